@@ -1,0 +1,86 @@
+//! Who acts: owners, actors and their roles.
+//!
+//! Knows nothing of passwords, tokens or requests: whoever authenticates a call builds the
+//! [`Actor`], everyone else only reads it.
+
+use serde::{Deserialize, Serialize};
+
+/// The space that a piece of data belongs to.
+///
+/// It is an argument of every port method that touches somebody's data, so that an unscoped query
+/// does not compile.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    /// The one person of a local installation: no accounts, no login.
+    Local,
+    /// A user of a server with accounts.
+    User(UserId),
+}
+
+/// The identity of a user; never empty, never with characters that mean something in a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UserId(String);
+
+/// Why a text is not a [`UserId`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("a user id is 1 to 64 ascii letters, digits, `-` or `_`")]
+pub struct UserIdError;
+
+impl UserId {
+    /// Checks and wraps a user id: 1 to 64 ASCII letters, digits, `-` or `_`.
+    pub fn new(id: &str) -> Result<Self, UserIdError> {
+        let fits = (1..=64).contains(&id.len());
+        let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        if fits && plain { Ok(Self(id.to_owned())) } else { Err(UserIdError) }
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What an actor is towards this installation (seed 001, "Gateway"; `visitor` may only read).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A coding agent or other program on the far side of MCP or REST.
+    ExternalAgent,
+    /// gongfu's own agent.
+    ChatAgent,
+    /// A person at the command line or the dashboard.
+    Developer,
+    /// Somebody who may look and not touch.
+    Visitor,
+}
+
+/// The one who makes a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Actor {
+    /// Whose space the call works in.
+    pub owner: Owner,
+    /// What the caller is.
+    pub role: Role,
+    /// What the caller says it is, for the audit: a client's name and version, or `cli`.
+    pub client: String,
+}
+
+impl Actor {
+    /// The person of a local installation, calling from `client`.
+    pub fn local(role: Role, client: impl Into<String>) -> Self {
+        Self { owner: Owner::Local, role, client: client.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UserId;
+
+    #[test]
+    fn a_user_id_cannot_be_a_path() {
+        for bad in ["", "..", "a/b", "a\\b", "a b", "é", &"x".repeat(65)] {
+            assert!(UserId::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(UserId::new("u_1-A").is_ok());
+    }
+}

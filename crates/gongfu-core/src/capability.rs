@@ -1,0 +1,57 @@
+//! What a catalog entry may do and where it comes from.
+//!
+//! Knows nothing of how an entry runs.
+
+use serde::{Deserialize, Serialize};
+
+/// What a tool does to the world; maps to MCP annotations, to token scopes and to a least
+/// [`Safety`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Looks, changes nothing.
+    Read,
+    /// Changes what gongfu keeps.
+    Write,
+    /// Runs what somebody wrote.
+    Execute,
+}
+
+impl Access {
+    /// The scope that an API token needs for this access.
+    pub fn scope(self) -> &'static str {
+        match self {
+            Self::Read => "skills:read",
+            Self::Write => "skills:write",
+            Self::Execute => "skills:run",
+        }
+    }
+}
+
+/// How much harm a call can do (seed 004): the higher, the sooner a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Safety {
+    /// Can harm nothing.
+    Safe = 0,
+    /// Reads what the owner keeps.
+    Low = 1,
+    /// Reads files or the web.
+    Medium = 2,
+    /// Writes or executes.
+    High = 3,
+    /// Deletes.
+    Critical = 4,
+}
+
+/// Where a catalog entry or a skill comes from; its identity is (origin, uri).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Part of gongfu.
+    Native,
+    /// A skill of the library.
+    Skill,
+    /// Another MCP server, by the name of its connection.
+    Server(String),
+}

@@ -1,0 +1,13 @@
+//! The domain of gongfu: what a skill is, which one wins, who may do what.
+//!
+//! This crate never does IO: no file, socket, clock, environment, thread or async runtime. Bytes
+//! come in as arguments, findings and values go out; what must touch the world is a trait in
+//! [`port`] that other crates implement.
+
+pub mod account;
+pub mod capability;
+pub mod library;
+pub mod near;
+pub mod port;
+pub mod skill;
+pub mod text;

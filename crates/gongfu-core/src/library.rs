@@ -1,0 +1,1 @@
+//! The library: many skills from many places, and which of them a name means.

@@ -1,0 +1,33 @@
+//! The skill format: reading it leniently, saying exactly what is wrong, mending it.
+//!
+//! The format is that of agentskills.io; what real skills contain beyond it is in the project's
+//! specification of the format. Nothing here knows where bytes come from.
+
+pub mod check;
+pub mod diagnostic;
+pub mod digest;
+pub mod document;
+pub mod field;
+pub mod finding;
+pub mod fix;
+pub mod folder;
+pub mod frontmatter;
+pub mod name;
+pub mod path;
+pub mod section;
+pub mod source_text;
+pub mod strict;
+pub mod yaml;
+
+pub use diagnostic::{Diagnostic, Position, Severity};
+pub use digest::Digest;
+pub use document::{Document, load};
+pub use finding::Finding;
+pub use folder::{FileEntry, FileKind, Folder};
+pub use name::SkillName;
+pub use path::SkillPath;
+
+/// The file that makes a folder a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
+/// The spelling that the reference validator accepts as well.
+pub const SKILL_FILE_LOWER: &str = "skill.md";

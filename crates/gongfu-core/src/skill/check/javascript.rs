@@ -1,0 +1,82 @@
+//! What a JavaScript or TypeScript file imports, and whether that is declared.
+
+use std::collections::BTreeSet;
+
+use super::script::{Undeclared, declared_near};
+use crate::skill::folder::Folder;
+use crate::skill::path::SkillPath;
+
+/// The packages of a script that no `package.json` of the skill declares.
+pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undeclared> {
+    if declared_near(path, &["package.json", "scripts/package.json", "deno.json"], folder) {
+        return None;
+    }
+    let mut packages = BTreeSet::new();
+    let mut first = None;
+    for (number, line) in text.lines().enumerate() {
+        let code = line.trim_start();
+        if code.starts_with("//") || code.starts_with('*') {
+            continue;
+        }
+        if let Some(package) = specifier(code).and_then(package) {
+            first = first.or(Some(number + 1));
+            packages.insert(package.to_owned());
+        }
+    }
+    first.map(|line| Undeclared { packages: packages.into_iter().collect(), manifest: "package.json", line })
+}
+
+/// What a line imports: `require("x")`, `import … from "x"`, `import "x"`.
+fn specifier(code: &str) -> Option<&str> {
+    let after = if let Some((_, rest)) = code.split_once("require(") {
+        rest
+    } else if let Some(rest) = code.strip_prefix("import ").or_else(|| code.strip_prefix("export ")).or_else(|| code.strip_prefix("} ")) {
+        match rest.split_once("from ") {
+            Some((_, rest)) => rest,
+            None if rest.starts_with(['"', '\'']) => rest,
+            None => return None,
+        }
+    } else {
+        return None;
+    };
+    let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    after.get(1..)?.split_once(quote).map(|(specifier, _)| specifier)
+}
+
+/// The package of a specifier; `None` for a file, a URL or a module of the runtime.
+fn package(specifier: &str) -> Option<&str> {
+    let other = specifier.is_empty() || specifier.starts_with(['.', '/', '#']) || specifier.contains(':') || specifier.contains("${");
+    let root = specifier.split('/').next().unwrap_or_default();
+    if other || BUILT_IN.contains(&root) {
+        return None;
+    }
+    if specifier.starts_with('@') {
+        let end = specifier.match_indices('/').nth(1).map_or(specifier.len(), |(at, _)| at);
+        return specifier.get(..end);
+    }
+    Some(root)
+}
+
+/// The modules that come with Node.
+const BUILT_IN: [&str; 44] = [
+    "assert", "async_hooks", "buffer", "bun", "child_process", "cluster", "console", "constants", "crypto", "dgram",
+    "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
+    "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
+    "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib", "test",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{package, specifier};
+
+    #[test]
+    fn what_a_line_imports() {
+        let imported = |line| specifier(line).and_then(package);
+        assert_eq!(imported("const x = require('lodash/fp');"), Some("lodash"));
+        assert_eq!(imported("import { a } from \"@scope/pkg/sub\";"), Some("@scope/pkg"));
+        assert_eq!(imported("import 'left-pad'"), Some("left-pad"));
+        for own in ["import fs from 'node:fs'", "require('fs/promises')", "import x from './x.js'", "import y from \"https://x/y\"", "let a = 1"] {
+            assert_eq!(imported(own), None, "{own}");
+        }
+    }
+}

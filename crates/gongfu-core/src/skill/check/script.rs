@@ -1,0 +1,77 @@
+//! Scripts: whether something can run them, and whether what they import is declared.
+
+use super::{javascript, python};
+use crate::skill::diagnostic::{Diagnostic, Edit, Position};
+use crate::skill::finding::Finding;
+use crate::skill::folder::Folder;
+use crate::skill::path::SkillPath;
+
+/// The largest script that is looked at, in bytes.
+pub const MAX_SCRIPT: usize = 1024 * 1024;
+
+/// Whether a file is looked at as a script.
+pub fn is_script(path: &SkillPath) -> bool {
+    let below_scripts = path.as_str().starts_with("scripts/");
+    matches!(path.extension().as_str(), "py" | "js" | "mjs" | "cjs" | "ts" | "sh" | "bash") || (below_scripts && path.extension().is_empty())
+}
+
+/// Finds what will keep a script from running.
+pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut Vec<Diagnostic>) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let first = text.split_inclusive('\n').next().unwrap_or_default();
+    let shebang = first.starts_with("#!");
+    if shebang && first.ends_with("\r\n") {
+        let at = first.len() - 2;
+        let edit = Edit { start: at, end: at + 1, replacement: String::new() };
+        let found = placed(Finding::ScriptShebangCarriageReturn, path, 1);
+        diagnostics.push(found.with_fix(vec![edit]));
+    }
+    let extension = path.extension();
+    // LICENSE and README files live beside scripts and are run by nobody.
+    let prose = path.file_name().chars().all(|c| c.is_ascii_uppercase() || c == '_' || c == '-');
+    if extension.is_empty() && !shebang && !prose && !path.file_name().starts_with('.') {
+        diagnostics.push(placed(Finding::ScriptWithoutInterpreter, path, 1));
+    }
+    let undeclared = match extension.as_str() {
+        "py" => python::undeclared(path, text, folder),
+        "js" | "mjs" | "cjs" | "ts" => javascript::undeclared(path, text, folder),
+        _ => None,
+    };
+    if let Some(undeclared) = undeclared {
+        let finding = Finding::ScriptDependenciesUndeclared { packages: undeclared.packages, manifest: undeclared.manifest };
+        diagnostics.push(placed(finding, path, undeclared.line));
+    }
+}
+
+/// Packages that a script imports while nothing near it declares any.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Undeclared {
+    /// Their import names, sorted.
+    pub packages: Vec<String>,
+    /// What could declare them.
+    pub manifest: &'static str,
+    /// The line of the first such import.
+    pub line: usize,
+}
+
+fn placed(finding: Finding, path: &SkillPath, line: usize) -> Diagnostic {
+    Diagnostic { position: Some(Position { line, column: 1 }), ..Diagnostic::about_file(finding, path.as_str()) }
+}
+
+/// Whether one of `names` lies beside `path` or in a folder above it, up to the skill's own.
+pub(crate) fn declared_near(path: &SkillPath, names: &[&str], folder: &Folder) -> bool {
+    let mut here = path.parent();
+    loop {
+        let found = names.iter().any(|name| {
+            let prefix = if here.is_root() { String::new() } else { format!("{here}/") };
+            SkillPath::new(&format!("{prefix}{name}")).is_ok_and(|candidate| folder.has_file(&candidate))
+        });
+        if found || here.is_root() {
+            return found;
+        }
+        here = here.parent();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! What is wrong with a skill: where, how bad, and how it can be mended.
+
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::finding::Finding;
+
+/// How bad a finding is; a skill with an error is loadable perhaps, but not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Breaks a rule of the format.
+    Error,
+    /// Breaks no rule, but somebody will trip over it.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+impl Severity {
+    /// The word for it: `error`, `warning`, `info`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+/// A place in a text file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1, in characters.
+    pub column: usize,
+}
+
+/// One finding at one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub finding: Finding,
+    /// The file, relative to the skill's folder; `None` when it is about the folder itself.
+    pub file: Option<String>,
+    /// The bytes of the file that it is about.
+    pub span: Option<Range<usize>>,
+    /// Where `span` starts.
+    pub position: Option<Position>,
+    /// The change that mends it without judgement, when there is one.
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// A finding about the skill's folder as a whole.
+    pub fn about_folder(finding: Finding) -> Self {
+        Self { finding, file: None, span: None, position: None, fix: None }
+    }
+
+    /// A finding about a file, at no place in particular.
+    pub fn about_file(finding: Finding, file: impl Into<String>) -> Self {
+        Self { file: Some(file.into()), ..Self::about_folder(finding) }
+    }
+
+    /// Adds the change that mends it.
+    #[must_use]
+    pub fn with_fix(mut self, edits: Vec<Edit>) -> Self {
+        self.fix = Some(Fix { edits });
+        self
+    }
+
+    /// Whether `--fix` mends it.
+    pub fn fixable(&self) -> bool {
+        self.fix.is_some()
+    }
+
+    /// How bad it is.
+    pub fn severity(&self) -> Severity {
+        self.finding.severity()
+    }
+}
+
+/// A change of one file that needs no judgement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What to replace; in any order, never overlapping.
+    pub edits: Vec<Edit>,
+}
+
+/// One replacement in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edit {
+    /// Offset of the first byte that goes.
+    pub start: usize,
+    /// Offset behind the last byte that goes; equal to `start` for an insertion.
+    pub end: usize,
+    /// What comes in its place.
+    pub replacement: String,
+}

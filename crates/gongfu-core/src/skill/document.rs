@@ -1,0 +1,100 @@
+//! The lenient loader: from the bytes of a SKILL.md to a skill, with everything that is wrong.
+
+use serde_json::{Map, Value};
+
+use super::diagnostic::{Diagnostic, Severity};
+use super::field;
+use super::finding::Finding;
+use super::frontmatter::Frontmatter;
+use super::name::SkillName;
+use super::section::{self, Heading};
+use super::source_text::SourceText;
+use super::{SKILL_FILE, check};
+
+/// The largest SKILL.md that is read, in bytes.
+pub const MAX_SKILL_FILE: u64 = 16 * 1024 * 1024;
+/// The longest stand-in for a missing description, in characters.
+const MAX_STAND_IN: usize = 300;
+
+/// A SKILL.md that could be read.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// What it goes by: the declared name where it can be addressed, else the folder's.
+    pub name: SkillName,
+    /// The declared description, else the first paragraph, else the first heading, else nothing.
+    pub description: String,
+    /// Every field of the frontmatter.
+    pub frontmatter: Map<String, Value>,
+    /// The headings of the body; offsets are bytes of the text.
+    pub headings: Vec<Heading>,
+    /// The text that all places are in.
+    pub source: SourceText,
+    /// Offset of the body in the text.
+    pub body: usize,
+}
+
+impl Document {
+    /// The text behind the frontmatter.
+    pub fn body(&self) -> &str {
+        self.source.text.get(self.body..).unwrap_or_default()
+    }
+}
+
+/// Reads a SKILL.md; `None` when it is empty or not text, else always a document.
+///
+/// `folder` is the name of the folder that holds it. Everything that is wrong is added to
+/// `diagnostics`; nothing is lost silently.
+pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
+    let refused = |finding, diagnostics: &mut Vec<Diagnostic>| {
+        diagnostics.push(Diagnostic::about_file(finding, SKILL_FILE));
+        None
+    };
+    if bytes.len() as u64 > MAX_SKILL_FILE {
+        return refused(Finding::SkillFileTooLarge { bytes: bytes.len() as u64, limit: MAX_SKILL_FILE }, diagnostics);
+    }
+    let Some(source) = SourceText::decode(bytes, SKILL_FILE, diagnostics) else {
+        return refused(Finding::SkillFileNotText, diagnostics);
+    };
+    if source.text.trim().is_empty() {
+        return refused(Finding::SkillFileEmpty, diagnostics);
+    }
+    let frontmatter = Frontmatter::read(&source, diagnostics);
+    let name = field::check(&source, &frontmatter, folder, diagnostics);
+    let declared = field::description(&source, &frontmatter, diagnostics);
+    let body = frontmatter.body;
+    let body_text = source.text.get(body..).unwrap_or_default();
+    let mut headings = section::headings(body_text);
+    for heading in &mut headings {
+        heading.start += body;
+    }
+    let description = declared.unwrap_or_else(|| {
+        let stand_in = section::summary(body_text).map(|text| shortened(&text));
+        let at = frontmatter.span.start;
+        if !diagnostics.iter().any(|known| known.finding == Finding::DescriptionNotText) {
+            diagnostics.push(source.found(Finding::DescriptionMissing { stand_in: stand_in.is_some() }, at, at));
+        }
+        stand_in.unwrap_or_default()
+    });
+    check::body::check(&source, body, diagnostics);
+    check::hidden::check(&source, diagnostics);
+    Some(Document { name, description, frontmatter: frontmatter.to_json(), headings, source, body })
+}
+
+/// Whether a skill with these findings is valid: none of them is an error.
+pub fn is_valid(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().all(|found| found.severity() != Severity::Error)
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_STAND_IN) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let cut = text.get(..end).unwrap_or_default();
+            let whole_words = cut.rsplit_once(' ').map_or(cut, |(before, _)| before);
+            format!("{whole_words} …")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! Paths inside a skill: relative, normalised, never leading out.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest path that is looked at, in bytes.
+const MAX_PATH: usize = 4096;
+/// The longest component of a path, in bytes (the limit of common file systems).
+const MAX_COMPONENT: usize = 255;
+
+/// A path below a skill's folder, with `/` between its components.
+///
+/// Can't hold `..`, an absolute path, an empty component, a backslash or a control character, so
+/// that whoever has one needs no check of its own. The empty path is the folder itself.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SkillPath(String);
+
+/// Why a text is not a path inside a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Starts with `/`, a drive letter, `~` or a URL's scheme.
+    #[error("the path is absolute")]
+    Absolute,
+    /// Holds `..`.
+    #[error("the path climbs with `..`")]
+    Climbs,
+    /// Holds NUL or another control character.
+    #[error("the path holds a control character")]
+    Control,
+    /// Holds `\`, which some systems take for a separator.
+    #[error("the path holds a backslash")]
+    Backslash,
+    /// Longer than any file system takes.
+    #[error("the path is too long")]
+    TooLong,
+}
+
+impl SkillPath {
+    /// Checks and normalises a path: `./` and doubled or trailing slashes are dropped.
+    pub fn new(path: &str) -> Result<Self, PathError> {
+        if path.len() > MAX_PATH {
+            return Err(PathError::TooLong);
+        }
+        if path.chars().any(char::is_control) {
+            return Err(PathError::Control);
+        }
+        if path.contains('\\') {
+            return Err(PathError::Backslash);
+        }
+        let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+        let home = path == "~" || path.starts_with("~/");
+        if path.starts_with('/') || drive || home || path.contains("://") {
+            return Err(PathError::Absolute);
+        }
+        let mut normal = String::with_capacity(path.len());
+        for component in path.split('/') {
+            match component {
+                "" | "." => continue,
+                ".." => return Err(PathError::Climbs),
+                long if long.len() > MAX_COMPONENT => return Err(PathError::TooLong),
+                plain => {
+                    if !normal.is_empty() {
+                        normal.push('/');
+                    }
+                    normal.push_str(plain);
+                }
+            }
+        }
+        Ok(Self(normal))
+    }
+
+    /// The skill's folder itself.
+    pub fn root() -> Self {
+        Self(String::new())
+    }
+
+    /// Whether this is the skill's folder itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The path as text, `/` between components, empty for the folder itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The last component; empty for the folder itself.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The last component's ending without its dot, in lower case; empty when there is none.
+    pub fn extension(&self) -> String {
+        match self.file_name().rsplit_once('.') {
+            Some((stem, ending)) if !stem.is_empty() => ending.to_ascii_lowercase(),
+            _ => String::new(),
+        }
+    }
+
+    /// The folder that holds it; the skill's folder for a top-level path.
+    pub fn parent(&self) -> Self {
+        Self(self.0.rsplit_once('/').map_or_else(String::new, |(parent, _)| parent.to_owned()))
+    }
+
+    /// Whether it lies below `folder` (or is it).
+    pub fn is_within(&self, folder: &Self) -> bool {
+        folder.is_root()
+            || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for SkillPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for SkillPath {
+    type Error = PathError;
+
+    fn try_from(path: String) -> Result<Self, Self::Error> {
+        Self::new(&path)
+    }
+}
+
+impl From<SkillPath> for String {
+    fn from(path: SkillPath) -> Self {
+        path.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PathError, SkillPath};
+
+    #[test]
+    fn every_way_out_is_refused() {
+        for (bad, why) in [
+            ("/etc/passwd", PathError::Absolute),
+            ("../x", PathError::Climbs),
+            ("a/../../x", PathError::Climbs),
+            ("a/..", PathError::Climbs),
+            ("..\\x", PathError::Backslash),
+            ("C:/x", PathError::Absolute),
+            ("~/x", PathError::Absolute),
+            ("file:///x", PathError::Absolute),
+            ("a\0b", PathError::Control),
+            (&"x".repeat(256), PathError::TooLong),
+            (&"x/".repeat(4000), PathError::TooLong),
+        ] {
+            assert_eq!(SkillPath::new(bad), Err(why), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_normalised() {
+        for (given, normal) in [("./a//b/", "a/b"), ("", ""), (".", ""), ("a/./b.md", "a/b.md"), ("..a/b..", "..a/b..")] {
+            assert_eq!(SkillPath::new(given).map(String::from), Ok(normal.to_owned()), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn parts_of_a_path() -> Result<(), PathError> {
+        let path = SkillPath::new("scripts/run.TAR.GZ")?;
+        assert_eq!(path.file_name(), "run.TAR.GZ");
+        assert_eq!(path.extension(), "gz");
+        assert_eq!(SkillPath::new(".env")?.extension(), "");
+        assert!(path.is_within(&path.parent()));
+        assert!(!SkillPath::new("scripts2/x")?.is_within(&SkillPath::new("scripts")?));
+        Ok(())
+    }
+}

@@ -1,0 +1,378 @@
+//! Reads the three kinds of scalars: plain, quoted and block. Their text comes out as Python would
+//! hold it, since lengths and duplicate keys depend on it.
+
+use super::cursor::{END, is_blank_or_end, is_break, is_break_or_end};
+use super::reason::{CrashCause, YamlProblem};
+use super::scanner::Scanner;
+use super::token::{Fault, Kind, Mark, Step, Text, Token};
+
+/// The largest code point.
+const LAST_CODE_POINT: u32 = 0x0010_ffff;
+
+/// How the line breaks at the end of a block scalar are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chomping {
+    Strip,
+    Clip,
+    Keep,
+}
+
+impl Scanner<'_> {
+    /// Reads an unquoted value, which may go on over several lines.
+    pub(super) fn scan_plain(&mut self) -> Token {
+        let start = self.cursor.mark();
+        let mut end_line = start.line;
+        let least_column = self.indent.map_or(0, |column| column + 1);
+        let mut text = Text::new();
+        let mut between = Vec::new();
+        loop {
+            if self.cursor.current() == '#' || !self.plain_goes_on() {
+                break;
+            }
+            self.key_allowed = false;
+            text.append(&mut between);
+            while self.plain_goes_on() {
+                text.push(u32::from(self.cursor.current()));
+                self.cursor.advance();
+            }
+            end_line = self.cursor.mark().line;
+            let Some(spaces) = self.plain_spaces() else {
+                break;
+            };
+            between = spaces;
+            if between.is_empty()
+                || self.cursor.current() == '#'
+                || self.cursor.column() < least_column
+            {
+                break;
+            }
+        }
+        let mut token = Token::new(Kind::Scalar { text, plain: true }, start, end_line);
+        if between.first() == Some(&u32::from('\n')) {
+            // Empty lines after the value count as a comment that follows it.
+            token.comment_after();
+        }
+        token
+    }
+
+    fn plain_goes_on(&self) -> bool {
+        match self.cursor.current() {
+            ':' => !is_blank_or_end(self.cursor.ahead(1)),
+            character => !is_blank_or_end(character),
+        }
+    }
+
+    /// Moves over the white space after a piece of a plain value and returns what it stands for;
+    /// `None` when the document ends there.
+    fn plain_spaces(&mut self) -> Option<Text> {
+        let spaces = self.cursor.skip_spaces();
+        let Some(first) = self.cursor.line_break() else {
+            return Some(vec![u32::from(' '); spaces]);
+        };
+        self.key_allowed = true;
+        if self.cursor.at_document_end() {
+            return None;
+        }
+        let mut breaks = Text::new();
+        loop {
+            if self.cursor.skip_spaces() > 0 {
+                continue;
+            }
+            let Some(character) = self.cursor.line_break() else {
+                break;
+            };
+            breaks.push(u32::from(character));
+            if self.cursor.at_document_end() {
+                return None;
+            }
+        }
+        Some(folded(first, breaks))
+    }
+
+    /// Reads a value in quotation marks.
+    pub(super) fn scan_quoted(&mut self, quote: char) -> Step<Token> {
+        let start = self.cursor.mark();
+        let mut text = Text::new();
+        self.cursor.advance();
+        loop {
+            let character = self.cursor.current();
+            match character {
+                END => {
+                    return Err(Fault::yaml(YamlProblem::UnclosedQuote, start.index));
+                }
+                ' ' | '\t' => self.quoted_spaces(&mut text)?,
+                _ if is_break(character) => self.quoted_spaces(&mut text)?,
+                '\'' if quote == '\'' && self.cursor.ahead(1) == '\'' => {
+                    text.push(u32::from('\''));
+                    self.cursor.advance_by(2);
+                }
+                '\\' if quote == '"' => self.escape(&mut text)?,
+                _ => {
+                    self.cursor.advance();
+                    if character == quote {
+                        break;
+                    }
+                    text.push(u32::from(character));
+                }
+            }
+        }
+        let end_line = self.cursor.mark().line;
+        Ok(Token::new(
+            Kind::Scalar { text, plain: false },
+            start,
+            end_line,
+        ))
+    }
+
+    fn quoted_spaces(&mut self, text: &mut Text) -> Step<()> {
+        let mut spaces = Text::new();
+        while matches!(self.cursor.current(), ' ' | '\t') {
+            spaces.push(u32::from(self.cursor.current()));
+            self.cursor.advance();
+        }
+        if let Some(first) = self.cursor.line_break() {
+            let breaks = self.quoted_breaks()?;
+            text.append(&mut folded(first, breaks));
+        } else {
+            text.append(&mut spaces);
+        }
+        Ok(())
+    }
+
+    /// Moves to the first character of the next line that has one.
+    fn quoted_breaks(&mut self) -> Step<Text> {
+        let mut breaks = Text::new();
+        loop {
+            if self.cursor.at_document_end() {
+                return Err(Fault::yaml(
+                    YamlProblem::DocumentEndInQuotes,
+                    self.cursor.mark().index,
+                ));
+            }
+            while matches!(self.cursor.current(), ' ' | '\t') {
+                self.cursor.advance();
+            }
+            match self.cursor.line_break() {
+                Some(character) => breaks.push(u32::from(character)),
+                None => return Ok(breaks),
+            }
+        }
+    }
+
+    fn escape(&mut self, text: &mut Text) -> Step<()> {
+        let place = self.cursor.mark().index;
+        self.cursor.advance();
+        let character = self.cursor.current();
+        let digits = match character {
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ if is_break(character) => {
+                self.cursor.line_break();
+                text.append(&mut self.quoted_breaks()?);
+                return Ok(());
+            }
+            _ => {
+                let Some(meaning) = escape_meaning(character) else {
+                    return Err(Fault::yaml(YamlProblem::UnknownEscape { character }, place));
+                };
+                text.push(u32::from(meaning));
+                self.cursor.advance();
+                return Ok(());
+            }
+        };
+        self.cursor.advance();
+        let mut code = 0_u32;
+        for _ in 0..digits {
+            let Some(digit) = self.cursor.current().to_digit(16) else {
+                return Err(Fault::yaml(YamlProblem::ShortEscape, place));
+            };
+            code = code << 4 | digit;
+            self.cursor.advance();
+        }
+        if code > LAST_CODE_POINT {
+            return Err(Fault::crash(CrashCause::EscapeOutOfRange, place));
+        }
+        text.push(code);
+        Ok(())
+    }
+
+    /// Reads a literal (`|`) or folded (`>`) block.
+    pub(super) fn scan_block(&mut self, is_folded: bool) -> Step<Token> {
+        let start = self.cursor.mark();
+        self.cursor.advance();
+        let (chomping, increment) = self.block_header(start)?;
+        let header_comment = self.block_header_comment(start)?;
+
+        let outside = self.indent.map_or(0, |column| column + 1);
+        let least_column = outside.max(usize::from(increment.is_some()));
+        let (mut breaks, column, mut end_line) = match increment {
+            None => {
+                let (breaks, deepest, end_line) = self.block_indentation();
+                (breaks, deepest.max(least_column), end_line)
+            }
+            Some(increment) => {
+                let column = least_column + increment - 1;
+                let (breaks, end_line) = self.block_breaks(column);
+                (breaks, column, end_line)
+            }
+        };
+
+        let mut text = Text::new();
+        let mut last_break = None;
+        while self.cursor.column() == column && self.cursor.current() != END {
+            text.append(&mut breaks);
+            let begins_blank = matches!(self.cursor.current(), ' ' | '\t');
+            while !is_break_or_end(self.cursor.current()) {
+                text.push(u32::from(self.cursor.current()));
+                self.cursor.advance();
+            }
+            last_break = self.cursor.line_break();
+            (breaks, end_line) = self.block_breaks(column);
+            if least_column == 0 && self.cursor.column() == 0 && self.cursor.at_document_end() {
+                break;
+            }
+            if self.cursor.column() != column || self.cursor.current() == END {
+                break;
+            }
+            let folds = is_folded
+                && last_break == Some('\n')
+                && !begins_blank
+                && !matches!(self.cursor.current(), ' ' | '\t');
+            if !folds {
+                text.extend(last_break.map(u32::from));
+            } else if breaks.is_empty() {
+                text.push(u32::from(' '));
+            }
+        }
+
+        let trailing = chomping != Chomping::Keep && !breaks.is_empty();
+        if chomping != Chomping::Strip {
+            text.extend(last_break.map(u32::from));
+        }
+        if chomping == Chomping::Keep {
+            text.append(&mut breaks);
+        }
+        let mut token = Token::new(Kind::Scalar { text, plain: false }, start, end_line);
+        if header_comment {
+            token.comment_before()?;
+        }
+        if trailing {
+            // Empty lines at the end and every comment after them become one comment.
+            while self.skip_to_token().is_some() {}
+            token.comment_after();
+        }
+        Ok(token)
+    }
+
+    fn block_header(&mut self, start: Mark) -> Step<(Chomping, Option<usize>)> {
+        let mut chomping = Chomping::Clip;
+        let mut increment = None;
+        // One sign and one digit at most, in either order.
+        let (mut sign_seen, mut digit_seen) = (false, false);
+        loop {
+            match self.cursor.current() {
+                sign @ ('+' | '-') if !sign_seen => {
+                    sign_seen = true;
+                    chomping = if sign == '+' {
+                        Chomping::Keep
+                    } else {
+                        Chomping::Strip
+                    };
+                }
+                digit @ '1'..='9' if !digit_seen => {
+                    digit_seen = true;
+                    increment = digit.to_digit(10).and_then(|digit| digit.try_into().ok());
+                }
+                _ => break,
+            }
+            self.cursor.advance();
+        }
+        let next = self.cursor.current();
+        if next == ' ' || is_break_or_end(next) {
+            Ok((chomping, increment))
+        } else {
+            Err(Fault::yaml(YamlProblem::BlockScalarHeader, start.index))
+        }
+    }
+
+    /// Moves to the line after the header; tells whether the header has a comment.
+    fn block_header_comment(&mut self, start: Mark) -> Step<bool> {
+        self.cursor.skip_spaces();
+        let comment = self.cursor.current() == '#';
+        if comment {
+            while !is_break_or_end(self.cursor.current()) {
+                self.cursor.advance();
+            }
+        }
+        if !is_break_or_end(self.cursor.current()) {
+            return Err(Fault::yaml(YamlProblem::BlockScalarHeader, start.index));
+        }
+        self.cursor.line_break();
+        Ok(comment)
+    }
+
+    /// Moves over the empty lines at the beginning of a block; also returns the largest column
+    /// that its spaces reach.
+    fn block_indentation(&mut self) -> (Text, usize, usize) {
+        let mut breaks = Text::new();
+        let mut deepest = 0;
+        let mut end_line = self.cursor.mark().line;
+        loop {
+            if self.cursor.skip_spaces() > 0 {
+                deepest = deepest.max(self.cursor.column());
+            }
+            let Some(character) = self.cursor.line_break() else {
+                return (breaks, deepest, end_line);
+            };
+            breaks.push(u32::from(character));
+            end_line = self.cursor.mark().line;
+        }
+    }
+
+    /// Moves over empty lines, and over the indentation of the line after them.
+    fn block_breaks(&mut self, column: usize) -> (Text, usize) {
+        let mut breaks = Text::new();
+        let mut end_line = self.cursor.mark().line;
+        loop {
+            while self.cursor.column() < column && self.cursor.current() == ' ' {
+                self.cursor.advance();
+            }
+            let Some(character) = self.cursor.line_break() else {
+                return (breaks, end_line);
+            };
+            breaks.push(u32::from(character));
+            end_line = self.cursor.mark().line;
+        }
+    }
+}
+
+/// What a line break and the empty lines after it stand for inside a value that is folded.
+fn folded(first: char, mut breaks: Text) -> Text {
+    if first != '\n' {
+        breaks.insert(0, u32::from(first));
+    } else if breaks.is_empty() {
+        breaks.push(u32::from(' '));
+    }
+    breaks
+}
+
+const fn escape_meaning(character: char) -> Option<char> {
+    Some(match character {
+        '0' => '\0',
+        'a' => '\u{7}',
+        'b' => '\u{8}',
+        't' | '\t' => '\t',
+        'n' => '\n',
+        'v' => '\u{b}',
+        'f' => '\u{c}',
+        'r' => '\r',
+        'e' => '\u{1b}',
+        ' ' | '"' | '/' | '\\' => character,
+        'N' => '\u{85}',
+        '_' => '\u{a0}',
+        'L' => '\u{2028}',
+        'P' => '\u{2029}',
+        _ => return None,
+    })
+}

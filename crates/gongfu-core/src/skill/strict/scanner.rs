@@ -1,0 +1,383 @@
+//! Cuts a frontmatter into tokens the way the reference's scanner does.
+//!
+//! The reference attaches comments to tokens while it looks ahead, and how far it has looked
+//! decides where a comment ends up; so the queue of tokens is part of the behaviour and not only a
+//! buffer. What comes of the tokens is the business of the grammar.
+//!
+//! The text never holds `---`, since the frontmatter ends there: the start of a document need not
+//! be recognised.
+
+use std::collections::VecDeque;
+
+use super::cursor::{Cursor, END, is_blank_or_end, is_break_or_end};
+use super::reason::YamlProblem;
+use super::token::{Fault, Kind, Mark, Step, Token};
+
+/// A simple key stands on one line and has at most this many characters before its colon.
+const LONGEST_SIMPLE_KEY: usize = 1024;
+
+/// A token that turns out to be a key if a `:` follows on the same line.
+#[derive(Debug, Clone, Copy)]
+struct Candidate {
+    /// The token's number, counted from the beginning of the text.
+    number: usize,
+    /// Whether only a key can stand at its place.
+    required: bool,
+    mark: Mark,
+}
+
+/// The scanner: a cursor, the queue of tokens not yet taken, and the indentation.
+#[derive(Debug)]
+pub(super) struct Scanner<'text> {
+    pub(super) cursor: Cursor<'text>,
+    queue: VecDeque<Token>,
+    taken: usize,
+    finished: bool,
+    /// The column of the innermost open collection; `None` outside all of them.
+    pub(super) indent: Option<usize>,
+    outer_indents: Vec<Option<usize>>,
+    /// Whether a key, a list or a mapping can begin here.
+    pub(super) key_allowed: bool,
+    candidate: Option<Candidate>,
+}
+
+impl<'text> Scanner<'text> {
+    pub(super) fn new(text: &'text [char]) -> Self {
+        let cursor = Cursor::new(text);
+        let start = Token::new(Kind::StreamStart, cursor.mark(), 0);
+        Self {
+            cursor,
+            queue: VecDeque::from([start]),
+            taken: 0,
+            finished: false,
+            indent: None,
+            outer_indents: Vec::new(),
+            key_allowed: true,
+            candidate: None,
+        }
+    }
+
+    /// The next token, once it is certain what it is and which comments precede it.
+    pub(super) fn front(&mut self) -> Step<&mut Token> {
+        self.settle()?;
+        if self.queue.is_empty() {
+            let end = Token::new(Kind::StreamEnd, self.cursor.mark(), self.cursor.mark().line);
+            self.queue.push_back(end);
+        }
+        let index = self.cursor.mark().index;
+        self.queue
+            .front_mut()
+            .ok_or_else(|| Fault::yaml(YamlProblem::Structure, index))
+    }
+
+    /// Removes and returns the next token, with the comment that follows it.
+    pub(super) fn take(&mut self) -> Step<Token> {
+        self.settle()?;
+        if self.comment_follows_front() {
+            while self.comment_is_second() {
+                self.queue.remove(1);
+                self.taken += 1;
+                self.fetch()?;
+            }
+            if let Some(front) = self.queue.front_mut() {
+                front.comment_after();
+            }
+        }
+        self.taken += 1;
+        let mark = self.cursor.mark();
+        Ok(self
+            .queue
+            .pop_front()
+            .unwrap_or_else(|| Token::new(Kind::StreamEnd, mark, mark.line)))
+    }
+
+    /// Looks ahead until the front token is certain, and attaches to it the comments before it.
+    fn settle(&mut self) -> Step<()> {
+        while self.needs_more()? {
+            self.fetch()?;
+        }
+        let mut comments = self.drop_front_comment();
+        while self.needs_more()? {
+            self.fetch()?;
+            comments |= self.drop_front_comment();
+        }
+        if comments && let Some(front) = self.queue.front_mut() {
+            front.comment_before()?;
+        }
+        if !self.finished && self.queue.len() < 2 {
+            self.fetch()?;
+        }
+        Ok(())
+    }
+
+    fn drop_front_comment(&mut self) -> bool {
+        let is_comment = self
+            .queue
+            .front()
+            .is_some_and(|token| token.kind == Kind::Comment);
+        if is_comment {
+            self.queue.pop_front();
+            self.taken += 1;
+        }
+        is_comment
+    }
+
+    fn comment_is_second(&self) -> bool {
+        self.queue
+            .get(1)
+            .is_some_and(|token| token.kind == Kind::Comment)
+    }
+
+    /// Whether the second token is a comment that belongs to the first: for a scalar always, for
+    /// a `:` when it stands on the same line.
+    fn comment_follows_front(&self) -> bool {
+        let (Some(front), Some(comment)) = (self.queue.front(), self.queue.get(1)) else {
+            return false;
+        };
+        comment.kind == Kind::Comment
+            && match front.kind {
+                Kind::Scalar { .. } => true,
+                Kind::Value => front.end_line == comment.start.line,
+                _ => false,
+            }
+    }
+
+    fn needs_more(&mut self) -> Step<bool> {
+        if self.finished {
+            return Ok(false);
+        }
+        if self.queue.is_empty() {
+            return Ok(true);
+        }
+        self.drop_stale_candidate()?;
+        Ok(self
+            .candidate
+            .is_some_and(|candidate| candidate.number == self.taken))
+    }
+
+    /// Reads on until at least one more token, or a comment, is in the queue.
+    fn fetch(&mut self) -> Step<()> {
+        if let Some(mark) = self.skip_to_token() {
+            self.push(Kind::Comment, mark);
+            return Ok(());
+        }
+        self.drop_stale_candidate()?;
+        self.close_collections(Some(self.cursor.column()));
+        let mark = self.cursor.mark();
+        let blank_follows = is_blank_or_end(self.cursor.ahead(1));
+        let refused = |problem| Err(Fault::yaml(problem, mark.index));
+        match self.cursor.current() {
+            END => self.fetch_end(mark),
+            '%' if mark.column == 0 => refused(YamlProblem::Directive),
+            '.' if mark.column == 0 && self.cursor.at_document_end() => {
+                self.fetch_document_end(mark)
+            }
+            '[' | '{' => refused(YamlProblem::FlowStyle),
+            '-' if blank_follows => self.fetch_entry(mark),
+            '?' if blank_follows => self.fetch_key(mark),
+            ':' if blank_follows => self.fetch_value(mark),
+            '*' => refused(YamlProblem::Alias),
+            '&' => refused(YamlProblem::Anchor),
+            '!' => refused(YamlProblem::Tag),
+            style @ ('|' | '>') => {
+                self.key_allowed = true;
+                self.drop_candidate()?;
+                let token = self.scan_block(style == '>')?;
+                self.queue.push_back(token);
+                Ok(())
+            }
+            quote @ ('\'' | '"') => {
+                self.save_candidate()?;
+                self.key_allowed = false;
+                let token = self.scan_quoted(quote)?;
+                self.queue.push_back(token);
+                Ok(())
+            }
+            character if cannot_begin_plain(character) => {
+                refused(YamlProblem::UnexpectedCharacter { character })
+            }
+            _ => {
+                self.save_candidate()?;
+                self.key_allowed = false;
+                let token = self.scan_plain();
+                self.queue.push_back(token);
+                Ok(())
+            }
+        }
+    }
+
+    fn push(&mut self, kind: Kind, mark: Mark) {
+        self.queue
+            .push_back(Token::new(kind, mark, self.cursor.mark().line));
+    }
+
+    /// Moves to the next token, or over one comment: a `#` with its line and the empty lines
+    /// after it, or empty lines alone. Returns where the comment begins.
+    pub(super) fn skip_to_token(&mut self) -> Option<Mark> {
+        if self.cursor.mark().index == 0 && self.cursor.current() == '\u{feff}' {
+            self.cursor.advance();
+        }
+        loop {
+            self.cursor.skip_spaces();
+            if self.cursor.current() == '#' {
+                let mark = self.cursor.mark();
+                while !is_break_or_end(self.cursor.current()) {
+                    self.cursor.advance();
+                }
+                while self.cursor.line_break().is_some() {}
+                self.key_allowed = true;
+                return Some(mark);
+            }
+            self.cursor.line_break()?;
+            self.key_allowed = true;
+            if self.cursor.current() == '\n' {
+                let mark = self.cursor.mark();
+                // The indentation after empty lines is swallowed with them, tabs included, which
+                // is how a tab can indent a key that follows an empty line.
+                self.skip_blank_lines();
+                return Some(mark);
+            }
+        }
+    }
+
+    fn skip_blank_lines(&mut self) {
+        loop {
+            if matches!(self.cursor.current(), ' ' | '\t') {
+                self.cursor.advance();
+            } else if self.cursor.line_break().is_none() {
+                return;
+            }
+        }
+    }
+
+    fn drop_stale_candidate(&mut self) -> Step<()> {
+        let here = self.cursor.mark();
+        let stale = self.candidate.is_some_and(|candidate| {
+            candidate.mark.line != here.line
+                || here.index - candidate.mark.index > LONGEST_SIMPLE_KEY
+        });
+        if stale { self.drop_candidate() } else { Ok(()) }
+    }
+
+    fn drop_candidate(&mut self) -> Step<()> {
+        match self.candidate.take() {
+            Some(candidate) if candidate.required => Err(Fault::yaml(
+                YamlProblem::MissingColon,
+                candidate.mark.index,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn save_candidate(&mut self) -> Step<()> {
+        if self.key_allowed {
+            self.drop_candidate()?;
+            let mark = self.cursor.mark();
+            self.candidate = Some(Candidate {
+                number: self.taken + self.queue.len(),
+                required: self.indent == Some(mark.column),
+                mark,
+            });
+        }
+        Ok(())
+    }
+
+    /// Ends the collections that are indented more than `column`.
+    fn close_collections(&mut self, column: Option<usize>) {
+        while self.indent > column {
+            self.indent = self.outer_indents.pop().flatten();
+            self.push(Kind::BlockEnd, self.cursor.mark());
+        }
+    }
+
+    /// Opens a collection at `column`, unless one is open there or deeper already.
+    fn open_collection(&mut self, column: usize) -> bool {
+        let opens = self.indent < Some(column);
+        if opens {
+            self.outer_indents.push(self.indent);
+            self.indent = Some(column);
+        }
+        opens
+    }
+
+    fn fetch_end(&mut self, mark: Mark) -> Step<()> {
+        self.close_collections(None);
+        self.drop_candidate()?;
+        self.key_allowed = false;
+        self.push(Kind::StreamEnd, mark);
+        self.finished = true;
+        Ok(())
+    }
+
+    fn fetch_document_end(&mut self, mark: Mark) -> Step<()> {
+        self.close_collections(None);
+        self.drop_candidate()?;
+        self.key_allowed = false;
+        self.cursor.advance_by(3);
+        self.push(Kind::DocumentEnd, mark);
+        Ok(())
+    }
+
+    fn fetch_entry(&mut self, mark: Mark) -> Step<()> {
+        if !self.key_allowed {
+            return Err(Fault::yaml(YamlProblem::EntryNotAllowedHere, mark.index));
+        }
+        if self.open_collection(mark.column) {
+            self.push(Kind::SequenceStart, mark);
+        }
+        self.drop_candidate()?;
+        self.cursor.advance();
+        self.push(Kind::Entry, mark);
+        Ok(())
+    }
+
+    fn fetch_key(&mut self, mark: Mark) -> Step<()> {
+        if !self.key_allowed {
+            return Err(Fault::yaml(YamlProblem::KeyNotAllowedHere, mark.index));
+        }
+        if self.open_collection(mark.column) {
+            self.push(Kind::MappingStart, mark);
+        }
+        self.drop_candidate()?;
+        self.cursor.advance();
+        self.push(Kind::Key, mark);
+        Ok(())
+    }
+
+    fn fetch_value(&mut self, mark: Mark) -> Step<()> {
+        if let Some(candidate) = self.candidate.take() {
+            let place = candidate
+                .number
+                .saturating_sub(self.taken)
+                .min(self.queue.len());
+            let key = candidate.mark;
+            self.queue
+                .insert(place, Token::new(Kind::Key, key, key.line));
+            if self.open_collection(key.column) {
+                self.queue
+                    .insert(place, Token::new(Kind::MappingStart, key, key.line));
+            }
+            // Two simple keys cannot follow each other on one line.
+            self.key_allowed = false;
+        } else {
+            if !self.key_allowed {
+                return Err(Fault::yaml(YamlProblem::ValueNotAllowedHere, mark.index));
+            }
+            if self.open_collection(mark.column) {
+                self.push(Kind::MappingStart, mark);
+            }
+        }
+        self.cursor.advance();
+        self.push(Kind::Value, mark);
+        Ok(())
+    }
+}
+
+/// Whether an unquoted value cannot begin with `character`; `-`, `?` and `:` are looked at before,
+/// when a blank follows them.
+const fn cannot_begin_plain(character: char) -> bool {
+    matches!(
+        character,
+        '\t' | ',' | ']' | '}' | '#' | '%' | '@' | '`' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
+}

@@ -1,0 +1,161 @@
+//! Turns a tree of nodes into the values that the rules for fields look at, and refuses what the
+//! reference's constructor refuses: duplicate keys, keys that are no text, uneven indentation,
+//! misused merge keys and nesting that is too deep.
+
+use std::collections::HashSet;
+
+use super::grammar::{Content, Node};
+use super::reason::{CrashCause, YamlProblem};
+use super::token::{Fault, Step, Text};
+
+/// How deeply mappings and lists can be nested before the reference runs out of stack. Its exact
+/// figure depends on how it is called (a few levels more or less); this is the smallest one.
+const DEEPEST: usize = 240;
+
+/// A top-level field.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: Text,
+    /// Index of the character at which the key begins.
+    pub(super) name_index: usize,
+    /// The value, when it is text.
+    pub(super) text: Option<Text>,
+    /// Index of the character at which the value begins.
+    pub(super) value_index: usize,
+}
+
+/// The top-level fields of the document below `root`; `None` when it is not a mapping.
+pub(super) fn fields(root: Node) -> Step<Option<Vec<Field>>> {
+    check(&root)?;
+    let Content::Mapping(entries) = root.content else {
+        return Ok(None);
+    };
+    if entries.iter().any(|(_, value)| depth(value) >= DEEPEST) {
+        return Err(Fault::crash(CrashCause::TooDeep, root.index));
+    }
+    // What is merged in at the top level is lost in the reference: a merged field is no field.
+    let fields = entries
+        .into_iter()
+        .filter(|(key, _)| !is_merge_key(key))
+        .filter_map(|(key, value)| {
+            let text = (!is_special(&value)).then_some(value.content);
+            match key.content {
+                Content::Scalar { text: name, .. } => Some(Field {
+                    name,
+                    name_index: key.index,
+                    text: match text {
+                        Some(Content::Scalar { text, .. }) => Some(text),
+                        _ => None,
+                    },
+                    value_index: value.index,
+                }),
+                _ => None,
+            }
+        })
+        .collect();
+    Ok(Some(fields))
+}
+
+fn check(node: &Node) -> Step<()> {
+    match &node.content {
+        Content::Scalar { .. } => Ok(()),
+        Content::Sequence(items) => items.iter().try_for_each(check),
+        Content::Mapping(entries) => check_mapping(node, entries),
+    }
+}
+
+fn check_mapping(node: &Node, entries: &[(Node, Node)]) -> Step<()> {
+    check_merges(node, entries)?;
+    let mut seen = HashSet::new();
+    let mut first_column = None;
+    for (key, value) in entries {
+        check(key)?;
+        check(value)?;
+        if is_merge_key(key) {
+            continue;
+        }
+        match &key.content {
+            Content::Scalar { text, .. } => {
+                if !seen.insert(text) {
+                    let key_text = readable(text);
+                    let problem = YamlProblem::DuplicateKey { key: key_text };
+                    return Err(Fault::yaml(problem, key.index));
+                }
+            }
+            Content::Mapping(_) => {
+                return Err(Fault::yaml(YamlProblem::MappingKey, key.index));
+            }
+            Content::Sequence(_) => {
+                return Err(Fault::crash(CrashCause::SequenceKey, key.index));
+            }
+        }
+        if matches!(value.content, Content::Mapping(_))
+            && *first_column.get_or_insert(value.column) != value.column
+        {
+            return Err(Fault::yaml(YamlProblem::UnevenIndentation, value.index));
+        }
+    }
+    Ok(())
+}
+
+/// At most one merge key, whose value is a mapping or a list of mappings.
+fn check_merges(node: &Node, entries: &[(Node, Node)]) -> Step<()> {
+    let mut merges = entries.iter().filter(|(key, _)| is_merge_key(key));
+    let Some((_, value)) = merges.next() else {
+        return Ok(());
+    };
+    let is_mapping = |node: &Node| matches!(node.content, Content::Mapping(_));
+    let mergeable = match &value.content {
+        Content::Mapping(_) => true,
+        Content::Sequence(items) => items.iter().all(is_mapping),
+        Content::Scalar { .. } => false,
+    };
+    if !mergeable {
+        return Err(Fault::yaml(YamlProblem::MergeValue, value.index));
+    }
+    if merges.next().is_some() {
+        return Err(Fault::crash(CrashCause::RepeatedMerge, node.index));
+    }
+    Ok(())
+}
+
+fn is_merge_key(key: &Node) -> bool {
+    is_plain(key, "<<")
+}
+
+/// Whether a value is one of the two plain scalars that the reference does not hold as text.
+fn is_special(value: &Node) -> bool {
+    is_plain(value, "<<") || is_plain(value, "=")
+}
+
+fn is_plain(node: &Node, wanted: &str) -> bool {
+    match &node.content {
+        Content::Scalar { text, plain: true } => {
+            text.iter().copied().eq(wanted.chars().map(u32::from))
+        }
+        _ => false,
+    }
+}
+
+/// How many collections are nested in `node`, itself included. Recursion is bounded by the
+/// grammar.
+fn depth(node: &Node) -> usize {
+    match &node.content {
+        Content::Scalar { .. } => 0,
+        Content::Sequence(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Content::Mapping(entries) => {
+            let deepest = entries
+                .iter()
+                .map(|(key, value)| depth(key).max(depth(value)))
+                .max();
+            1 + deepest.unwrap_or(0)
+        }
+    }
+}
+
+/// Text for people: lone surrogates become replacement characters.
+pub(super) fn readable(text: &[u32]) -> String {
+    text.iter()
+        .map(|&code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
+}
