@@ -1,1 +1,281 @@
 //! The library: many skills from many places, and which of them a name means.
+//!
+//! Pure rules: which source ranks before which, who wins a name, what was meant by a wrong one.
+//! Nothing here knows how skills are found or kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::near;
+use crate::skill::name::NameError;
+use crate::skill::{Diagnostic, FileEntry, SkillName};
+
+/// How many names an answer about an unknown skill lists at most.
+pub const MAX_NEAREST: usize = 200;
+
+/// What a source of skills is; in order of precedence, the first one wins a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceKind {
+    /// Named by `--skills-dir` or the configuration.
+    Explicit,
+    /// A conventional folder of the project.
+    Project,
+    /// Named by an environment variable.
+    Environment,
+    /// A conventional folder of the user, or gongfu's own below its home.
+    User,
+    /// A folder for everybody on this machine.
+    System,
+    /// Comes with gongfu.
+    BuiltIn,
+}
+
+/// A place where skills come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Its name: lower-case letters, digits and hyphens, unique in a library.
+    pub id: Arc<str>,
+    /// What it is.
+    pub kind: SourceKind,
+    /// The folder, for people.
+    pub root: String,
+}
+
+/// How many findings of each severity a skill has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FindingCount {
+    /// Findings of severity error.
+    pub errors: usize,
+    /// Findings of severity warning.
+    pub warnings: usize,
+    /// Findings of severity info.
+    pub infos: usize,
+}
+
+impl FindingCount {
+    /// Counts findings.
+    pub fn of<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Self {
+        let mut count = Self::default();
+        for found in diagnostics {
+            match found.severity() {
+                crate::skill::Severity::Error => count.errors += 1,
+                crate::skill::Severity::Warning => count.warnings += 1,
+                crate::skill::Severity::Info => count.infos += 1,
+            }
+        }
+        count
+    }
+
+    /// All of them.
+    pub fn total(&self) -> usize {
+        self.errors + self.warnings + self.infos
+    }
+}
+
+/// A skill of the library.
+#[derive(Debug, Clone)]
+pub struct Skill {
+    /// What it calls itself.
+    pub name: SkillName,
+    /// `<source id>/<path below the source's root>`; unique by construction.
+    pub full_name: Arc<str>,
+    /// What it does and when to use it.
+    pub description: String,
+    /// Every field of its frontmatter, as JSON text.
+    pub frontmatter: Box<str>,
+    /// The id of its source.
+    pub source: Arc<str>,
+    /// The folder, absolute, for people.
+    pub path: String,
+    /// Its files by path, SKILL.md included.
+    pub files: Arc<[FileEntry]>,
+    /// How many findings a check of it makes.
+    pub findings: FindingCount,
+    /// Whether its owner has it switched on.
+    pub enabled: bool,
+}
+
+impl Skill {
+    /// The length of all files in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+}
+
+/// A folder that holds something like a skill which can't be loaded, or a place that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unloadable {
+    /// The folder, absolute, for people.
+    pub path: String,
+    /// Why.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Skills by precedence, with the names that reach them.
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    skills: Vec<Arc<Skill>>,
+    sources: Vec<Source>,
+    unloadable: Vec<Unloadable>,
+    by_full_name: HashMap<Arc<str>, usize>,
+    /// Folded name to the skills that answer to it, by precedence.
+    by_name: HashMap<String, Vec<usize>>,
+}
+
+/// Why a name reaches no skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unresolved {
+    /// It can't be the name of any skill.
+    Invalid(NameError),
+    /// There is no such skill.
+    Unknown {
+        /// Names that exist, nearest first, at most [`MAX_NEAREST`].
+        nearest: Vec<String>,
+        /// How many names there are.
+        total: usize,
+    },
+    /// It is switched off.
+    Disabled {
+        /// The full name of the skill that was meant.
+        full_name: Arc<str>,
+    },
+}
+
+impl Library {
+    /// Puts a library together from skills in order of precedence.
+    pub fn new(sources: Vec<Source>, skills: Vec<Arc<Skill>>, unloadable: Vec<Unloadable>) -> Self {
+        let mut library = Self { sources, unloadable, ..Self::default() };
+        for (at, skill) in skills.iter().enumerate() {
+            library.by_full_name.entry(Arc::clone(&skill.full_name)).or_insert(at);
+            library.by_name.entry(near::folded(skill.name.as_str())).or_default().push(at);
+        }
+        library.skills = skills;
+        library
+    }
+
+    /// All skills in order of precedence, disabled ones included.
+    pub fn skills(&self) -> &[Arc<Skill>] {
+        &self.skills
+    }
+
+    /// The sources in order of precedence.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// What can't be loaded or was left out.
+    pub fn unloadable(&self) -> &[Unloadable] {
+        &self.unloadable
+    }
+
+    /// The skill that a bare or full name means.
+    ///
+    /// A full name is exact. A bare name means the first enabled skill of exactly that name in
+    /// order of precedence; letter case, `_` and `-` count only when that tells two apart.
+    pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, Unresolved> {
+        if let Some(skill) = self.by_full_name.get(wanted).and_then(|&at| self.skills.get(at)) {
+            return enabled(skill);
+        }
+        let plausible = wanted.contains('/') && wanted.split('/').all(|part| SkillName::new(part).is_ok());
+        if let Err(error) = SkillName::new(wanted)
+            && !plausible
+        {
+            return Err(Unresolved::Invalid(error));
+        }
+        let alike = self.answering(wanted);
+        let exact: Vec<&Arc<Skill>> = alike.iter().copied().filter(|skill| skill.name.as_str() == wanted.trim()).collect();
+        let candidates = if exact.is_empty() { alike } else { exact };
+        match candidates.iter().find(|skill| skill.enabled).or(candidates.first()) {
+            Some(skill) => enabled(skill),
+            None => Err(self.unknown(wanted)),
+        }
+    }
+
+    /// Who holds the bare name of a skill, when that is another one.
+    pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
+        let rivals = self.answering(skill.name.as_str());
+        let mut same = rivals.into_iter().filter(|rival| rival.name == skill.name);
+        let winner = same.clone().find(|rival| rival.enabled).or_else(|| same.next())?;
+        (winner.full_name != skill.full_name).then_some(winner)
+    }
+
+    fn answering(&self, name: &str) -> Vec<&Arc<Skill>> {
+        let places = self.by_name.get(&near::folded(name));
+        places.into_iter().flatten().filter_map(|&at| self.skills.get(at)).collect()
+    }
+
+    fn unknown(&self, wanted: &str) -> Unresolved {
+        let names: std::collections::BTreeSet<&str> = self.skills.iter().filter(|skill| skill.enabled).map(|skill| skill.name.as_str()).collect();
+        let total = names.len();
+        let nearest = near::nearest_first(wanted, names).into_iter().take(MAX_NEAREST).map(str::to_owned).collect();
+        Unresolved::Unknown { nearest, total }
+    }
+}
+
+fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, Unresolved> {
+    if skill.enabled { Ok(skill) } else { Err(Unresolved::Disabled { full_name: Arc::clone(&skill.full_name) }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{FindingCount, Library, Skill, Unresolved};
+    use crate::skill::SkillName;
+
+    fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
+        Arc::new(Skill {
+            name: SkillName::new(name).unwrap(),
+            full_name: full_name.into(),
+            description: String::new(),
+            frontmatter: "{}".into(),
+            source: "s".into(),
+            path: String::new(),
+            files: Arc::from([]),
+            findings: FindingCount::default(),
+            enabled,
+        })
+    }
+
+    fn reached(library: &Library, name: &str) -> String {
+        match library.resolve(name) {
+            Ok(skill) => skill.full_name.to_string(),
+            Err(other) => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_first_enabled_one_wins_and_none_is_lost() {
+        let library = Library::new(
+            Vec::new(),
+            vec![skill("project/pdf", "pdf", false), skill("user/pdf", "pdf", true), skill("user/other", "pdf", true), skill("user/off", "off", false)],
+            Vec::new(),
+        );
+        assert_eq!(reached(&library, "pdf"), "user/pdf");
+        assert_eq!(reached(&library, "user/other"), "user/other");
+        assert_eq!(reached(&library, "off"), "Disabled { full_name: \"user/off\" }");
+        assert_eq!(library.shadowed_by(&library.skills()[2]).map(|winner| &*winner.full_name), Some("user/pdf"));
+        assert!(library.shadowed_by(&library.skills()[1]).is_none());
+    }
+
+    #[test]
+    fn hyphens_and_case_are_forgiven_unless_they_matter() {
+        let library = Library::new(Vec::new(), vec![skill("s/1", "test_data", true), skill("s/2", "test-data", true), skill("s/3", "Only", true)], Vec::new());
+        assert_eq!(reached(&library, "test-data"), "s/2");
+        assert_eq!(reached(&library, "test_data"), "s/1");
+        assert_eq!(reached(&library, "TEST-DATA"), "s/1");
+        assert_eq!(reached(&library, "only"), "s/3");
+    }
+
+    #[test]
+    fn a_wrong_name_lists_the_near_ones_and_a_path_is_no_name() {
+        let library = Library::new(Vec::new(), vec![skill("s/a", "docx", true), skill("s/b", "pdf", true)], Vec::new());
+        assert_eq!(library.resolve("pdff").err(), Some(Unresolved::Unknown { nearest: vec!["pdf".into(), "docx".into()], total: 2 }));
+        for path in ["../pdf", "/etc/passwd", "a\0", "", "s/../b", "\\\\host"] {
+            assert!(matches!(library.resolve(path), Err(Unresolved::Invalid(_))), "{path:?}");
+        }
+    }
+}
