@@ -1,1 +1,19 @@
-//! x
+//! Everything that gongfu keeps on disk: skills folders, the index, switches, the audit.
+//!
+//! Implements the ports of `gongfu-core`. Every path is reached through a [`disk::Root`], a handle
+//! that nothing below it can lead out of. Reads no environment and no clock: both are passed in.
+
+pub mod audit;
+pub mod built_in;
+pub mod check;
+pub mod disk;
+pub mod home;
+pub mod index;
+pub mod local;
+pub mod reading;
+pub mod source;
+pub mod switches;
+pub mod walk;
+
+pub use home::Home;
+pub use local::LocalSkills;

@@ -13,7 +13,7 @@ pub struct Folder {
 }
 
 /// A file of a skill.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FileEntry {
     /// Where it is.
     pub path: SkillPath,

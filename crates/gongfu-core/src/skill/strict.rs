@@ -9,9 +9,12 @@
 //! no way to mend anything. It is about the verdict of others: what a tolerant reader makes of a
 //! skill is decided elsewhere.
 
+mod blocks;
 mod cursor;
 mod frontmatter;
 mod grammar;
+mod indicators;
+mod message;
 mod python;
 mod reason;
 mod rules;

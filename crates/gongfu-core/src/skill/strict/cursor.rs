@@ -13,10 +13,7 @@ pub(super) const fn is_break_or_end(character: char) -> bool {
 
 /// Whether `character` breaks a line. Only `\n` starts a new line in the count of lines.
 pub(super) const fn is_break(character: char) -> bool {
-    matches!(
-        character,
-        '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
+    matches!(character, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Whether an indicator such as `-` or `:` counts as one when `character` follows it.

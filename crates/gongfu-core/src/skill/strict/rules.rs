@@ -39,8 +39,7 @@ pub(super) fn check(fields: &[Field], folder: &str) -> Vec<Finding> {
     match find(fields, "description") {
         None => findings.push((Reason::MissingDescription, None)),
         Some(field) => findings.extend(
-            description_reason(field.text.as_ref())
-                .map(|reason| (reason, Some(field.value_index))),
+            description_reason(field.text.as_ref()).map(|reason| (reason, Some(field.value_index))),
         ),
     }
     if let Some(field) = find(fields, "compatibility") {

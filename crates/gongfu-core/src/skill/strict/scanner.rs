@@ -9,7 +9,7 @@
 
 use std::collections::VecDeque;
 
-use super::cursor::{Cursor, END, is_blank_or_end, is_break_or_end};
+use super::cursor::{Cursor, is_break_or_end};
 use super::reason::YamlProblem;
 use super::token::{Fault, Kind, Mark, Step, Token};
 
@@ -155,58 +155,7 @@ impl<'text> Scanner<'text> {
             .is_some_and(|candidate| candidate.number == self.taken))
     }
 
-    /// Reads on until at least one more token, or a comment, is in the queue.
-    fn fetch(&mut self) -> Step<()> {
-        if let Some(mark) = self.skip_to_token() {
-            self.push(Kind::Comment, mark);
-            return Ok(());
-        }
-        self.drop_stale_candidate()?;
-        self.close_collections(Some(self.cursor.column()));
-        let mark = self.cursor.mark();
-        let blank_follows = is_blank_or_end(self.cursor.ahead(1));
-        let refused = |problem| Err(Fault::yaml(problem, mark.index));
-        match self.cursor.current() {
-            END => self.fetch_end(mark),
-            '%' if mark.column == 0 => refused(YamlProblem::Directive),
-            '.' if mark.column == 0 && self.cursor.at_document_end() => {
-                self.fetch_document_end(mark)
-            }
-            '[' | '{' => refused(YamlProblem::FlowStyle),
-            '-' if blank_follows => self.fetch_entry(mark),
-            '?' if blank_follows => self.fetch_key(mark),
-            ':' if blank_follows => self.fetch_value(mark),
-            '*' => refused(YamlProblem::Alias),
-            '&' => refused(YamlProblem::Anchor),
-            '!' => refused(YamlProblem::Tag),
-            style @ ('|' | '>') => {
-                self.key_allowed = true;
-                self.drop_candidate()?;
-                let token = self.scan_block(style == '>')?;
-                self.queue.push_back(token);
-                Ok(())
-            }
-            quote @ ('\'' | '"') => {
-                self.save_candidate()?;
-                self.key_allowed = false;
-                let token = self.scan_quoted(quote)?;
-                self.queue.push_back(token);
-                Ok(())
-            }
-            character if cannot_begin_plain(character) => {
-                refused(YamlProblem::UnexpectedCharacter { character })
-            }
-            _ => {
-                self.save_candidate()?;
-                self.key_allowed = false;
-                let token = self.scan_plain();
-                self.queue.push_back(token);
-                Ok(())
-            }
-        }
-    }
-
-    fn push(&mut self, kind: Kind, mark: Mark) {
+    pub(super) fn push(&mut self, kind: Kind, mark: Mark) {
         self.queue
             .push_back(Token::new(kind, mark, self.cursor.mark().line));
     }
@@ -250,7 +199,7 @@ impl<'text> Scanner<'text> {
         }
     }
 
-    fn drop_stale_candidate(&mut self) -> Step<()> {
+    pub(super) fn drop_stale_candidate(&mut self) -> Step<()> {
         let here = self.cursor.mark();
         let stale = self.candidate.is_some_and(|candidate| {
             candidate.mark.line != here.line
@@ -259,17 +208,16 @@ impl<'text> Scanner<'text> {
         if stale { self.drop_candidate() } else { Ok(()) }
     }
 
-    fn drop_candidate(&mut self) -> Step<()> {
+    pub(super) fn drop_candidate(&mut self) -> Step<()> {
         match self.candidate.take() {
-            Some(candidate) if candidate.required => Err(Fault::yaml(
-                YamlProblem::MissingColon,
-                candidate.mark.index,
-            )),
+            Some(candidate) if candidate.required => {
+                Err(Fault::yaml(YamlProblem::MissingColon, candidate.mark.index))
+            }
             _ => Ok(()),
         }
     }
 
-    fn save_candidate(&mut self) -> Step<()> {
+    pub(super) fn save_candidate(&mut self) -> Step<()> {
         if self.key_allowed {
             self.drop_candidate()?;
             let mark = self.cursor.mark();
@@ -283,7 +231,7 @@ impl<'text> Scanner<'text> {
     }
 
     /// Ends the collections that are indented more than `column`.
-    fn close_collections(&mut self, column: Option<usize>) {
+    pub(super) fn close_collections(&mut self, column: Option<usize>) {
         while self.indent > column {
             self.indent = self.outer_indents.pop().flatten();
             self.push(Kind::BlockEnd, self.cursor.mark());
@@ -291,7 +239,7 @@ impl<'text> Scanner<'text> {
     }
 
     /// Opens a collection at `column`, unless one is open there or deeper already.
-    fn open_collection(&mut self, column: usize) -> bool {
+    pub(super) fn open_collection(&mut self, column: usize) -> bool {
         let opens = self.indent < Some(column);
         if opens {
             self.outer_indents.push(self.indent);
@@ -300,84 +248,34 @@ impl<'text> Scanner<'text> {
         opens
     }
 
-    fn fetch_end(&mut self, mark: Mark) -> Step<()> {
-        self.close_collections(None);
-        self.drop_candidate()?;
-        self.key_allowed = false;
+    /// Turns the candidate, if there is one, into a key: its mark goes in front of it, and the
+    /// beginning of a mapping where one begins.
+    pub(super) fn confirm_candidate(&mut self) -> bool {
+        let Some(candidate) = self.candidate.take() else {
+            return false;
+        };
+        let key = candidate.mark;
+        let place = candidate
+            .number
+            .saturating_sub(self.taken)
+            .min(self.queue.len());
+        self.queue
+            .insert(place, Token::new(Kind::Key, key, key.line));
+        if self.open_collection(key.column) {
+            self.queue
+                .insert(place, Token::new(Kind::MappingStart, key, key.line));
+        }
+        true
+    }
+
+    /// Puts a token that is no single character at the end of the queue.
+    pub(super) fn append(&mut self, token: Token) {
+        self.queue.push_back(token);
+    }
+
+    /// Puts the end of the text at the end of the queue: nothing is read after it.
+    pub(super) fn finish(&mut self, mark: Mark) {
         self.push(Kind::StreamEnd, mark);
         self.finished = true;
-        Ok(())
     }
-
-    fn fetch_document_end(&mut self, mark: Mark) -> Step<()> {
-        self.close_collections(None);
-        self.drop_candidate()?;
-        self.key_allowed = false;
-        self.cursor.advance_by(3);
-        self.push(Kind::DocumentEnd, mark);
-        Ok(())
-    }
-
-    fn fetch_entry(&mut self, mark: Mark) -> Step<()> {
-        if !self.key_allowed {
-            return Err(Fault::yaml(YamlProblem::EntryNotAllowedHere, mark.index));
-        }
-        if self.open_collection(mark.column) {
-            self.push(Kind::SequenceStart, mark);
-        }
-        self.drop_candidate()?;
-        self.cursor.advance();
-        self.push(Kind::Entry, mark);
-        Ok(())
-    }
-
-    fn fetch_key(&mut self, mark: Mark) -> Step<()> {
-        if !self.key_allowed {
-            return Err(Fault::yaml(YamlProblem::KeyNotAllowedHere, mark.index));
-        }
-        if self.open_collection(mark.column) {
-            self.push(Kind::MappingStart, mark);
-        }
-        self.drop_candidate()?;
-        self.cursor.advance();
-        self.push(Kind::Key, mark);
-        Ok(())
-    }
-
-    fn fetch_value(&mut self, mark: Mark) -> Step<()> {
-        if let Some(candidate) = self.candidate.take() {
-            let place = candidate
-                .number
-                .saturating_sub(self.taken)
-                .min(self.queue.len());
-            let key = candidate.mark;
-            self.queue
-                .insert(place, Token::new(Kind::Key, key, key.line));
-            if self.open_collection(key.column) {
-                self.queue
-                    .insert(place, Token::new(Kind::MappingStart, key, key.line));
-            }
-            // Two simple keys cannot follow each other on one line.
-            self.key_allowed = false;
-        } else {
-            if !self.key_allowed {
-                return Err(Fault::yaml(YamlProblem::ValueNotAllowedHere, mark.index));
-            }
-            if self.open_collection(mark.column) {
-                self.push(Kind::MappingStart, mark);
-            }
-        }
-        self.cursor.advance();
-        self.push(Kind::Value, mark);
-        Ok(())
-    }
-}
-
-/// Whether an unquoted value cannot begin with `character`; `-`, `?` and `:` are looked at before,
-/// when a blank follows them.
-const fn cannot_begin_plain(character: char) -> bool {
-    matches!(
-        character,
-        '\t' | ',' | ']' | '}' | '#' | '%' | '@' | '`' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
-    )
 }

@@ -8,9 +8,10 @@ use super::grammar::{Content, Node};
 use super::reason::{CrashCause, YamlProblem};
 use super::token::{Fault, Step, Text};
 
-/// How deeply mappings and lists can be nested before the reference runs out of stack. Its exact
-/// figure depends on how it is called (a few levels more or less); this is the smallest one.
-const DEEPEST: usize = 240;
+/// How deeply mappings and lists can be nested in a field before the reference runs out of stack.
+/// The figure depends a little on how it is called: from its command line it is 243 or 244, from a
+/// program that calls it at once 245. This is the smallest one.
+const DEEPEST: usize = 243;
 
 /// A top-level field.
 #[derive(Debug)]
@@ -30,10 +31,12 @@ pub(super) fn fields(root: Node) -> Step<Option<Vec<Field>>> {
     let Content::Mapping(entries) = root.content else {
         return Ok(None);
     };
-    if entries.iter().any(|(_, value)| depth(value) >= DEEPEST) {
+    if deepest_value(&entries) > DEEPEST {
         return Err(Fault::crash(CrashCause::TooDeep, root.index));
     }
     // What is merged in at the top level is lost in the reference: a merged field is no field.
+    let visible = || entries.iter().filter(|(key, _)| !is_merge_key(key));
+    visible().try_for_each(check_entry_is_text_keyed)?;
     let fields = entries
         .into_iter()
         .filter(|(key, _)| !is_merge_key(key))
@@ -74,20 +77,13 @@ fn check_mapping(node: &Node, entries: &[(Node, Node)]) -> Step<()> {
         if is_merge_key(key) {
             continue;
         }
-        match &key.content {
-            Content::Scalar { text, .. } => {
-                if !seen.insert(text) {
-                    let key_text = readable(text);
-                    let problem = YamlProblem::DuplicateKey { key: key_text };
-                    return Err(Fault::yaml(problem, key.index));
-                }
-            }
-            Content::Mapping(_) => {
-                return Err(Fault::yaml(YamlProblem::MappingKey, key.index));
-            }
-            Content::Sequence(_) => {
-                return Err(Fault::crash(CrashCause::SequenceKey, key.index));
-            }
+        if !seen.insert(identity(key)?) {
+            let key_text = match &key.content {
+                Content::Scalar { text, .. } => readable(text),
+                _ => String::new(),
+            };
+            let problem = YamlProblem::DuplicateKey { key: key_text };
+            return Err(Fault::yaml(problem, key.index));
         }
         if matches!(value.content, Content::Mapping(_))
             && *first_column.get_or_insert(value.column) != value.column
@@ -96,6 +92,48 @@ fn check_mapping(node: &Node, entries: &[(Node, Node)]) -> Step<()> {
         }
     }
     Ok(())
+}
+
+/// By what the reference tells keys apart. A list is a key for its constructor, as long as nothing
+/// is nested in it; that a key must be text is only seen later.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity<'tree> {
+    Text(&'tree Text),
+    List(Vec<Result<&'tree Text, usize>>),
+}
+
+fn identity(key: &Node) -> Step<Identity<'_>> {
+    let items = match &key.content {
+        Content::Scalar { text, .. } => return Ok(Identity::Text(text)),
+        Content::Mapping(_) => return Err(Fault::yaml(YamlProblem::MappingKey, key.index)),
+        Content::Sequence(items) => items,
+    };
+    items
+        .iter()
+        .map(|item| match &item.content {
+            // A special scalar is equal to nothing but itself.
+            Content::Scalar { .. } if is_special(item) => Ok(Err(item.index)),
+            Content::Scalar { text, .. } => Ok(Ok(text)),
+            _ => Err(Fault::crash(CrashCause::SequenceKey, key.index)),
+        })
+        .collect::<Step<_>>()
+        .map(Identity::List)
+}
+
+/// Refuses lists as keys, in an entry and all that is nested in it.
+fn check_entry_is_text_keyed((key, value): &(Node, Node)) -> Step<()> {
+    match &key.content {
+        Content::Scalar { .. } => check_text_keys(value),
+        _ => Err(Fault::crash(CrashCause::SequenceKey, key.index)),
+    }
+}
+
+fn check_text_keys(node: &Node) -> Step<()> {
+    match &node.content {
+        Content::Scalar { .. } => Ok(()),
+        Content::Sequence(items) => items.iter().try_for_each(check_text_keys),
+        Content::Mapping(entries) => entries.iter().try_for_each(check_entry_is_text_keyed),
+    }
 }
 
 /// At most one merge key, whose value is a mapping or a list of mappings.
@@ -143,14 +181,20 @@ fn depth(node: &Node) -> usize {
     match &node.content {
         Content::Scalar { .. } => 0,
         Content::Sequence(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        Content::Mapping(entries) => {
-            let deepest = entries
-                .iter()
-                .map(|(key, value)| depth(key).max(depth(value)))
-                .max();
-            1 + deepest.unwrap_or(0)
-        }
+        Content::Mapping(entries) => 1 + deepest_value(entries),
     }
+}
+
+/// Depth of the deepest value. A mapping that is merged in costs the reference twice the stack.
+fn deepest_value(entries: &[(Node, Node)]) -> usize {
+    entries
+        .iter()
+        .map(|(key, value)| {
+            let merged = is_merge_key(key) && matches!(value.content, Content::Mapping(_));
+            depth(value) + usize::from(merged)
+        })
+        .max()
+        .unwrap_or(0)
 }
 
 /// Text for people: lone surrogates become replacement characters.

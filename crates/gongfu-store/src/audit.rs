@@ -1,0 +1,116 @@
+//! The local audit: JSON lines, one append each, rotated by size.
+
+use std::io::{self, Write as _};
+use std::sync::Mutex;
+
+use cap_std::fs::OpenOptions;
+use gongfu_core::account::Owner;
+use gongfu_core::port::{AuditEntry, AuditLog, Pending, PortError};
+
+use crate::home::Home;
+
+const FOLDER: &str = "audit";
+const FILE: &str = "audit.jsonl";
+/// The size at which the file is rotated, in bytes.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// How many rotated files are kept.
+const KEPT: usize = 4;
+
+/// The audit of a local installation, below its home.
+#[derive(Debug)]
+pub struct LocalAudit {
+    home: Home,
+    file: Mutex<Option<cap_std::fs::File>>,
+}
+
+impl LocalAudit {
+    /// An audit below a home; its folder is made with the first entry.
+    pub fn new(home: Home) -> Self {
+        Self { home, file: Mutex::new(None) }
+    }
+
+    fn append(&self, entry: &AuditEntry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
+        line.push(b'\n');
+        let mut open = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let full = match open.as_ref() {
+            // Another process may have rotated the file away under this handle.
+            Some(file) => file.metadata()?.len() >= MAX_BYTES,
+            None => true,
+        };
+        if full {
+            *open = Some(self.open()?);
+        }
+        match open.as_mut() {
+            // One write a line: lines of several processes don't mix.
+            Some(file) => file.write_all(&line),
+            None => Ok(()),
+        }
+    }
+
+    fn open(&self) -> io::Result<cap_std::fs::File> {
+        let folder = self.home.folder(FOLDER)?;
+        let dir = folder.dir();
+        if dir.metadata(FILE).is_ok_and(|metadata| metadata.len() >= MAX_BYTES) {
+            let lock = dir.create("rotate.lock")?.into_std();
+            lock.lock()?;
+            // Somebody else may have rotated while this process waited.
+            if dir.metadata(FILE).is_ok_and(|metadata| metadata.len() >= MAX_BYTES) {
+                for number in (1..KEPT).rev() {
+                    let _ = dir.rename(format!("audit.{number}.jsonl"), dir, format!("audit.{}.jsonl", number + 1));
+                }
+                dir.rename(FILE, dir, "audit.1.jsonl")?;
+            }
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        dir.open_with(FILE, &options)
+    }
+}
+
+impl AuditLog for LocalAudit {
+    fn record<'a>(&'a self, _owner: &'a Owner, entry: &'a AuditEntry) -> Pending<'a, ()> {
+        let outcome = self.append(entry).map_err(|error| PortError::Unavailable(format!("the audit can't be written: {error}")));
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gongfu_core::account::Role;
+    use gongfu_core::capability::Access;
+    use gongfu_core::port::{AuditEntry, Phase, Timestamp};
+
+    use super::{LocalAudit, MAX_BYTES};
+    use crate::home::Home;
+
+    fn entry(call: u64) -> AuditEntry {
+        AuditEntry {
+            at: Timestamp(0),
+            call,
+            phase: Phase::End,
+            tool: "t".to_owned(),
+            access: Access::Read,
+            role: Role::Developer,
+            client: "test".to_owned(),
+            outcome: "ok",
+            refused_by: None,
+            arguments: String::new(),
+            milliseconds: Some(1),
+        }
+    }
+
+    #[test]
+    fn entries_are_whole_lines_and_the_file_rotates() {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = LocalAudit::new(Home::at(folder.path()));
+        audit.append(&entry(1)).unwrap();
+        let file = folder.path().join("audit/audit.jsonl");
+        let line: serde_json::Value = serde_json::from_str(std::fs::read_to_string(&file).unwrap().trim()).unwrap();
+        assert_eq!((line["call"].as_u64(), line["outcome"].as_str(), line["at"].as_str()), (Some(1), Some("ok"), Some("1970-01-01T00:00:00.000Z")));
+        std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(MAX_BYTES).unwrap();
+        audit.append(&entry(2)).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
+        assert!(folder.path().join("audit/audit.1.jsonl").exists());
+    }
+}

@@ -1,0 +1,70 @@
+//! gongfu's own folder: what lies where in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::disk::Root;
+
+/// The folder that gongfu keeps its things in.
+///
+/// ```text
+/// skills/          skills that gongfu itself writes; yours
+/// built-in/        the skills that come with gongfu, one folder a version
+/// index/           what was read of skills folders; derived, may be deleted
+/// audit/           who called what; JSON lines, rotated
+/// switches.json    which skills are switched off; yours
+/// config.toml      settings; yours
+/// ```
+#[derive(Debug, Clone)]
+pub struct Home {
+    path: PathBuf,
+}
+
+impl Home {
+    /// A home at a path; nothing is made before it is needed.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The home itself as a handle, made where it is missing.
+    ///
+    /// # Errors
+    /// It can't be made or opened.
+    pub fn open(&self) -> io::Result<Root> {
+        Root::create(&self.path)
+    }
+
+    /// A folder of the home as a handle, made where it is missing.
+    ///
+    /// # Errors
+    /// It can't be made or opened.
+    pub fn folder(&self, name: &str) -> io::Result<Root> {
+        Root::create(&self.path.join(name))
+    }
+
+    /// Where the home's own skills lie.
+    pub fn skills(&self) -> PathBuf {
+        self.path.join("skills")
+    }
+
+    /// Where the settings are.
+    pub fn config(&self) -> PathBuf {
+        self.path.join("config.toml")
+    }
+
+    /// Makes the home with its folders; answers whether it was new.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn create(&self) -> io::Result<bool> {
+        let new = Root::open(&self.path).is_err();
+        self.open()?;
+        self.folder("skills")?;
+        Ok(new)
+    }
+}

@@ -1,0 +1,146 @@
+//! The index: what was read of a root, kept across starts.
+//!
+//! Derived from the skills folders alone: deleting it loses nothing, a damaged one is made anew.
+//! One file a root, replaced as a whole, so that any number of processes can share a home.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use gongfu_core::library::FindingCount;
+use gongfu_core::skill::{Digest, FileEntry, SkillPath};
+use serde::{Deserialize, Serialize};
+
+use crate::disk::{Root, Stamp};
+use crate::home::Home;
+
+/// Raise it when the layout below changes; a new version of gongfu reads everything anew as well,
+/// because its checks may differ.
+const SCHEMA: &str = concat!("1/", env!("CARGO_PKG_VERSION"));
+const FOLDER: &str = "index";
+const LIMIT: u64 = 1024 * 1024 * 1024;
+const DIGEST_BYTES: usize = 32;
+
+/// What is kept of a skill.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Stored {
+    /// Its folder below the root.
+    pub below: SkillPath,
+    /// What it goes by.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// Its frontmatter as JSON text.
+    pub frontmatter: Box<str>,
+    /// Its findings.
+    pub findings: FindingCount,
+    /// Its files.
+    pub files: Arc<[FileEntry]>,
+    /// The stamps of its files, in the same order.
+    pub stamps: Box<[Stamp]>,
+    /// How many things in it can't be served.
+    pub odd: usize,
+    /// Whether it was read long enough after its last change to trust the stamps.
+    pub settled: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    schema: String,
+    root: String,
+}
+
+/// Reads what was kept of a root; nothing when there is no index, an old one or a damaged one.
+pub fn load(home: &Home, root: &Path) -> Vec<Stored> {
+    match try_load(home, root) {
+        Ok(stored) => stored,
+        Err(error) => {
+            tracing::debug!(root = %root.display(), %error, "the index is made anew");
+            Vec::new()
+        }
+    }
+}
+
+fn try_load(home: &Home, root: &Path) -> io::Result<Vec<Stored>> {
+    let folder = Root::open(&home.path().join(FOLDER))?;
+    let name = SkillPath::new(&file_name(root)).map_err(io::Error::other)?;
+    let content = folder.read(&name, LIMIT)?.bytes;
+    let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+    let (kept, digest) = content.split_last_chunk::<DIGEST_BYTES>().ok_or_else(|| damaged("too short"))?;
+    if digest_bytes(kept) != *digest {
+        return Err(damaged("the digest differs"));
+    }
+    let (header, rest) = postcard::take_from_bytes::<Header>(kept).map_err(io::Error::other)?;
+    if header.schema != SCHEMA || header.root != root.to_string_lossy() {
+        return Err(damaged("of another version"));
+    }
+    postcard::from_bytes(rest).map_err(io::Error::other)
+}
+
+/// Keeps what was read of a root.
+///
+/// # Errors
+/// The home can't be written; the library works all the same, only the next start is slower.
+pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
+    let header = Header { schema: SCHEMA.to_owned(), root: root.to_string_lossy().into_owned() };
+    let kept = postcard::to_stdvec(&header).map_err(io::Error::other)?;
+    let mut kept = postcard::to_extend(stored, kept).map_err(io::Error::other)?;
+    let digest = digest_bytes(&kept);
+    kept.extend_from_slice(&digest);
+    home.folder(FOLDER)?.replace(&file_name(root), &kept, false)
+}
+
+fn digest_bytes(bytes: &[u8]) -> [u8; DIGEST_BYTES] {
+    Digest::of(bytes).to_bytes()
+}
+
+fn file_name(root: &Path) -> String {
+    let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
+    let short: String = digest.chars().skip("sha256:".len()).take(32).collect();
+    format!("{short}.index")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Stored, load, save};
+    use crate::home::Home;
+
+    fn stored() -> Stored {
+        Stored {
+            below: gongfu_core::skill::SkillPath::new("a/b").unwrap(),
+            name: "b".to_owned(),
+            description: "d".to_owned(),
+            frontmatter: "{}".into(),
+            findings: gongfu_core::library::FindingCount::default(),
+            files: std::sync::Arc::from([]),
+            stamps: Box::default(),
+            odd: 0,
+            settled: true,
+        }
+    }
+
+    #[test]
+    fn a_damaged_index_is_no_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        let root = Path::new("/r");
+        assert!(load(&home, root).is_empty());
+        save(&home, root, &[stored(), stored()]).unwrap();
+        assert_eq!(load(&home, root).len(), 2);
+        assert!(load(&home, Path::new("/other")).is_empty());
+        let file = std::fs::read_dir(folder.path().join("index")).unwrap().next().unwrap().unwrap().path();
+        let good = std::fs::read(&file).unwrap();
+        for at in [0, good.len() / 2, good.len() - 1] {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            std::fs::write(&file, &bad).unwrap();
+            assert!(load(&home, root).is_empty(), "byte {at}");
+        }
+        for length in [0, 10, good.len() - 1] {
+            std::fs::write(&file, &good[..length]).unwrap();
+            assert!(load(&home, root).is_empty(), "cut at {length}");
+        }
+    }
+}

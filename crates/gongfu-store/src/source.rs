@@ -1,0 +1,180 @@
+//! Where skills come from: the places that are looked at, in order of precedence.
+//!
+//! Decides by what it is given; reads no environment and no configuration itself.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gongfu_core::library::SourceKind;
+
+use crate::home::Home;
+use crate::walk::{CONVENTIONAL, Limits, NAMED};
+
+/// What decides where skills are looked for.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Folders named by a flag or the configuration, in that order.
+    pub explicit: Vec<PathBuf>,
+    /// Folders named by environment variables.
+    pub environment: Vec<PathBuf>,
+    /// The folder that the project's conventional folders are looked for from.
+    pub project: Option<PathBuf>,
+    /// The person's home folder.
+    pub user: Option<PathBuf>,
+    /// Whether anything but `explicit` is looked at.
+    pub default_dirs: bool,
+    /// Whether conventional folders below the person's home are looked at (`discovery.home`).
+    pub discover_user: bool,
+    /// The skills that come with gongfu, as a folder on disk.
+    pub built_in: Option<PathBuf>,
+}
+
+/// A place where skills may be.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its name: lower-case letters, digits and hyphens, unique among the places.
+    pub id: Arc<str>,
+    /// What it is.
+    pub kind: SourceKind,
+    /// The folder.
+    pub path: PathBuf,
+    /// How far it is walked.
+    pub limits: Limits,
+}
+
+impl Place {
+    /// Whether somebody named it, so that its absence is worth a word.
+    pub fn is_named(&self) -> bool {
+        matches!(self.kind, SourceKind::Explicit | SourceKind::Environment)
+    }
+}
+
+/// Folders of a project and of a person that clients of Agent Skills look at.
+const PROJECT: [(&str, &str); 4] = [
+    ("project-agents", ".agents/skills"),
+    ("project-claude", ".claude/skills"),
+    ("project-skills", "skills"),
+    ("project-claude-skills", "skills/claude-skills/skills"),
+];
+const USER: [(&str, &str); 2] = [("user-agents", ".agents/skills"), ("user-claude", ".claude/skills")];
+const SYSTEM: &str = "/etc/gongfu/skills";
+
+/// Lists the places in order of precedence; the same folder is never listed twice.
+pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
+    let mut places = Places::default();
+    for folder in &settings.explicit {
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        places.add(&name, SourceKind::Explicit, folder.clone(), NAMED);
+    }
+    if settings.default_dirs {
+        for level in settings.project.as_deref().map(|start| levels(start, settings.user.as_deref())).unwrap_or_default() {
+            for (id, below) in PROJECT {
+                places.add(id, SourceKind::Project, level.join(below), CONVENTIONAL);
+            }
+        }
+        for folder in &settings.environment {
+            let child = folder.join("skills");
+            let read = if child.is_dir() { child } else { folder.clone() };
+            places.add("environment", SourceKind::Environment, read, NAMED);
+        }
+        places.add("home", SourceKind::User, home.skills(), NAMED);
+        if let Some(user) = settings.user.as_deref().filter(|_| settings.discover_user) {
+            for (id, below) in USER {
+                places.add(id, SourceKind::User, user.join(below), CONVENTIONAL);
+            }
+        }
+        places.add("system", SourceKind::System, PathBuf::from(SYSTEM), CONVENTIONAL);
+        if let Some(folder) = &settings.built_in {
+            places.add("built-in", SourceKind::BuiltIn, folder.clone(), NAMED);
+        }
+    }
+    places.list
+}
+
+/// From a folder up to the root of its repository; the folder alone when there is none.
+///
+/// A person's home folder is no project, even where it is a repository: what lies there belongs to
+/// the user's sources.
+fn levels(start: &Path, user: Option<&Path>) -> Vec<PathBuf> {
+    let start = std::path::absolute(start).unwrap_or_else(|_| start.to_owned());
+    let up: Vec<&Path> = start.ancestors().take(64).take_while(|folder| Some(*folder) != user).collect();
+    let root = up.iter().position(|folder| folder.join(".git").exists());
+    up.iter().take(root.map_or(1, |root| root + 1)).map(|folder| (*folder).to_owned()).collect()
+}
+
+#[derive(Default)]
+struct Places {
+    list: Vec<Place>,
+    ids: HashSet<String>,
+    paths: HashSet<PathBuf>,
+}
+
+impl Places {
+    fn add(&mut self, name: &str, kind: SourceKind, path: PathBuf, limits: Limits) {
+        if !self.paths.insert(path.clone()) {
+            return;
+        }
+        let slug = slug(name);
+        let id = (1_usize..).map(|number| if number == 1 { slug.clone() } else { format!("{slug}-{number}") }).find(|id| self.ids.insert(id.clone()));
+        self.list.push(Place { id: id.unwrap_or(slug).into(), kind, path, limits });
+    }
+}
+
+/// A name as an id: everything that isn't an ASCII letter or digit becomes a single hyphen.
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for character in name.chars().take(64) {
+        if character.is_ascii_alphanumeric() {
+            slug.push(character.to_ascii_lowercase());
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if slug.is_empty() { "dir".to_owned() } else { slug.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use gongfu_core::library::SourceKind;
+
+    use super::{Settings, places};
+    use crate::home::Home;
+
+    #[test]
+    fn the_order_is_flag_project_environment_user_system_built_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("repo/a/b");
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::create_dir_all(folder.path().join("repo/.git")).unwrap();
+        std::fs::create_dir_all(folder.path().join("env/skills")).unwrap();
+        let settings = Settings {
+            explicit: vec!["/x/My Skills".into(), "/y/my-skills".into(), "/x/My Skills".into()],
+            environment: vec![folder.path().join("env")],
+            project: Some(project),
+            user: Some(folder.path().join("me")),
+            default_dirs: true,
+            discover_user: true,
+            built_in: Some("/b".into()),
+        };
+        let found = places(&settings, &Home::at("/h"));
+        let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
+        assert_eq!(ids[..3], ["my-skills", "my-skills-2", "project-agents"]);
+        assert_eq!(ids.iter().filter(|id| id.starts_with("project-agents")).count(), 3, "b, a and the repository's root: {ids:?}");
+        assert!(found.is_sorted_by_key(|place| place.kind));
+        assert!(found.iter().any(|place| place.path == folder.path().join("env/skills")));
+        let only = places(&Settings { default_dirs: false, ..settings }, &Home::at("/h"));
+        assert!(only.iter().all(|place| place.kind == SourceKind::Explicit));
+    }
+
+    #[test]
+    fn outside_of_a_repository_only_the_folder_itself_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings { project: Some(folder.path().join("x/y")), default_dirs: true, ..Settings::default() };
+        let roots: Vec<PathBuf> = places(&settings, &Home::at("/h")).into_iter().filter(|place| place.kind == SourceKind::Project).map(|place| place.path).collect();
+        assert!(roots.iter().all(|root| root.starts_with(folder.path().join("x/y"))), "{roots:?}");
+    }
+}
