@@ -1,1 +1,22 @@
-//! x
+//! Tools, their catalog and the gate that every call goes through.
+//!
+//! Knows the ports of the core and nothing of who implements them; no surface (MCP, REST, command
+//! line) is named here. There is no model in this crate's tools, and none can get in: only the
+//! agent's driver will hold that port.
+
+pub mod argument;
+pub mod catalog;
+pub mod error;
+pub mod excerpt;
+pub mod gate;
+pub mod problem;
+pub mod profile;
+pub mod schema;
+pub mod shelf;
+pub mod tool;
+
+pub use catalog::Catalog;
+pub use error::{ErrorCode, ToolError};
+pub use problem::Problem;
+pub use profile::Profile;
+pub use tool::{Content, Context, Tool, ToolResult, ToolSpec};

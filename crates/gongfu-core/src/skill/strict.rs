@@ -9,16 +9,16 @@
 //! no way to mend anything. It is about the verdict of others: what a tolerant reader makes of a
 //! skill is decided elsewhere.
 
-mod blocks;
+mod block;
 mod cursor;
 mod frontmatter;
 mod grammar;
-mod indicators;
+mod indicator;
 mod message;
 mod python;
 mod reason;
-mod rules;
-mod scalars;
+mod rule;
+mod scalar;
 mod scanner;
 mod token;
 mod tree;
@@ -55,7 +55,7 @@ pub fn validate(bytes: &[u8], folder: &str) -> Vec<Refusal> {
             return vec![refusal(reason, Some(frontmatter.offset(index)))];
         }
     };
-    rules::check(&fields, folder)
+    rule::check(&fields, folder)
         .into_iter()
         .map(|(reason, index)| refusal(reason, index.map(|index| frontmatter.offset(index))))
         .collect()

@@ -4,56 +4,66 @@ use std::fmt;
 
 use super::reason::{CrashCause, Reason, YamlProblem};
 
+/// The most characters of a stranger's text that a sentence repeats.
+const MOST: usize = 80;
+
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::MissingFrontmatter => formatter.write_str("the file does not begin with ---"),
-            Self::UnclosedFrontmatter => {
-                formatter.write_str("the frontmatter is not closed by a second ---")
+        let sentence = match self {
+            Self::Yaml { problem } => return problem.fmt(formatter),
+            Self::Crash { cause } => return cause.fmt(formatter),
+            Self::UnexpectedFields { fields } => {
+                let fields = clipped(&fields.join(", "));
+                return write!(formatter, "the format has no field `{fields}`");
             }
-            Self::NotUtf8 => formatter.write_str("the file is not UTF-8"),
-            Self::Yaml { problem } => problem.fmt(formatter),
-            Self::Crash { cause } => cause.fmt(formatter),
-            Self::NotAMapping => formatter.write_str("the frontmatter is not a mapping"),
-            Self::UnexpectedFields { fields } => write!(
-                formatter,
-                "the specification has no field {}",
-                fields.join(", ")
-            ),
-            Self::MissingName => formatter.write_str("the field name is missing"),
-            Self::NameNotAString => formatter.write_str("the name is not a string"),
-            Self::NameEmpty => formatter.write_str("the name is empty"),
             Self::NameTooLong { length } => {
-                write!(formatter, "the name has {length} characters, more than 64")
+                return write!(formatter, "the name has {length} characters, more than 64");
             }
             Self::NameNotLowercase { name } => {
-                write!(formatter, "the name {name:?} is not in lower case")
+                let name = clipped(name);
+                return write!(formatter, "the name `{name}` is not in lower case");
             }
-            Self::NameHyphenEdge => formatter.write_str("the name begins or ends with a hyphen"),
-            Self::NameDoubleHyphen => formatter.write_str("the name has two hyphens in a row"),
-            Self::NameInvalidCharacters { name } => write!(
-                formatter,
-                "the name {name:?} has characters other than letters, digits and hyphens"
-            ),
-            Self::NameMismatch { name, folder } => write!(
-                formatter,
-                "the name {name:?} is not the folder's name {folder:?}"
-            ),
-            Self::MissingDescription => formatter.write_str("the field description is missing"),
-            Self::DescriptionNotAString => formatter.write_str("the description is not a string"),
-            Self::DescriptionEmpty => formatter.write_str("the description is empty"),
-            Self::DescriptionTooLong { length } => write!(
-                formatter,
-                "the description has {length} characters, more than 1024"
-            ),
-            Self::CompatibilityNotAString => {
-                formatter.write_str("the field compatibility is not a string")
+            Self::NameInvalidCharacters { name } => {
+                let name = clipped(name);
+                return write!(
+                    formatter,
+                    "the name `{name}` holds more than letters, digits and hyphens"
+                );
             }
-            Self::CompatibilityTooLong { length } => write!(
-                formatter,
-                "the field compatibility has {length} characters, more than 500"
-            ),
-        }
+            Self::NameMismatch { name, folder } => {
+                let (name, folder) = (clipped(name), clipped(folder));
+                return write!(
+                    formatter,
+                    "the name `{name}` differs from the folder's, `{folder}`"
+                );
+            }
+            Self::DescriptionTooLong { length } => {
+                return write!(
+                    formatter,
+                    "the description has {length} characters, more than 1024"
+                );
+            }
+            Self::CompatibilityTooLong { length } => {
+                return write!(
+                    formatter,
+                    "the field `compatibility` has {length} characters, more than 500"
+                );
+            }
+            Self::MissingFrontmatter => "the file does not start with `---`",
+            Self::UnclosedFrontmatter => "no second `---` closes the frontmatter",
+            Self::NotUtf8 => "the file is not UTF-8",
+            Self::NotAMapping => "the frontmatter is not a mapping",
+            Self::MissingName => "the field `name` is missing",
+            Self::NameNotAString => "the name is not text",
+            Self::NameEmpty => "the name is empty",
+            Self::NameHyphenEdge => "the name starts or ends with a hyphen",
+            Self::NameDoubleHyphen => "the name has two hyphens in a row",
+            Self::MissingDescription => "the field `description` is missing",
+            Self::DescriptionNotAString => "the description is not text",
+            Self::DescriptionEmpty => "the description is empty",
+            Self::CompatibilityNotAString => "the field `compatibility` is not text",
+        };
+        formatter.write_str(sentence)
     }
 }
 
@@ -61,33 +71,37 @@ impl fmt::Display for YamlProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sentence = match self {
             Self::DuplicateKey { key } => {
-                return write!(formatter, "the key {key:?} stands twice in one mapping");
+                let key = clipped(key);
+                return write!(formatter, "the key `{key}` stands twice in one mapping");
             }
             Self::UnexpectedCharacter { character } => {
-                return write!(formatter, "the character {character:?} cannot stand here");
+                return write!(formatter, "{character:?} can't stand here; quote the value");
             }
             Self::UnknownEscape { character } => {
-                return write!(formatter, "there is no escape \\{character}");
+                return write!(
+                    formatter,
+                    "a backslash can't stand before {character:?}; double it, or use single quotes"
+                );
             }
-            Self::FlowStyle => "collections in brackets or braces are not allowed",
-            Self::Anchor => "anchors are not allowed; quote a value that begins with &",
-            Self::Alias => "aliases are not allowed; quote a value that begins with *",
-            Self::Tag => "tags are not allowed; quote a value that begins with !",
-            Self::Directive => "directives are not allowed",
-            Self::MappingKey => "a mapping cannot be a key",
+            Self::FlowStyle => "brackets and braces can't start a value; write one item a line",
+            Self::Anchor => "anchors are not allowed; quote a value that starts with `&`",
+            Self::Alias => "aliases are not allowed; quote a value that starts with `*`",
+            Self::Tag => "tags are not allowed; quote a value that starts with `!`",
+            Self::Directive => "a line can't start with `%`",
+            Self::MappingKey => "a mapping can't be a key",
             Self::UnevenIndentation => "the mappings inside one mapping are indented differently",
-            Self::MergeValue => "the value of << is not a mapping",
-            Self::MissingColon => "there is no colon after the key",
+            Self::MergeValue => "the value of `<<` is not a mapping",
+            Self::MissingColon => "no `: ` follows the key on its line",
             Self::ValueNotAllowedHere => {
-                "a colon cannot stand here; quote a value that has a colon and a space in it"
+                "a colon and a space can't stand here; quote a value that holds them"
             }
-            Self::EntryNotAllowedHere => "a list cannot begin here",
-            Self::KeyNotAllowedHere => "a key cannot stand here",
+            Self::EntryNotAllowedHere => "a list can't start here",
+            Self::KeyNotAllowedHere => "a key can't start here",
             Self::UnclosedQuote => "the quotation mark is never closed",
-            Self::DocumentEndInQuotes => "a line with ... cannot stand inside quotation marks",
+            Self::DocumentEndInQuotes => "a line with `...` can't stand inside quotation marks",
             Self::ShortEscape => "the numeric escape has too few hexadecimal digits",
-            Self::BlockScalarHeader => "only + or - and a digit can follow | or >",
-            Self::SecondDocument => "nothing can follow a line with ...",
+            Self::BlockScalarHeader => "only a sign and a digit can follow `|` or `>`",
+            Self::SecondDocument => "something follows where the document has ended",
             Self::Structure => "the indentation gives this line no place",
         };
         formatter.write_str(sentence)
@@ -98,14 +112,26 @@ impl fmt::Display for CrashCause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sentence = match self {
             Self::ForbiddenCharacter { character } => {
-                return write!(formatter, "the character {character:?} is not allowed");
+                return write!(formatter, "YAML does not allow the character {character:?}");
             }
             Self::TooDeep => "mappings and lists are nested too deeply",
-            Self::CommentOverlap => "comments stand too close together around a value",
-            Self::SequenceKey => "a list cannot be a key",
-            Self::RepeatedMerge => "the key << stands twice in one mapping",
-            Self::EscapeOutOfRange => "the numeric escape is beyond the last code point",
+            Self::CommentOverlap => "two comments stand so close that the reference fails",
+            Self::SequenceKey => "a list can't be a key",
+            Self::RepeatedMerge => "the key `<<` stands twice in one mapping",
+            Self::EscapeOutOfRange => "the numeric escape is beyond the last character",
         };
         formatter.write_str(sentence)
     }
+}
+
+/// A stranger's text, cut to what fits in a sentence, without line breaks.
+fn clipped(text: &str) -> String {
+    let clean = |character: char| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
+    };
+    text.chars().take(MOST).map(clean).collect()
 }

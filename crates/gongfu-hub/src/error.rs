@@ -1,0 +1,181 @@
+//! The closed list of error codes, and what each is on every surface.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use crate::problem::Problem;
+
+/// Everything that can go wrong with a call, for programs to branch on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// There is no tool of that name in the profile.
+    ToolNotFound,
+    /// A required argument is missing.
+    MissingArgument,
+    /// An argument that the tool doesn't have.
+    UnknownArgument,
+    /// An argument of the wrong type or with an impossible value.
+    InvalidArgument,
+    /// The arguments together are too large.
+    ArgumentsTooLarge,
+    /// The name can't be the name of any skill.
+    InvalidSkillName,
+    /// There is no such skill.
+    SkillNotFound,
+    /// The skill is switched off.
+    SkillDeactivated,
+    /// The skill is there but can't be read.
+    SkillsReadError,
+    /// The path can't be inside of a skill.
+    InvalidFilePath,
+    /// There is no such file in the skill.
+    FileNotFound,
+    /// The file is larger than an answer may be.
+    FileTooLarge,
+    /// There is no such section in the document.
+    SectionNotFound,
+    /// The caller's role doesn't allow it.
+    Forbidden,
+    /// A person has to agree first.
+    ApprovalRequired,
+    /// A part of gongfu doesn't work right now.
+    Unavailable,
+    /// A fault of gongfu's own.
+    Internal,
+}
+
+/// What a code is on each surface.
+struct Row {
+    name: &'static str,
+    http: u16,
+    exit: u8,
+}
+
+impl ErrorCode {
+    /// Every code, for documentation and tests.
+    pub const ALL: [Self; 17] = [
+        Self::ToolNotFound,
+        Self::MissingArgument,
+        Self::UnknownArgument,
+        Self::InvalidArgument,
+        Self::ArgumentsTooLarge,
+        Self::InvalidSkillName,
+        Self::SkillNotFound,
+        Self::SkillDeactivated,
+        Self::SkillsReadError,
+        Self::InvalidFilePath,
+        Self::FileNotFound,
+        Self::FileTooLarge,
+        Self::SectionNotFound,
+        Self::Forbidden,
+        Self::ApprovalRequired,
+        Self::Unavailable,
+        Self::Internal,
+    ];
+
+    /// The code as it is written: upper-case words (seed 000).
+    pub fn as_str(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The status of an HTTP answer.
+    pub fn http_status(self) -> u16 {
+        self.row().http
+    }
+
+    /// The exit code of the command line: 2 for wrong use, 1 for anything else.
+    pub fn exit_code(self) -> u8 {
+        self.row().exit
+    }
+
+    /// Whether it is about the call's form, which JSON-RPC calls invalid params (-32602).
+    pub fn is_wrong_use(self) -> bool {
+        self.exit_code() == 2
+    }
+
+    fn row(self) -> Row {
+        let (name, http, exit) = match self {
+            Self::ToolNotFound => ("TOOL_NOT_FOUND", 404, 2),
+            Self::MissingArgument => ("MISSING_ARGUMENT", 422, 2),
+            Self::UnknownArgument => ("UNKNOWN_ARGUMENT", 422, 2),
+            Self::InvalidArgument => ("INVALID_ARGUMENT", 422, 2),
+            Self::ArgumentsTooLarge => ("ARGUMENTS_TOO_LARGE", 413, 2),
+            Self::InvalidSkillName => ("INVALID_SKILL_NAME", 422, 1),
+            Self::SkillNotFound => ("SKILL_NOT_FOUND", 404, 1),
+            Self::SkillDeactivated => ("SKILL_DEACTIVATED", 409, 1),
+            Self::SkillsReadError => ("SKILLS_READ_ERROR", 500, 1),
+            Self::InvalidFilePath => ("INVALID_FILE_PATH", 422, 1),
+            Self::FileNotFound => ("FILE_NOT_FOUND", 404, 1),
+            Self::FileTooLarge => ("FILE_TOO_LARGE", 413, 1),
+            Self::SectionNotFound => ("SECTION_NOT_FOUND", 404, 1),
+            Self::Forbidden => ("FORBIDDEN", 403, 1),
+            Self::ApprovalRequired => ("APPROVAL_REQUIRED", 403, 1),
+            Self::Unavailable => ("UNAVAILABLE", 503, 1),
+            Self::Internal => ("INTERNAL_SERVER_ERROR", 500, 1),
+        };
+        Row { name, http, exit }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Why a call failed: a code for programs, a message and a hint for people and models.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolError {
+    /// What went wrong.
+    pub problem: Problem,
+    /// The stage of the gate that refused the call, if one did.
+    pub refused_by: Option<&'static str>,
+}
+
+impl ToolError {
+    /// For programs.
+    pub fn code(&self) -> ErrorCode {
+        self.problem.code()
+    }
+
+    /// The error as JSON: `code`, `message`, `hint` and what the problem adds to them.
+    pub fn to_json(&self) -> Map<String, Value> {
+        let text = self.problem.text();
+        let mut json = self.problem.details();
+        json.insert("code".to_owned(), self.code().as_str().into());
+        json.insert("message".to_owned(), text.message.into());
+        json.insert("hint".to_owned(), text.hint.into());
+        json
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.problem.text();
+        write!(formatter, "{}: {}\nhint: {}", self.code(), text.message, text.hint)
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+impl From<Problem> for ToolError {
+    fn from(problem: Problem) -> Self {
+        Self { problem, refused_by: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorCode;
+
+    #[test]
+    fn codes_are_upper_case_words_and_unique() {
+        let mut names: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ErrorCode::ALL.len());
+        assert!(ErrorCode::ALL.iter().all(|code| (400..600).contains(&code.http_status()) && (1..=2).contains(&code.exit_code())));
+    }
+}

@@ -1,0 +1,124 @@
+//! The gate: named stages that a call passes in order, then the run, then the audit.
+//!
+//! What writes or executes fails closed: it doesn't run when its beginning can't be written down.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gongfu_core::account::Actor;
+use gongfu_core::capability::Access;
+use gongfu_core::port::{AuditEntry, AuditLog, Clock, Phase};
+use gongfu_core::skill::Digest;
+use serde_json::{Map, Value};
+
+use crate::error::ToolError;
+use crate::problem::Problem;
+use crate::tool::{ToolResult, ToolSpec};
+
+mod arguments;
+mod role;
+mod safety;
+mod size;
+
+/// A tool that runs.
+pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, ToolError>> + Send + 'a>>;
+
+/// A call on its way through the gate.
+pub struct Call<'a> {
+    /// Who calls.
+    pub actor: &'a Actor,
+    /// What is called.
+    pub spec: &'a ToolSpec,
+    /// With what.
+    pub arguments: &'a Map<String, Value>,
+}
+
+/// A stage of the gate.
+pub(crate) trait Stage: Send + Sync {
+    /// What the audit calls it.
+    fn name(&self) -> &'static str;
+    /// Lets the call pass, or says why not.
+    fn check(&self, call: &Call<'_>) -> Result<(), Problem>;
+}
+
+/// The stages in order; the cheap ones that look at who calls come before those that look at what
+/// they say.
+fn stages() -> Vec<Box<dyn Stage>> {
+    vec![Box::new(role::Role), Box::new(safety::SafetyLevel::default()), Box::new(size::Size), Box::new(arguments::Arguments)]
+}
+
+/// The gate.
+pub struct Gate {
+    stages: Vec<Box<dyn Stage>>,
+    audit: Arc<dyn AuditLog>,
+    clock: Arc<dyn Clock>,
+    calls: AtomicU64,
+}
+
+impl Gate {
+    /// A gate with every stage.
+    pub fn new(audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>) -> Self {
+        Self { stages: stages(), audit, clock, calls: AtomicU64::new(0) }
+    }
+
+    /// The names of the stages, in order.
+    pub fn stages(&self) -> Vec<&'static str> {
+        self.stages.iter().map(|stage| stage.name()).collect()
+    }
+
+    /// Passes a call through all stages, runs it and writes it down.
+    ///
+    /// # Errors
+    /// A stage refuses, the audit of a change can't be written, or the tool fails.
+    pub async fn pass<'a>(&self, call: &Call<'_>, run: impl FnOnce() -> Running<'a>) -> Result<ToolResult, ToolError> {
+        let started = self.clock.now();
+        let mut entry = AuditEntry {
+            at: started,
+            call: self.calls.fetch_add(1, Ordering::Relaxed),
+            phase: Phase::Begin,
+            tool: call.spec.name.to_owned(),
+            access: call.spec.access,
+            role: call.actor.role,
+            client: call.actor.client.clone(),
+            outcome: "ok",
+            refused_by: None,
+            arguments: Digest::of(Value::Object(call.arguments.clone()).to_string().as_bytes()).to_string(),
+            milliseconds: None,
+        };
+        let outcome = match self.refused(call) {
+            Some(error) => Err(error),
+            None => match self.begin(call, &entry).await {
+                Ok(()) => run().await,
+                Err(error) => Err(error),
+            },
+        };
+        entry.phase = Phase::End;
+        entry.at = self.clock.now();
+        entry.milliseconds = u64::try_from(entry.at.0.saturating_sub(started.0)).ok();
+        if let Err(error) = &outcome {
+            entry.outcome = error.code().as_str();
+            entry.refused_by = error.refused_by;
+        }
+        if let Err(error) = self.audit.record(&call.actor.owner, &entry).await {
+            tracing::warn!(tool = call.spec.name, %error, "a call isn't in the audit");
+        }
+        outcome
+    }
+
+    fn refused(&self, call: &Call<'_>) -> Option<ToolError> {
+        self.stages.iter().find_map(|stage| stage.check(call).err().map(|problem| ToolError { problem, refused_by: Some(stage.name()) }))
+    }
+
+    async fn begin(&self, call: &Call<'_>, entry: &AuditEntry) -> Result<(), ToolError> {
+        if call.spec.access == Access::Read {
+            return Ok(());
+        }
+        let written = self.audit.record(&call.actor.owner, entry).await;
+        written.map_err(|error| ToolError { problem: Problem::broken("the audit", &error), refused_by: Some("audit") })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,163 @@
+//! What a tool is: an input type with a name, a class of access and a `run`.
+//!
+//! The tools themselves lie below `tool/`, one file each; the list of them is in
+//! [`crate::catalog`].
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use gongfu_core::account::Actor;
+use gongfu_core::capability::{Access, Origin, Safety};
+use gongfu_core::port::SkillStore;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::ToolError;
+use crate::schema;
+
+/// A tool: its fields are the arguments, its doc comment is the description.
+pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
+    /// What it is called by: `noun_verb`.
+    const NAME: &'static str;
+    /// What people see.
+    const TITLE: &'static str;
+    /// What it does to the world.
+    const ACCESS: Access;
+    /// How much harm it can do.
+    const SAFETY: Safety;
+    /// What it answers.
+    type Output: Output;
+
+    /// Does it.
+    fn run(self, context: &Context) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+}
+
+/// What a tool may use while it runs.
+///
+/// Dropping the future of a call cancels it; whatever a tool starts must end with it.
+#[derive(Clone)]
+pub struct Context {
+    /// Who calls.
+    pub actor: Actor,
+    /// The skills of everybody; each method takes the owner.
+    pub skills: Arc<dyn SkillStore>,
+}
+
+/// An answer that can be shown.
+pub trait Output: Send {
+    /// The schema of the structured part; `None` for documents, whose text is sent once.
+    fn schema() -> Option<Map<String, Value>>;
+    /// The answer as it goes over any surface.
+    fn into_result(self) -> ToolResult;
+}
+
+/// The answer of a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// What a model or a person reads.
+    pub content: Vec<Content>,
+    /// The same for programs, where there is more to it than text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+}
+
+/// A piece of an answer (MCP, content blocks).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Content {
+    /// Text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// A binary file.
+    Resource {
+        /// The file.
+        resource: Blob,
+    },
+}
+
+/// A binary file as a resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Blob {
+    /// Where it is from.
+    pub uri: String,
+    /// What it is.
+    pub mime_type: String,
+    /// Its bytes in base64.
+    pub blob: String,
+}
+
+impl Content {
+    /// A piece of text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into() }
+    }
+
+    /// A binary file.
+    pub fn blob(uri: String, mime_type: &str, bytes: &[u8]) -> Self {
+        let blob = base64::engine::general_purpose::STANDARD.encode(bytes);
+        Self::Resource { resource: Blob { uri, mime_type: mime_type.to_owned(), blob } }
+    }
+}
+
+/// An answer that is a document: pieces of content and nothing structured.
+///
+/// Several clients show a model the structured part only, so a document is never put into both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document(pub Vec<Content>);
+
+impl Output for Document {
+    fn schema() -> Option<Map<String, Value>> {
+        None
+    }
+
+    fn into_result(self) -> ToolResult {
+        ToolResult { content: self.0, structured_content: None }
+    }
+}
+
+/// An answer that is data: structured for programs, and in few words for a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Data<T> {
+    /// The data.
+    pub data: T,
+    /// The same in words.
+    pub text: String,
+}
+
+impl<T: Serialize + JsonSchema + Send> Output for Data<T> {
+    fn schema() -> Option<Map<String, Value>> {
+        Some(schema::of::<T>().schema)
+    }
+
+    fn into_result(self) -> ToolResult {
+        // A type that serde can't write would be a fault of the tool; its words still arrive.
+        ToolResult { content: vec![Content::text(self.text)], structured_content: serde_json::to_value(self.data).ok() }
+    }
+}
+
+/// What the catalog says about a tool.
+#[derive(Debug, Clone)]
+pub struct ToolSpec {
+    /// What it is called by.
+    pub name: &'static str,
+    /// What people see.
+    pub title: &'static str,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The schema of its arguments.
+    pub input_schema: Arc<Map<String, Value>>,
+    /// The schema of its structured answer, if it has one.
+    pub output_schema: Option<Arc<Map<String, Value>>>,
+    /// What it does to the world.
+    pub access: Access,
+    /// How much harm it can do.
+    pub safety: Safety,
+    /// Where it is from.
+    pub origin: Origin,
+}

@@ -1,0 +1,83 @@
+//! `skill_load`: the instructions of a skill.
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::near;
+use gongfu_core::skill::frontmatter::Frontmatter;
+use gongfu_core::skill::section;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::ToolError;
+use crate::excerpt::{self, Wanted};
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::{Content, Context, Document, Tool};
+
+/// Load the instructions of a skill (its SKILL.md). Do this before you start a task that a skill
+/// is for, then follow what it says. Other files that it mentions are read with `skill_read`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillLoad {
+    /// The name of the skill, or its full name, as `skill_list` shows it.
+    skill_name: String,
+    /// The whole document (default), or the body without the frontmatter.
+    part: Option<Part>,
+    /// Only the section under this heading, with the sections below it.
+    section: Option<String>,
+    /// Only from this line on; lines count from 1 at the top of the file.
+    #[schemars(range(min = 1))]
+    start_line: Option<usize>,
+    /// Only up to this line.
+    #[schemars(range(min = 1))]
+    end_line: Option<usize>,
+    /// Only from this character of the first line on.
+    #[schemars(range(min = 1))]
+    start_column: Option<usize>,
+}
+
+/// How much of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Part {
+    Whole,
+    Body,
+}
+
+impl Tool for SkillLoad {
+    const NAME: &'static str = "skill_load";
+    const TITLE: &'static str = "Load a skill";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Low;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let wanted = Wanted { start_line: self.start_line, end_line: self.end_line, start_column: self.start_column };
+        if self.section.is_some() && wanted.is_range() {
+            let reason = "a section and a range of lines don't go together".to_owned();
+            return Err(Problem::WrongValue { name: "section".to_owned(), reason, hint: "give one of them".to_owned() }.error());
+        }
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let source = shelf::document(context, &skill).await?;
+        let text = source.text.as_str();
+        let body = Frontmatter::read(&source, &mut Vec::new()).body;
+        let body_text = text.get(body..).unwrap_or_default();
+        let within = match &self.section {
+            Some(wanted) => {
+                let headings = section::headings(body_text);
+                let found = section::find(body_text, &headings, wanted).ok_or_else(|| unknown_section(wanted, &headings))?;
+                body + found.start..body + found.end
+            }
+            None if self.part == Some(Part::Body) => body + (body_text.len() - body_text.trim_start_matches(['\r', '\n']).len())..text.len(),
+            None => 0..text.len(),
+        };
+        let excerpt = excerpt::cut(text, within, wanted)?;
+        let mut content = vec![Content::text(excerpt.text)];
+        content.extend(excerpt.note.map(Content::text));
+        Ok(Document(content))
+    }
+}
+
+fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
+    let names = near::nearest_first(wanted, headings.iter().map(|heading| heading.text.as_str()));
+    Problem::SectionUnknown { section: wanted.to_owned(), headings: names.into_iter().take(100).map(str::to_owned).collect() }.error()
+}

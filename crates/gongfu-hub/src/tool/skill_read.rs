@@ -1,0 +1,200 @@
+//! `skill_read`: the files of a skill.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::library::Skill;
+use gongfu_core::skill::{FileEntry, FileKind, SkillPath};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::ToolError;
+use crate::excerpt::{self, Wanted};
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::{Content, Context, Data, Document, Output, Tool, ToolResult};
+
+/// How many files an answer lists.
+const MAX_LISTED: usize = 512;
+/// The most bytes of a binary file in one answer.
+const MAX_BINARY: usize = 4 * 1024 * 1024;
+
+/// Read a file of a skill: a reference, a script, an asset. Without a path, or with the path of a
+/// folder, list the files with their sizes and digests. Text comes as text, anything else as a
+/// binary resource.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillRead {
+    /// The name of the skill, or its full name, as `skill_list` shows it.
+    skill_name: String,
+    /// The file, relative to the skill's folder, e.g. `references/guide.md`.
+    #[serde(default)]
+    path: String,
+    /// Only from this line on; lines count from 1.
+    #[schemars(range(min = 1))]
+    start_line: Option<usize>,
+    /// Only up to this line.
+    #[schemars(range(min = 1))]
+    end_line: Option<usize>,
+    /// Only from this character of the first line on.
+    #[schemars(range(min = 1))]
+    start_column: Option<usize>,
+    /// When listing: go on behind this file.
+    after: Option<String>,
+}
+
+/// The files of a skill, or one of them.
+pub(crate) enum FileAnswer {
+    /// What a file holds.
+    File(Document),
+    /// What files there are.
+    Listing(Data<FileList>),
+}
+
+/// Files of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FileList {
+    /// The full name of the skill.
+    skill: String,
+    /// The files by path.
+    files: Vec<File>,
+    /// How many files there are in all.
+    total: usize,
+    /// Give this as `after` to see more; missing on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A file of a skill.
+#[derive(Debug, Serialize, JsonSchema)]
+struct File {
+    /// Where it is, relative to the skill's folder.
+    path: String,
+    /// Its length in bytes.
+    size: u64,
+    /// `text` or `binary`.
+    kind: &'static str,
+    /// `sha256:` and 64 hexadecimal digits; missing for files above 16 MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+}
+
+impl Output for FileAnswer {
+    /// None: an answer may be a document, which has no structured part.
+    fn schema() -> Option<Map<String, Value>> {
+        None
+    }
+
+    fn into_result(self) -> ToolResult {
+        match self {
+            Self::File(document) => document.into_result(),
+            Self::Listing(listing) => listing.into_result(),
+        }
+    }
+}
+
+impl Tool for SkillRead {
+    const NAME: &'static str = "skill_read";
+    const TITLE: &'static str = "Read a file of a skill";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Low;
+    type Output = FileAnswer;
+
+    async fn run(self, context: &Context) -> Result<FileAnswer, ToolError> {
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let path = SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
+        let is_file = skill.files.iter().any(|file| file.path == path);
+        let is_folder = path.is_root() || skill.files.iter().any(|file| file.path.is_within(&path));
+        if is_folder && !is_file {
+            return listing(&skill, &path, self.after.as_deref()).map(FileAnswer::Listing);
+        }
+        let bytes = shelf::file(context, &skill, &path).await?;
+        let wanted = Wanted { start_line: self.start_line, end_line: self.end_line, start_column: self.start_column };
+        match FileKind::of(&bytes) {
+            FileKind::Text => {
+                let text = String::from_utf8_lossy(&bytes);
+                let excerpt = excerpt::cut(&text, 0..text.len(), wanted)?;
+                let mut content = vec![Content::text(excerpt.text)];
+                content.extend(excerpt.note.map(Content::text));
+                Ok(FileAnswer::File(Document(content)))
+            }
+            FileKind::Binary => binary(&skill, &path, &bytes, wanted).map(FileAnswer::File),
+        }
+    }
+}
+
+fn binary(skill: &Skill, path: &SkillPath, bytes: &[u8], wanted: Wanted) -> Result<Document, ToolError> {
+    if wanted.is_range() {
+        let problem = Problem::WrongValue { name: "start_line".to_owned(), reason: "the file is not text and has no lines".to_owned(), hint: "read it whole".to_owned() };
+        return Err(problem.error());
+    }
+    if bytes.len() > MAX_BINARY {
+        return Err(Problem::FileTooLarge { path: path.to_string(), bytes: bytes.len() as u64, limit: MAX_BINARY as u64 }.error());
+    }
+    let uri = format!("skill://{}/{}", encoded(&skill.full_name), encoded(path.as_str()));
+    Ok(Document(vec![Content::blob(uri, mime_type(path), bytes)]))
+}
+
+fn listing(skill: &Skill, folder: &SkillPath, after: Option<&str>) -> Result<Data<FileList>, ToolError> {
+    let inside: Vec<&FileEntry> = skill.files.iter().filter(|file| file.path.is_within(folder)).collect();
+    let start = after.map_or(0, |after| inside.partition_point(|file| file.path.as_str() <= after));
+    let files: Vec<File> = inside.iter().skip(start).take(MAX_LISTED).map(|file| described(file)).collect();
+    let left = inside.len().saturating_sub(start + files.len());
+    let next = files.last().filter(|_| left > 0).map(|last| last.path.clone());
+    let mut text = String::new();
+    for file in &files {
+        let digest = file.digest.as_deref().unwrap_or("too large for a digest");
+        let _ = writeln!(text, "{}  ({} bytes, {})  {digest}", file.path, file.size, file.kind);
+    }
+    if let Some(next) = &next {
+        let _ = writeln!(text, "… and {left} more: call skill_read with after={next:?}");
+    }
+    Ok(Data { data: FileList { skill: skill.full_name.to_string(), files, total: inside.len(), next }, text })
+}
+
+fn described(file: &FileEntry) -> File {
+    let kind = match file.kind {
+        FileKind::Text => "text",
+        FileKind::Binary => "binary",
+    };
+    File { path: file.path.to_string(), size: file.size, kind, digest: file.digest.map(|digest| digest.to_string()) }
+}
+
+/// A path as part of a URI (RFC 3986): everything but unreserved characters and `/` is encoded.
+fn encoded(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// What a binary file is, by its ending; the kinds that skills carry.
+fn mime_type(path: &SkillPath) -> &'static str {
+    match path.extension().as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "ico" => "image/vnd.microsoft.icon",
+        "pdf" => "application/pdf",
+        "zip" | "skill" => "application/zip",
+        "gz" | "tgz" => "application/gzip",
+        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "ttf" => "font/ttf",
+        "otf" => "font/otf",
+        "woff" => "font/woff",
+        "woff2" => "font/woff2",
+        "mp3" => "audio/mpeg",
+        "mp4" => "video/mp4",
+        "wasm" => "application/wasm",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask tidy`: the house rules that a compiler does not know.
+//!
+//! Each check is a pure function over a [`Tree`], in a file of its own and one line in [`CHECKS`].
+//! No check reads a file, runs a program or knows another check.
+
+mod edges;
+mod fences;
+mod forgotten;
+mod headers;
+mod model;
+mod private;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::tree::{self, Tree};
+
+/// All checks, in the order in which they are described in CONTRIBUTING.md.
+const CHECKS: &[Check] = &[
+    edges::CHECK,
+    sizes::CHECK,
+    forgotten::CHECK,
+    headers::CHECK,
+    fences::CHECK,
+    private::CHECK,
+    model::CHECK,
+];
+
+/// A house rule.
+struct Check {
+    /// The name, one word.
+    name: &'static str,
+    /// What holds in a tidy tree.
+    about: &'static str,
+    /// Finds what breaks the rule.
+    run: fn(&Tree) -> Vec<Finding>,
+}
+
+/// A place that breaks a rule, or deserves a look.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    file: String,
+    line: usize,
+    what: String,
+    mend: String,
+    /// A note is printed, and fails nothing.
+    is_note: bool,
+}
+
+impl Finding {
+    fn new(file: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Finding {
+        Finding {
+            file: file.to_owned(),
+            line,
+            what: what.into(),
+            mend: mend.into(),
+            is_note: false,
+        }
+    }
+
+    fn note(file: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Finding {
+        Finding {
+            is_note: true,
+            ..Finding::new(file, line, what, mend)
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let note = if self.is_note { "note: " } else { "" };
+        write!(
+            f,
+            "{}:{}: {note}{} — {}",
+            self.file, self.line, self.what, self.mend
+        )
+    }
+}
+
+/// The options of `cargo xtask tidy`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// List the checks, and run none
+    #[arg(long)]
+    list: bool,
+}
+
+/// Runs every check and prints what they find.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    if arguments.list {
+        for check in CHECKS {
+            println!("{:10} {}", check.name, check.about);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let tree = Tree::load(&tree::root()?)?;
+    let findings = findings(&tree);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    let broken = findings.iter().filter(|finding| !finding.is_note).count();
+    if broken == 0 {
+        println!("tidy: {} checks, {} files", CHECKS.len(), tree.files.len());
+        return Ok(ExitCode::SUCCESS);
+    }
+    println!("tidy: {broken} to mend in {} files", tree.files.len());
+    Ok(ExitCode::FAILURE)
+}
+
+/// What all checks find; a tree with nothing to check is a finding too.
+fn findings(tree: &Tree) -> Vec<Finding> {
+    let crates = tree.crates().count();
+    let rust = tree
+        .rust()
+        .filter(|(path, _)| path.starts_with("crates/"))
+        .count();
+    if crates == 0 || rust == 0 {
+        return vec![Finding::new(
+            "Cargo.toml",
+            1,
+            format!(
+                "found {crates} crates and {rust} Rust files below crates/, so nothing was checked"
+            ),
+            "run this inside the repository, with its files visible to git",
+        )];
+    }
+    CHECKS.iter().flat_map(|check| (check.run)(tree)).collect()
+}
