@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares gongfu's strict verdict on skills with that of the reference validator, skills-ref.
 
-    compare_reference.py --gongfu BIN [--adversarial] [--seed N] [--fuzz N] [FOLDER ...]
+    compare_reference.py [--gongfu BIN] [--adversarial] [--seed N] [--fuzz N] [FOLDER ...]
 
 Runs `BIN skill check --strict --json` and skills_ref's `validate`, which must be importable, over
 
@@ -42,7 +42,16 @@ from pathlib import Path
 import reference_cases
 import reference_fuzz
 import reference_yaml_cases
-from skills_ref.validator import validate
+
+try:
+    from skills_ref.validator import validate
+except ImportError:
+    print("error: the reference validator is not installed", file=sys.stderr)
+    print("  hint: pip install skills-ref==0.1.1", file=sys.stderr)
+    sys.exit(77)
+
+# What `cargo build --release` makes.
+BINARY = Path(__file__).resolve().parent.parent / "target" / "release" / "gongfu"
 
 COLUMNS = ["agree", "ours alone", "theirs alone", "theirs crashed", "reasons differ", "known"]
 DISAGREEMENTS = ["ours alone", "theirs alone", "reasons differ"]
@@ -100,24 +109,33 @@ class Pair:
     note: str = ""
 
 
+def strict_codes(pair: Pair) -> list[str]:
+    return [code for code in pair.ours.codes if code.startswith("strict-")]
+
+
+def skill_file(folder: Path) -> Path | None:
+    files = (folder / name for name in ("SKILL.md", "skill.md"))
+    return next((file for file in files if file.is_file()), None)
+
+
 def content(pair: Pair) -> str:
-    for name in ("SKILL.md", "skill.md"):
-        if (pair.path / name).is_file():
-            return (pair.path / name).read_bytes().decode("utf-8", "replace")
-    return ""
+    file = skill_file(pair.path)
+    return file.read_bytes().decode("utf-8", "replace") if file else ""
 
 
 def has_newer_characters(pair: Pair) -> bool:
     """Whether the name has characters that this Python does not know, and only that is at issue."""
-    return all(code.startswith("strict-name-") for code in pair.ours.codes) and any(
-        unicodedata.category(character) == "Cn" for character in content(pair) + pair.path.name
+    is_about_names = all(code.startswith("strict-name-") for code in strict_codes(pair)) and all(
+        message.startswith(("Skill name", "Directory name")) for message in pair.theirs.messages
     )
+    text = content(pair) + pair.path.name
+    return is_about_names and any(unicodedata.category(character) == "Cn" for character in text)
 
 
 def is_at_the_depth_limit(pair: Pair) -> bool:
     """Whether the deepest line lies where the reference's stack ends, give or take its callers."""
     indents = [len(line) - len(line.lstrip(" ")) for line in content(pair).split("\n")]
-    return pair.ours.codes == ["strict-crash-too-deep"] and 243 <= max(indents) <= 247
+    return strict_codes(pair) == ["strict-crash-too-deep"] and 243 <= max(indents) <= 247
 
 
 KNOWN_DIFFERENCES: list[tuple[str, Callable[[Pair], bool], str]] = [
@@ -165,7 +183,7 @@ def run_theirs(path: Path) -> Theirs:
 
 
 def same_reasons(pair: Pair) -> bool:
-    unmatched = {code for code in pair.ours.codes if code.startswith("strict-")}
+    unmatched = set(strict_codes(pair))
     for message in pair.theirs.messages:
         codes = next((codes for known, codes in MESSAGES if re.search(known, message, re.S)), None)
         matching = {code for code in pair.ours.codes if codes and re.fullmatch(codes, code)}
@@ -192,7 +210,12 @@ def column(pair: Pair) -> str:
 
 def below(binary: str, folder: Path) -> list[Pair]:
     ours = run_ours(binary, [folder.resolve()])
-    return [Pair(path, verdict, run_theirs(path)) for path, verdict in sorted(ours.items())]
+    # A folder without skills has an entry of its own, which says so.
+    return [
+        Pair(path, verdict, run_theirs(path))
+        for path, verdict in sorted(ours.items())
+        if skill_file(path)
+    ]
 
 
 def adversarial(binary: str, root: Path) -> list[Pair]:
@@ -291,13 +314,15 @@ class Report:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--gongfu", required=True, metavar="BIN")
+    parser.add_argument("--gongfu", default=str(BINARY), metavar="BIN", help=f"default: {BINARY}")
     parser.add_argument("--adversarial", action="store_true")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--plant", action="store_true", help="flip one verdict: must exit 1")
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER")
     options = parser.parse_args()
+    if not Path(options.gongfu).is_file():
+        parser.error(f"{options.gongfu} does not exist; build it, or name one with --gongfu")
     warnings.simplefilter("ignore")
 
     report = Report(options.plant)

@@ -161,6 +161,8 @@ def names() -> list[Case]:
         named("a title-case letter folds", "ǅ", "x"),
         named("a modifier letter", "ʰx", "hx"),
         named("an ideographic number", "〇"),
+        named("a letter that is new in Unicode 15", "\U0001e4d0"),
+        named("a letter that is new in Unicode 16", "\U00010d50x", "x"),
         named("a counting rod", "\U0001d360", "x"),
         named("mathematical letters fold", "𝐱", "x"),
         named("a squared word folds to many", "㎉", "x"),

@@ -123,6 +123,8 @@ def mutated(rng: Random, text: str) -> str:
     for _ in range(rng.choice([1, 1, 1, 2, 2, 3, 5])):
         change = rng.choice([with_changed_character, with_changed_line])
         text = change(rng, text)
+    if rng.random() < 0.03:
+        text = text.replace("\n", rng.choice(["\r\n", "\r"]))
     return text
 
 

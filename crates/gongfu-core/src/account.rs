@@ -30,8 +30,14 @@ impl UserId {
     /// Checks and wraps a user id: 1 to 64 ASCII letters, digits, `-` or `_`.
     pub fn new(id: &str) -> Result<Self, UserIdError> {
         let fits = (1..=64).contains(&id.len());
-        let plain = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        if fits && plain { Ok(Self(id.to_owned())) } else { Err(UserIdError) }
+        let plain = id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+        if fits && plain {
+            Ok(Self(id.to_owned()))
+        } else {
+            Err(UserIdError)
+        }
     }
 
     /// The id as text.
@@ -68,7 +74,11 @@ pub struct Actor {
 impl Actor {
     /// The person of a local installation, calling from `client`.
     pub fn local(role: Role, client: impl Into<String>) -> Self {
-        Self { owner: Owner::Local, role, client: client.into() }
+        Self {
+            owner: Owner::Local,
+            role,
+            client: client.into(),
+        }
     }
 }
 

@@ -147,10 +147,21 @@ pub enum Unresolved {
 impl Library {
     /// Puts a library together from skills in order of precedence.
     pub fn new(sources: Vec<Source>, skills: Vec<Arc<Skill>>, unloadable: Vec<Unloadable>) -> Self {
-        let mut library = Self { sources, unloadable, ..Self::default() };
+        let mut library = Self {
+            sources,
+            unloadable,
+            ..Self::default()
+        };
         for (at, skill) in skills.iter().enumerate() {
-            library.by_full_name.entry(Arc::clone(&skill.full_name)).or_insert(at);
-            library.by_name.entry(near::folded(skill.name.as_str())).or_default().push(at);
+            library
+                .by_full_name
+                .entry(Arc::clone(&skill.full_name))
+                .or_insert(at);
+            library
+                .by_name
+                .entry(near::folded(skill.name.as_str()))
+                .or_default()
+                .push(at);
         }
         library.skills = skills;
         library
@@ -176,19 +187,32 @@ impl Library {
     /// A full name is exact. A bare name means the first enabled skill of exactly that name in
     /// order of precedence; letter case, `_` and `-` count only when that tells two apart.
     pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, Unresolved> {
-        if let Some(skill) = self.by_full_name.get(wanted).and_then(|&at| self.skills.get(at)) {
+        if let Some(skill) = self
+            .by_full_name
+            .get(wanted)
+            .and_then(|&at| self.skills.get(at))
+        {
             return enabled(skill);
         }
-        let plausible = wanted.contains('/') && wanted.split('/').all(|part| SkillName::new(part).is_ok());
+        let plausible =
+            wanted.contains('/') && wanted.split('/').all(|part| SkillName::new(part).is_ok());
         if let Err(error) = SkillName::new(wanted)
             && !plausible
         {
             return Err(Unresolved::Invalid(error));
         }
         let alike = self.answering(wanted);
-        let exact: Vec<&Arc<Skill>> = alike.iter().copied().filter(|skill| skill.name.as_str() == wanted.trim()).collect();
+        let exact: Vec<&Arc<Skill>> = alike
+            .iter()
+            .copied()
+            .filter(|skill| skill.name.as_str() == wanted.trim())
+            .collect();
         let candidates = if exact.is_empty() { alike } else { exact };
-        match candidates.iter().find(|skill| skill.enabled).or(candidates.first()) {
+        match candidates
+            .iter()
+            .find(|skill| skill.enabled)
+            .or(candidates.first())
+        {
             Some(skill) => enabled(skill),
             None => Err(self.unknown(wanted)),
         }
@@ -198,25 +222,47 @@ impl Library {
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
         let rivals = self.answering(skill.name.as_str());
         let mut same = rivals.into_iter().filter(|rival| rival.name == skill.name);
-        let winner = same.clone().find(|rival| rival.enabled).or_else(|| same.next())?;
+        let winner = same
+            .clone()
+            .find(|rival| rival.enabled)
+            .or_else(|| same.next())?;
         (winner.full_name != skill.full_name).then_some(winner)
     }
 
     fn answering(&self, name: &str) -> Vec<&Arc<Skill>> {
         let places = self.by_name.get(&near::folded(name));
-        places.into_iter().flatten().filter_map(|&at| self.skills.get(at)).collect()
+        places
+            .into_iter()
+            .flatten()
+            .filter_map(|&at| self.skills.get(at))
+            .collect()
     }
 
     fn unknown(&self, wanted: &str) -> Unresolved {
-        let names: std::collections::BTreeSet<&str> = self.skills.iter().filter(|skill| skill.enabled).map(|skill| skill.name.as_str()).collect();
+        let names: std::collections::BTreeSet<&str> = self
+            .skills
+            .iter()
+            .filter(|skill| skill.enabled)
+            .map(|skill| skill.name.as_str())
+            .collect();
         let total = names.len();
-        let nearest = near::nearest_first(wanted, names).into_iter().take(MAX_NEAREST).map(str::to_owned).collect();
+        let nearest = near::nearest_first(wanted, names)
+            .into_iter()
+            .take(MAX_NEAREST)
+            .map(str::to_owned)
+            .collect();
         Unresolved::Unknown { nearest, total }
     }
 }
 
 fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, Unresolved> {
-    if skill.enabled { Ok(skill) } else { Err(Unresolved::Disabled { full_name: Arc::clone(&skill.full_name) }) }
+    if skill.enabled {
+        Ok(skill)
+    } else {
+        Err(Unresolved::Disabled {
+            full_name: Arc::clone(&skill.full_name),
+        })
+    }
 }
 
 #[cfg(test)]
@@ -251,19 +297,40 @@ mod tests {
     fn the_first_enabled_one_wins_and_none_is_lost() {
         let library = Library::new(
             Vec::new(),
-            vec![skill("project/pdf", "pdf", false), skill("user/pdf", "pdf", true), skill("user/other", "pdf", true), skill("user/off", "off", false)],
+            vec![
+                skill("project/pdf", "pdf", false),
+                skill("user/pdf", "pdf", true),
+                skill("user/other", "pdf", true),
+                skill("user/off", "off", false),
+            ],
             Vec::new(),
         );
         assert_eq!(reached(&library, "pdf"), "user/pdf");
         assert_eq!(reached(&library, "user/other"), "user/other");
-        assert_eq!(reached(&library, "off"), "Disabled { full_name: \"user/off\" }");
-        assert_eq!(library.shadowed_by(&library.skills()[2]).map(|winner| &*winner.full_name), Some("user/pdf"));
+        assert_eq!(
+            reached(&library, "off"),
+            "Disabled { full_name: \"user/off\" }"
+        );
+        assert_eq!(
+            library
+                .shadowed_by(&library.skills()[2])
+                .map(|winner| &*winner.full_name),
+            Some("user/pdf")
+        );
         assert!(library.shadowed_by(&library.skills()[1]).is_none());
     }
 
     #[test]
     fn hyphens_and_case_are_forgiven_unless_they_matter() {
-        let library = Library::new(Vec::new(), vec![skill("s/1", "test_data", true), skill("s/2", "test-data", true), skill("s/3", "Only", true)], Vec::new());
+        let library = Library::new(
+            Vec::new(),
+            vec![
+                skill("s/1", "test_data", true),
+                skill("s/2", "test-data", true),
+                skill("s/3", "Only", true),
+            ],
+            Vec::new(),
+        );
         assert_eq!(reached(&library, "test-data"), "s/2");
         assert_eq!(reached(&library, "test_data"), "s/1");
         assert_eq!(reached(&library, "TEST-DATA"), "s/1");
@@ -272,10 +339,23 @@ mod tests {
 
     #[test]
     fn a_wrong_name_lists_the_near_ones_and_a_path_is_no_name() {
-        let library = Library::new(Vec::new(), vec![skill("s/a", "docx", true), skill("s/b", "pdf", true)], Vec::new());
-        assert_eq!(library.resolve("pdff").err(), Some(Unresolved::Unknown { nearest: vec!["pdf".into(), "docx".into()], total: 2 }));
+        let library = Library::new(
+            Vec::new(),
+            vec![skill("s/a", "docx", true), skill("s/b", "pdf", true)],
+            Vec::new(),
+        );
+        assert_eq!(
+            library.resolve("pdff").err(),
+            Some(Unresolved::Unknown {
+                nearest: vec!["pdf".into(), "docx".into()],
+                total: 2
+            })
+        );
         for path in ["../pdf", "/etc/passwd", "a\0", "", "s/../b", "\\\\host"] {
-            assert!(matches!(library.resolve(path), Err(Unresolved::Invalid(_))), "{path:?}");
+            assert!(
+                matches!(library.resolve(path), Err(Unresolved::Invalid(_))),
+                "{path:?}"
+            );
         }
     }
 }

@@ -6,7 +6,10 @@
 /// contained in it, comes before one that is merely spelled alike.
 pub fn nearest_first<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(wanted);
-    let mut ranked: Vec<(u64, &str)> = names.into_iter().map(|name| (distance(&wanted, name), name)).collect();
+    let mut ranked: Vec<(u64, &str)> = names
+        .into_iter()
+        .map(|name| (distance(&wanted, name), name))
+        .collect();
     ranked.sort_unstable();
     ranked.dedup();
     ranked.into_iter().map(|(_, name)| name).collect()
@@ -15,7 +18,12 @@ pub fn nearest_first<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>)
 /// The form in which two names are compared: lower case, `_` and blanks as `-`, at most 128
 /// characters so that a huge argument costs no more than a long one.
 pub fn folded(name: &str) -> String {
-    name.trim().chars().take(128).flat_map(char::to_lowercase).map(|c| if c == '_' || c == ' ' { '-' } else { c }).collect()
+    name.trim()
+        .chars()
+        .take(128)
+        .flat_map(char::to_lowercase)
+        .map(|c| if c == '_' || c == ' ' { '-' } else { c })
+        .collect()
 }
 
 /// Distance in thousandths, 0 for equal.
@@ -26,10 +34,18 @@ fn distance(wanted: &str, name: &str) -> u64 {
     }
     let similarity = strsim::jaro_winkler(wanted, &name);
     // A ratio in 0..=1, so the cast is exact enough and can't overflow.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a ratio between 0 and 1")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a ratio between 0 and 1"
+    )]
     let thousandths = ((1.0 - similarity.clamp(0.0, 1.0)) * 1000.0) as u64 + 1;
     let contained = !wanted.is_empty() && (name.contains(wanted) || wanted.contains(&name));
-    if contained { thousandths / 4 + 1 } else { thousandths }
+    if contained {
+        thousandths / 4 + 1
+    } else {
+        thousandths
+    }
 }
 
 #[cfg(test)]
@@ -41,7 +57,10 @@ mod tests {
         let names = ["docx", "pdf", "pdf-tools", "xlsx", "test-data-factory"];
         assert_eq!(nearest_first("pdf_tool", names)[0], "pdf-tools");
         assert_eq!(nearest_first("PDF", names)[0], "pdf");
-        assert_eq!(nearest_first("test_data_factory", names)[0], "test-data-factory");
+        assert_eq!(
+            nearest_first("test_data_factory", names)[0],
+            "test-data-factory"
+        );
         assert_eq!(nearest_first("xslx", names)[0], "xlsx");
         assert_eq!(nearest_first("", names).len(), 5);
     }

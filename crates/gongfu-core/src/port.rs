@@ -59,10 +59,21 @@ pub trait SkillStore: Send + Sync {
     fn library<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Arc<Library>>;
 
     /// A file of a skill as it is on disk now; at most `limit` bytes of it.
-    fn read<'a>(&'a self, owner: &'a Owner, skill: &'a Skill, path: &'a SkillPath, limit: u64) -> Pending<'a, FileContent>;
+    fn read<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent>;
 
     /// Switches a skill on or off; answers whether that changed anything.
-    fn set_enabled<'a>(&'a self, owner: &'a Owner, skill: &'a Skill, enabled: bool) -> Pending<'a, bool>;
+    fn set_enabled<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+        enabled: bool,
+    ) -> Pending<'a, bool>;
 }
 
 /// One line of the audit.
@@ -141,6 +152,9 @@ mod tests {
 
     #[test]
     fn moments_are_rfc_3339() {
-        assert_eq!(Timestamp(1_795_253_400_000).to_string(), "2026-11-21T09:30:00.000Z");
+        assert_eq!(
+            Timestamp(1_795_253_400_000).to_string(),
+            "2026-11-21T09:30:00.000Z"
+        );
     }
 }

@@ -11,16 +11,40 @@ use crate::problem::Problem;
 /// The first fault: an unknown argument, a missing one, or one of the wrong type.
 pub fn check(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Result<(), Problem> {
     let none = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    if let Some(unknown) = arguments.keys().find(|name| !properties.contains_key(*name)) {
-        let known = near::nearest_first(unknown, properties.keys().map(String::as_str)).into_iter().map(str::to_owned).collect();
-        return Err(Problem::UnknownArgument { name: unknown.clone(), known });
+    let properties = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .unwrap_or(&none);
+    if let Some(unknown) = arguments
+        .keys()
+        .find(|name| !properties.contains_key(*name))
+    {
+        let known = near::nearest_first(unknown, properties.keys().map(String::as_str))
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        return Err(Problem::UnknownArgument {
+            name: unknown.clone(),
+            known,
+        });
     }
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let required = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     for name in required {
         if arguments.get(name).is_none_or(Value::is_null) {
-            let about = properties.get(name).and_then(|property| property.get("description")).and_then(Value::as_str).unwrap_or("it is required");
-            return Err(Problem::MissingArgument { name: name.to_owned(), about: about.to_owned() });
+            let about = properties
+                .get(name)
+                .and_then(|property| property.get("description"))
+                .and_then(Value::as_str)
+                .unwrap_or("it is required");
+            return Err(Problem::MissingArgument {
+                name: name.to_owned(),
+                about: about.to_owned(),
+            });
         }
     }
     for (name, value) in arguments {
@@ -35,13 +59,22 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
     if value.is_null() {
         return Ok(());
     }
-    let choices: Option<Vec<&str>> = property.get("enum").and_then(Value::as_array).map(|choices| choices.iter().filter_map(Value::as_str).collect());
+    let choices: Option<Vec<&str>> = property
+        .get("enum")
+        .and_then(Value::as_array)
+        .map(|choices| choices.iter().filter_map(Value::as_str).collect());
     if let (Some(choices), Some(text)) = (&choices, value.as_str())
         && !choices.contains(&text)
     {
-        return Err(Problem::WrongValue { name: name.to_owned(), reason: "it is not one of the choices".to_owned(), hint: format!("give one of: {}", choices.join(", ")) });
+        return Err(Problem::WrongValue {
+            name: name.to_owned(),
+            reason: "it is not one of the choices".to_owned(),
+            hint: format!("give one of: {}", choices.join(", ")),
+        });
     }
-    let Some(wanted) = property.get("type").and_then(Value::as_str) else { return Ok(()) };
+    let Some(wanted) = property.get("type").and_then(Value::as_str) else {
+        return Ok(());
+    };
     let fits = match wanted {
         "string" => value.is_string(),
         "integer" => value.is_i64() || value.is_u64(),
@@ -52,13 +85,21 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
         _ => true,
     };
     if !fits {
-        return Err(Problem::WrongType { name: name.to_owned(), wanted: a_value(wanted), given: given(value) });
+        return Err(Problem::WrongType {
+            name: name.to_owned(),
+            wanted: a_value(wanted),
+            given: given(value),
+        });
     }
     let least = property.get("minimum").and_then(Value::as_f64);
     if let (Some(least), Some(number)) = (least, value.as_f64())
         && number < least
     {
-        return Err(Problem::WrongValue { name: name.to_owned(), reason: format!("it is less than {least}"), hint: format!("give {least} or more") });
+        return Err(Problem::WrongValue {
+            name: name.to_owned(),
+            reason: format!("it is less than {least}"),
+            hint: format!("give {least} or more"),
+        });
     }
     Ok(())
 }

@@ -64,7 +64,10 @@ impl<T: Tool> Native<T> {
             safety: T::SAFETY,
             origin: Origin::Native,
         };
-        Self { spec, tool: std::marker::PhantomData }
+        Self {
+            spec,
+            tool: std::marker::PhantomData,
+        }
     }
 }
 
@@ -77,7 +80,12 @@ impl<T: Tool> Entry for Native<T> {
         // An explicit null is an argument that isn't given.
         arguments.retain(|_, value| !value.is_null());
         let tool = serde_json::from_value::<T>(Value::Object(arguments)).map_err(|error| {
-            Problem::WrongValue { name: self.spec.name.to_owned(), reason: error.to_string(), hint: "see the tool's schema".to_owned() }.error()
+            Problem::WrongValue {
+                name: self.spec.name.to_owned(),
+                reason: error.to_string(),
+                hint: "see the tool's schema".to_owned(),
+            }
+            .error()
         });
         Box::pin(async move { Ok(tool?.run(context).await?.into_result()) })
     }
@@ -92,42 +100,88 @@ pub struct Catalog {
 
 impl Catalog {
     /// The catalog over these ports.
-    pub fn new(skills: Arc<dyn SkillStore>, audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>) -> Self {
-        Self { entries: native(), gate: Gate::new(audit, clock), skills }
+    pub fn new(
+        skills: Arc<dyn SkillStore>,
+        audit: Arc<dyn AuditLog>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            entries: native(),
+            gate: Gate::new(audit, clock),
+            skills,
+        }
     }
 
     /// The tools of the profiles, by name.
     pub fn list(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        let mut specs: Vec<ToolSpec> = self.visible(profiles).map(|entry| entry.spec(actor)).collect();
-        specs.sort_by_key(|spec| spec.name);
-        specs
+        described(&self.entries, profiles, actor)
+    }
+
+    /// The tools that need no library to be described: gongfu's own.
+    pub fn specs(profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
+        described(&native(), profiles, actor)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
     ///
     /// # Errors
     /// The tool isn't there, a stage of the gate refuses, or the tool fails.
-    pub async fn call(&self, profiles: &[Profile], name: &str, arguments: Map<String, Value>, actor: &Actor) -> Result<ToolResult, ToolError> {
-        let found = self.visible(profiles).map(|entry| (entry, entry.spec(actor))).find(|(_, spec)| spec.name == name);
+    pub async fn call(
+        &self,
+        profiles: &[Profile],
+        name: &str,
+        arguments: Map<String, Value>,
+        actor: &Actor,
+    ) -> Result<ToolResult, ToolError> {
+        let found = visible(&self.entries, profiles)
+            .map(|entry| (entry, entry.spec(actor)))
+            .find(|(_, spec)| spec.name == name);
         let Some((entry, spec)) = found else {
             let specs = self.list(profiles, actor);
-            let nearest = near::nearest_first(name, specs.iter().map(|spec| spec.name)).into_iter().map(str::to_owned).collect();
-            return Err(Problem::UnknownTool { name: name.to_owned(), nearest }.error());
+            let nearest = near::nearest_first(name, specs.iter().map(|spec| spec.name))
+                .into_iter()
+                .map(str::to_owned)
+                .collect();
+            return Err(Problem::UnknownTool {
+                name: name.to_owned(),
+                nearest,
+            }
+            .error());
         };
-        let context = Context { actor: actor.clone(), skills: Arc::clone(&self.skills) };
-        let call = Call { actor, spec: &spec, arguments: &arguments };
-        self.gate.pass(&call, || entry.run(arguments.clone(), &context)).await
+        let context = Context {
+            actor: actor.clone(),
+            skills: Arc::clone(&self.skills),
+        };
+        let call = Call {
+            actor,
+            spec: &spec,
+            arguments: &arguments,
+        };
+        self.gate
+            .pass(&call, || entry.run(arguments.clone(), &context))
+            .await
     }
 
     /// The names of the gate's stages, in order.
     pub fn stages(&self) -> Vec<&'static str> {
         self.gate.stages()
     }
+}
 
-    fn visible(&self, profiles: &[Profile]) -> impl Iterator<Item = &dyn Entry> {
-        let standard = profiles.contains(&Profile::Standard);
-        self.entries.iter().filter(move |_| standard).map(Box::as_ref)
-    }
+fn described(entries: &[Box<dyn Entry>], profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
+    let mut specs: Vec<ToolSpec> = visible(entries, profiles)
+        .map(|entry| entry.spec(actor))
+        .collect();
+    specs.sort_by_key(|spec| spec.name);
+    specs
+}
+
+fn visible<'a>(
+    entries: &'a [Box<dyn Entry>],
+    profiles: &[Profile],
+) -> impl Iterator<Item = &'a dyn Entry> {
+    let standard = profiles.contains(&Profile::Standard);
+    entries.iter().filter(move |_| standard).map(Box::as_ref)
 }
 
 #[cfg(test)]

@@ -153,7 +153,13 @@ impl ToolError {
 impl fmt::Display for ToolError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.problem.text();
-        write!(formatter, "{}: {}\nhint: {}", self.code(), text.message, text.hint)
+        write!(
+            formatter,
+            "{}: {}\nhint: {}",
+            self.code(),
+            text.message,
+            text.hint
+        )
     }
 }
 
@@ -161,7 +167,10 @@ impl std::error::Error for ToolError {}
 
 impl From<Problem> for ToolError {
     fn from(problem: Problem) -> Self {
-        Self { problem, refused_by: None }
+        Self {
+            problem,
+            refused_by: None,
+        }
     }
 }
 
@@ -172,10 +181,18 @@ mod tests {
     #[test]
     fn codes_are_upper_case_words_and_unique() {
         let mut names: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-        assert!(names.iter().all(|name| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')));
+        assert!(names.iter().all(|name| {
+            name.bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        }));
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ErrorCode::ALL.len());
-        assert!(ErrorCode::ALL.iter().all(|code| (400..600).contains(&code.http_status()) && (1..=2).contains(&code.exit_code())));
+        assert!(
+            ErrorCode::ALL
+                .iter()
+                .all(|code| (400..600).contains(&code.http_status())
+                    && (1..=2).contains(&code.exit_code()))
+        );
     }
 }

@@ -39,26 +39,62 @@ pub struct Excerpt<'text> {
 ///
 /// # Errors
 /// The range is empty, turned round or behind the end.
-pub fn cut<'text>(text: &'text str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'text>, Problem> {
+pub fn cut<'text>(
+    text: &'text str,
+    within: Range<usize>,
+    wanted: Wanted,
+) -> Result<Excerpt<'text>, Problem> {
     let lines = line_starts(text);
-    let total = if lines.last() == Some(&text.len()) && lines.len() > 1 { lines.len() - 1 } else { lines.len() };
+    let total = if lines.last() == Some(&text.len()) && lines.len() > 1 {
+        lines.len() - 1
+    } else {
+        lines.len()
+    };
     let first = wanted.start_line.unwrap_or(1);
     let last = wanted.end_line.unwrap_or(usize::MAX);
-    let wrong = |name: &str, reason: String, hint: String| Err(Problem::WrongValue { name: name.to_owned(), reason, hint });
+    let wrong = |name: &str, reason: String, hint: String| {
+        Err(Problem::WrongValue {
+            name: name.to_owned(),
+            reason,
+            hint,
+        })
+    };
     if first == 0 || first > total {
-        return wrong("start_line", format!("the text has {total} lines"), format!("give a line from 1 to {total}"));
+        return wrong(
+            "start_line",
+            format!("the text has {total} lines"),
+            format!("give a line from 1 to {total}"),
+        );
     }
     if last < first {
-        return wrong("end_line", format!("it lies before start_line {first}"), format!("give {first} or more"));
+        return wrong(
+            "end_line",
+            format!("it lies before start_line {first}"),
+            format!("give {first} or more"),
+        );
     }
     let at = |line: usize| lines.get(line - 1).copied().unwrap_or(text.len());
-    let mut start = if wanted.start_line.is_some() { at(first) } else { within.start };
-    let end = if wanted.end_line.is_some() { at(last.saturating_add(1).min(total + 1)) } else { within.end };
+    let mut start = if wanted.start_line.is_some() {
+        at(first)
+    } else {
+        within.start
+    };
+    let end = if wanted.end_line.is_some() {
+        at(last.saturating_add(1).min(total + 1))
+    } else {
+        within.end
+    };
     if let Some(column) = wanted.start_column {
         let line = text.get(at(first)..at(first + 1)).unwrap_or_default();
         match line.char_indices().nth(column.saturating_sub(1)) {
             Some((offset, _)) if column > 0 => start = at(first) + offset,
-            _ => return wrong("start_column", format!("line {first} has {} characters", line.chars().count()), "give a column from 1 to that number".to_owned()),
+            _ => {
+                return wrong(
+                    "start_column",
+                    format!("line {first} has {} characters", line.chars().count()),
+                    "give a column from 1 to that number".to_owned(),
+                );
+            }
         }
     }
     let stop = stop(text, &lines, start, end.max(start));
@@ -82,12 +118,21 @@ fn stop(text: &str, lines: &[usize], start: usize, end: usize) -> usize {
         return end;
     }
     let most = text.floor_char_boundary(start + MAX_ANSWER);
-    let fitting = lines.get(lines.partition_point(|&line| line <= most).saturating_sub(1)).copied().unwrap_or(most);
+    let fitting = lines
+        .get(
+            lines
+                .partition_point(|&line| line <= most)
+                .saturating_sub(1),
+        )
+        .copied()
+        .unwrap_or(most);
     if fitting > start { fitting } else { most }
 }
 
 fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+    std::iter::once(0)
+        .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+        .collect()
 }
 
 #[cfg(test)]
@@ -95,11 +140,17 @@ mod tests {
     use super::{MAX_ANSWER, Wanted, cut};
 
     fn lines(start: usize, end: usize) -> Wanted {
-        Wanted { start_line: Some(start), end_line: Some(end), start_column: None }
+        Wanted {
+            start_line: Some(start),
+            end_line: Some(end),
+            start_column: None,
+        }
     }
 
     fn text(of: &str, wanted: Wanted) -> Result<String, String> {
-        cut(of, 0..of.len(), wanted).map(|part| part.text.to_owned()).map_err(|problem| problem.text().message)
+        cut(of, 0..of.len(), wanted)
+            .map(|part| part.text.to_owned())
+            .map_err(|problem| problem.text().message)
     }
 
     #[test]
@@ -109,8 +160,23 @@ mod tests {
         assert_eq!(text(four, lines(2, 3)), Ok("b\r\né\n".to_owned()));
         assert_eq!(text(four, lines(4, 99)), Ok("d".to_owned()));
         assert_eq!(text("a\n", lines(1, 1)), Ok("a\n".to_owned()));
-        for (wanted, named) in [(lines(0, 1), "start_line"), (lines(5, 6), "start_line"), (lines(3, 2), "end_line"), (Wanted { start_line: Some(1), start_column: Some(9), end_line: None }, "start_column")] {
-            assert!(text(four, wanted).unwrap_err().contains(named), "{wanted:?}");
+        for (wanted, named) in [
+            (lines(0, 1), "start_line"),
+            (lines(5, 6), "start_line"),
+            (lines(3, 2), "end_line"),
+            (
+                Wanted {
+                    start_line: Some(1),
+                    start_column: Some(9),
+                    end_line: None,
+                },
+                "start_column",
+            ),
+        ] {
+            assert!(
+                text(four, wanted).unwrap_err().contains(named),
+                "{wanted:?}"
+            );
         }
     }
 
@@ -122,9 +188,23 @@ mod tests {
             assert!(part.text.len() <= MAX_ANSWER);
             all.push_str(part.text);
             answers += 1;
-            let Some(note) = part.note else { return (all, answers) };
-            let number = |name: &str| note.split_once(&format!("{name}=")).map(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap());
-            wanted = Wanted { start_line: number("start_line"), start_column: number("start_column"), end_line: None };
+            let Some(note) = part.note else {
+                return (all, answers);
+            };
+            let number = |name: &str| {
+                note.split_once(&format!("{name}=")).map(|(_, rest)| {
+                    rest.split(|c: char| !c.is_ascii_digit())
+                        .next()
+                        .unwrap()
+                        .parse()
+                        .unwrap()
+                })
+            };
+            wanted = Wanted {
+                start_line: number("start_line"),
+                start_column: number("start_column"),
+                end_line: None,
+            };
         }
     }
 
@@ -132,11 +212,18 @@ mod tests {
     fn notes_lead_through_any_text() {
         let normal = "line of text\n".repeat(20_000);
         let one_line = "é".repeat(100_000);
-        let mixed = format!("short\n{}\nshort\n{}", "x".repeat(200_000), "y\n".repeat(50_000));
+        let mixed = format!(
+            "short\n{}\nshort\n{}",
+            "x".repeat(200_000),
+            "y\n".repeat(50_000)
+        );
         for whole in [normal, one_line, mixed, String::new(), "\n".repeat(100_000)] {
             let (all, answers) = read_on(&whole);
             assert_eq!(all, whole);
-            assert!(answers <= whole.len() / (MAX_ANSWER / 2) + 2, "{answers} answers");
+            assert!(
+                answers <= whole.len() / (MAX_ANSWER / 2) + 2,
+                "{answers} answers"
+            );
         }
     }
 }

@@ -46,7 +46,12 @@ pub(crate) trait Stage: Send + Sync {
 /// The stages in order; the cheap ones that look at who calls come before those that look at what
 /// they say.
 fn stages() -> Vec<Box<dyn Stage>> {
-    vec![Box::new(role::Role), Box::new(safety::SafetyLevel::default()), Box::new(size::Size), Box::new(arguments::Arguments)]
+    vec![
+        Box::new(role::Role),
+        Box::new(safety::SafetyLevel::default()),
+        Box::new(size::Size),
+        Box::new(arguments::Arguments),
+    ]
 }
 
 /// The gate.
@@ -60,7 +65,12 @@ pub struct Gate {
 impl Gate {
     /// A gate with every stage.
     pub fn new(audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>) -> Self {
-        Self { stages: stages(), audit, clock, calls: AtomicU64::new(0) }
+        Self {
+            stages: stages(),
+            audit,
+            clock,
+            calls: AtomicU64::new(0),
+        }
     }
 
     /// The names of the stages, in order.
@@ -72,7 +82,11 @@ impl Gate {
     ///
     /// # Errors
     /// A stage refuses, the audit of a change can't be written, or the tool fails.
-    pub async fn pass<'a>(&self, call: &Call<'_>, run: impl FnOnce() -> Running<'a>) -> Result<ToolResult, ToolError> {
+    pub async fn pass<'a>(
+        &self,
+        call: &Call<'_>,
+        run: impl FnOnce() -> Running<'a>,
+    ) -> Result<ToolResult, ToolError> {
         let started = self.clock.now();
         let mut entry = AuditEntry {
             at: started,
@@ -84,7 +98,8 @@ impl Gate {
             client: call.actor.client.clone(),
             outcome: "ok",
             refused_by: None,
-            arguments: Digest::of(Value::Object(call.arguments.clone()).to_string().as_bytes()).to_string(),
+            arguments: Digest::of(Value::Object(call.arguments.clone()).to_string().as_bytes())
+                .to_string(),
             milliseconds: None,
         };
         let outcome = match self.refused(call) {
@@ -108,7 +123,12 @@ impl Gate {
     }
 
     fn refused(&self, call: &Call<'_>) -> Option<ToolError> {
-        self.stages.iter().find_map(|stage| stage.check(call).err().map(|problem| ToolError { problem, refused_by: Some(stage.name()) }))
+        self.stages.iter().find_map(|stage| {
+            stage.check(call).err().map(|problem| ToolError {
+                problem,
+                refused_by: Some(stage.name()),
+            })
+        })
     }
 
     async fn begin(&self, call: &Call<'_>, entry: &AuditEntry) -> Result<(), ToolError> {
@@ -116,7 +136,10 @@ impl Gate {
             return Ok(());
         }
         let written = self.audit.record(&call.actor.owner, entry).await;
-        written.map_err(|error| ToolError { problem: Problem::broken("the audit", &error), refused_by: Some("audit") })
+        written.map_err(|error| ToolError {
+            problem: Problem::broken("the audit", &error),
+            refused_by: Some("audit"),
+        })
     }
 }
 

@@ -17,26 +17,87 @@ const MOST: usize = 120;
 
 /// Everything that can go wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant is described by its message below")]
+#[expect(
+    missing_docs,
+    reason = "each variant is described by its message below"
+)]
 pub enum Problem {
-    UnknownTool { name: String, nearest: Vec<String> },
-    MissingArgument { name: String, about: String },
-    UnknownArgument { name: String, known: Vec<String> },
-    WrongType { name: String, wanted: String, given: &'static str },
-    WrongValue { name: String, reason: String, hint: String },
-    ArgumentsTooLarge { bytes: usize, limit: usize },
-    SkillName { name: String, reason: String },
-    SkillUnknown { name: String, nearest: Vec<String>, total: usize },
-    SkillDisabled { name: String, full_name: String },
-    SkillUnreadable { name: String, reason: String },
-    FilePath { path: String, reason: String },
-    FileUnknown { skill: String, path: String, nearest: Vec<String> },
-    FileTooLarge { path: String, bytes: u64, limit: u64 },
-    SectionUnknown { section: String, headings: Vec<String> },
-    RoleTooLow { tool: String, access: Access },
-    NeedsApproval { tool: String, safety: Safety },
-    PartBroken { part: &'static str, reason: String },
-    Fault { reason: String },
+    UnknownTool {
+        name: String,
+        nearest: Vec<String>,
+    },
+    MissingArgument {
+        name: String,
+        about: String,
+    },
+    UnknownArgument {
+        name: String,
+        known: Vec<String>,
+    },
+    WrongType {
+        name: String,
+        wanted: String,
+        given: &'static str,
+    },
+    WrongValue {
+        name: String,
+        reason: String,
+        hint: String,
+    },
+    ArgumentsTooLarge {
+        bytes: usize,
+        limit: usize,
+    },
+    SkillName {
+        name: String,
+        reason: String,
+    },
+    SkillUnknown {
+        name: String,
+        nearest: Vec<String>,
+        total: usize,
+    },
+    SkillDisabled {
+        name: String,
+        full_name: String,
+    },
+    SkillUnreadable {
+        name: String,
+        reason: String,
+    },
+    FilePath {
+        path: String,
+        reason: String,
+    },
+    FileUnknown {
+        skill: String,
+        path: String,
+        nearest: Vec<String>,
+    },
+    FileTooLarge {
+        path: String,
+        bytes: u64,
+        limit: u64,
+    },
+    SectionUnknown {
+        section: String,
+        headings: Vec<String>,
+    },
+    RoleTooLow {
+        tool: String,
+        access: Access,
+    },
+    NeedsApproval {
+        tool: String,
+        safety: Safety,
+    },
+    PartBroken {
+        part: &'static str,
+        reason: String,
+    },
+    Fault {
+        reason: String,
+    },
 }
 
 /// What is said about a problem: the same pair as for findings about skills.
@@ -69,9 +130,17 @@ impl Problem {
     /// What a program may want to know beyond the code.
     pub(crate) fn details(&self) -> Map<String, Value> {
         let details = match self {
-            Self::SkillUnknown { name, nearest, total } => json!({ "skill_name": clipped(name), "available": nearest, "total": total }),
+            Self::SkillUnknown {
+                name,
+                nearest,
+                total,
+            } => json!({ "skill_name": clipped(name), "available": nearest, "total": total }),
             Self::SkillDisabled { full_name, .. } => json!({ "full_name": full_name }),
-            Self::FileUnknown { skill, path, nearest } => json!({ "skill_name": skill, "path": clipped(path), "available": nearest }),
+            Self::FileUnknown {
+                skill,
+                path,
+                nearest,
+            } => json!({ "skill_name": skill, "path": clipped(path), "available": nearest }),
             Self::SectionUnknown { headings, .. } => json!({ "available": headings }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
@@ -86,38 +155,103 @@ impl Problem {
     /// The words for people, in English.
     pub fn text(&self) -> Text {
         let (message, hint) = match self {
-            Self::UnknownTool { name, nearest } => (format!("there is no tool `{}`", clipped(name)), listed("the tools here are", nearest)),
-            Self::MissingArgument { name, about } => (format!("the argument `{name}` is missing"), format!("give `{name}`: {about}")),
-            Self::UnknownArgument { name, known } => (format!("there is no argument `{}`", clipped(name)), listed("the arguments are", known)),
-            Self::WrongType { name, wanted, given } => (format!("the argument `{name}` is {given}"), format!("give {wanted}")),
-            Self::WrongValue { name, reason, hint } => (format!("the argument `{name}` can't be used: {reason}"), hint.clone()),
-            Self::ArgumentsTooLarge { bytes, limit } => (format!("the arguments are {bytes} bytes long"), format!("keep them below {limit} bytes")),
-            Self::SkillName { name, reason } => {
-                (format!("`{}` can't be the name of a skill: {reason}", clipped(name)), "give a name or a full name as `skill_list` shows it, never a path".to_owned())
-            }
-            Self::SkillUnknown { name, nearest, total } => (format!("there is no skill `{}`", clipped(name)), skills_hint(nearest, *total)),
-            Self::SkillDisabled { name, full_name } => {
-                (format!("the skill `{}` is switched off", clipped(name)), format!("a person can switch it on: gongfu skill enable {full_name}"))
-            }
-            Self::SkillUnreadable { name, reason } => {
-                (format!("the skill `{}` can't be read: {reason}", clipped(name)), format!("a person can look: gongfu skill check, on the folder of {}", clipped(name)))
-            }
-            Self::FilePath { path, reason } => {
-                (format!("`{}` is no path inside of the skill: {reason}", clipped(path)), "give a path relative to the skill's folder, e.g. references/guide.md".to_owned())
-            }
-            Self::FileUnknown { skill, path, nearest } => (format!("there is no file `{}` in the skill `{skill}`", clipped(path)), listed("the files are", nearest)),
-            Self::FileTooLarge { path, bytes, limit } => {
-                (format!("`{}` is {bytes} bytes large", clipped(path)), format!("an answer carries at most {limit} bytes of such a file; use it where it lies"))
-            }
-            Self::SectionUnknown { section, headings } => (format!("there is no section `{}`", clipped(section)), listed("the headings are", headings)),
-            Self::RoleTooLow { tool, access } => {
-                (format!("this caller may not use `{tool}`"), format!("it needs the scope {}", access.scope()))
-            }
-            Self::NeedsApproval { tool, safety } => {
-                (format!("`{tool}` needs the agreement of a person (its safety level is {safety:?})"), "ask the person to allow it; don't retry before".to_owned())
-            }
-            Self::PartBroken { part, reason } => (format!("{part} doesn't work: {reason}"), "see `gongfu doctor`; nothing was changed".to_owned()),
-            Self::Fault { reason } => (format!("a fault of gongfu's own: {reason}"), "please report it with the call that led to it".to_owned()),
+            Self::UnknownTool { name, nearest } => (
+                format!("there is no tool `{}`", clipped(name)),
+                listed("the tools here are", nearest),
+            ),
+            Self::MissingArgument { name, about } => (
+                format!("the argument `{name}` is missing"),
+                format!("give `{name}`: {about}"),
+            ),
+            Self::UnknownArgument { name, known } => (
+                format!("there is no argument `{}`", clipped(name)),
+                listed("the arguments are", known),
+            ),
+            Self::WrongType {
+                name,
+                wanted,
+                given,
+            } => (
+                format!("the argument `{name}` is {given}"),
+                format!("give {wanted}"),
+            ),
+            Self::WrongValue { name, reason, hint } => (
+                format!("the argument `{name}` can't be used: {reason}"),
+                hint.clone(),
+            ),
+            Self::ArgumentsTooLarge { bytes, limit } => (
+                format!("the arguments are {bytes} bytes long"),
+                format!("keep them below {limit} bytes"),
+            ),
+            Self::SkillName { name, reason } => (
+                format!("`{}` can't be the name of a skill: {reason}", clipped(name)),
+                "give a name or a full name as `skill_list` shows it, never a path".to_owned(),
+            ),
+            Self::SkillUnknown {
+                name,
+                nearest,
+                total,
+            } => (
+                format!("there is no skill `{}`", clipped(name)),
+                skills_hint(nearest, *total),
+            ),
+            Self::SkillDisabled { name, full_name } => (
+                format!("the skill `{}` is switched off", clipped(name)),
+                format!("a person can switch it on: gongfu skill enable {full_name}"),
+            ),
+            Self::SkillUnreadable { name, reason } => (
+                format!("the skill `{}` can't be read: {reason}", clipped(name)),
+                format!(
+                    "a person can look: gongfu skill check, on the folder of {}",
+                    clipped(name)
+                ),
+            ),
+            Self::FilePath { path, reason } => (
+                format!(
+                    "`{}` is no path inside of the skill: {reason}",
+                    clipped(path)
+                ),
+                "give a path relative to the skill's folder, e.g. references/guide.md".to_owned(),
+            ),
+            Self::FileUnknown {
+                skill,
+                path,
+                nearest,
+            } => (
+                format!(
+                    "there is no file `{}` in the skill `{skill}`",
+                    clipped(path)
+                ),
+                listed("the files are", nearest),
+            ),
+            Self::FileTooLarge { path, bytes, limit } => (
+                format!("`{}` is {bytes} bytes large", clipped(path)),
+                format!(
+                    "an answer carries at most {limit} bytes of such a file; use it where it lies"
+                ),
+            ),
+            Self::SectionUnknown { section, headings } => (
+                format!("there is no section `{}`", clipped(section)),
+                listed("the headings are", headings),
+            ),
+            Self::RoleTooLow { tool, access } => (
+                format!("this caller may not use `{tool}`"),
+                format!("it needs the scope {}", access.scope()),
+            ),
+            Self::NeedsApproval { tool, safety } => (
+                format!(
+                    "`{tool}` needs the agreement of a person (its safety level is {safety:?})"
+                ),
+                "ask the person to allow it; don't retry before".to_owned(),
+            ),
+            Self::PartBroken { part, reason } => (
+                format!("{part} doesn't work: {reason}"),
+                "see `gongfu doctor`; nothing was changed".to_owned(),
+            ),
+            Self::Fault { reason } => (
+                format!("a fault of gongfu's own: {reason}"),
+                "please report it with the call that led to it".to_owned(),
+            ),
         };
         Text { message, hint }
     }
@@ -126,20 +260,36 @@ impl Problem {
     pub fn unresolved(name: &str, why: Unresolved) -> Self {
         let name = name.to_owned();
         match why {
-            Unresolved::Invalid(error) => Self::SkillName { name, reason: error.to_string() },
-            Unresolved::Unknown { nearest, total } => Self::SkillUnknown { name, nearest, total },
-            Unresolved::Disabled { full_name } => Self::SkillDisabled { name, full_name: full_name.to_string() },
+            Unresolved::Invalid(error) => Self::SkillName {
+                name,
+                reason: error.to_string(),
+            },
+            Unresolved::Unknown { nearest, total } => Self::SkillUnknown {
+                name,
+                nearest,
+                total,
+            },
+            Unresolved::Disabled { full_name } => Self::SkillDisabled {
+                name,
+                full_name: full_name.to_string(),
+            },
         }
     }
 
     /// Why a text is no path inside of a skill.
     pub fn bad_path(path: &str, why: PathError) -> Self {
-        Self::FilePath { path: path.to_owned(), reason: why.to_string() }
+        Self::FilePath {
+            path: path.to_owned(),
+            reason: why.to_string(),
+        }
     }
 
     /// A part of gongfu that failed.
     pub fn broken(part: &'static str, why: &PortError) -> Self {
-        Self::PartBroken { part, reason: why.to_string() }
+        Self::PartBroken {
+            part,
+            reason: why.to_string(),
+        }
     }
 }
 
@@ -152,7 +302,8 @@ impl Problem {
 
 fn skills_hint(nearest: &[String], total: usize) -> String {
     if nearest.is_empty() {
-        return "the library is empty: a person can name a folder of skills by --skills-dir".to_owned();
+        return "the library is empty: a person can name a folder of skills by --skills-dir"
+            .to_owned();
     }
     let mut hint = listed("nearest first, there are", nearest);
     if total > nearest.len().min(NAMES_IN_HINT) {
@@ -165,7 +316,11 @@ fn listed(lead: &str, names: &[String]) -> String {
     if names.is_empty() {
         return format!("{lead} none");
     }
-    let mut shown: Vec<String> = names.iter().take(NAMES_IN_HINT).map(|name| clipped(name)).collect();
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(NAMES_IN_HINT)
+        .map(|name| clipped(name))
+        .collect();
     if names.len() > NAMES_IN_HINT {
         shown.push(format!("… and {} more", names.len() - NAMES_IN_HINT));
     }
@@ -176,5 +331,9 @@ fn listed(lead: &str, names: &[String]) -> String {
 fn clipped(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
     let short: String = text.chars().take(MOST).map(clean).collect();
-    if text.chars().nth(MOST).is_some() { format!("{short}…") } else { short }
+    if text.chars().nth(MOST).is_some() {
+        format!("{short}…")
+    } else {
+        short
+    }
 }

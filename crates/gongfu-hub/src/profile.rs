@@ -27,8 +27,16 @@ pub struct UnknownProfile(String);
 
 impl std::fmt::Display for UnknownProfile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = Profile::ALL.iter().map(|profile| profile.as_str()).collect();
-        write!(formatter, "there is no profile `{}`; give one or more of: {}", self.0, names.join(", "))
+        let names: Vec<&str> = Profile::ALL
+            .iter()
+            .map(|profile| profile.as_str())
+            .collect();
+        write!(
+            formatter,
+            "there is no profile `{}`; give one or more of: {}",
+            self.0,
+            names.join(", ")
+        )
     }
 }
 
@@ -38,6 +46,9 @@ impl FromStr for Profile {
     type Err = UnknownProfile;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL.into_iter().find(|profile| profile.as_str() == name).ok_or_else(|| UnknownProfile(name.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|profile| profile.as_str() == name)
+            .ok_or_else(|| UnknownProfile(name.to_owned()))
     }
 }

@@ -19,16 +19,28 @@ pub fn of<T: JsonSchema>() -> Described {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = match settings.into_generator().into_root_schema_for::<T>().to_value() {
+    let mut schema = match settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+    {
         Value::Object(schema) => schema,
         _ => Map::new(),
     };
-    let description = schema.remove("description").and_then(|text| text.as_str().map(unwrapped::<&str>)).unwrap_or_default();
+    let description = schema
+        .remove("description")
+        .and_then(|text| text.as_str().map(unwrapped::<&str>))
+        .unwrap_or_default();
     schema.remove("title");
     schema.values_mut().for_each(clean);
     // Clients want an object with properties even where a tool takes no argument.
-    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    Described { description, schema }
+    schema
+        .entry("properties")
+        .or_insert_with(|| Value::Object(Map::new()));
+    Described {
+        description,
+        schema,
+    }
 }
 
 fn clean(value: &mut Value) {
@@ -44,7 +56,11 @@ fn clean(value: &mut Value) {
             if let Some(Value::Array(choices)) = object.get_mut("enum") {
                 choices.retain(|choice| !choice.is_null());
             }
-            if object.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint") || format.starts_with("int")) {
+            if object
+                .get("format")
+                .and_then(Value::as_str)
+                .is_some_and(|format| format.starts_with("uint") || format.starts_with("int"))
+            {
                 object.remove("format");
             }
             if object.get("default").is_some_and(Value::is_null) {
@@ -63,7 +79,9 @@ fn clean(value: &mut Value) {
 
 /// `anyOf: [X, null]` is X: whether an argument may be missing is told by `required`.
 fn flatten_single_choice(object: &mut Map<String, Value>) {
-    let Some(Value::Array(choices)) = object.get_mut("anyOf") else { return };
+    let Some(Value::Array(choices)) = object.get_mut("anyOf") else {
+        return;
+    };
     choices.retain(|choice| choice.get("type").and_then(Value::as_str) != Some("null"));
     if let [Value::Object(only)] = choices.as_slice() {
         let only = only.clone();
@@ -76,6 +94,10 @@ fn flatten_single_choice(object: &mut Map<String, Value>) {
 
 /// Lines of one paragraph joined, paragraphs kept apart.
 fn unwrapped<T: AsRef<str>>(text: T) -> String {
-    let paragraphs: Vec<String> = text.as_ref().split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let paragraphs: Vec<String> = text
+        .as_ref()
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
     paragraphs.join("\n\n")
 }

@@ -20,7 +20,11 @@ pub const MAX_READ: u64 = 16 * 1024 * 1024;
 /// # Errors
 /// It can't be read right now.
 pub async fn library(context: &Context) -> Result<Arc<Library>, ToolError> {
-    context.skills.library(&context.actor.owner).await.map_err(|error| Problem::broken("the library", &error).error())
+    context
+        .skills
+        .library(&context.actor.owner)
+        .await
+        .map_err(|error| Problem::broken("the library", &error).error())
 }
 
 /// The skill that a name means.
@@ -29,19 +33,39 @@ pub async fn library(context: &Context) -> Result<Arc<Library>, ToolError> {
 /// The name can't be one, there is no such skill, or it is switched off.
 pub async fn skill(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
     let library = library(context).await?;
-    library.resolve(name).map(Arc::clone).map_err(|why| Problem::unresolved(name, why).error())
+    library
+        .resolve(name)
+        .map(Arc::clone)
+        .map_err(|why| Problem::unresolved(name, why).error())
 }
 
 /// A file of a skill, whole.
 ///
 /// # Errors
 /// It isn't there, leads outside, or is too large.
-pub async fn file(context: &Context, skill: &Skill, path: &SkillPath) -> Result<Vec<u8>, ToolError> {
-    match context.skills.read(&context.actor.owner, skill, path, MAX_READ).await {
-        Ok(content) if content.is_cut() => Err(Problem::FileTooLarge { path: path.to_string(), bytes: content.size, limit: MAX_READ }.error()),
+pub async fn file(
+    context: &Context,
+    skill: &Skill,
+    path: &SkillPath,
+) -> Result<Vec<u8>, ToolError> {
+    match context
+        .skills
+        .read(&context.actor.owner, skill, path, MAX_READ)
+        .await
+    {
+        Ok(content) if content.is_cut() => Err(Problem::FileTooLarge {
+            path: path.to_string(),
+            bytes: content.size,
+            limit: MAX_READ,
+        }
+        .error()),
         Ok(content) => Ok(content.bytes),
         Err(PortError::NotFound) => Err(unknown_file(skill, path)),
-        Err(PortError::Denied(reason)) => Err(Problem::FilePath { path: path.to_string(), reason }.error()),
+        Err(PortError::Denied(reason)) => Err(Problem::FilePath {
+            path: path.to_string(),
+            reason,
+        }
+        .error()),
         Err(error) => Err(Problem::broken("reading the skill", &error).error()),
     }
 }
@@ -52,19 +76,41 @@ pub async fn file(context: &Context, skill: &Skill, path: &SkillPath) -> Result<
 /// It is gone, or no longer text.
 pub async fn document(context: &Context, skill: &Skill) -> Result<SourceText, ToolError> {
     let named = |name: &str| skill.files.iter().any(|file| file.path.as_str() == name);
-    let name = if named(SKILL_FILE) || !named(SKILL_FILE_LOWER) { SKILL_FILE } else { SKILL_FILE_LOWER };
-    let unreadable = |reason: String| Problem::SkillUnreadable { name: skill.name.to_string(), reason }.error();
+    let name = if named(SKILL_FILE) || !named(SKILL_FILE_LOWER) {
+        SKILL_FILE
+    } else {
+        SKILL_FILE_LOWER
+    };
+    let unreadable = |reason: String| {
+        Problem::SkillUnreadable {
+            name: skill.name.to_string(),
+            reason,
+        }
+        .error()
+    };
     let path = SkillPath::new(name).map_err(|error| unreadable(error.to_string()))?;
-    let bytes = file(context, skill, &path).await.map_err(|error| match error.problem {
-        Problem::FileUnknown { .. } => unreadable("SKILL.md is gone".to_owned()),
-        Problem::FilePath { reason, .. } => unreadable(reason),
-        _ => error,
-    })?;
-    SourceText::decode(&bytes, name, &mut Vec::new()).ok_or_else(|| unreadable("SKILL.md is not text".to_owned()))
+    let bytes = file(context, skill, &path)
+        .await
+        .map_err(|error| match error.problem {
+            Problem::FileUnknown { .. } => unreadable("SKILL.md is gone".to_owned()),
+            Problem::FilePath { reason, .. } => unreadable(reason),
+            _ => error,
+        })?;
+    SourceText::decode(&bytes, name, &mut Vec::new())
+        .ok_or_else(|| unreadable("SKILL.md is not text".to_owned()))
 }
 
 fn unknown_file(skill: &Skill, path: &SkillPath) -> ToolError {
     let names = skill.files.iter().map(|file| file.path.as_str());
-    let nearest = near::nearest_first(path.as_str(), names).into_iter().take(50).map(str::to_owned).collect();
-    Problem::FileUnknown { skill: skill.name.to_string(), path: path.to_string(), nearest }.error()
+    let nearest = near::nearest_first(path.as_str(), names)
+        .into_iter()
+        .take(50)
+        .map(str::to_owned)
+        .collect();
+    Problem::FileUnknown {
+        skill: skill.name.to_string(),
+        path: path.to_string(),
+        nearest,
+    }
+    .error()
 }

@@ -31,7 +31,8 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     type Output: Output;
 
     /// Does it.
-    fn run(self, context: &Context) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+    fn run(self, context: &Context)
+    -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
 /// What a tool may use while it runs.
@@ -101,7 +102,13 @@ impl Content {
     /// A binary file.
     pub fn blob(uri: String, mime_type: &str, bytes: &[u8]) -> Self {
         let blob = base64::engine::general_purpose::STANDARD.encode(bytes);
-        Self::Resource { resource: Blob { uri, mime_type: mime_type.to_owned(), blob } }
+        Self::Resource {
+            resource: Blob {
+                uri,
+                mime_type: mime_type.to_owned(),
+                blob,
+            },
+        }
     }
 }
 
@@ -117,7 +124,10 @@ impl Output for Document {
     }
 
     fn into_result(self) -> ToolResult {
-        ToolResult { content: self.0, structured_content: None }
+        ToolResult {
+            content: self.0,
+            structured_content: None,
+        }
     }
 }
 
@@ -137,7 +147,10 @@ impl<T: Serialize + JsonSchema + Send> Output for Data<T> {
 
     fn into_result(self) -> ToolResult {
         // A type that serde can't write would be a fault of the tool; its words still arrive.
-        ToolResult { content: vec![Content::text(self.text)], structured_content: serde_json::to_value(self.data).ok() }
+        ToolResult {
+            content: vec![Content::text(self.text)],
+            structured_content: serde_json::to_value(self.data).ok(),
+        }
     }
 }
 

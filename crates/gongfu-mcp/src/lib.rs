@@ -1,1 +1,9 @@
-//! x
+//! The MCP server: the catalog of tools on the wire, by `rmcp`.
+//!
+//! Holds no rule of its own: every call goes through the catalog's gate. The only crate that names
+//! `rmcp`.
+
+mod server;
+mod wire;
+
+pub use server::{Server, Settings, StdioError, serve_stdio};

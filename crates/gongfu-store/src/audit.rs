@@ -26,13 +26,19 @@ pub struct LocalAudit {
 impl LocalAudit {
     /// An audit below a home; its folder is made with the first entry.
     pub fn new(home: Home) -> Self {
-        Self { home, file: Mutex::new(None) }
+        Self {
+            home,
+            file: Mutex::new(None),
+        }
     }
 
     fn append(&self, entry: &AuditEntry) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
         line.push(b'\n');
-        let mut open = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut open = self
+            .file
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let full = match open.as_ref() {
             // Another process may have rotated the file away under this handle.
             Some(file) => file.metadata()?.len() >= MAX_BYTES,
@@ -51,13 +57,23 @@ impl LocalAudit {
     fn open(&self) -> io::Result<cap_std::fs::File> {
         let folder = self.home.folder(FOLDER)?;
         let dir = folder.dir();
-        if dir.metadata(FILE).is_ok_and(|metadata| metadata.len() >= MAX_BYTES) {
+        if dir
+            .metadata(FILE)
+            .is_ok_and(|metadata| metadata.len() >= MAX_BYTES)
+        {
             let lock = dir.create("rotate.lock")?.into_std();
             lock.lock()?;
             // Somebody else may have rotated while this process waited.
-            if dir.metadata(FILE).is_ok_and(|metadata| metadata.len() >= MAX_BYTES) {
+            if dir
+                .metadata(FILE)
+                .is_ok_and(|metadata| metadata.len() >= MAX_BYTES)
+            {
                 for number in (1..KEPT).rev() {
-                    let _ = dir.rename(format!("audit.{number}.jsonl"), dir, format!("audit.{}.jsonl", number + 1));
+                    let _ = dir.rename(
+                        format!("audit.{number}.jsonl"),
+                        dir,
+                        format!("audit.{}.jsonl", number + 1),
+                    );
                 }
                 dir.rename(FILE, dir, "audit.1.jsonl")?;
             }
@@ -70,7 +86,9 @@ impl LocalAudit {
 
 impl AuditLog for LocalAudit {
     fn record<'a>(&'a self, _owner: &'a Owner, entry: &'a AuditEntry) -> Pending<'a, ()> {
-        let outcome = self.append(entry).map_err(|error| PortError::Unavailable(format!("the audit can't be written: {error}")));
+        let outcome = self.append(entry).map_err(|error| {
+            PortError::Unavailable(format!("the audit can't be written: {error}"))
+        });
         Box::pin(std::future::ready(outcome))
     }
 }
@@ -106,9 +124,22 @@ mod tests {
         let audit = LocalAudit::new(Home::at(folder.path()));
         audit.append(&entry(1)).unwrap();
         let file = folder.path().join("audit/audit.jsonl");
-        let line: serde_json::Value = serde_json::from_str(std::fs::read_to_string(&file).unwrap().trim()).unwrap();
-        assert_eq!((line["call"].as_u64(), line["outcome"].as_str(), line["at"].as_str()), (Some(1), Some("ok"), Some("1970-01-01T00:00:00.000Z")));
-        std::fs::OpenOptions::new().write(true).open(&file).unwrap().set_len(MAX_BYTES).unwrap();
+        let line: serde_json::Value =
+            serde_json::from_str(std::fs::read_to_string(&file).unwrap().trim()).unwrap();
+        assert_eq!(
+            (
+                line["call"].as_u64(),
+                line["outcome"].as_str(),
+                line["at"].as_str()
+            ),
+            (Some(1), Some("ok"), Some("1970-01-01T00:00:00.000Z"))
+        );
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_len(MAX_BYTES)
+            .unwrap();
         audit.append(&entry(2)).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
         assert!(folder.path().join("audit/audit.1.jsonl").exists());

@@ -24,7 +24,12 @@ pub fn unpack(home: &Home, files: &[(&str, &[u8])]) -> io::Result<PathBuf> {
         all.push(0);
         all.extend_from_slice(&Digest::of(content).to_bytes());
     }
-    let name: String = Digest::of(&all).to_string().chars().skip("sha256:".len()).take(16).collect();
+    let name: String = Digest::of(&all)
+        .to_string()
+        .chars()
+        .skip("sha256:".len())
+        .take(16)
+        .collect();
     let folder = home.folder(FOLDER)?;
     let target = folder.path().join(&name);
     if folder.dir().exists(&name) {
@@ -65,12 +70,22 @@ mod tests {
         let home = Home::at(folder.path());
         let files: &[(&str, &[u8])] = &[("a/SKILL.md", b"x"), ("a/scripts/run.py", b"y")];
         let places: Vec<_> = std::thread::scope(|scope| {
-            let started: Vec<_> = (0..8).map(|_| scope.spawn(|| unpack(&home, files).unwrap())).collect();
+            let started: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| unpack(&home, files).unwrap()))
+                .collect();
             started.into_iter().map(|one| one.join().unwrap()).collect()
         });
         assert!(places.windows(2).all(|pair| pair[0] == pair[1]));
-        assert_eq!(std::fs::read(places[0].join("a/scripts/run.py")).unwrap(), b"y");
-        assert_eq!(std::fs::read_dir(folder.path().join("built-in")).unwrap().count(), 1);
+        assert_eq!(
+            std::fs::read(places[0].join("a/scripts/run.py")).unwrap(),
+            b"y"
+        );
+        assert_eq!(
+            std::fs::read_dir(folder.path().join("built-in"))
+                .unwrap()
+                .count(),
+            1
+        );
         assert_ne!(unpack(&home, &[("a/SKILL.md", b"z")]).unwrap(), places[0]);
     }
 }

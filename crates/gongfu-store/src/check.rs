@@ -38,10 +38,27 @@ pub fn check(path: &Path, strict: bool) -> Vec<Checked> {
         Err(checked) => return vec![*checked],
     };
     let walk = walk::walk(&root, NAMED);
-    let mut readings: Vec<(usize, Reading)> =
-        walk.skills.par_iter().map(|&at| (at, reading::read(&root, &walk, at, reading::inventory(&root, &walk, at), strict))).collect();
+    let mut readings: Vec<(usize, Reading)> = walk
+        .skills
+        .par_iter()
+        .map(|&at| {
+            (
+                at,
+                reading::read(
+                    &root,
+                    &walk,
+                    at,
+                    reading::inventory(&root, &walk, at),
+                    strict,
+                ),
+            )
+        })
+        .collect();
     drop_copies(&walk, &mut readings);
-    let mut checked: Vec<Checked> = readings.into_iter().map(|(at, reading)| judge(&root, &walk, at, reading, strict)).collect();
+    let mut checked: Vec<Checked> = readings
+        .into_iter()
+        .map(|(at, reading)| judge(&root, &walk, at, reading, strict))
+        .collect();
     report_taken(&mut checked);
     if checked.is_empty() || !walk.left_out.is_empty() {
         checked.insert(0, without_skill(&root, &walk));
@@ -50,18 +67,32 @@ pub fn check(path: &Path, strict: bool) -> Vec<Checked> {
 }
 
 fn open(path: &Path) -> Result<Root, Box<Checked>> {
-    let file = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE)) && path.is_file();
-    let folder = if file { path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")) } else { path };
+    let file = path
+        .file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
+        && path.is_file();
+    let folder = if file {
+        path.parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."))
+    } else {
+        path
+    };
     Root::open(folder).map_err(|error| {
         let shown = path.display().to_string();
         let finding = match error.kind() {
             std::io::ErrorKind::NotFound => Finding::PathMissing { path: shown },
             std::io::ErrorKind::NotADirectory => Finding::PathNotAFolder { path: shown },
-            _ => Finding::SkillFileUnreadable { reason: disk::reason(&error) },
+            _ => Finding::SkillFileUnreadable {
+                reason: disk::reason(&error),
+            },
         };
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Box::new(Checked {
-            name: absolute.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: absolute
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
             path: absolute,
             loadable: false,
             valid: false,
@@ -84,14 +115,25 @@ fn without_skill(root: &Root, walk: &Walk) -> Checked {
         };
         diagnostics.push(Diagnostic::about_folder(finding));
     }
-    Checked { path: root.path().to_owned(), name: root.name(), loadable: false, valid: false, diagnostics }
+    Checked {
+        path: root.path().to_owned(),
+        name: root.name(),
+        loadable: false,
+        valid: false,
+        diagnostics,
+    }
 }
 
 fn drop_copies(walk: &Walk, readings: &mut Vec<(usize, Reading)>) {
     let keys: Vec<(&SkillPath, Option<Digest>)> = readings
         .iter()
         .filter_map(|(at, reading)| {
-            let digest = reading.folder.files.iter().find(|file| file.path.as_str() == SKILL_FILE).and_then(|file| file.digest);
+            let digest = reading
+                .folder
+                .files
+                .iter()
+                .find(|file| file.path.as_str() == SKILL_FILE)
+                .and_then(|file| file.digest);
             walk.folders.get(*at).map(|folder| (&folder.path, digest))
         })
         .collect();
@@ -100,17 +142,43 @@ fn drop_copies(walk: &Walk, readings: &mut Vec<(usize, Reading)>) {
 }
 
 fn judge(root: &Root, walk: &Walk, at: usize, reading: Reading, strict: bool) -> Checked {
-    let below = walk.folders.get(at).map_or("", |folder| folder.path.as_str());
+    let below = walk
+        .folders
+        .get(at)
+        .map_or("", |folder| folder.path.as_str());
     let mut diagnostics = reading.diagnostics;
     let loadable = reading.document.is_some();
     // Without its bytes there is no verdict of the reference to repeat: that is invalid.
-    let valid = if strict { reading.refusals.as_ref().is_some_and(Vec::is_empty) } else { is_valid(&diagnostics) };
+    let valid = if strict {
+        reading.refusals.as_ref().is_some_and(Vec::is_empty)
+    } else {
+        is_valid(&diagnostics)
+    };
     let source = reading.document.as_ref().map(|document| &document.source);
-    diagnostics.extend(reading.refusals.unwrap_or_default().into_iter().map(|refusal| placed(refusal, source)));
+    diagnostics.extend(
+        reading
+            .refusals
+            .unwrap_or_default()
+            .into_iter()
+            .map(|refusal| placed(refusal, source)),
+    );
     diagnostics.sort_by_key(|found| (found.severity(), found.file.clone(), found.position));
-    let name = reading.document.as_ref().map_or_else(|| reading.folder.name.clone(), |document| document.name.to_string());
-    let path = if below.is_empty() { root.path().to_owned() } else { root.path().join(below) };
-    Checked { path, name, loadable, valid, diagnostics }
+    let name = reading.document.as_ref().map_or_else(
+        || reading.folder.name.clone(),
+        |document| document.name.to_string(),
+    );
+    let path = if below.is_empty() {
+        root.path().to_owned()
+    } else {
+        root.path().join(below)
+    };
+    Checked {
+        path,
+        name,
+        loadable,
+        valid,
+        diagnostics,
+    }
 }
 
 fn placed(refusal: Refusal, source: Option<&SourceText>) -> Diagnostic {
@@ -119,7 +187,10 @@ fn placed(refusal: Refusal, source: Option<&SourceText>) -> Diagnostic {
         (Some(_), None) => Some(Position { line: 1, column: 1 }),
         _ => None,
     };
-    Diagnostic { position, ..Diagnostic::about_file(Finding::Strict(refusal.reason), SKILL_FILE) }
+    Diagnostic {
+        position,
+        ..Diagnostic::about_file(Finding::Strict(refusal.reason), SKILL_FILE)
+    }
 }
 
 fn report_taken(checked: &mut [Checked]) {
@@ -127,7 +198,10 @@ fn report_taken(checked: &mut [Checked]) {
     for skill in checked.iter_mut().filter(|skill| skill.loadable) {
         let shown = skill.path.display().to_string();
         if let Some(winner) = holders.get(&skill.name) {
-            let finding = Finding::NameTaken { name: skill.name.clone(), winner: winner.clone() };
+            let finding = Finding::NameTaken {
+                name: skill.name.clone(),
+                winner: winner.clone(),
+            };
             skill.diagnostics.push(Diagnostic::about_folder(finding));
         } else {
             holders.insert(skill.name.clone(), shown);

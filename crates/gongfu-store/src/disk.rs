@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
-use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
+use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions, Permissions};
 use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,10 @@ impl Root {
     ///
     /// # Errors
     /// It isn't there, is no folder, or may not be read.
-    #[expect(clippy::disallowed_methods, reason = "the one place where a path of the outside becomes a handle")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place where a path of the outside becomes a handle"
+    )]
     pub fn open(path: &Path) -> io::Result<Self> {
         let path = std::fs::canonicalize(path)?;
         let dir = Dir::open_ambient_dir(&path, cap_std::ambient_authority())?;
@@ -75,7 +78,10 @@ impl Root {
     ///
     /// # Errors
     /// It can't be made or opened.
-    #[expect(clippy::disallowed_methods, reason = "gongfu's own home is made here before it has a handle")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "gongfu's own home is made here before it has a handle"
+    )]
     pub fn create(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
         Self::open(path)
@@ -93,7 +99,10 @@ impl Root {
 
     /// The folder's own name; empty for the root of the file system.
     pub fn name(&self) -> String {
-        self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        self.path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 
     /// A folder below this one, as a handle of its own: nothing leads from there back up.
@@ -101,8 +110,15 @@ impl Root {
     /// # Errors
     /// It isn't there, is no folder, or lies outside.
     pub fn below(&self, path: &SkillPath) -> io::Result<Self> {
-        let dir = if path.is_root() { self.dir.try_clone()? } else { self.dir.open_dir(path.as_str())? };
-        Ok(Self { dir, path: self.path.join(path.as_str()) })
+        let dir = if path.is_root() {
+            self.dir.try_clone()?
+        } else {
+            self.dir.open_dir(path.as_str())?
+        };
+        Ok(Self {
+            dir,
+            path: self.path.join(path.as_str()),
+        })
     }
 
     /// What lies in a folder below, sorted by name.
@@ -116,11 +132,20 @@ impl Root {
         for entry in folder.dir.entries()? {
             let entry = entry?;
             let name = entry.file_name();
-            let Some(name) = name.to_str().filter(|name| SkillPath::new(name).is_ok_and(|path| path.as_str() == *name)) else {
-                entries.push(Entry { name: name.to_string_lossy().into_owned(), kind: EntryKind::Unnameable, stamp: Stamp::default() });
+            let Some(name) = name
+                .to_str()
+                .filter(|name| SkillPath::new(name).is_ok_and(|path| path.as_str() == *name))
+            else {
+                entries.push(Entry {
+                    name: name.to_string_lossy().into_owned(),
+                    kind: EntryKind::Unnameable,
+                    stamp: Stamp::default(),
+                });
                 continue;
             };
-            let Ok(file_type) = entry.file_type() else { continue };
+            let Ok(file_type) = entry.file_type() else {
+                continue;
+            };
             let kind = kind_of(file_type);
             let stamp = match kind {
                 EntryKind::File => match folder.dir.symlink_metadata(name) {
@@ -129,7 +154,11 @@ impl Root {
                 },
                 _ => Stamp::default(),
             };
-            entries.push(Entry { name: name.to_owned(), kind, stamp });
+            entries.push(Entry {
+                name: name.to_owned(),
+                kind,
+                stamp,
+            });
         }
         entries.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(entries)
@@ -154,7 +183,10 @@ impl Root {
         let file = self.dir.open_with(path.as_str(), &options)?;
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::other(format!("{} is not a regular file", described(kind_of(metadata.file_type())))));
+            return Err(io::Error::other(format!(
+                "{} is not a regular file",
+                described(kind_of(metadata.file_type()))
+            )));
         }
         Ok((file, metadata.len()))
     }
@@ -179,12 +211,63 @@ impl Root {
     /// # Errors
     /// It can't be written.
     pub fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
+        self.write_beside(name, bytes, None, durable)
+    }
+}
+
+/// A name beside `name` that no other writer of any process uses.
+pub fn temporary_name(name: &str) -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!(
+        ".{name}.{}.{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    )
+}
+
+impl Root {
+    /// Writes new content into a file that must still hold `expected`; its permissions stay.
+    ///
+    /// # Errors
+    /// It changed meanwhile, is a link, or can't be written; then it is as it was.
+    pub fn rewrite(&self, path: &SkillPath, expected: &[u8], bytes: &[u8]) -> io::Result<()> {
+        let folder = self.below(&path.parent())?;
+        let name = path.file_name();
+        let metadata = folder.dir.symlink_metadata(name)?;
+        if !metadata.is_file() {
+            return Err(io::Error::other(format!(
+                "{} is never written through",
+                described(kind_of(metadata.file_type()))
+            )));
+        }
+        if self.read(path, metadata.len().saturating_add(1))?.bytes != expected {
+            return Err(io::Error::other("it changed meanwhile"));
+        }
+        if metadata.permissions().readonly() {
+            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+        }
+        folder.write_beside(name, bytes, Some(metadata.permissions()), true)
+    }
+
+    fn write_beside(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        permissions: Option<Permissions>,
+        durable: bool,
+    ) -> io::Result<()> {
         use std::io::Write as _;
         let temporary = temporary_name(name);
-        let written = self.dir.create(&temporary).and_then(|mut file| {
-            file.write_all(bytes)?;
-            if durable { file.sync_all() } else { Ok(()) }
-        });
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let written = self
+            .dir
+            .open_with(&temporary, &options)
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+                if durable { file.sync_all() } else { Ok(()) }
+            });
         let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, name));
         if renamed.is_err() {
             // The error that matters is the one above.
@@ -192,14 +275,12 @@ impl Root {
         }
         renamed?;
         // The handle itself may be one that can't be synced, so the folder is opened anew.
-        if durable { self.dir.open(".")?.sync_all() } else { Ok(()) }
+        if durable {
+            self.dir.open(".")?.sync_all()
+        } else {
+            Ok(())
+        }
     }
-}
-
-/// A name beside `name` that no other writer of any process uses.
-pub fn temporary_name(name: &str) -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!(".{name}.{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn kind_of(file_type: FileType) -> EntryKind {
@@ -245,7 +326,11 @@ pub fn described(kind: EntryKind) -> &'static str {
 #[cfg(unix)]
 fn stamp_of(metadata: &Metadata) -> Stamp {
     use cap_std::fs::MetadataExt as _;
-    let nanoseconds = |seconds: i64, fraction: i64| seconds.saturating_mul(1_000_000_000).saturating_add(fraction);
+    let nanoseconds = |seconds: i64, fraction: i64| {
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(fraction)
+    };
     Stamp {
         size: metadata.len(),
         modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
@@ -256,9 +341,19 @@ fn stamp_of(metadata: &Metadata) -> Stamp {
 
 #[cfg(not(unix))]
 fn stamp_of(metadata: &Metadata) -> Stamp {
-    let since = metadata.modified().ok().and_then(|moment| moment.into_std().duration_since(std::time::UNIX_EPOCH).ok());
-    let modified = since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or(0);
-    Stamp { size: metadata.len(), modified, changed: 0, inode: 0 }
+    let since = metadata
+        .modified()
+        .ok()
+        .and_then(|moment| moment.into_std().duration_since(std::time::UNIX_EPOCH).ok());
+    let modified = since
+        .and_then(|since| i64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0);
+    Stamp {
+        size: metadata.len(),
+        modified,
+        changed: 0,
+        inode: 0,
+    }
 }
 
 /// Whether an error says that a path would lead out of its root.

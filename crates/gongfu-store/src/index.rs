@@ -66,7 +66,9 @@ fn try_load(home: &Home, root: &Path) -> io::Result<Vec<Stored>> {
     let name = SkillPath::new(&file_name(root)).map_err(io::Error::other)?;
     let content = folder.read(&name, LIMIT)?.bytes;
     let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-    let (kept, digest) = content.split_last_chunk::<DIGEST_BYTES>().ok_or_else(|| damaged("too short"))?;
+    let (kept, digest) = content
+        .split_last_chunk::<DIGEST_BYTES>()
+        .ok_or_else(|| damaged("too short"))?;
     if digest_bytes(kept) != *digest {
         return Err(damaged("the digest differs"));
     }
@@ -82,7 +84,10 @@ fn try_load(home: &Home, root: &Path) -> io::Result<Vec<Stored>> {
 /// # Errors
 /// The home can't be written; the library works all the same, only the next start is slower.
 pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
-    let header = Header { schema: SCHEMA.to_owned(), root: root.to_string_lossy().into_owned() };
+    let header = Header {
+        schema: SCHEMA.to_owned(),
+        root: root.to_string_lossy().into_owned(),
+    };
     let kept = postcard::to_stdvec(&header).map_err(io::Error::other)?;
     let mut kept = postcard::to_extend(stored, kept).map_err(io::Error::other)?;
     let digest = digest_bytes(&kept);
@@ -130,7 +135,12 @@ mod tests {
         save(&home, root, &[stored(), stored()]).unwrap();
         assert_eq!(load(&home, root).len(), 2);
         assert!(load(&home, Path::new("/other")).is_empty());
-        let file = std::fs::read_dir(folder.path().join("index")).unwrap().next().unwrap().unwrap().path();
+        let file = std::fs::read_dir(folder.path().join("index"))
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path();
         let good = std::fs::read(&file).unwrap();
         for at in [0, good.len() / 2, good.len() - 1] {
             let mut bad = good.clone();

@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gongfu_core::account::Owner;
 use gongfu_core::library::{FindingCount, Library, Skill, Source, Unloadable};
 use gongfu_core::port::{Clock, FileContent, Pending, PortError, SkillStore, Timestamp};
-use gongfu_core::skill::{Diagnostic, Digest, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath};
+use gongfu_core::skill::{
+    Diagnostic, Digest, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath,
+};
 use rayon::prelude::*;
 
 use crate::disk::{self, Root, Stamp};
@@ -62,7 +64,12 @@ impl LocalSkills {
     /// The skills that `settings` lead to, with the index and the switches of `home`.
     pub fn new(home: Home, settings: &Settings, clock: Arc<dyn Clock>) -> Self {
         let places = source::places(settings, &home);
-        Self { home, places, clock, state: Mutex::default() }
+        Self {
+            home,
+            places,
+            clock,
+            state: Mutex::default(),
+        }
     }
 
     /// The places that are looked at, in order of precedence.
@@ -77,7 +84,9 @@ impl LocalSkills {
     pub fn current(&self) -> io::Result<Arc<Library>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.clock.now();
-        let fresh = state.looked.is_some_and(|looked| (0..FRESH).contains(&(now.0 - looked.0)));
+        let fresh = state
+            .looked
+            .is_some_and(|looked| (0..FRESH).contains(&(now.0 - looked.0)));
         if !fresh {
             self.look(&mut state, now)?;
         }
@@ -88,7 +97,9 @@ impl LocalSkills {
         let switches = Switches::read(&self.home)?;
         let first = state.roots.is_empty();
         if first {
-            state.roots.resize_with(self.places.len(), RootState::default);
+            state
+                .roots
+                .resize_with(self.places.len(), RootState::default);
         }
         let mut changed = first || switches != state.switches;
         for (place, root) in self.places.iter().zip(&mut state.roots) {
@@ -111,7 +122,10 @@ impl LocalSkills {
         };
         if first {
             let source = &place.id;
-            state.known = index::load(&self.home, root.path()).into_iter().map(|stored| (stored.below.clone(), revived(stored, source, &root))).collect();
+            state.known = index::load(&self.home, root.path())
+                .into_iter()
+                .map(|stored| (stored.below.clone(), revived(stored, source, &root)))
+                .collect();
         }
         let walk = walk::walk(&root, place.limits);
         let mut left = std::mem::take(&mut state.known);
@@ -119,7 +133,15 @@ impl LocalSkills {
         let looked: Vec<(usize, SkillPath, Inventory, Option<Known>)> = walk
             .skills
             .par_iter()
-            .filter_map(|&at| walk.folders.get(at).map(|folder| (at, folder.path.clone(), reading::inventory(&root, &walk, at))))
+            .filter_map(|&at| {
+                walk.folders.get(at).map(|folder| {
+                    (
+                        at,
+                        folder.path.clone(),
+                        reading::inventory(&root, &walk, at),
+                    )
+                })
+            })
             .collect::<Vec<_>>()
             .into_iter()
             .map(|(at, path, inventory)| {
@@ -131,7 +153,9 @@ impl LocalSkills {
         let outcomes: Vec<(SkillPath, Outcome)> = looked
             .into_par_iter()
             .map(|(at, path, inventory, known)| match known {
-                Some(known) if known.settled && is_same(&known, &inventory) => (path, Outcome::Same(known)),
+                Some(known) if known.settled && is_same(&known, &inventory) => {
+                    (path, Outcome::Same(known))
+                }
                 _ => (path, read(place, &root, &walk, at, inventory, now)),
             })
             .collect();
@@ -159,7 +183,10 @@ impl LocalSkills {
     }
 
     fn keep(&self, root: &Root, known: &HashMap<SkillPath, Known>) {
-        let mut stored: Vec<Stored> = known.iter().map(|(below, known)| stored(below, known)).collect();
+        let mut stored: Vec<Stored> = known
+            .iter()
+            .map(|(below, known)| stored(below, known))
+            .collect();
         stored.sort_by(|left, right| left.below.cmp(&right.below));
         if let Err(error) = index::save(&self.home, root.path(), &stored) {
             tracing::debug!(root = %root.path().display(), %error, "the index can't be kept");
@@ -168,10 +195,22 @@ impl LocalSkills {
 
     fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = self.places.iter().position(|place| place.id == skill.source).ok_or(PortError::NotFound)?;
-        let root = state.roots.get(at).and_then(|root| root.root.clone()).ok_or(PortError::NotFound)?;
+        let at = self
+            .places
+            .iter()
+            .position(|place| place.id == skill.source)
+            .ok_or(PortError::NotFound)?;
+        let root = state
+            .roots
+            .get(at)
+            .and_then(|root| root.root.clone())
+            .ok_or(PortError::NotFound)?;
         drop(state);
-        let below = skill.full_name.strip_prefix(&*skill.source).and_then(|rest| rest.strip_prefix('/')).unwrap_or_default();
+        let below = skill
+            .full_name
+            .strip_prefix(&*skill.source)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .unwrap_or_default();
         let below = SkillPath::new(below).map_err(|error| PortError::Other(Box::new(error)))?;
         root.below(&below).map_err(disk::port_error)
     }
@@ -184,12 +223,20 @@ fn vanished(place: &Place, state: &mut RootState, error: &io::Error) -> bool {
         let finding = match error.kind() {
             io::ErrorKind::NotFound => Finding::PathMissing { path: path.clone() },
             io::ErrorKind::NotADirectory => Finding::PathNotAFolder { path: path.clone() },
-            _ => Finding::FileUnreadable { reason: disk::reason(error) },
+            _ => Finding::FileUnreadable {
+                reason: disk::reason(error),
+            },
         };
-        unloadable.push(Unloadable { path, diagnostics: vec![Diagnostic::about_folder(finding)] });
+        unloadable.push(Unloadable {
+            path,
+            diagnostics: vec![Diagnostic::about_folder(finding)],
+        });
     }
     let changed = !state.known.is_empty() || unloadable != state.unloadable;
-    *state = RootState { unloadable, ..RootState::default() };
+    *state = RootState {
+        unloadable,
+        ..RootState::default()
+    };
     changed
 }
 
@@ -202,40 +249,84 @@ enum Outcome {
 fn is_same(known: &Known, inventory: &Inventory) -> bool {
     known.odd == inventory.odd.len()
         && known.stamps.len() == inventory.files.len()
-        && known.stamps.iter().zip(known.skill.files.iter()).zip(&inventory.files).all(|((stamp, file), (path, now))| stamp == now && file.path == *path)
+        && known
+            .stamps
+            .iter()
+            .zip(known.skill.files.iter())
+            .zip(&inventory.files)
+            .all(|((stamp, file), (path, now))| stamp == now && file.path == *path)
 }
 
-fn read(place: &Place, root: &Root, walk: &Walk, at: usize, inventory: Inventory, now: Timestamp) -> Outcome {
-    let below = walk.folders.get(at).map(|folder| folder.path.clone()).unwrap_or_else(SkillPath::root);
+fn read(
+    place: &Place,
+    root: &Root,
+    walk: &Walk,
+    at: usize,
+    inventory: Inventory,
+    now: Timestamp,
+) -> Outcome {
+    let below = walk
+        .folders
+        .get(at)
+        .map(|folder| folder.path.clone())
+        .unwrap_or_else(SkillPath::root);
     let path = shown(root, &below);
     let stamps: Box<[Stamp]> = inventory.files.iter().map(|(_, stamp)| *stamp).collect();
     let odd = inventory.odd.len();
     let reading = reading::read(root, walk, at, inventory, false);
     let Some(document) = reading.document else {
-        return Outcome::Unloadable(Unloadable { path, diagnostics: reading.diagnostics });
+        return Outcome::Unloadable(Unloadable {
+            path,
+            diagnostics: reading.diagnostics,
+        });
     };
-    let latest = stamps.iter().map(|stamp| if stamp.changed == 0 { stamp.modified } else { stamp.changed }).max().unwrap_or(0);
+    let latest = stamps
+        .iter()
+        .map(|stamp| {
+            if stamp.changed == 0 {
+                stamp.modified
+            } else {
+                stamp.changed
+            }
+        })
+        .max()
+        .unwrap_or(0);
     let settled = now.0.saturating_mul(1_000_000).saturating_sub(latest) > SETTLED;
     let skill = Skill {
         name: document.name,
         full_name: full_name(&place.id, &below),
         description: document.description,
-        frontmatter: serde_json::Value::Object(document.frontmatter).to_string().into(),
+        frontmatter: serde_json::Value::Object(document.frontmatter)
+            .to_string()
+            .into(),
         source: Arc::clone(&place.id),
         path,
         files: reading.folder.files.into(),
         findings: FindingCount::of(&reading.diagnostics),
         enabled: true,
     };
-    Outcome::Read(Known { skill: Arc::new(skill), stamps, odd, settled })
+    Outcome::Read(Known {
+        skill: Arc::new(skill),
+        stamps,
+        odd,
+        settled,
+    })
 }
 
 fn full_name(source: &Arc<str>, below: &SkillPath) -> Arc<str> {
-    if below.is_root() { format!("{source}/.").into() } else { format!("{source}/{below}").into() }
+    if below.is_root() {
+        format!("{source}/.").into()
+    } else {
+        format!("{source}/{below}").into()
+    }
 }
 
 fn shown(root: &Root, below: &SkillPath) -> String {
-    let path = if below.is_root() { root.path().to_owned() } else { root.path().join(below.as_str()) };
+    let path = if below.is_root() {
+        root.path().to_owned()
+    } else {
+        root.path().join(below.as_str())
+    };
     path.to_string_lossy().into_owned()
 }
 
@@ -251,7 +342,12 @@ fn revived(stored: Stored, source: &Arc<str>, root: &Root) -> Known {
         findings: stored.findings,
         enabled: true,
     };
-    Known { skill: Arc::new(skill), stamps: stored.stamps, odd: stored.odd, settled: stored.settled }
+    Known {
+        skill: Arc::new(skill),
+        stamps: stored.stamps,
+        odd: stored.odd,
+        settled: stored.settled,
+    }
 }
 
 fn stored(below: &SkillPath, known: &Known) -> Stored {
@@ -272,16 +368,26 @@ fn stored(below: &SkillPath, known: &Known) -> Stored {
 fn left_out(root: &Root, walk: &Walk) -> Vec<Unloadable> {
     let mut unloadable = Vec::new();
     if !walk.left_out.is_empty() {
-        unloadable.push(Unloadable { path: shown(root, &SkillPath::root()), diagnostics: walk.left_out.clone() });
+        unloadable.push(Unloadable {
+            path: shown(root, &SkillPath::root()),
+            diagnostics: walk.left_out.clone(),
+        });
     }
     for folder in walk.folders.iter().filter(|folder| !folder.in_skill) {
         let finding = match &folder.unreadable {
-            Some(reason) => Some(Finding::FileUnreadable { reason: reason.clone() }),
+            Some(reason) => Some(Finding::FileUnreadable {
+                reason: reason.clone(),
+            }),
             None if folder.level > 1 => None,
-            None => walk::code_marker(root, folder).map(|marker| Finding::SkillFileIsCode { marker }),
+            None => {
+                walk::code_marker(root, folder).map(|marker| Finding::SkillFileIsCode { marker })
+            }
         };
         if let Some(finding) = finding {
-            unloadable.push(Unloadable { path: shown(root, &folder.path), diagnostics: vec![Diagnostic::about_folder(finding)] });
+            unloadable.push(Unloadable {
+                path: shown(root, &folder.path),
+                diagnostics: vec![Diagnostic::about_folder(finding)],
+            });
         }
     }
     unloadable
@@ -296,17 +402,31 @@ fn assemble(places: &[Place], roots: &[RootState], switches: &Switches) -> Libra
     for (place, state) in places.iter().zip(roots) {
         unloadable.extend(state.unloadable.iter().cloned());
         let Some(root) = &state.root else { continue };
-        sources.push(Source { id: Arc::clone(&place.id), kind: place.kind, root: root.path().to_string_lossy().into_owned() });
+        sources.push(Source {
+            id: Arc::clone(&place.id),
+            kind: place.kind,
+            root: root.path().to_string_lossy().into_owned(),
+        });
         let mut known: Vec<(&SkillPath, &Known)> = state.known.iter().collect();
         known.sort_by_key(|(below, _)| *below);
-        let keys: Vec<(&SkillPath, Option<Digest>)> = known.iter().map(|(below, known)| (*below, document_digest(&known.skill))).collect();
+        let keys: Vec<(&SkillPath, Option<Digest>)> = known
+            .iter()
+            .map(|(below, known)| (*below, document_digest(&known.skill)))
+            .collect();
         let keep = reading::without_copies(&keys);
         for ((_, known), _) in known.into_iter().zip(keep).filter(|(_, keep)| *keep) {
             if !seen.insert(known.skill.path.clone()) {
                 continue;
             }
             let enabled = !switches.disabled.contains(&known.skill.path);
-            skills.push(if enabled { Arc::clone(&known.skill) } else { Arc::new(Skill { enabled, ..(*known.skill).clone() }) });
+            skills.push(if enabled {
+                Arc::clone(&known.skill)
+            } else {
+                Arc::new(Skill {
+                    enabled,
+                    ..(*known.skill).clone()
+                })
+            });
         }
     }
     Library::new(sources, skills, unloadable)
@@ -314,23 +434,44 @@ fn assemble(places: &[Place], roots: &[RootState], switches: &Switches) -> Libra
 
 fn document_digest(skill: &Skill) -> Option<Digest> {
     let named = |name: &str| skill.files.iter().find(|file| file.path.as_str() == name);
-    named(SKILL_FILE).or_else(|| named(SKILL_FILE_LOWER)).and_then(|file| file.digest)
+    named(SKILL_FILE)
+        .or_else(|| named(SKILL_FILE_LOWER))
+        .and_then(|file| file.digest)
 }
 
 impl SkillStore for LocalSkills {
     fn library<'a>(&'a self, _owner: &'a Owner) -> Pending<'a, Arc<Library>> {
-        let library = self.current().map_err(|error| PortError::Unavailable(error.to_string()));
+        let library = self
+            .current()
+            .map_err(|error| PortError::Unavailable(error.to_string()));
         Box::pin(std::future::ready(library))
     }
 
-    fn read<'a>(&'a self, _owner: &'a Owner, skill: &'a Skill, path: &'a SkillPath, limit: u64) -> Pending<'a, FileContent> {
-        let content = self.root_of(skill).and_then(|root| root.read(path, limit).map_err(disk::port_error));
+    fn read<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        let content = self
+            .root_of(skill)
+            .and_then(|root| root.read(path, limit).map_err(disk::port_error));
         Box::pin(std::future::ready(content))
     }
 
-    fn set_enabled<'a>(&'a self, _owner: &'a Owner, skill: &'a Skill, enabled: bool) -> Pending<'a, bool> {
-        let changed = Switches::set(&self.home, &skill.path, enabled).map_err(|error| PortError::Unavailable(error.to_string()));
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).looked = None;
+    fn set_enabled<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+        enabled: bool,
+    ) -> Pending<'a, bool> {
+        let changed = Switches::set(&self.home, &skill.path, enabled)
+            .map_err(|error| PortError::Unavailable(error.to_string()));
+        self.state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .looked = None;
         Box::pin(std::future::ready(changed))
     }
 }

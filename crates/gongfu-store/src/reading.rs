@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use gongfu_core::skill::check::{self, script};
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
-use gongfu_core::skill::{Diagnostic, Digest, Document, FileEntry, FileKind, Finding, Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillPath, strict};
+use gongfu_core::skill::{
+    Diagnostic, Digest, Document, FileEntry, FileKind, Finding, Folder, SKILL_FILE,
+    SKILL_FILE_LOWER, SkillPath, strict,
+};
 
 use crate::disk::{self, EntryKind, Root, Stamp};
 use crate::walk::Walk;
@@ -38,31 +41,61 @@ pub struct Reading {
 /// Lists the files of a skill, those of skills inside of it included (SEP-2640).
 pub fn inventory(root: &Root, walk: &Walk, at: usize) -> Inventory {
     let mut inventory = Inventory::default();
-    let Some(top) = walk.folders.get(at) else { return inventory };
-    let prefix = if top.path.is_root() { 0 } else { top.path.as_str().len() + 1 };
+    let Some(top) = walk.folders.get(at) else {
+        return inventory;
+    };
+    let prefix = if top.path.is_root() {
+        0
+    } else {
+        top.path.as_str().len() + 1
+    };
     let mut links: Vec<SkillPath> = Vec::new();
     let mut open = vec![at];
     while let Some(folder) = open.pop().and_then(|at| walk.folders.get(at)) {
         open.extend(&folder.children);
         let below = folder.path.as_str().get(prefix..).unwrap_or_default();
         if let Some(reason) = &folder.unreadable {
-            inventory.odd.push(Diagnostic::about_file(Finding::FileUnreadable { reason: reason.clone() }, below));
+            inventory.odd.push(Diagnostic::about_file(
+                Finding::FileUnreadable {
+                    reason: reason.clone(),
+                },
+                below,
+            ));
         }
         for entry in &folder.entries {
-            let joined = if below.is_empty() { entry.name.clone() } else { format!("{below}/{}", entry.name) };
+            let joined = if below.is_empty() {
+                entry.name.clone()
+            } else {
+                format!("{below}/{}", entry.name)
+            };
             match (entry.kind, SkillPath::new(&joined)) {
                 (EntryKind::File, Ok(path)) => inventory.files.push((path, entry.stamp)),
                 (EntryKind::Link, Ok(path)) => links.push(path),
                 (EntryKind::Folder, _) => {}
-                (EntryKind::Special(kind), _) => inventory.odd.push(Diagnostic::about_file(Finding::FileSpecial { kind }, joined)),
-                (EntryKind::Unnameable, _) | (_, Err(_)) => inventory.odd.push(Diagnostic::about_folder(Finding::FileNameUnusable { name: format!("{:?}", entry.name) })),
+                (EntryKind::Special(kind), _) => inventory.odd.push(Diagnostic::about_file(
+                    Finding::FileSpecial { kind },
+                    joined,
+                )),
+                (EntryKind::Unnameable, _) | (_, Err(_)) => {
+                    inventory
+                        .odd
+                        .push(Diagnostic::about_folder(Finding::FileNameUnusable {
+                            name: format!("{:?}", entry.name),
+                        }))
+                }
             }
         }
     }
-    if !links.is_empty() && let Ok(skill) = root.below(&top.path) {
-        links.into_iter().for_each(|link| follow(&skill, link, &mut inventory));
+    if !links.is_empty()
+        && let Ok(skill) = root.below(&top.path)
+    {
+        links
+            .into_iter()
+            .for_each(|link| follow(&skill, link, &mut inventory));
     }
-    inventory.files.sort_by(|(left, _), (right, _)| left.cmp(right));
+    inventory
+        .files
+        .sort_by(|(left, _), (right, _)| left.cmp(right));
     inventory
 }
 
@@ -71,26 +104,57 @@ fn follow(skill: &Root, link: SkillPath, inventory: &mut Inventory) {
         Ok((EntryKind::File, stamp)) => return inventory.files.push((link, stamp)),
         // What lies in a linked folder of this skill is listed where it really is.
         Ok((EntryKind::Folder, _)) => return,
-        Ok((kind, _)) => Finding::FileSpecial { kind: disk::described(kind) },
+        Ok((kind, _)) => Finding::FileSpecial {
+            kind: disk::described(kind),
+        },
         Err(error) if disk::is_escape(&error) => Finding::LinkOutside,
         Err(error) if disk::is_loop(&error) => Finding::LinkLoop,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Finding::LinkDangling,
-        Err(error) => Finding::FileUnreadable { reason: disk::reason(&error) },
+        Err(error) => Finding::FileUnreadable {
+            reason: disk::reason(&error),
+        },
     };
-    inventory.odd.push(Diagnostic::about_file(finding, link.as_str()));
+    inventory
+        .odd
+        .push(Diagnostic::about_file(finding, link.as_str()));
 }
 
 /// Reads a skill whole; with `strict` the reference validator's verdict as well.
-pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, with_strict: bool) -> Reading {
+pub fn read(
+    root: &Root,
+    walk: &Walk,
+    at: usize,
+    inventory: Inventory,
+    with_strict: bool,
+) -> Reading {
     let Inventory { files, odd } = inventory;
-    let mut reading = Reading { folder: Folder::default(), document: None, diagnostics: Vec::new(), refusals: None };
-    let Some(top) = walk.folders.get(at) else { return reading };
-    reading.folder.name = if top.path.is_root() { root.name() } else { top.path.file_name().to_owned() };
-    let skill_file = top.skill_file().map_or(SKILL_FILE, |entry| if entry.name == SKILL_FILE { SKILL_FILE } else { SKILL_FILE_LOWER });
+    let mut reading = Reading {
+        folder: Folder::default(),
+        document: None,
+        diagnostics: Vec::new(),
+        refusals: None,
+    };
+    let Some(top) = walk.folders.get(at) else {
+        return reading;
+    };
+    reading.folder.name = if top.path.is_root() {
+        root.name()
+    } else {
+        top.path.file_name().to_owned()
+    };
+    let skill_file = top.skill_file().map_or(SKILL_FILE, |entry| {
+        if entry.name == SKILL_FILE {
+            SKILL_FILE
+        } else {
+            SKILL_FILE_LOWER
+        }
+    });
     let skill = match root.below(&top.path) {
         Ok(skill) => skill,
         Err(error) => {
-            reading.diagnostics.push(unreadable(skill_file, disk::reason(&error)));
+            reading
+                .diagnostics
+                .push(unreadable(skill_file, disk::reason(&error)));
             return reading;
         }
     };
@@ -99,12 +163,33 @@ pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, with_stri
     for (path, stamp) in files {
         let content = contents(&skill, &path, stamp.size);
         let (entry, bytes) = match content {
-            Ok((digest, kind, bytes)) => (FileEntry { size: stamp.size.max(bytes.len() as u64), path, digest, kind }, bytes),
+            Ok((digest, kind, bytes)) => (
+                FileEntry {
+                    size: stamp.size.max(bytes.len() as u64),
+                    path,
+                    digest,
+                    kind,
+                },
+                bytes,
+            ),
             Err(error) => {
                 if path.as_str() != skill_file {
-                    reading.diagnostics.push(Diagnostic::about_file(Finding::FileUnreadable { reason: disk::reason(&error) }, path.as_str()));
+                    reading.diagnostics.push(Diagnostic::about_file(
+                        Finding::FileUnreadable {
+                            reason: disk::reason(&error),
+                        },
+                        path.as_str(),
+                    ));
                 }
-                (FileEntry { path, size: stamp.size, digest: None, kind: FileKind::Binary }, Vec::new())
+                (
+                    FileEntry {
+                        path,
+                        size: stamp.size,
+                        digest: None,
+                        kind: FileKind::Binary,
+                    },
+                    Vec::new(),
+                )
             }
         };
         if entry.path.as_str() == skill_file && entry.digest.is_some() {
@@ -123,8 +208,13 @@ pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, with_stri
         None => diagnostics.push(why_unreadable(&skill, skill_file)),
     }
     if skill_file != SKILL_FILE {
-        let finding = Finding::SkillFileSpelling { name: skill_file.to_owned() };
-        diagnostics.iter_mut().filter(|found| found.file.as_deref() == Some(SKILL_FILE)).for_each(|found| found.file = Some(skill_file.to_owned()));
+        let finding = Finding::SkillFileSpelling {
+            name: skill_file.to_owned(),
+        };
+        diagnostics
+            .iter_mut()
+            .filter(|found| found.file.as_deref() == Some(SKILL_FILE))
+            .for_each(|found| found.file = Some(skill_file.to_owned()));
         diagnostics.push(Diagnostic::about_file(finding, skill_file));
     }
     if let Some(document) = &reading.document {
@@ -133,7 +223,10 @@ pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, with_stri
             script::check(path, bytes, &reading.folder, &mut diagnostics);
         }
     }
-    diagnostics.extend(odd.into_iter().filter(|found| found.file.as_deref() != Some(skill_file)));
+    diagnostics.extend(
+        odd.into_iter()
+            .filter(|found| found.file.as_deref() != Some(skill_file)),
+    );
     reading.diagnostics = diagnostics;
     reading
 }
@@ -144,20 +237,42 @@ type Contents = (Option<Digest>, FileKind, Vec<u8>);
 fn contents(skill: &Root, path: &SkillPath, size: u64) -> std::io::Result<Contents> {
     if size > MAX_DIGESTED {
         let start = skill.read(path, 64 * 1024)?;
-        let text = !start.bytes.contains(&0) && std::str::from_utf8(&start.bytes).map_or_else(|error| error.error_len().is_none(), |_| true);
-        return Ok((None, if text { FileKind::Text } else { FileKind::Binary }, Vec::new()));
+        let text = !start.bytes.contains(&0)
+            && std::str::from_utf8(&start.bytes)
+                .map_or_else(|error| error.error_len().is_none(), |_| true);
+        return Ok((
+            None,
+            if text {
+                FileKind::Text
+            } else {
+                FileKind::Binary
+            },
+            Vec::new(),
+        ));
     }
     let content = skill.read(path, MAX_DIGESTED)?;
     let kind = FileKind::of(&content.bytes);
     let mut hasher = Hasher::default();
     hasher.update(&content.bytes);
-    Ok(((!content.is_cut()).then(|| hasher.finish()), kind, content.bytes))
+    Ok((
+        (!content.is_cut()).then(|| hasher.finish()),
+        kind,
+        content.bytes,
+    ))
 }
 
 fn why_unreadable(skill: &Root, file: &str) -> Diagnostic {
-    let Ok(path) = SkillPath::new(file) else { return unreadable(file, String::new()) };
+    let Ok(path) = SkillPath::new(file) else {
+        return unreadable(file, String::new());
+    };
     match skill.open_file(&path) {
-        Ok((_, size)) => Diagnostic::about_file(Finding::SkillFileTooLarge { bytes: size, limit: MAX_SKILL_FILE }, file),
+        Ok((_, size)) => Diagnostic::about_file(
+            Finding::SkillFileTooLarge {
+                bytes: size,
+                limit: MAX_SKILL_FILE,
+            },
+            file,
+        ),
         Err(error) => unreadable(file, disk::reason(&error)),
     }
 }
@@ -176,11 +291,17 @@ pub fn without_copies(skills: &[(&SkillPath, Option<Digest>)]) -> Vec<bool> {
         let mut here = path.clone();
         while !here.is_root() {
             here = here.parent();
-            if skills.binary_search_by(|(known, _)| known.cmp(&&here)).is_ok() {
+            if skills
+                .binary_search_by(|(known, _)| known.cmp(&&here))
+                .is_ok()
+            {
                 top = here.clone();
             }
         }
         top
     };
-    skills.iter().map(|(path, digest)| digest.is_none_or(|digest| seen.insert((outermost(path), digest)))).collect()
+    skills
+        .iter()
+        .map(|(path, digest)| digest.is_none_or(|digest| seen.insert((outermost(path), digest))))
+        .collect()
 }

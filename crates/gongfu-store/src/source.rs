@@ -57,25 +57,40 @@ const PROJECT: [(&str, &str); 4] = [
     ("project-skills", "skills"),
     ("project-claude-skills", "skills/claude-skills/skills"),
 ];
-const USER: [(&str, &str); 2] = [("user-agents", ".agents/skills"), ("user-claude", ".claude/skills")];
+const USER: [(&str, &str); 2] = [
+    ("user-agents", ".agents/skills"),
+    ("user-claude", ".claude/skills"),
+];
 const SYSTEM: &str = "/etc/gongfu/skills";
 
 /// Lists the places in order of precedence; the same folder is never listed twice.
 pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
     let mut places = Places::default();
     for folder in &settings.explicit {
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = folder
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         places.add(&name, SourceKind::Explicit, folder.clone(), NAMED);
     }
     if settings.default_dirs {
-        for level in settings.project.as_deref().map(|start| levels(start, settings.user.as_deref())).unwrap_or_default() {
+        for level in settings
+            .project
+            .as_deref()
+            .map(|start| levels(start, settings.user.as_deref()))
+            .unwrap_or_default()
+        {
             for (id, below) in PROJECT {
                 places.add(id, SourceKind::Project, level.join(below), CONVENTIONAL);
             }
         }
         for folder in &settings.environment {
             let child = folder.join("skills");
-            let read = if child.is_dir() { child } else { folder.clone() };
+            let read = if child.is_dir() {
+                child
+            } else {
+                folder.clone()
+            };
             places.add("environment", SourceKind::Environment, read, NAMED);
         }
         places.add("home", SourceKind::User, home.skills(), NAMED);
@@ -84,7 +99,12 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
                 places.add(id, SourceKind::User, user.join(below), CONVENTIONAL);
             }
         }
-        places.add("system", SourceKind::System, PathBuf::from(SYSTEM), CONVENTIONAL);
+        places.add(
+            "system",
+            SourceKind::System,
+            PathBuf::from(SYSTEM),
+            CONVENTIONAL,
+        );
         if let Some(folder) = &settings.built_in {
             places.add("built-in", SourceKind::BuiltIn, folder.clone(), NAMED);
         }
@@ -98,9 +118,16 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
 /// the user's sources.
 fn levels(start: &Path, user: Option<&Path>) -> Vec<PathBuf> {
     let start = std::path::absolute(start).unwrap_or_else(|_| start.to_owned());
-    let up: Vec<&Path> = start.ancestors().take(64).take_while(|folder| Some(*folder) != user).collect();
+    let up: Vec<&Path> = start
+        .ancestors()
+        .take(64)
+        .take_while(|folder| Some(*folder) != user)
+        .collect();
     let root = up.iter().position(|folder| folder.join(".git").exists());
-    up.iter().take(root.map_or(1, |root| root + 1)).map(|folder| (*folder).to_owned()).collect()
+    up.iter()
+        .take(root.map_or(1, |root| root + 1))
+        .map(|folder| (*folder).to_owned())
+        .collect()
 }
 
 #[derive(Default)]
@@ -116,8 +143,21 @@ impl Places {
             return;
         }
         let slug = slug(name);
-        let id = (1_usize..).map(|number| if number == 1 { slug.clone() } else { format!("{slug}-{number}") }).find(|id| self.ids.insert(id.clone()));
-        self.list.push(Place { id: id.unwrap_or(slug).into(), kind, path, limits });
+        let id = (1_usize..)
+            .map(|number| {
+                if number == 1 {
+                    slug.clone()
+                } else {
+                    format!("{slug}-{number}")
+                }
+            })
+            .find(|id| self.ids.insert(id.clone()));
+        self.list.push(Place {
+            id: id.unwrap_or(slug).into(),
+            kind,
+            path,
+            limits,
+        });
     }
 }
 
@@ -132,7 +172,11 @@ fn slug(name: &str) -> String {
         }
     }
     let slug = slug.trim_end_matches('-');
-    if slug.is_empty() { "dir".to_owned() } else { slug.to_owned() }
+    if slug.is_empty() {
+        "dir".to_owned()
+    } else {
+        slug.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -152,7 +196,11 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("repo/.git")).unwrap();
         std::fs::create_dir_all(folder.path().join("env/skills")).unwrap();
         let settings = Settings {
-            explicit: vec!["/x/My Skills".into(), "/y/my-skills".into(), "/x/My Skills".into()],
+            explicit: vec![
+                "/x/My Skills".into(),
+                "/y/my-skills".into(),
+                "/x/My Skills".into(),
+            ],
             environment: vec![folder.path().join("env")],
             project: Some(project),
             user: Some(folder.path().join("me")),
@@ -163,18 +211,47 @@ mod tests {
         let found = places(&settings, &Home::at("/h"));
         let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
         assert_eq!(ids[..3], ["my-skills", "my-skills-2", "project-agents"]);
-        assert_eq!(ids.iter().filter(|id| id.starts_with("project-agents")).count(), 3, "b, a and the repository's root: {ids:?}");
+        assert_eq!(
+            ids.iter()
+                .filter(|id| id.starts_with("project-agents"))
+                .count(),
+            3,
+            "b, a and the repository's root: {ids:?}"
+        );
         assert!(found.is_sorted_by_key(|place| place.kind));
-        assert!(found.iter().any(|place| place.path == folder.path().join("env/skills")));
-        let only = places(&Settings { default_dirs: false, ..settings }, &Home::at("/h"));
+        assert!(
+            found
+                .iter()
+                .any(|place| place.path == folder.path().join("env/skills"))
+        );
+        let only = places(
+            &Settings {
+                default_dirs: false,
+                ..settings
+            },
+            &Home::at("/h"),
+        );
         assert!(only.iter().all(|place| place.kind == SourceKind::Explicit));
     }
 
     #[test]
     fn outside_of_a_repository_only_the_folder_itself_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings { project: Some(folder.path().join("x/y")), default_dirs: true, ..Settings::default() };
-        let roots: Vec<PathBuf> = places(&settings, &Home::at("/h")).into_iter().filter(|place| place.kind == SourceKind::Project).map(|place| place.path).collect();
-        assert!(roots.iter().all(|root| root.starts_with(folder.path().join("x/y"))), "{roots:?}");
+        let settings = Settings {
+            project: Some(folder.path().join("x/y")),
+            default_dirs: true,
+            ..Settings::default()
+        };
+        let roots: Vec<PathBuf> = places(&settings, &Home::at("/h"))
+            .into_iter()
+            .filter(|place| place.kind == SourceKind::Project)
+            .map(|place| place.path)
+            .collect();
+        assert!(
+            roots
+                .iter()
+                .all(|root| root.starts_with(folder.path().join("x/y"))),
+            "{roots:?}"
+        );
     }
 }

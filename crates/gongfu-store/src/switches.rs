@@ -42,7 +42,13 @@ impl Switches {
         let path = SkillPath::new(FILE).map_err(io::Error::other)?;
         match root.read(&path, LIMIT) {
             Ok(content) => serde_json::from_slice(&content.bytes).map_err(|error| {
-                io::Error::new(io::ErrorKind::InvalidData, format!("{} is damaged ({error}); mend or remove it", root.path().join(FILE).display()))
+                io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!(
+                        "{} is damaged ({error}); mend or remove it",
+                        root.path().join(FILE).display()
+                    ),
+                )
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error),
@@ -60,7 +66,11 @@ impl Switches {
         let lock = root.dir().create(LOCK)?.into_std();
         lock.lock()?;
         let mut switches = Self::read_from(&root)?;
-        let changed = if enabled { switches.disabled.remove(skill) } else { switches.disabled.insert(skill.to_owned()) };
+        let changed = if enabled {
+            switches.disabled.remove(skill)
+        } else {
+            switches.disabled.insert(skill.to_owned())
+        };
         if changed {
             let mut text = serde_json::to_vec_pretty(&switches).map_err(io::Error::other)?;
             text.push(b'\n');
@@ -82,7 +92,11 @@ mod tests {
         std::thread::scope(|scope| {
             for writer in 0..8 {
                 let home = &home;
-                scope.spawn(move || (0..10).for_each(|number| assert!(Switches::set(home, &format!("/{writer}/{number}"), false).unwrap())));
+                scope.spawn(move || {
+                    (0..10).for_each(|number| {
+                        assert!(Switches::set(home, &format!("/{writer}/{number}"), false).unwrap())
+                    })
+                });
             }
         });
         assert_eq!(Switches::read(&home).unwrap().disabled.len(), 80);
@@ -96,8 +110,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("switches.json"), "{\"disabled\": [").unwrap();
         let home = Home::at(folder.path());
-        assert!(Switches::read(&home).unwrap_err().to_string().contains("damaged"));
+        assert!(
+            Switches::read(&home)
+                .unwrap_err()
+                .to_string()
+                .contains("damaged")
+        );
         assert!(Switches::set(&home, "/x", false).is_err());
-        assert_eq!(std::fs::read_to_string(folder.path().join("switches.json")).unwrap(), "{\"disabled\": [");
+        assert_eq!(
+            std::fs::read_to_string(folder.path().join("switches.json")).unwrap(),
+            "{\"disabled\": ["
+        );
     }
 }

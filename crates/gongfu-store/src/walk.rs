@@ -22,9 +22,17 @@ pub struct Limits {
 }
 
 /// The limits of a conventional folder, which may be anything at all.
-pub const CONVENTIONAL: Limits = Limits { depth: 8, folders: 2_000, entries: 200_000 };
+pub const CONVENTIONAL: Limits = Limits {
+    depth: 8,
+    folders: 2_000,
+    entries: 200_000,
+};
 /// The limits of a folder that somebody named.
-pub const NAMED: Limits = Limits { depth: 64, folders: usize::MAX, entries: 200_000 };
+pub const NAMED: Limits = Limits {
+    depth: 64,
+    folders: usize::MAX,
+    entries: 200_000,
+};
 /// Levels of folders inside of a skill.
 const DEPTH_IN_SKILL: usize = 64;
 
@@ -72,8 +80,16 @@ fn is_ignored(name: &str) -> bool {
 /// Walks a root.
 pub fn walk(root: &Root, limits: Limits) -> Walk {
     let mut walk = Walk::default();
-    let mut level: Vec<Step> = vec![Step { path: SkillPath::root(), parent: None, level: 0, in_skill: false }];
-    let mut counts = Counts { folders: 0, entries: 0 };
+    let mut level: Vec<Step> = vec![Step {
+        path: SkillPath::root(),
+        parent: None,
+        level: 0,
+        in_skill: false,
+    }];
+    let mut counts = Counts {
+        folders: 0,
+        entries: 0,
+    };
     while !level.is_empty() {
         let room = limits.folders.saturating_sub(counts.folders);
         let outside = level.iter().filter(|step| !step.in_skill).count();
@@ -88,10 +104,14 @@ pub fn walk(root: &Root, limits: Limits) -> Walk {
                 }
                 keep
             });
-            let finding = Finding::FoldersLeftOut { limit: limits.folders, example: first_cut.unwrap_or_default() };
+            let finding = Finding::FoldersLeftOut {
+                limit: limits.folders,
+                example: first_cut.unwrap_or_default(),
+            };
             walk.left_out.push(Diagnostic::about_folder(finding));
         }
-        let listed: Vec<Result<Vec<Entry>, std::io::Error>> = level.par_iter().map(|step| root.list(&step.path)).collect();
+        let listed: Vec<Result<Vec<Entry>, std::io::Error>> =
+            level.par_iter().map(|step| root.list(&step.path)).collect();
         let mut next = Vec::new();
         for (step, listed) in level.into_iter().zip(listed) {
             if counts.entries > limits.entries {
@@ -100,13 +120,17 @@ pub fn walk(root: &Root, limits: Limits) -> Walk {
             next.extend(add(&mut walk, step, listed, limits, &mut counts));
         }
         if counts.entries > limits.entries {
-            walk.left_out.push(Diagnostic::about_folder(Finding::EntriesLeftOut { limit: limits.entries }));
+            walk.left_out
+                .push(Diagnostic::about_folder(Finding::EntriesLeftOut {
+                    limit: limits.entries,
+                }));
             break;
         }
         level = next;
     }
     let folders = &walk.folders;
-    walk.skills.sort_by(|&left, &right| folders[left].path.cmp(&folders[right].path));
+    walk.skills
+        .sort_by(|&left, &right| folders[left].path.cmp(&folders[right].path));
     walk
 }
 
@@ -123,29 +147,65 @@ struct Counts {
 }
 
 /// Adds a listed folder; answers the folders to go into next.
-fn add(walk: &mut Walk, step: Step, listed: std::io::Result<Vec<Entry>>, limits: Limits, counts: &mut Counts) -> Vec<Step> {
+fn add(
+    walk: &mut Walk,
+    step: Step,
+    listed: std::io::Result<Vec<Entry>>,
+    limits: Limits,
+    counts: &mut Counts,
+) -> Vec<Step> {
     let (mut entries, unreadable) = match listed {
         Ok(entries) => (entries, None),
         Err(error) => (Vec::new(), Some(disk::reason(&error))),
     };
     counts.entries = counts.entries.saturating_add(entries.len());
-    let room = limits.entries.saturating_sub(counts.entries - entries.len());
+    let room = limits
+        .entries
+        .saturating_sub(counts.entries - entries.len());
     entries.truncate(room);
     let at = walk.folders.len();
-    let mut folder = Walked { path: step.path, entries, children: Vec::new(), unreadable, level: step.level, in_skill: step.in_skill };
+    let mut folder = Walked {
+        path: step.path,
+        entries,
+        children: Vec::new(),
+        unreadable,
+        level: step.level,
+        in_skill: step.in_skill,
+    };
     let is_skill = folder.skill_file().is_some();
     counts.folders += usize::from(!step.in_skill);
     folder.in_skill |= is_skill;
-    let deepest = if folder.in_skill { limits.depth.max(DEPTH_IN_SKILL) } else { limits.depth };
-    let names = folder.entries.iter().filter(|entry| entry.kind == EntryKind::Folder && !is_ignored(&entry.name)).map(|entry| entry.name.as_str());
+    let deepest = if folder.in_skill {
+        limits.depth.max(DEPTH_IN_SKILL)
+    } else {
+        limits.depth
+    };
+    let names = folder
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::Folder && !is_ignored(&entry.name))
+        .map(|entry| entry.name.as_str());
     let mut next = Vec::new();
     for name in names {
-        let joined = if folder.path.is_root() { name.to_owned() } else { format!("{}/{name}", folder.path) };
+        let joined = if folder.path.is_root() {
+            name.to_owned()
+        } else {
+            format!("{}/{name}", folder.path)
+        };
         let path = SkillPath::new(&joined);
         match path {
-            Ok(path) if folder.level < deepest => next.push(Step { path, parent: Some(at), level: folder.level + 1, in_skill: folder.in_skill }),
+            Ok(path) if folder.level < deepest => next.push(Step {
+                path,
+                parent: Some(at),
+                level: folder.level + 1,
+                in_skill: folder.in_skill,
+            }),
             _ => {
-                walk.left_out.push(Diagnostic::about_folder(Finding::DepthLeftOut { limit: deepest, example: clipped(&joined) }));
+                walk.left_out
+                    .push(Diagnostic::about_folder(Finding::DepthLeftOut {
+                        limit: deepest,
+                        example: clipped(&joined),
+                    }));
                 break;
             }
         }
@@ -161,15 +221,37 @@ fn add(walk: &mut Walk, step: Step, listed: std::io::Result<Vec<Entry>>, limits:
 }
 
 fn clipped(path: &str) -> String {
-    if path.chars().count() <= 120 { path.to_owned() } else { format!("…{}", path.chars().rev().take(120).collect::<Vec<_>>().into_iter().rev().collect::<String>()) }
+    if path.chars().count() <= 120 {
+        path.to_owned()
+    } else {
+        format!(
+            "…{}",
+            path.chars()
+                .rev()
+                .take(120)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect::<String>()
+        )
+    }
 }
 
 /// A Python file that defines a skill in code, where no SKILL.md does (seed 004).
 pub fn code_marker(root: &Root, folder: &Walked) -> Option<&'static str> {
     const MARKERS: [&str; 2] = ["SKILL_MANIFEST", "register_skill"];
-    let python = folder.entries.iter().filter(|entry| entry.kind == EntryKind::File && Path::new(&entry.name).extension().is_some_and(|ending| ending == "py"));
+    let python = folder.entries.iter().filter(|entry| {
+        entry.kind == EntryKind::File
+            && Path::new(&entry.name)
+                .extension()
+                .is_some_and(|ending| ending == "py")
+    });
     python.take(5).find_map(|entry| {
-        let joined = if folder.path.is_root() { entry.name.clone() } else { format!("{}/{}", folder.path, entry.name) };
+        let joined = if folder.path.is_root() {
+            entry.name.clone()
+        } else {
+            format!("{}/{}", folder.path, entry.name)
+        };
         let content = root.read(&SkillPath::new(&joined).ok()?, 64 * 1024).ok()?;
         let text = String::from_utf8_lossy(&content.bytes).into_owned();
         MARKERS.into_iter().find(|marker| text.contains(marker))
@@ -192,14 +274,22 @@ mod tests {
     }
 
     fn skills(walk: &Walk) -> Vec<&str> {
-        walk.skills.iter().map(|&at| walk.folders[at].path.as_str()).collect()
+        walk.skills
+            .iter()
+            .map(|&at| walk.folders[at].path.as_str())
+            .collect()
     }
 
     #[test]
     fn skills_are_found_at_any_level_and_inside_of_each_other() {
         let folder = tree(&[
-            "a/SKILL.md", "a/nested/deep/SKILL.md", "b/c/skill.md", "no/README.md", ".hidden/x/SKILL.md",
-            "a/node_modules/p/SKILL.md", "_versions/1/SKILL.md",
+            "a/SKILL.md",
+            "a/nested/deep/SKILL.md",
+            "b/c/skill.md",
+            "no/README.md",
+            ".hidden/x/SKILL.md",
+            "a/node_modules/p/SKILL.md",
+            "_versions/1/SKILL.md",
         ]);
         let found = walk(&Root::open(folder.path()).unwrap(), NAMED);
         assert_eq!(skills(&found), ["a", "a/nested/deep", "b/c"]);
@@ -211,12 +301,31 @@ mod tests {
         let folder = tree(&["a/SKILL.md", "b/SKILL.md", "c/SKILL.md", "d/e/f/SKILL.md"]);
         let root = Root::open(folder.path()).unwrap();
         for (limits, code) in [
-            (Limits { folders: 3, ..NAMED }, "folders-left-out"),
-            (Limits { entries: 4, ..NAMED }, "entries-left-out"),
+            (
+                Limits {
+                    folders: 3,
+                    ..NAMED
+                },
+                "folders-left-out",
+            ),
+            (
+                Limits {
+                    entries: 4,
+                    ..NAMED
+                },
+                "entries-left-out",
+            ),
             (Limits { depth: 1, ..NAMED }, "depth-left-out"),
         ] {
             let found = walk(&root, limits);
-            assert!(found.left_out.iter().any(|left| left.finding.code() == code), "{code}: {:?}", found.left_out);
+            assert!(
+                found
+                    .left_out
+                    .iter()
+                    .any(|left| left.finding.code() == code),
+                "{code}: {:?}",
+                found.left_out
+            );
             assert!(skills(&found).len() < 4, "{code}");
         }
     }
@@ -225,6 +334,9 @@ mod tests {
     fn a_circle_of_links_is_not_walked() {
         let folder = tree(&["a/SKILL.md"]);
         std::os::unix::fs::symlink("..", folder.path().join("a/up")).unwrap();
-        assert_eq!(skills(&walk(&Root::open(folder.path()).unwrap(), NAMED)), ["a"]);
+        assert_eq!(
+            skills(&walk(&Root::open(folder.path()).unwrap(), NAMED)),
+            ["a"]
+        );
     }
 }

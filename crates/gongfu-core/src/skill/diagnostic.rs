@@ -56,12 +56,21 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A finding about the skill's folder as a whole.
     pub fn about_folder(finding: Finding) -> Self {
-        Self { finding, file: None, span: None, position: None, fix: None }
+        Self {
+            finding,
+            file: None,
+            span: None,
+            position: None,
+            fix: None,
+        }
     }
 
     /// A finding about a file, at no place in particular.
     pub fn about_file(finding: Finding, file: impl Into<String>) -> Self {
-        Self { file: Some(file.into()), ..Self::about_folder(finding) }
+        Self {
+            file: Some(file.into()),
+            ..Self::about_folder(finding)
+        }
     }
 
     /// Adds the change that mends it.

@@ -50,7 +50,13 @@ pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Op
         None
     };
     if bytes.len() as u64 > MAX_SKILL_FILE {
-        return refused(Finding::SkillFileTooLarge { bytes: bytes.len() as u64, limit: MAX_SKILL_FILE }, diagnostics);
+        return refused(
+            Finding::SkillFileTooLarge {
+                bytes: bytes.len() as u64,
+                limit: MAX_SKILL_FILE,
+            },
+            diagnostics,
+        );
     }
     let Some(source) = SourceText::decode(bytes, SKILL_FILE, diagnostics) else {
         return refused(Finding::SkillFileNotText, diagnostics);
@@ -70,19 +76,37 @@ pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Op
     let description = declared.unwrap_or_else(|| {
         let stand_in = section::summary(body_text).map(|text| shortened(&text));
         let at = frontmatter.span.start;
-        if !diagnostics.iter().any(|known| known.finding == Finding::DescriptionNotText) {
-            diagnostics.push(source.found(Finding::DescriptionMissing { stand_in: stand_in.is_some() }, at, at));
+        if !diagnostics
+            .iter()
+            .any(|known| known.finding == Finding::DescriptionNotText)
+        {
+            diagnostics.push(source.found(
+                Finding::DescriptionMissing {
+                    stand_in: stand_in.is_some(),
+                },
+                at,
+                at,
+            ));
         }
         stand_in.unwrap_or_default()
     });
     check::body::check(&source, body, diagnostics);
     check::hidden::check(&source, diagnostics);
-    Some(Document { name, description, frontmatter: frontmatter.to_json(), headings, source, body })
+    Some(Document {
+        name,
+        description,
+        frontmatter: frontmatter.to_json(),
+        headings,
+        source,
+        body,
+    })
 }
 
 /// Whether a skill with these findings is valid: none of them is an error.
 pub fn is_valid(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics.iter().all(|found| found.severity() != Severity::Error)
+    diagnostics
+        .iter()
+        .all(|found| found.severity() != Severity::Error)
 }
 
 fn shortened(text: &str) -> String {

@@ -14,15 +14,38 @@ pub const MAX_DESCRIPTION: usize = 1024;
 pub const MAX_COMPATIBILITY: usize = 500;
 
 /// The fields of the format.
-const FORMAT: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
+const FORMAT: [&str; 6] = [
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+];
 /// Fields beyond the format that clients in use understand.
 const IN_USE: [&str; 13] = [
-    "homepage", "version", "author", "tags", "triggers", "user-invocable", "disable-model-invocation",
-    "argument-hint", "context", "model", "hooks", "agent", "keywords",
+    "homepage",
+    "version",
+    "author",
+    "tags",
+    "triggers",
+    "user-invocable",
+    "disable-model-invocation",
+    "argument-hint",
+    "context",
+    "model",
+    "hooks",
+    "agent",
+    "keywords",
 ];
 
 /// Checks the frontmatter against the format; answers the name that the skill goes by.
-pub fn check(source: &SourceText, frontmatter: &Frontmatter, folder: &str, diagnostics: &mut Vec<Diagnostic>) -> SkillName {
+pub fn check(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    folder: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> SkillName {
     for field in &frontmatter.fields {
         check_known(source, field, diagnostics);
     }
@@ -33,7 +56,11 @@ pub fn check(source: &SourceText, frontmatter: &Frontmatter, folder: &str, diagn
 }
 
 /// The declared description, checked; `None` when there is none.
-pub fn description(source: &SourceText, frontmatter: &Frontmatter, diagnostics: &mut Vec<Diagnostic>) -> Option<String> {
+pub fn description(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<String> {
     let field = frontmatter.get("description")?;
     let Some(text) = field.value.as_text() else {
         diagnostics.push(at_value(source, field, Finding::DescriptionNotText));
@@ -45,20 +72,42 @@ pub fn description(source: &SourceText, frontmatter: &Frontmatter, diagnostics: 
     }
     let length = text.chars().count();
     if length > MAX_DESCRIPTION {
-        diagnostics.push(at_value(source, field, Finding::DescriptionTooLong { length, limit: MAX_DESCRIPTION }));
+        diagnostics.push(at_value(
+            source,
+            field,
+            Finding::DescriptionTooLong {
+                length,
+                limit: MAX_DESCRIPTION,
+            },
+        ));
     }
     Some(text.to_owned())
 }
 
-fn check_name(source: &SourceText, frontmatter: &Frontmatter, folder: &str, diagnostics: &mut Vec<Diagnostic>) -> SkillName {
+fn check_name(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    folder: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> SkillName {
     let stand_in = SkillName::from_folder(folder);
-    let missing = Finding::NameMissing { folder: folder.to_owned() };
+    let missing = Finding::NameMissing {
+        folder: folder.to_owned(),
+    };
     let Some(field) = frontmatter.get("name") else {
         let found = source.found(missing, frontmatter.span.start, frontmatter.span.start);
         // The folder's name stands in already; where it is a good name, writing it down is no judgement.
         let clean = frontmatter.present && name::faults(folder).is_empty();
-        let newline = if source.text.contains("\r\n") { "\r\n" } else { "\n" };
-        let edit = source.edit(frontmatter.span.start, frontmatter.span.start, format!("name: {folder}{newline}"));
+        let newline = if source.text.contains("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let edit = source.edit(
+            frontmatter.span.start,
+            frontmatter.span.start,
+            format!("name: {folder}{newline}"),
+        );
         diagnostics.push(match edit.filter(|_| clean && needs_no_quotes(folder)) {
             Some(edit) => found.with_fix(vec![edit]),
             None => found,
@@ -74,13 +123,26 @@ fn check_name(source: &SourceText, frontmatter: &Frontmatter, folder: &str, diag
         return stand_in;
     }
     for fault in name::faults(text) {
-        diagnostics.push(at_value(source, field, Finding::NameBreaksRule { name: text.trim().to_owned(), fault }));
+        diagnostics.push(at_value(
+            source,
+            field,
+            Finding::NameBreaksRule {
+                name: text.trim().to_owned(),
+                fault,
+            },
+        ));
     }
     if !name::same(text, folder) {
         diagnostics.push(differing(source, field, text.trim(), folder));
     }
     SkillName::new(text).unwrap_or_else(|error| {
-        diagnostics.push(at_value(source, field, Finding::NameUnusable { reason: error.to_string() }));
+        diagnostics.push(at_value(
+            source,
+            field,
+            Finding::NameUnusable {
+                reason: error.to_string(),
+            },
+        ));
         stand_in
     })
 }
@@ -88,10 +150,25 @@ fn check_name(source: &SourceText, frontmatter: &Frontmatter, folder: &str, diag
 /// Only where name and folder differ in nothing but case, blanks and underscores, and the folder's
 /// is a good name, is it plain which of them is meant.
 fn differing(source: &SourceText, field: &Field, declared: &str, folder: &str) -> Diagnostic {
-    let found = at_value(source, field, Finding::NameDiffersFromFolder { name: declared.to_owned(), folder: folder.to_owned() });
-    let plain = near::folded(declared) == near::folded(folder) && name::faults(folder).is_empty() && needs_no_quotes(folder);
+    let found = at_value(
+        source,
+        field,
+        Finding::NameDiffersFromFolder {
+            name: declared.to_owned(),
+            folder: folder.to_owned(),
+        },
+    );
+    let plain = near::folded(declared) == near::folded(folder)
+        && name::faults(folder).is_empty()
+        && needs_no_quotes(folder);
     let edit: Option<Edit> = source.edit(field.value.span.start, field.value.span.end, folder);
-    match edit.filter(|_| plain && source.text.get(field.value.span.clone()).is_some_and(|written| !written.contains('\n'))) {
+    match edit.filter(|_| {
+        plain
+            && source
+                .text
+                .get(field.value.span.clone())
+                .is_some_and(|written| !written.contains('\n'))
+    }) {
         Some(edit) => found.with_fix(vec![edit]),
         None => found,
     }
@@ -99,7 +176,12 @@ fn differing(source: &SourceText, field: &Field, declared: &str, folder: &str) -
 
 /// Whether a name, written as it is, is read as a text by YAML.
 fn needs_no_quotes(name: &str) -> bool {
-    name.chars().all(|c| c.is_alphanumeric() || c == '-') && name.chars().next().is_some_and(char::is_alphabetic) && !matches!(name, "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n")
+    name.chars().all(|c| c.is_alphanumeric() || c == '-')
+        && name.chars().next().is_some_and(char::is_alphabetic)
+        && !matches!(
+            name,
+            "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n"
+        )
 }
 
 fn check_known(source: &SourceText, field: &Field, diagnostics: &mut Vec<Diagnostic>) {
@@ -108,24 +190,50 @@ fn check_known(source: &SourceText, field: &Field, diagnostics: &mut Vec<Diagnos
         return;
     }
     let near = near::nearest_first(&field.name, known()).into_iter().next();
-    let near = near.filter(|name| strsim::damerau_levenshtein(&near::folded(name), &near::folded(&field.name)) <= 2).and_then(|name| known().find(|known| *known == name));
-    diagnostics.push(source.found(Finding::FieldUnknown { field: field.name.clone(), near }, field.span.start, field.span.end));
+    let near = near
+        .filter(|name| {
+            strsim::damerau_levenshtein(&near::folded(name), &near::folded(&field.name)) <= 2
+        })
+        .and_then(|name| known().find(|known| *known == name));
+    diagnostics.push(source.found(
+        Finding::FieldUnknown {
+            field: field.name.clone(),
+            near,
+        },
+        field.span.start,
+        field.span.end,
+    ));
 }
 
-fn check_compatibility(source: &SourceText, frontmatter: &Frontmatter, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(field) = frontmatter.get("compatibility") else { return };
+fn check_compatibility(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(field) = frontmatter.get("compatibility") else {
+        return;
+    };
     match field.value.as_text() {
         None => diagnostics.push(at_value(source, field, Finding::CompatibilityNotText)),
         Some(text) if text.chars().count() > MAX_COMPATIBILITY => {
-            let finding = Finding::CompatibilityTooLong { length: text.chars().count(), limit: MAX_COMPATIBILITY };
+            let finding = Finding::CompatibilityTooLong {
+                length: text.chars().count(),
+                limit: MAX_COMPATIBILITY,
+            };
             diagnostics.push(at_value(source, field, finding));
         }
         Some(_) => {}
     }
 }
 
-fn check_metadata(source: &SourceText, frontmatter: &Frontmatter, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(field) = frontmatter.get("metadata") else { return };
+fn check_metadata(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(field) = frontmatter.get("metadata") else {
+        return;
+    };
     let Kind::Mapping(entries) = &field.value.kind else {
         if !field.value.is_null() {
             diagnostics.push(at_value(source, field, Finding::MetadataNotAMapping));
@@ -134,12 +242,22 @@ fn check_metadata(source: &SourceText, frontmatter: &Frontmatter, diagnostics: &
     };
     if let Some((key, _)) = entries.iter().find(|(_, value)| value.as_text().is_none()) {
         let name = key.as_text().unwrap_or("?").to_owned();
-        diagnostics.push(source.found(Finding::MetadataNested { key: name }, key.span.start, key.span.end));
+        diagnostics.push(source.found(
+            Finding::MetadataNested { key: name },
+            key.span.start,
+            key.span.end,
+        ));
     }
 }
 
-fn check_allowed_tools(source: &SourceText, frontmatter: &Frontmatter, diagnostics: &mut Vec<Diagnostic>) {
-    let Some(field) = frontmatter.get("allowed-tools") else { return };
+fn check_allowed_tools(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let Some(field) = frontmatter.get("allowed-tools") else {
+        return;
+    };
     // A comma inside of `Bash(git:*, ls)` belongs to the tool; one between tools doesn't.
     let commas = |text: &str| {
         let mut depth = 0_usize;
@@ -159,5 +277,9 @@ fn check_allowed_tools(source: &SourceText, frontmatter: &Frontmatter, diagnosti
 
 fn at_value(source: &SourceText, field: &Field, finding: Finding) -> Diagnostic {
     let span = &field.value.span;
-    if span.is_empty() { source.found(finding, field.span.start, field.span.end) } else { source.found(finding, span.start, span.end) }
+    if span.is_empty() {
+        source.found(finding, field.span.start, field.span.end)
+    } else {
+        source.found(finding, span.start, span.end)
+    }
 }

@@ -8,76 +8,169 @@ use super::strict::Reason;
 
 /// Everything that `gongfu skill check` can find, with the parameters of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant is described by its message in `text::english`")]
+#[expect(
+    missing_docs,
+    reason = "each variant is described by its message in `text::english`"
+)]
 pub enum Finding {
     // The folder and its SKILL.md as files.
-    PathMissing { path: String },
-    PathNotAFolder { path: String },
+    PathMissing {
+        path: String,
+    },
+    PathNotAFolder {
+        path: String,
+    },
     SkillFileMissing,
-    SkillFileIsCode { marker: &'static str },
-    SkillFileSpelling { name: String },
+    SkillFileIsCode {
+        marker: &'static str,
+    },
+    SkillFileSpelling {
+        name: String,
+    },
     SkillFileEmpty,
-    SkillFileUnreadable { reason: String },
+    SkillFileUnreadable {
+        reason: String,
+    },
     SkillFileNotText,
-    SkillFileTooLarge { bytes: u64, limit: u64 },
-    EntriesLeftOut { limit: usize },
-    FoldersLeftOut { limit: usize, example: String },
-    DepthLeftOut { limit: usize, example: String },
+    SkillFileTooLarge {
+        bytes: u64,
+        limit: u64,
+    },
+    EntriesLeftOut {
+        limit: usize,
+    },
+    FoldersLeftOut {
+        limit: usize,
+        example: String,
+    },
+    DepthLeftOut {
+        limit: usize,
+        example: String,
+    },
 
     // The text as text.
     ByteOrderMark,
     EncodingUtf16,
-    EncodingInvalid { count: usize },
-    ControlCharacters { count: usize, first: char },
-    HiddenCharacters { count: usize, first: char },
+    EncodingInvalid {
+        count: usize,
+    },
+    ControlCharacters {
+        count: usize,
+        first: char,
+    },
+    HiddenCharacters {
+        count: usize,
+        first: char,
+    },
 
     // The frontmatter as YAML.
     FrontmatterMissing,
     FrontmatterNotFirst,
     FrontmatterUnclosed,
-    FrontmatterTooLarge { bytes: usize, limit: usize },
-    YamlUnquoted { field: String },
-    YamlInvalid { problem: String },
+    FrontmatterTooLarge {
+        bytes: usize,
+        limit: usize,
+    },
+    YamlUnquoted {
+        field: String,
+    },
+    YamlInvalid {
+        problem: String,
+    },
     YamlNotAMapping,
-    YamlTooDeep { limit: usize },
-    YamlTooManyNodes { limit: usize },
-    YamlDuplicateKey { key: String },
+    YamlTooDeep {
+        limit: usize,
+    },
+    YamlTooManyNodes {
+        limit: usize,
+    },
+    YamlDuplicateKey {
+        key: String,
+    },
 
     // The fields of the format.
-    NameMissing { folder: String },
+    NameMissing {
+        folder: String,
+    },
     NameNotText,
-    NameUnusable { reason: String },
-    NameBreaksRule { name: String, fault: NameFault },
-    NameDiffersFromFolder { name: String, folder: String },
-    DescriptionMissing { stand_in: bool },
+    NameUnusable {
+        reason: String,
+    },
+    NameBreaksRule {
+        name: String,
+        fault: NameFault,
+    },
+    NameDiffersFromFolder {
+        name: String,
+        folder: String,
+    },
+    DescriptionMissing {
+        stand_in: bool,
+    },
     DescriptionNotText,
-    DescriptionTooLong { length: usize, limit: usize },
+    DescriptionTooLong {
+        length: usize,
+        limit: usize,
+    },
     CompatibilityNotText,
-    CompatibilityTooLong { length: usize, limit: usize },
+    CompatibilityTooLong {
+        length: usize,
+        limit: usize,
+    },
     MetadataNotAMapping,
-    MetadataNested { key: String },
+    MetadataNested {
+        key: String,
+    },
     AllowedToolsShape,
-    FieldUnknown { field: String, near: Option<&'static str> },
+    FieldUnknown {
+        field: String,
+        near: Option<&'static str>,
+    },
 
     // The body and the files.
     BodyEmpty,
-    BodyTooLong { lines: usize, tokens: usize },
-    ReferenceDangling { target: String },
-    ReferenceOutside { target: String },
-    FileUnreadable { reason: String },
-    FileSpecial { kind: &'static str },
-    FileNameUnusable { name: String },
+    BodyTooLong {
+        lines: usize,
+        tokens: usize,
+    },
+    ReferenceDangling {
+        target: String,
+    },
+    ReferenceOutside {
+        target: String,
+    },
+    FileUnreadable {
+        reason: String,
+    },
+    FileSpecial {
+        kind: &'static str,
+    },
+    FileNameUnusable {
+        name: String,
+    },
     LinkOutside,
     LinkDangling,
     LinkLoop,
-    FilesTooMany { files: usize, limit: usize },
-    SkillTooLarge { bytes: u64, limit: u64 },
+    FilesTooMany {
+        files: usize,
+        limit: usize,
+    },
+    SkillTooLarge {
+        bytes: u64,
+        limit: u64,
+    },
     ScriptWithoutInterpreter,
     ScriptShebangCarriageReturn,
-    ScriptDependenciesUndeclared { packages: Vec<String>, manifest: &'static str },
+    ScriptDependenciesUndeclared {
+        packages: Vec<String>,
+        manifest: &'static str,
+    },
 
     // Several skills together.
-    NameTaken { name: String, winner: String },
+    NameTaken {
+        name: String,
+        winner: String,
+    },
 
     // The verdict of the reference validator, under `--strict`.
     Strict(Reason),
@@ -152,7 +245,9 @@ impl Finding {
             Self::SkillTooLarge { .. } => ("skill-too-large", Warning),
             Self::ScriptWithoutInterpreter => ("script-without-interpreter", Warning),
             Self::ScriptShebangCarriageReturn => ("script-shebang-carriage-return", Warning),
-            Self::ScriptDependenciesUndeclared { .. } => ("script-dependencies-undeclared", Warning),
+            Self::ScriptDependenciesUndeclared { .. } => {
+                ("script-dependencies-undeclared", Warning)
+            }
             Self::NameTaken { .. } => ("name-taken", Warning),
             Self::Strict(reason) => (reason.code(), Error),
         }

@@ -17,9 +17,19 @@ pub struct Mended {
 pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<Mended> {
     let mut accepted: Vec<&Edit> = Vec::new();
     let mut applied = 0;
-    for fix in diagnostics.iter().filter(|found| found.file.as_deref() == Some(file)).filter_map(|found| found.fix.as_ref()) {
-        let sound = fix.edits.iter().all(|edit| edit.start <= edit.end && edit.end <= bytes.len());
-        let clashes = fix.edits.iter().any(|edit| accepted.iter().any(|known| overlap(edit, known)));
+    for fix in diagnostics
+        .iter()
+        .filter(|found| found.file.as_deref() == Some(file))
+        .filter_map(|found| found.fix.as_ref())
+    {
+        let sound = fix
+            .edits
+            .iter()
+            .all(|edit| edit.start <= edit.end && edit.end <= bytes.len());
+        let clashes = fix
+            .edits
+            .iter()
+            .any(|edit| accepted.iter().any(|known| overlap(edit, known)));
         if sound && !clashes {
             accepted.extend(&fix.edits);
             applied += 1;
@@ -37,7 +47,10 @@ pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<Men
         done = edit.end.max(done);
     }
     mended.extend_from_slice(bytes.get(done..).unwrap_or_default());
-    Some(Mended { bytes: mended, applied })
+    Some(Mended {
+        bytes: mended,
+        applied,
+    })
 }
 
 /// Two insertions at one place clash as well: which comes first would be a judgement.
@@ -67,12 +80,30 @@ mod tests {
     #[test]
     fn only_what_is_meant_changes() {
         for (given, wanted) in [
-            ("\u{feff}---\nname: a\ndescription: d\n---\nb\n", "---\nname: a\ndescription: d\n---\nb\n"),
-            ("\n \n---\nname: a\ndescription: d\n---\nb\n", "---\nname: a\ndescription: d\n---\nb\n"),
-            ("---\r\nname: a\r\ndescription: Use: this \"now\"\r\n---\r\nb\t \r\n", "---\r\nname: a\r\ndescription: \"Use: this \\\"now\\\"\"\r\n---\r\nb\t \r\n"),
-            ("---\ndescription: d # c\nlicense:   MIT\n---\nb", "---\nname: a\ndescription: d # c\nlicense:   MIT\n---\nb"),
-            ("---\nname: A\ndescription: d\n---\nb\n", "---\nname: a\ndescription: d\n---\nb\n"),
-            ("---\nname: b\ndescription: d\n---\nb\n", "---\nname: b\ndescription: d\n---\nb\n"),
+            (
+                "\u{feff}---\nname: a\ndescription: d\n---\nb\n",
+                "---\nname: a\ndescription: d\n---\nb\n",
+            ),
+            (
+                "\n \n---\nname: a\ndescription: d\n---\nb\n",
+                "---\nname: a\ndescription: d\n---\nb\n",
+            ),
+            (
+                "---\r\nname: a\r\ndescription: Use: this \"now\"\r\n---\r\nb\t \r\n",
+                "---\r\nname: a\r\ndescription: \"Use: this \\\"now\\\"\"\r\n---\r\nb\t \r\n",
+            ),
+            (
+                "---\ndescription: d # c\nlicense:   MIT\n---\nb",
+                "---\nname: a\ndescription: d # c\nlicense:   MIT\n---\nb",
+            ),
+            (
+                "---\nname: A\ndescription: d\n---\nb\n",
+                "---\nname: a\ndescription: d\n---\nb\n",
+            ),
+            (
+                "---\nname: b\ndescription: d\n---\nb\n",
+                "---\nname: b\ndescription: d\n---\nb\n",
+            ),
         ] {
             assert_eq!(mend(given, "a"), wanted, "{given:?}");
         }
@@ -80,15 +111,38 @@ mod tests {
 
     #[test]
     fn a_mended_value_reads_as_it_was_meant() {
-        for value in ["a: b", "x: y: z", "@home", "`code` first", "50%: half", "\"quoted\" then: more", "[draft] title: x", "- a: b: c", "* star", "& and", "! bang", "a #b: c: d", "back\\slash: x"] {
+        for value in [
+            "a: b",
+            "x: y: z",
+            "@home",
+            "`code` first",
+            "50%: half",
+            "\"quoted\" then: more",
+            "[draft] title: x",
+            "- a: b: c",
+            "* star",
+            "& and",
+            "! bang",
+            "a #b: c: d",
+            "back\\slash: x",
+        ] {
             let text = format!("---\nname: a\ndescription: {value}\n---\nbody\n");
             let mut diagnostics = Vec::new();
-            let Some(document) = load(text.as_bytes(), "a", &mut diagnostics) else { panic!("{value} is text") };
+            let Some(document) = load(text.as_bytes(), "a", &mut diagnostics) else {
+                panic!("{value} is text")
+            };
             let mut again = Vec::new();
             let mended = mend(&text, "a");
-            let Some(after) = load(mended.as_bytes(), "a", &mut again) else { panic!("{mended} is text") };
+            let Some(after) = load(mended.as_bytes(), "a", &mut again) else {
+                panic!("{mended} is text")
+            };
             assert_eq!(after.description, document.description, "{value}");
-            assert!(again.iter().all(|found| found.finding.code() != "yaml-unquoted"), "{mended}");
+            assert!(
+                again
+                    .iter()
+                    .all(|found| found.finding.code() != "yaml-unquoted"),
+                "{mended}"
+            );
         }
     }
 }

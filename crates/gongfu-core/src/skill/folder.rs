@@ -38,20 +38,33 @@ pub enum FileKind {
 impl FileKind {
     /// Tells text from binary: text is UTF-8 that holds no NUL.
     pub fn of(bytes: &[u8]) -> Self {
-        if !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok() { Self::Text } else { Self::Binary }
+        if !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok() {
+            Self::Text
+        } else {
+            Self::Binary
+        }
     }
 }
 
 impl Folder {
     /// Whether a file of that path is there.
     pub fn has_file(&self, path: &SkillPath) -> bool {
-        self.files.binary_search_by(|file| file.path.cmp(path)).is_ok()
+        self.files
+            .binary_search_by(|file| file.path.cmp(path))
+            .is_ok()
     }
 
     /// Whether a file of that path is there, or a folder that holds one.
     pub fn has(&self, path: &SkillPath) -> bool {
         let after = self.files.partition_point(|file| file.path < *path);
-        self.has_file(path) || path.is_root() || self.files.iter().skip(after).take_while(|file| file.path.as_str().starts_with(path.as_str())).any(|file| file.path.is_within(path))
+        self.has_file(path)
+            || path.is_root()
+            || self
+                .files
+                .iter()
+                .skip(after)
+                .take_while(|file| file.path.as_str().starts_with(path.as_str()))
+                .any(|file| file.path.is_within(path))
     }
 
     /// The length of all files in bytes.

@@ -47,7 +47,10 @@ impl Frontmatter {
 
     /// All fields as JSON, verbatim (SEP-2640, `frontmatter`).
     pub fn to_json(&self) -> Map<String, Value> {
-        self.fields.iter().map(|field| (field.name.clone(), field.value.to_json())).collect()
+        self.fields
+            .iter()
+            .map(|field| (field.name.clone(), field.value.to_json()))
+            .collect()
     }
 
     /// Reads the frontmatter of a text, as leniently as a person would.
@@ -56,9 +59,17 @@ impl Frontmatter {
             return Self::default();
         };
         let text = source.text.get(fences.yaml.clone()).unwrap_or_default();
-        let mut found = Self { span: fences.yaml.clone(), body: fences.body, present: true, fields: Vec::new() };
+        let mut found = Self {
+            span: fences.yaml.clone(),
+            body: fences.body,
+            present: true,
+            fields: Vec::new(),
+        };
         if text.len() > MAX_FRONTMATTER {
-            let finding = Finding::FrontmatterTooLarge { bytes: text.len(), limit: MAX_FRONTMATTER };
+            let finding = Finding::FrontmatterTooLarge {
+                bytes: text.len(),
+                limit: MAX_FRONTMATTER,
+            };
             diagnostics.push(source.found(finding, fences.yaml.start, fences.yaml.start));
             found.fields = by_line(text);
         } else {
@@ -77,7 +88,9 @@ fn report_duplicates(source: &SourceText, fields: &[Field], diagnostics: &mut Ve
     let mut seen = std::collections::HashSet::new();
     for field in fields {
         if !seen.insert(field.name.as_str()) {
-            let finding = Finding::YamlDuplicateKey { key: field.name.clone() };
+            let finding = Finding::YamlDuplicateKey {
+                key: field.name.clone(),
+            };
             diagnostics.push(source.found(finding, field.span.start, field.span.end));
         }
     }
@@ -103,26 +116,44 @@ fn find_fences(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Option
     if open > 0 {
         let found = source.found(Finding::FrontmatterNotFirst, 0, open);
         let edit = source.edit(0, open, "");
-        diagnostics.push(if let Some(edit) = edit { found.with_fix(vec![edit]) } else { found });
+        diagnostics.push(if let Some(edit) = edit {
+            found.with_fix(vec![edit])
+        } else {
+            found
+        });
     }
     let start = source.line_start(first + 1);
-    let closing = (first + 1..=count).find(|&number| is_fence(line(source, number)) || line(source, number).trim_end() == "...");
+    let closing = (first + 1..=count)
+        .find(|&number| is_fence(line(source, number)) || line(source, number).trim_end() == "...");
     let indented = || (first + 1..=count).find(|&number| line(source, number).trim() == "---");
     if let Some(number) = closing.or_else(indented) {
-        return Some(Fences { yaml: start..source.line_start(number), body: source.line_start(number + 1) });
+        return Some(Fences {
+            yaml: start..source.line_start(number),
+            body: source.line_start(number + 1),
+        });
     }
-    diagnostics.push(source.found(Finding::FrontmatterUnclosed, open, source.line_start(first + 1)));
+    diagnostics.push(source.found(
+        Finding::FrontmatterUnclosed,
+        open,
+        source.line_start(first + 1),
+    ));
     // What looks like fields ends where the text begins: at a blank line or a heading.
     let prose = |number: &usize| {
         let content = line(source, *number);
         content.trim().is_empty() || content.starts_with("# ") || content.starts_with("## ")
     };
     let end = source.line_start((first + 1..=count).find(prose).unwrap_or(count + 1));
-    Some(Fences { yaml: start..end, body: end })
+    Some(Fences {
+        yaml: start..end,
+        body: end,
+    })
 }
 
 fn line(source: &SourceText, number: usize) -> &str {
-    source.text.get(source.line_start(number)..source.line_start(number + 1)).unwrap_or_default()
+    source
+        .text
+        .get(source.line_start(number)..source.line_start(number + 1))
+        .unwrap_or_default()
 }
 
 fn is_fence(line: &str) -> bool {
@@ -131,7 +162,12 @@ fn is_fence(line: &str) -> bool {
 }
 
 /// Reads the fields, quoting values that break YAML until it parses or nothing is left to quote.
-fn read_fields(source: &SourceText, within: &Range<usize>, text: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Field> {
+fn read_fields(
+    source: &SourceText,
+    within: &Range<usize>,
+    text: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Field> {
     let mut repaired = text.to_owned();
     let mut repairs: Vec<Repair> = Vec::new();
     let first_error = loop {
@@ -140,10 +176,17 @@ fn read_fields(source: &SourceText, within: &Range<usize>, text: &str, diagnosti
             Ok(Some(node)) => {
                 report_repairs(source, within.start, &repairs, diagnostics);
                 let Kind::Mapping(entries) = node.kind else {
-                    diagnostics.push(source.found(Finding::YamlNotAMapping, within.start, within.end));
+                    diagnostics.push(source.found(
+                        Finding::YamlNotAMapping,
+                        within.start,
+                        within.end,
+                    ));
                     return by_line(text);
                 };
-                return entries.into_iter().map(|(key, value)| field(key, value, &repairs)).collect();
+                return entries
+                    .into_iter()
+                    .map(|(key, value)| field(key, value, &repairs))
+                    .collect();
             }
             Err(error) => match next_repair(text, &repaired, &repairs, &error) {
                 Some(repair) if repairs.len() < MAX_REPAIRS => {
@@ -157,25 +200,52 @@ fn read_fields(source: &SourceText, within: &Range<usize>, text: &str, diagnosti
     };
     let offset = within.start + first_error.offset();
     let finding = match &first_error {
-        YamlError::Syntax { problem, .. } => Finding::YamlInvalid { problem: problem.clone() },
-        YamlError::TooDeep { .. } => Finding::YamlTooDeep { limit: yaml::MAX_DEPTH },
-        YamlError::TooManyNodes { .. } => Finding::YamlTooManyNodes { limit: yaml::MAX_NODES },
+        YamlError::Syntax { problem, .. } => Finding::YamlInvalid {
+            problem: problem.clone(),
+        },
+        YamlError::TooDeep { .. } => Finding::YamlTooDeep {
+            limit: yaml::MAX_DEPTH,
+        },
+        YamlError::TooManyNodes { .. } => Finding::YamlTooManyNodes {
+            limit: yaml::MAX_NODES,
+        },
     };
     diagnostics.push(source.found(finding, offset.min(within.end), offset.min(within.end)));
     by_line(text)
 }
 
-fn report_repairs(source: &SourceText, base: usize, repairs: &[Repair], diagnostics: &mut Vec<Diagnostic>) {
+fn report_repairs(
+    source: &SourceText,
+    base: usize,
+    repairs: &[Repair],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     for repair in repairs {
         let (start, end) = (repair.value.start + base, repair.value.end + base);
-        let found = source.found(Finding::YamlUnquoted { field: repair.field.clone() }, start, end);
-        let edits: Option<Vec<Edit>> = repair.edits().into_iter().map(|edit| source.edit(edit.start + base, edit.end + base, edit.replacement)).collect();
-        diagnostics.push(if let Some(edits) = edits { found.with_fix(edits) } else { found });
+        let found = source.found(
+            Finding::YamlUnquoted {
+                field: repair.field.clone(),
+            },
+            start,
+            end,
+        );
+        let edits: Option<Vec<Edit>> = repair
+            .edits()
+            .into_iter()
+            .map(|edit| source.edit(edit.start + base, edit.end + base, edit.replacement))
+            .collect();
+        diagnostics.push(if let Some(edits) = edits {
+            found.with_fix(edits)
+        } else {
+            found
+        });
     }
 }
 
 fn field(key: Node, mut value: Node, repairs: &[Repair]) -> Field {
-    let name = key.as_text().map_or_else(|| key.to_json().to_string(), str::to_owned);
+    let name = key
+        .as_text()
+        .map_or_else(|| key.to_json().to_string(), str::to_owned);
     let mut span = key.span;
     unrepair(&mut span, repairs);
     unrepair_node(&mut value, repairs);
@@ -194,10 +264,25 @@ impl Repair {
     /// The edits that make the value a double-quoted one, touching nothing else.
     fn edits(&self) -> Vec<Edit> {
         let at = self.value.start;
-        let escapes = self.content.char_indices().filter(|&(_, c)| c == '"' || c == '\\');
-        let mut edits = vec![Edit { start: at, end: at, replacement: "\"".to_owned() }];
-        edits.extend(escapes.map(|(offset, _)| Edit { start: at + offset, end: at + offset, replacement: "\\".to_owned() }));
-        edits.push(Edit { start: self.value.end, end: self.value.end, replacement: "\"".to_owned() });
+        let escapes = self
+            .content
+            .char_indices()
+            .filter(|&(_, c)| c == '"' || c == '\\');
+        let mut edits = vec![Edit {
+            start: at,
+            end: at,
+            replacement: "\"".to_owned(),
+        }];
+        edits.extend(escapes.map(|(offset, _)| Edit {
+            start: at + offset,
+            end: at + offset,
+            replacement: "\\".to_owned(),
+        }));
+        edits.push(Edit {
+            start: self.value.end,
+            end: self.value.end,
+            replacement: "\"".to_owned(),
+        });
         edits
     }
 }
@@ -215,16 +300,32 @@ fn apply(text: &str, repairs: &[Repair]) -> String {
 }
 
 /// The next value worth quoting: the one on the line of the error, else the nearest one above it.
-fn next_repair(text: &str, repaired: &str, repairs: &[Repair], error: &YamlError) -> Option<Repair> {
+fn next_repair(
+    text: &str,
+    repaired: &str,
+    repairs: &[Repair],
+    error: &YamlError,
+) -> Option<Repair> {
     if !matches!(error, YamlError::Syntax { .. }) {
         return None;
     }
-    let before = repaired.get(..repaired.floor_char_boundary(error.offset())).unwrap_or(repaired);
+    let before = repaired
+        .get(..repaired.floor_char_boundary(error.offset()))
+        .unwrap_or(repaired);
     let error_line = before.matches('\n').count();
-    let mut candidates: Vec<(usize, Repair)> = unquoted_values(text).into_iter().filter(|(_, known)| repairs.iter().all(|done| done.value.start != known.value.start)).collect();
+    let mut candidates: Vec<(usize, Repair)> = unquoted_values(text)
+        .into_iter()
+        .filter(|(_, known)| {
+            repairs
+                .iter()
+                .all(|done| done.value.start != known.value.start)
+        })
+        .collect();
     // The parser reports a plain value's fault on its line or, for a value that looks like the
     // start of something, on a line further down.
-    let nearest = candidates.iter().rposition(|(line, _)| *line <= error_line)?;
+    let nearest = candidates
+        .iter()
+        .rposition(|(line, _)| *line <= error_line)?;
     Some(candidates.swap_remove(nearest).1)
 }
 
@@ -242,15 +343,28 @@ fn unquoted_values(text: &str) -> Vec<(usize, Repair)> {
             continue;
         }
         block = None;
-        let Some(entry) = split_entry(line) else { continue };
+        let Some(entry) = split_entry(line) else {
+            continue;
+        };
         if entry.value.starts_with(['|', '>']) {
             block = Some(indent);
             continue;
         }
-        let content = continued(entry.value, lines.get(number + 1..).unwrap_or_default(), indent);
+        let content = continued(
+            entry.value,
+            lines.get(number + 1..).unwrap_or_default(),
+            indent,
+        );
         let value = start + entry.at..start + entry.at + content.len();
         if text.get(value.clone()) == Some(content.as_str()) && needs_quotes(&content) {
-            found.push((number, Repair { field: entry.key.to_owned(), value, content }));
+            found.push((
+                number,
+                Repair {
+                    field: entry.key.to_owned(),
+                    value,
+                    content,
+                },
+            ));
         }
     }
     found
@@ -271,7 +385,11 @@ fn split_entry(line: &str) -> Option<Entry<'_>> {
     let key = key.trim_start_matches(['-', ' ']).trim_end();
     let value = rest.get(1..)?.trim_start();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.');
-    let entry = Entry { key, value, at: line.len() - value.len() };
+    let entry = Entry {
+        key,
+        value,
+        at: line.len() - value.len(),
+    };
     (!value.is_empty() && !key.is_empty() && key.chars().all(plain)).then_some(entry)
 }
 
@@ -291,14 +409,20 @@ fn continued(value: &str, following: &[&str], indent: usize) -> String {
         content.push_str(line.trim_end());
         gap = line.get(line.trim_end().len()..).unwrap_or("\n").to_owned();
     }
-    if content.contains('\r') { value.to_owned() } else { content }
+    if content.contains('\r') {
+        value.to_owned()
+    } else {
+        content
+    }
 }
 
 /// Whether a value, alone, is something else to YAML than the text it looks like.
 fn needs_quotes(value: &str) -> bool {
     match yaml::parse(&format!("k: {value}\n")) {
         Err(_) => true,
-        Ok(node) => !matches!(node.map(|node| node.kind), Some(Kind::Mapping(entries)) if entries.len() == 1),
+        Ok(node) => {
+            !matches!(node.map(|node| node.kind), Some(Kind::Mapping(entries)) if entries.len() == 1)
+        }
     }
 }
 
@@ -355,13 +479,28 @@ fn by_line(text: &str) -> Vec<Field> {
         if line.starts_with([' ', '\t']) {
             continue;
         }
-        let Some(Entry { key, value, at }) = split_entry(line) else { continue };
-        let bare = value.strip_prefix(['"', '\'']).and_then(|rest| rest.strip_suffix(['"', '\''])).unwrap_or(value);
+        let Some(Entry { key, value, at }) = split_entry(line) else {
+            continue;
+        };
+        let bare = value
+            .strip_prefix(['"', '\''])
+            .and_then(|rest| rest.strip_suffix(['"', '\'']))
+            .unwrap_or(value);
         if fields.iter().any(|known| known.name == key) || bare.starts_with(['|', '>']) {
             continue;
         }
-        let value = Node { kind: Kind::Scalar { text: bare.to_owned(), plain: false }, span: start + at..start + at + value.len() };
-        fields.push(Field { name: key.to_owned(), span: start..start + key.len(), value });
+        let value = Node {
+            kind: Kind::Scalar {
+                text: bare.to_owned(),
+                plain: false,
+            },
+            span: start + at..start + at + value.len(),
+        };
+        fields.push(Field {
+            name: key.to_owned(),
+            span: start..start + key.len(),
+            value,
+        });
     }
     fields
 }

@@ -54,7 +54,13 @@ impl SkillName {
             let mended: String = folder
                 .chars()
                 .take(MAX_ADDRESSABLE)
-                .map(|c| if c == '/' || c == '\\' || c.is_control() { '-' } else { c })
+                .map(|c| {
+                    if c == '/' || c == '\\' || c.is_control() {
+                        '-'
+                    } else {
+                        c
+                    }
+                })
                 .collect();
             Self::new(&mended).unwrap_or_else(|_| Self("skill".to_owned()))
         })
@@ -124,13 +130,25 @@ mod tests {
 
     #[test]
     fn a_name_is_never_a_path() {
-        for bad in ["..", ".", "a/b", "../x", "a\\b", "a\0b", "a\nb", "/etc/passwd"] {
+        for bad in [
+            "..",
+            ".",
+            "a/b",
+            "../x",
+            "a\\b",
+            "a\0b",
+            "a\nb",
+            "/etc/passwd",
+        ] {
             assert_eq!(SkillName::new(bad), Err(NameError::NotAName), "{bad:?}");
             assert!(SkillName::new(SkillName::from_folder(bad).as_str()).is_ok());
         }
         assert_eq!(SkillName::new("  "), Err(NameError::Empty));
         assert_eq!(SkillName::new(&"x".repeat(257)), Err(NameError::TooLong));
-        assert_eq!(SkillName::new(" My Skill ").map(|name| name.to_string()), Ok("My Skill".to_owned()));
+        assert_eq!(
+            SkillName::new(" My Skill ").map(|name| name.to_string()),
+            Ok("My Skill".to_owned())
+        );
     }
 
     #[test]

@@ -49,7 +49,8 @@ impl SkillPath {
         if path.contains('\\') {
             return Err(PathError::Backslash);
         }
-        let drive = path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
+        let drive =
+            path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
         let home = path == "~" || path.starts_with("~/");
         if path.starts_with('/') || drive || home || path.contains("://") {
             return Err(PathError::Absolute);
@@ -74,6 +75,12 @@ impl SkillPath {
     /// The skill's folder itself.
     pub fn root() -> Self {
         Self(String::new())
+    }
+
+    /// A file directly in the folder, by a name that is known to be one; the folder itself for
+    /// anything else.
+    pub fn root_file(name: &str) -> Self {
+        Self::new(name).unwrap_or_else(|_| Self::root())
     }
 
     /// Whether this is the skill's folder itself.
@@ -101,13 +108,20 @@ impl SkillPath {
 
     /// The folder that holds it; the skill's folder for a top-level path.
     pub fn parent(&self) -> Self {
-        Self(self.0.rsplit_once('/').map_or_else(String::new, |(parent, _)| parent.to_owned()))
+        Self(
+            self.0
+                .rsplit_once('/')
+                .map_or_else(String::new, |(parent, _)| parent.to_owned()),
+        )
     }
 
     /// Whether it lies below `folder` (or is it).
     pub fn is_within(&self, folder: &Self) -> bool {
         folder.is_root()
-            || self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            || self
+                .0
+                .strip_prefix(&folder.0)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
 
@@ -156,8 +170,18 @@ mod tests {
 
     #[test]
     fn a_path_is_normalised() {
-        for (given, normal) in [("./a//b/", "a/b"), ("", ""), (".", ""), ("a/./b.md", "a/b.md"), ("..a/b..", "..a/b..")] {
-            assert_eq!(SkillPath::new(given).map(String::from), Ok(normal.to_owned()), "{given:?}");
+        for (given, normal) in [
+            ("./a//b/", "a/b"),
+            ("", ""),
+            (".", ""),
+            ("a/./b.md", "a/b.md"),
+            ("..a/b..", "..a/b.."),
+        ] {
+            assert_eq!(
+                SkillPath::new(given).map(String::from),
+                Ok(normal.to_owned()),
+                "{given:?}"
+            );
         }
     }
 

@@ -32,9 +32,16 @@ pub fn headings(markdown: &str) -> Vec<Heading> {
     for (event, range) in Parser::new_ext(markdown, options()).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                open = Some(Heading { level: number(level), text: String::new(), start: range.start });
+                open = Some(Heading {
+                    level: number(level),
+                    text: String::new(),
+                    start: range.start,
+                });
             }
-            Event::End(TagEnd::Heading(_)) => found.extend(open.take().map(|heading| Heading { text: heading.text.trim().to_owned(), ..heading })),
+            Event::End(TagEnd::Heading(_)) => found.extend(open.take().map(|heading| Heading {
+                text: heading.text.trim().to_owned(),
+                ..heading
+            })),
             Event::Text(text) | Event::Code(text) => {
                 if let Some(heading) = &mut open {
                     heading.text.push_str(&text);
@@ -72,10 +79,18 @@ pub fn find(markdown: &str, headings: &[Heading], wanted: &str) -> Option<Range<
     if wanted.is_empty() {
         return None;
     }
-    let meant = |test: &dyn Fn(&str) -> bool| headings.iter().position(|heading| test(&near::folded(&heading.text)));
+    let meant = |test: &dyn Fn(&str) -> bool| {
+        headings
+            .iter()
+            .position(|heading| test(&near::folded(&heading.text)))
+    };
     let at = meant(&|text| text == wanted).or_else(|| meant(&|text| text.contains(&wanted)))?;
     let heading = headings.get(at)?;
-    let end = headings.iter().skip(at + 1).find(|next| next.level <= heading.level).map_or(markdown.len(), |next| next.start);
+    let end = headings
+        .iter()
+        .skip(at + 1)
+        .find(|next| next.level <= heading.level)
+        .map_or(markdown.len(), |next| next.start);
     Some(heading.start..end)
 }
 
@@ -88,13 +103,18 @@ pub fn summary(markdown: &str) -> Option<String> {
         match event {
             Event::Start(Tag::Paragraph) => inside = Inside::Paragraph,
             Event::Start(Tag::Heading { .. }) => inside = Inside::Heading,
-            Event::End(TagEnd::Paragraph) if !text.trim().is_empty() => return Some(text.trim().to_owned()),
+            Event::End(TagEnd::Paragraph) if !text.trim().is_empty() => {
+                return Some(text.trim().to_owned());
+            }
             Event::End(TagEnd::Heading(_)) => {
                 let whole = std::mem::take(&mut text);
-                heading = heading.or_else(|| Some(whole.trim().to_owned()).filter(|whole| !whole.is_empty()));
+                heading = heading
+                    .or_else(|| Some(whole.trim().to_owned()).filter(|whole| !whole.is_empty()));
                 inside = Inside::Nothing;
             }
-            Event::Text(piece) | Event::Code(piece) if inside != Inside::Nothing => text.push_str(&piece),
+            Event::Text(piece) | Event::Code(piece) if inside != Inside::Nothing => {
+                text.push_str(&piece)
+            }
             Event::SoftBreak | Event::HardBreak if inside != Inside::Nothing => text.push(' '),
             _ => {}
         }
@@ -121,7 +141,10 @@ mod tests {
 
     #[test]
     fn a_section_ends_at_its_equal() {
-        assert_eq!(section("use it"), Some("## Use `it`\n\na\n\n```sh\n## not a heading\n```\n\n### Deep\n\nb\n\n"));
+        assert_eq!(
+            section("use it"),
+            Some("## Use `it`\n\na\n\n```sh\n## not a heading\n```\n\n### Deep\n\nb\n\n")
+        );
         assert_eq!(section("## Deep"), Some("### Deep\n\nb\n\n"));
         assert_eq!(section("nex"), Some("Next\n----\n\nc\n"));
         assert_eq!(section("not a heading"), None);

@@ -29,10 +29,18 @@ impl SourceText {
     ///
     /// UTF-8 with or without a mark, and UTF-16 with one; wrong bytes become U+FFFD. What is odd
     /// is added to `diagnostics`.
-    pub fn decode(bytes: &[u8], file: &'static str, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+    pub fn decode(
+        bytes: &[u8],
+        file: &'static str,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Self> {
         let (text, lead, exact, utf16) = match bytes {
-            [0xFF, 0xFE, rest @ ..] => (Cow::Owned(utf16(rest, u16::from_le_bytes)), 2, false, true),
-            [0xFE, 0xFF, rest @ ..] => (Cow::Owned(utf16(rest, u16::from_be_bytes)), 2, false, true),
+            [0xFF, 0xFE, rest @ ..] => {
+                (Cow::Owned(utf16(rest, u16::from_le_bytes)), 2, false, true)
+            }
+            [0xFE, 0xFF, rest @ ..] => {
+                (Cow::Owned(utf16(rest, u16::from_be_bytes)), 2, false, true)
+            }
             _ => {
                 let rest = bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes);
                 let text = String::from_utf8_lossy(rest);
@@ -40,26 +48,63 @@ impl SourceText {
                 (text, bytes.len() - rest.len(), exact, false)
             }
         };
-        let control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{85}');
-        let replaced = if exact { 0 } else { text.matches(char::REPLACEMENT_CHARACTER).count() };
+        let control =
+            |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{85}');
+        let replaced = if exact {
+            0
+        } else {
+            text.matches(char::REPLACEMENT_CHARACTER).count()
+        };
         let controls = text.chars().filter(|&c| control(c)).count();
         let length = text.chars().count();
         if (replaced + controls).saturating_mul(ODD_SHARE) > length {
             return None;
         }
-        let source = Self { lines: line_starts(&text), text: text.into_owned(), lead, exact, file };
+        let source = Self {
+            lines: line_starts(&text),
+            text: text.into_owned(),
+            lead,
+            exact,
+            file,
+        };
         if utf16 {
             diagnostics.push(Diagnostic::about_file(Finding::EncodingUtf16, file));
         } else if lead > 0 {
-            let mark = Edit { start: 0, end: lead, replacement: String::new() };
-            let found = Diagnostic { position: Some(Position { line: 1, column: 1 }), ..Diagnostic::about_file(Finding::ByteOrderMark, file) };
-            diagnostics.push(if exact { found.with_fix(vec![mark]) } else { found });
+            let mark = Edit {
+                start: 0,
+                end: lead,
+                replacement: String::new(),
+            };
+            let found = Diagnostic {
+                position: Some(Position { line: 1, column: 1 }),
+                ..Diagnostic::about_file(Finding::ByteOrderMark, file)
+            };
+            diagnostics.push(if exact {
+                found.with_fix(vec![mark])
+            } else {
+                found
+            });
         }
-        if replaced > 0 && let Some(at) = source.text.find(char::REPLACEMENT_CHARACTER) {
-            diagnostics.push(source.found(Finding::EncodingInvalid { count: replaced }, at, at + char::REPLACEMENT_CHARACTER.len_utf8()));
+        if replaced > 0
+            && let Some(at) = source.text.find(char::REPLACEMENT_CHARACTER)
+        {
+            diagnostics.push(source.found(
+                Finding::EncodingInvalid { count: replaced },
+                at,
+                at + char::REPLACEMENT_CHARACTER.len_utf8(),
+            ));
         }
-        if controls > 0 && let Some((at, first)) = source.text.char_indices().find(|&(_, c)| control(c)) {
-            diagnostics.push(source.found(Finding::ControlCharacters { count: controls, first }, at, at + first.len_utf8()));
+        if controls > 0
+            && let Some((at, first)) = source.text.char_indices().find(|&(_, c)| control(c))
+        {
+            diagnostics.push(source.found(
+                Finding::ControlCharacters {
+                    count: controls,
+                    first,
+                },
+                at,
+                at + first.len_utf8(),
+            ));
         }
         Some(source)
     }
@@ -67,7 +112,9 @@ impl SourceText {
     /// A finding about the bytes `start..end` of the text.
     pub fn found(&self, finding: Finding, start: usize, end: usize) -> Diagnostic {
         Diagnostic {
-            span: self.exact.then_some(start + self.lead..end.max(start) + self.lead),
+            span: self
+                .exact
+                .then_some(start + self.lead..end.max(start) + self.lead),
             position: Some(self.position(start)),
             ..Diagnostic::about_file(finding, self.file)
         }
@@ -77,7 +124,11 @@ impl SourceText {
     ///
     /// `None` when the text isn't the file's bytes as they are: then nothing can be edited safely.
     pub fn edit(&self, start: usize, end: usize, replacement: impl Into<String>) -> Option<Edit> {
-        self.exact.then(|| Edit { start: start + self.lead, end: end + self.lead, replacement: replacement.into() })
+        self.exact.then(|| Edit {
+            start: start + self.lead,
+            end: end + self.lead,
+            replacement: replacement.into(),
+        })
     }
 
     /// The line and column of a byte of the text.
@@ -85,27 +136,44 @@ impl SourceText {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
         let line = self.lines.partition_point(|&start| start <= offset);
         let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(0);
-        let column = self.text.get(start..offset).map_or(0, |before| before.chars().count());
-        Position { line: line.max(1), column: column + 1 }
+        let column = self
+            .text
+            .get(start..offset)
+            .map_or(0, |before| before.chars().count());
+        Position {
+            line: line.max(1),
+            column: column + 1,
+        }
     }
 
     /// How many lines there are; a last line without a line break counts.
     pub fn line_count(&self) -> usize {
         let last = self.lines.last().copied().unwrap_or(0);
-        if last == self.text.len() { self.lines.len().saturating_sub(1) } else { self.lines.len() }
+        if last == self.text.len() {
+            self.lines.len().saturating_sub(1)
+        } else {
+            self.lines.len()
+        }
     }
 
     /// The offset at which a line (from 1) starts; the text's length behind the last one.
     pub fn line_start(&self, line: usize) -> usize {
-        self.lines.get(line.saturating_sub(1)).copied().unwrap_or(self.text.len())
+        self.lines
+            .get(line.saturating_sub(1))
+            .copied()
+            .unwrap_or(self.text.len())
     }
 }
 
 /// Offsets at which lines start; `\n`, `\r\n` and a lone `\r` end one.
 fn line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
-    let ends = bytes.iter().enumerate().filter(|&(at, &byte)| byte == b'\n' || (byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')));
-    std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect()
+    let ends = bytes.iter().enumerate().filter(|&(at, &byte)| {
+        byte == b'\n' || (byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
+    });
+    std::iter::once(0)
+        .chain(ends.map(|(at, _)| at + 1))
+        .collect()
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
@@ -113,7 +181,9 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
         [high, low] => unit([*high, *low]),
         _ => 0xFFFD,
     });
-    char::decode_utf16(units).map(|decoded| decoded.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    char::decode_utf16(units)
+        .map(|decoded| decoded.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 #[cfg(test)]
@@ -124,14 +194,24 @@ mod tests {
     fn decode(bytes: &[u8]) -> (Option<SourceText>, Vec<&'static str>) {
         let mut diagnostics: Vec<Diagnostic> = Vec::new();
         let text = SourceText::decode(bytes, "SKILL.md", &mut diagnostics);
-        (text, diagnostics.iter().map(|found| found.finding.code()).collect())
+        (
+            text,
+            diagnostics
+                .iter()
+                .map(|found| found.finding.code())
+                .collect(),
+        )
     }
 
     #[test]
     fn what_is_text_and_what_is_not() {
         assert!(decode(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").0.is_none());
         assert!(decode(&[0; 100]).0.is_none());
-        assert!(decode(&(0..=255).cycle().take(4096).collect::<Vec<u8>>()).0.is_none());
+        assert!(
+            decode(&(0..=255).cycle().take(4096).collect::<Vec<u8>>())
+                .0
+                .is_none()
+        );
         let one_nul = format!("{}\0", "text ".repeat(20));
         assert_eq!(decode(one_nul.as_bytes()).1, ["control-characters"]);
         let latin = [b"caf\xe9 and so on, ".repeat(1), b"many words ".repeat(5)].concat();
@@ -143,7 +223,10 @@ mod tests {
         let (text, codes) = decode(b"\xEF\xBB\xBF---\n");
         assert_eq!(text.map(|found| found.text).as_deref(), Some("---\n"));
         assert_eq!(codes, ["byte-order-mark"]);
-        let utf16: Vec<u8> = "\u{feff}名".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let utf16: Vec<u8> = "\u{feff}名"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
         let (text, codes) = decode(&utf16);
         assert_eq!(text.map(|found| found.text).as_deref(), Some("名"));
         assert_eq!(codes, ["encoding-utf16"]);
@@ -152,11 +235,17 @@ mod tests {
     #[test]
     fn lines_end_in_three_ways() {
         let (text, _) = decode("a\r\nbé\rc\nd".as_bytes());
-        let Some(text) = text else { panic!("this is text") };
+        let Some(text) = text else {
+            panic!("this is text")
+        };
         assert_eq!(text.line_count(), 4);
         assert_eq!(text.position(3), Position { line: 2, column: 1 });
         assert_eq!(text.position(7), Position { line: 3, column: 1 });
-        assert_eq!(text.position(5), Position { line: 2, column: 2 }, "inside a character: its start");
+        assert_eq!(
+            text.position(5),
+            Position { line: 2, column: 2 },
+            "inside a character: its start"
+        );
         assert_eq!(text.line_start(9), text.text.len());
     }
 }

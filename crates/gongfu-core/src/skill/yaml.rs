@@ -68,7 +68,9 @@ impl YamlError {
     /// The byte of the parsed text that it is about.
     pub fn offset(&self) -> usize {
         match self {
-            Self::Syntax { offset, .. } | Self::TooDeep { offset } | Self::TooManyNodes { offset } => *offset,
+            Self::Syntax { offset, .. }
+            | Self::TooDeep { offset }
+            | Self::TooManyNodes { offset } => *offset,
         }
     }
 }
@@ -107,7 +109,10 @@ impl Node {
 
 /// The entries of a mapping as a JSON object.
 pub fn mapping_to_json(entries: &[(Node, Node)]) -> Map<String, Value> {
-    entries.iter().map(|(key, value)| (key.key_text(), value.to_json())).collect()
+    entries
+        .iter()
+        .map(|(key, value)| (key.key_text(), value.to_json()))
+        .collect()
 }
 
 fn plain_to_json(text: &str) -> Value {
@@ -124,12 +129,20 @@ fn plain_to_json(text: &str) -> Value {
 }
 
 fn decimal(text: &str) -> Option<Value> {
-    let looks = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte)) && text.bytes().any(|byte| byte.is_ascii_digit());
+    let looks = text
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
+        && text.bytes().any(|byte| byte.is_ascii_digit());
     if !looks {
         return None;
     }
     let whole = text.strip_prefix('+').unwrap_or(text);
-    whole.parse::<i64>().map(Value::from).ok().or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64).map(Value::Number))
+    whole.parse::<i64>().map(Value::from).ok().or_else(|| {
+        text.parse::<f64>()
+            .ok()
+            .and_then(Number::from_f64)
+            .map(Value::Number)
+    })
 }
 
 /// Reads the first document of `text`; `None` when there is nothing in it.
@@ -138,17 +151,28 @@ fn decimal(text: &str) -> Option<Value> {
 /// Not YAML, or beyond a limit; the offset is in bytes of `text`.
 pub fn parse(text: &str) -> Result<Option<Node>, YamlError> {
     let offsets = Offsets::new(text);
-    let mut reader = Reader { offsets: &offsets, open: Vec::new(), anchors: HashMap::new(), nodes: 0 };
+    let mut reader = Reader {
+        offsets: &offsets,
+        open: Vec::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+    };
     let mut parser = Parser::new_from_str(text);
     while let Some(next) = parser.next_event() {
-        let (event, span) = next.map_err(|error| YamlError::Syntax { problem: error.info().to_owned(), offset: offsets.byte(error.marker().index()) })?;
+        let (event, span) = next.map_err(|error| YamlError::Syntax {
+            problem: error.info().to_owned(),
+            offset: offsets.byte(error.marker().index()),
+        })?;
         if matches!(event, Event::DocumentEnd | Event::StreamEnd) {
             break;
         }
         if let Some(root) = reader.take(event, span)? {
             // What follows the first value must still be YAML: read on to the document's end.
             return match parser.next_event() {
-                Some(Err(error)) => Err(YamlError::Syntax { problem: error.info().to_owned(), offset: offsets.byte(error.marker().index()) }),
+                Some(Err(error)) => Err(YamlError::Syntax {
+                    problem: error.info().to_owned(),
+                    offset: offsets.byte(error.marker().index()),
+                }),
                 _ => Ok(Some(root)),
             };
         }
@@ -179,37 +203,87 @@ impl Reader<'_> {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
                 self.count(1, bytes.start)?;
-                self.close(Node { kind: Kind::Scalar { text: text.into_owned(), plain }, span: bytes }, anchor)
+                self.close(
+                    Node {
+                        kind: Kind::Scalar {
+                            text: text.into_owned(),
+                            plain,
+                        },
+                        span: bytes,
+                    },
+                    anchor,
+                )
             }
             Event::SequenceStart(anchor, _) => self.begin(false, anchor, bytes.start),
             Event::MappingStart(anchor, _) => self.begin(true, anchor, bytes.start),
             Event::SequenceEnd | Event::MappingEnd => {
-                let Some(open) = self.open.pop() else { return Ok(None) };
-                let end = open.items.last().map_or(bytes.end, |last| last.span.end).max(open.start);
-                let kind = if open.mapping { Kind::Mapping(pairs(open.items)) } else { Kind::Sequence(open.items) };
-                self.close(Node { kind, span: open.start..end }, open.anchor)
+                let Some(open) = self.open.pop() else {
+                    return Ok(None);
+                };
+                let end = open
+                    .items
+                    .last()
+                    .map_or(bytes.end, |last| last.span.end)
+                    .max(open.start);
+                let kind = if open.mapping {
+                    Kind::Mapping(pairs(open.items))
+                } else {
+                    Kind::Sequence(open.items)
+                };
+                self.close(
+                    Node {
+                        kind,
+                        span: open.start..end,
+                    },
+                    open.anchor,
+                )
             }
             Event::Alias(anchor) => {
                 let Some(target) = self.anchors.get(&anchor).cloned() else {
-                    return Err(YamlError::Syntax { problem: "alias to an anchor that isn't complete here".to_owned(), offset: bytes.start });
+                    return Err(YamlError::Syntax {
+                        problem: "alias to an anchor that isn't complete here".to_owned(),
+                        offset: bytes.start,
+                    });
                 };
                 let (size, depth) = measure(&target);
                 self.count(size, bytes.start)?;
                 if self.open.len() + depth > MAX_DEPTH {
-                    return Err(YamlError::TooDeep { offset: bytes.start });
+                    return Err(YamlError::TooDeep {
+                        offset: bytes.start,
+                    });
                 }
-                self.close(Node { span: bytes, ..target }, 0)
+                self.close(
+                    Node {
+                        span: bytes,
+                        ..target
+                    },
+                    0,
+                )
             }
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => Ok(None),
+            Event::Nothing
+            | Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(_)
+            | Event::DocumentEnd => Ok(None),
         }
     }
 
-    fn begin(&mut self, mapping: bool, anchor: usize, start: usize) -> Result<Option<Node>, YamlError> {
+    fn begin(
+        &mut self,
+        mapping: bool,
+        anchor: usize,
+        start: usize,
+    ) -> Result<Option<Node>, YamlError> {
         self.count(1, start)?;
         if self.open.len() >= MAX_DEPTH {
             return Err(YamlError::TooDeep { offset: start });
         }
-        self.open.push(Open { items: Vec::new(), mapping, anchor, start });
+        self.open.push(Open {
+            items: Vec::new(),
+            mapping,
+            anchor,
+            start,
+        });
         Ok(None)
     }
 
@@ -230,7 +304,11 @@ impl Reader<'_> {
 
     fn count(&mut self, more: usize, offset: usize) -> Result<(), YamlError> {
         self.nodes = self.nodes.saturating_add(more);
-        if self.nodes > MAX_NODES { Err(YamlError::TooManyNodes { offset }) } else { Ok(()) }
+        if self.nodes > MAX_NODES {
+            Err(YamlError::TooManyNodes { offset })
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -245,11 +323,16 @@ fn pairs(items: Vec<Node>) -> Vec<(Node, Node)> {
 
 /// How many nodes a tree has and how deep it is; the depth is bounded by [`MAX_DEPTH`].
 fn measure(node: &Node) -> (usize, usize) {
-    let add = |(size, depth): (usize, usize), (more, below): (usize, usize)| (size + more, depth.max(below));
+    let add = |(size, depth): (usize, usize), (more, below): (usize, usize)| {
+        (size + more, depth.max(below))
+    };
     let (size, depth) = match &node.kind {
         Kind::Scalar { .. } => (0, 0),
         Kind::Sequence(items) => items.iter().map(measure).fold((0, 0), add),
-        Kind::Mapping(entries) => entries.iter().flat_map(|(key, value)| [measure(key), measure(value)]).fold((0, 0), add),
+        Kind::Mapping(entries) => entries
+            .iter()
+            .flat_map(|(key, value)| [measure(key), measure(value)])
+            .fold((0, 0), add),
     };
     (size + 1, depth + 1)
 }
@@ -263,12 +346,23 @@ struct Offsets {
 
 impl Offsets {
     fn new(text: &str) -> Self {
-        let bytes = if text.is_ascii() { Vec::new() } else { text.char_indices().map(|(at, _)| at).collect() };
-        Self { bytes, length: text.len() }
+        let bytes = if text.is_ascii() {
+            Vec::new()
+        } else {
+            text.char_indices().map(|(at, _)| at).collect()
+        };
+        Self {
+            bytes,
+            length: text.len(),
+        }
     }
 
     fn byte(&self, character: usize) -> usize {
-        if self.bytes.is_empty() { character.min(self.length) } else { self.bytes.get(character).copied().unwrap_or(self.length) }
+        if self.bytes.is_empty() {
+            character.min(self.length)
+        } else {
+            self.bytes.get(character).copied().unwrap_or(self.length)
+        }
     }
 }
 
@@ -289,7 +383,9 @@ mod tests {
     #[test]
     fn scalars_follow_the_core_schema() {
         assert_eq!(
-            as_json("a: 1\nb: '1'\nc: 0x1f\nd: 1.50\ne: ~\nf: true\ng: 2024-01-01\nh: 1.2.3\ni: .inf\nj: yes"),
+            as_json(
+                "a: 1\nb: '1'\nc: 0x1f\nd: 1.50\ne: ~\nf: true\ng: 2024-01-01\nh: 1.2.3\ni: .inf\nj: yes"
+            ),
             json!({"a":1,"b":"1","c":31,"d":1.5,"e":null,"f":true,"g":"2024-01-01","h":"1.2.3","i":".inf","j":"yes"})
         );
     }
@@ -297,7 +393,9 @@ mod tests {
     #[test]
     fn blocks_flows_and_aliases_are_read() {
         assert_eq!(
-            as_json("m: {a: [1, two], b: {}}\nt: |\n  x\n  ---\n  y\nf: >-\n  a\n  b\nx: &x [1]\ny: *x"),
+            as_json(
+                "m: {a: [1, two], b: {}}\nt: |\n  x\n  ---\n  y\nf: >-\n  a\n  b\nx: &x [1]\ny: *x"
+            ),
             json!({"m":{"a":[1,"two"],"b":{}},"t":"x\n---\ny\n","f":"a b","x":[1],"y":[1]})
         );
     }
@@ -305,8 +403,12 @@ mod tests {
     #[test]
     fn spans_are_bytes() {
         let text = "名: é\nb: \"q\"";
-        let Ok(Some(node)) = parse(text) else { panic!("this is YAML") };
-        let super::Kind::Mapping(entries) = node.kind else { panic!("this is a mapping") };
+        let Ok(Some(node)) = parse(text) else {
+            panic!("this is YAML")
+        };
+        let super::Kind::Mapping(entries) = node.kind else {
+            panic!("this is a mapping")
+        };
         assert_eq!(&text[entries[0].1.span.clone()], "é");
         assert_eq!(&text[entries[1].1.span.clone()], "\"q\"");
     }
@@ -316,12 +418,23 @@ mod tests {
         let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..12 {
             let below = format!("*a{},", level - 1).repeat(9);
-            laughs.push_str(&format!("a{level}: &a{level} [{}]\n", below.trim_end_matches(',')));
+            laughs.push_str(&format!(
+                "a{level}: &a{level} [{}]\n",
+                below.trim_end_matches(',')
+            ));
         }
-        assert!(matches!(parse(&laughs), Err(YamlError::TooManyNodes { .. })));
+        assert!(matches!(
+            parse(&laughs),
+            Err(YamlError::TooManyNodes { .. })
+        ));
         let deep = format!("a: {}", "[".repeat(100_000));
-        assert!(matches!(parse(&deep), Err(YamlError::TooDeep { .. } | YamlError::Syntax { .. })));
-        let block: String = (0..200).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect();
+        assert!(matches!(
+            parse(&deep),
+            Err(YamlError::TooDeep { .. } | YamlError::Syntax { .. })
+        ));
+        let block: String = (0..200)
+            .map(|depth| format!("{}k:\n", " ".repeat(depth)))
+            .collect();
         assert!(matches!(parse(&block), Err(YamlError::TooDeep { .. })));
     }
 }

@@ -16,8 +16,17 @@ impl Stage for Role {
     fn check(&self, call: &Call<'_>) -> Result<(), Problem> {
         let allowed = match call.actor.role {
             account::Role::Visitor => call.spec.access == Access::Read,
-            account::Role::ExternalAgent | account::Role::ChatAgent | account::Role::Developer => true,
+            account::Role::ExternalAgent | account::Role::ChatAgent | account::Role::Developer => {
+                true
+            }
         };
-        if allowed { Ok(()) } else { Err(Problem::RoleTooLow { tool: call.spec.name.to_owned(), access: call.spec.access }) }
+        if allowed {
+            Ok(())
+        } else {
+            Err(Problem::RoleTooLow {
+                tool: call.spec.name.to_owned(),
+                access: call.spec.access,
+            })
+        }
     }
 }

@@ -14,7 +14,9 @@ pub(super) struct SafetyLevel {
 
 impl Default for SafetyLevel {
     fn default() -> Self {
-        Self { threshold: Safety::High }
+        Self {
+            threshold: Safety::High,
+        }
     }
 }
 
@@ -25,6 +27,13 @@ impl Stage for SafetyLevel {
 
     fn check(&self, call: &Call<'_>) -> Result<(), Problem> {
         let asks = call.spec.safety >= self.threshold && call.actor.role != Role::Developer;
-        if asks { Err(Problem::NeedsApproval { tool: call.spec.name.to_owned(), safety: call.spec.safety }) } else { Ok(()) }
+        if asks {
+            Err(Problem::NeedsApproval {
+                tool: call.spec.name.to_owned(),
+                safety: call.spec.safety,
+            })
+        } else {
+            Ok(())
+        }
     }
 }

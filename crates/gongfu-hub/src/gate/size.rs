@@ -16,8 +16,19 @@ impl Stage for Size {
     }
 
     fn check(&self, call: &Call<'_>) -> Result<(), Problem> {
-        let bytes = call.arguments.iter().map(|(name, value)| name.len() + size(value)).sum();
-        if bytes > LIMIT { Err(Problem::ArgumentsTooLarge { bytes, limit: LIMIT }) } else { Ok(()) }
+        let bytes = call
+            .arguments
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum();
+        if bytes > LIMIT {
+            Err(Problem::ArgumentsTooLarge {
+                bytes,
+                limit: LIMIT,
+            })
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -27,6 +38,9 @@ fn size(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum::<usize>() + items.len(),
-        Value::Object(object) => object.iter().map(|(name, value)| name.len() + size(value)).sum(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(name, value)| name.len() + size(value))
+            .sum(),
     }
 }

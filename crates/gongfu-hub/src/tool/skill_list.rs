@@ -73,27 +73,51 @@ impl Tool for SkillList {
 
     async fn run(self, context: &Context) -> Result<Data<SkillPage>, ToolError> {
         let library = shelf::library(context).await?;
-        let chosen: Vec<&Skill> = library.skills().iter().map(AsRef::as_ref).filter(|skill| self.includes(skill)).collect();
+        let chosen: Vec<&Skill> = library
+            .skills()
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|skill| self.includes(skill))
+            .collect();
         if let Some(source) = &self.source
             && !library.sources().iter().any(|known| *known.id == **source)
         {
             let ids: Vec<&str> = library.sources().iter().map(|known| &*known.id).collect();
-            return Err(wrong("source", "there is no such source", format!("the sources are: {}", ids.join(", "))));
+            return Err(wrong(
+                "source",
+                "there is no such source",
+                format!("the sources are: {}", ids.join(", ")),
+            ));
         }
         let start = match &self.after {
             None => 0,
             Some(after) => match chosen.iter().position(|skill| *skill.full_name == **after) {
                 Some(at) => at + 1,
-                None => return Err(wrong("after", "there is no such skill in this list", "start again without `after`".to_owned())),
+                None => {
+                    return Err(wrong(
+                        "after",
+                        "there is no such skill in this list",
+                        "start again without `after`".to_owned(),
+                    ));
+                }
             },
         };
-        Ok(page(&library, &chosen, start, self.limit.unwrap_or(LIMIT).min(MAX_LIMIT)))
+        Ok(page(
+            &library,
+            &chosen,
+            start,
+            self.limit.unwrap_or(LIMIT).min(MAX_LIMIT),
+        ))
     }
 }
 
 impl SkillList {
     fn includes(&self, skill: &Skill) -> bool {
-        (self.include_disabled || skill.enabled) && self.source.as_deref().is_none_or(|source| *skill.source == *source)
+        (self.include_disabled || skill.enabled)
+            && self
+                .source
+                .as_deref()
+                .is_none_or(|source| *skill.source == *source)
     }
 }
 
@@ -104,11 +128,21 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
         if text.len() > MAX_ANSWER {
             break;
         }
-        let shadowed_by = library.shadowed_by(skill).map(|winner| winner.full_name.to_string());
-        let shown = if shadowed_by.is_some() { &*skill.full_name } else { skill.name.as_str() };
+        let shadowed_by = library
+            .shadowed_by(skill)
+            .map(|winner| winner.full_name.to_string());
+        let shown = if shadowed_by.is_some() {
+            &*skill.full_name
+        } else {
+            skill.name.as_str()
+        };
         let off = if skill.enabled { "" } else { " (switched off)" };
         // One line a skill: a description may hold line breaks.
-        let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let description = skill
+            .description
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         let _ = writeln!(text, "- {shown}{off}: {description}");
         skills.push(SkillEntry {
             name: skill.name.to_string(),
@@ -120,16 +154,36 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
         });
     }
     let left = chosen.len().saturating_sub(start + skills.len());
-    let next = skills.last().filter(|_| left > 0).map(|last| last.full_name.clone());
+    let next = skills
+        .last()
+        .filter(|_| left > 0)
+        .map(|last| last.full_name.clone());
     if let Some(next) = &next {
-        let _ = writeln!(text, "… and {left} more: call skill_list with after=\"{next}\"");
+        let _ = writeln!(
+            text,
+            "… and {left} more: call skill_list with after=\"{next}\""
+        );
     }
     if chosen.is_empty() {
-        text.push_str("there are no skills here; a person can name a folder of skills by --skills-dir\n");
+        text.push_str(
+            "there are no skills here; a person can name a folder of skills by --skills-dir\n",
+        );
     }
-    Data { data: SkillPage { skills, total: chosen.len(), next }, text }
+    Data {
+        data: SkillPage {
+            skills,
+            total: chosen.len(),
+            next,
+        },
+        text,
+    }
 }
 
 fn wrong(name: &str, reason: &str, hint: String) -> ToolError {
-    Problem::WrongValue { name: name.to_owned(), reason: reason.to_owned(), hint }.error()
+    Problem::WrongValue {
+        name: name.to_owned(),
+        reason: reason.to_owned(),
+        hint,
+    }
+    .error()
 }

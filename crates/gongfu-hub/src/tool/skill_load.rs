@@ -51,10 +51,19 @@ impl Tool for SkillLoad {
     type Output = Document;
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let wanted = Wanted { start_line: self.start_line, end_line: self.end_line, start_column: self.start_column };
+        let wanted = Wanted {
+            start_line: self.start_line,
+            end_line: self.end_line,
+            start_column: self.start_column,
+        };
         if self.section.is_some() && wanted.is_range() {
             let reason = "a section and a range of lines don't go together".to_owned();
-            return Err(Problem::WrongValue { name: "section".to_owned(), reason, hint: "give one of them".to_owned() }.error());
+            return Err(Problem::WrongValue {
+                name: "section".to_owned(),
+                reason,
+                hint: "give one of them".to_owned(),
+            }
+            .error());
         }
         let skill = shelf::skill(context, &self.skill_name).await?;
         let source = shelf::document(context, &skill).await?;
@@ -64,10 +73,14 @@ impl Tool for SkillLoad {
         let within = match &self.section {
             Some(wanted) => {
                 let headings = section::headings(body_text);
-                let found = section::find(body_text, &headings, wanted).ok_or_else(|| unknown_section(wanted, &headings))?;
+                let found = section::find(body_text, &headings, wanted)
+                    .ok_or_else(|| unknown_section(wanted, &headings))?;
                 body + found.start..body + found.end
             }
-            None if self.part == Some(Part::Body) => body + (body_text.len() - body_text.trim_start_matches(['\r', '\n']).len())..text.len(),
+            None if self.part == Some(Part::Body) => {
+                body + (body_text.len() - body_text.trim_start_matches(['\r', '\n']).len())
+                    ..text.len()
+            }
             None => 0..text.len(),
         };
         let excerpt = excerpt::cut(text, within, wanted)?;
@@ -79,5 +92,9 @@ impl Tool for SkillLoad {
 
 fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
     let names = near::nearest_first(wanted, headings.iter().map(|heading| heading.text.as_str()));
-    Problem::SectionUnknown { section: wanted.to_owned(), headings: names.into_iter().take(100).map(str::to_owned).collect() }.error()
+    Problem::SectionUnknown {
+        section: wanted.to_owned(),
+        headings: names.into_iter().take(100).map(str::to_owned).collect(),
+    }
+    .error()
 }

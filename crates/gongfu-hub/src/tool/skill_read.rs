@@ -103,14 +103,19 @@ impl Tool for SkillRead {
 
     async fn run(self, context: &Context) -> Result<FileAnswer, ToolError> {
         let skill = shelf::skill(context, &self.skill_name).await?;
-        let path = SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
+        let path =
+            SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
         let is_file = skill.files.iter().any(|file| file.path == path);
         let is_folder = path.is_root() || skill.files.iter().any(|file| file.path.is_within(&path));
         if is_folder && !is_file {
             return listing(&skill, &path, self.after.as_deref()).map(FileAnswer::Listing);
         }
         let bytes = shelf::file(context, &skill, &path).await?;
-        let wanted = Wanted { start_line: self.start_line, end_line: self.end_line, start_column: self.start_column };
+        let wanted = Wanted {
+            start_line: self.start_line,
+            end_line: self.end_line,
+            start_column: self.start_column,
+        };
         match FileKind::of(&bytes) {
             FileKind::Text => {
                 let text = String::from_utf8_lossy(&bytes);
@@ -124,33 +129,84 @@ impl Tool for SkillRead {
     }
 }
 
-fn binary(skill: &Skill, path: &SkillPath, bytes: &[u8], wanted: Wanted) -> Result<Document, ToolError> {
+fn binary(
+    skill: &Skill,
+    path: &SkillPath,
+    bytes: &[u8],
+    wanted: Wanted,
+) -> Result<Document, ToolError> {
     if wanted.is_range() {
-        let problem = Problem::WrongValue { name: "start_line".to_owned(), reason: "the file is not text and has no lines".to_owned(), hint: "read it whole".to_owned() };
+        let problem = Problem::WrongValue {
+            name: "start_line".to_owned(),
+            reason: "the file is not text and has no lines".to_owned(),
+            hint: "read it whole".to_owned(),
+        };
         return Err(problem.error());
     }
     if bytes.len() > MAX_BINARY {
-        return Err(Problem::FileTooLarge { path: path.to_string(), bytes: bytes.len() as u64, limit: MAX_BINARY as u64 }.error());
+        return Err(Problem::FileTooLarge {
+            path: path.to_string(),
+            bytes: bytes.len() as u64,
+            limit: MAX_BINARY as u64,
+        }
+        .error());
     }
-    let uri = format!("skill://{}/{}", encoded(&skill.full_name), encoded(path.as_str()));
+    let uri = format!(
+        "skill://{}/{}",
+        encoded(&skill.full_name),
+        encoded(path.as_str())
+    );
     Ok(Document(vec![Content::blob(uri, mime_type(path), bytes)]))
 }
 
-fn listing(skill: &Skill, folder: &SkillPath, after: Option<&str>) -> Result<Data<FileList>, ToolError> {
-    let inside: Vec<&FileEntry> = skill.files.iter().filter(|file| file.path.is_within(folder)).collect();
-    let start = after.map_or(0, |after| inside.partition_point(|file| file.path.as_str() <= after));
-    let files: Vec<File> = inside.iter().skip(start).take(MAX_LISTED).map(|file| described(file)).collect();
+fn listing(
+    skill: &Skill,
+    folder: &SkillPath,
+    after: Option<&str>,
+) -> Result<Data<FileList>, ToolError> {
+    let inside: Vec<&FileEntry> = skill
+        .files
+        .iter()
+        .filter(|file| file.path.is_within(folder))
+        .collect();
+    let start = after.map_or(0, |after| {
+        inside.partition_point(|file| file.path.as_str() <= after)
+    });
+    let files: Vec<File> = inside
+        .iter()
+        .skip(start)
+        .take(MAX_LISTED)
+        .map(|file| described(file))
+        .collect();
     let left = inside.len().saturating_sub(start + files.len());
-    let next = files.last().filter(|_| left > 0).map(|last| last.path.clone());
+    let next = files
+        .last()
+        .filter(|_| left > 0)
+        .map(|last| last.path.clone());
     let mut text = String::new();
     for file in &files {
         let digest = file.digest.as_deref().unwrap_or("too large for a digest");
-        let _ = writeln!(text, "{}  ({} bytes, {})  {digest}", file.path, file.size, file.kind);
+        let _ = writeln!(
+            text,
+            "{}  ({} bytes, {})  {digest}",
+            file.path, file.size, file.kind
+        );
     }
     if let Some(next) = &next {
-        let _ = writeln!(text, "… and {left} more: call skill_read with after={next:?}");
+        let _ = writeln!(
+            text,
+            "… and {left} more: call skill_read with after={next:?}"
+        );
     }
-    Ok(Data { data: FileList { skill: skill.full_name.to_string(), files, total: inside.len(), next }, text })
+    Ok(Data {
+        data: FileList {
+            skill: skill.full_name.to_string(),
+            files,
+            total: inside.len(),
+            next,
+        },
+        text,
+    })
 }
 
 fn described(file: &FileEntry) -> File {
@@ -158,7 +214,12 @@ fn described(file: &FileEntry) -> File {
         FileKind::Text => "text",
         FileKind::Binary => "binary",
     };
-    File { path: file.path.to_string(), size: file.size, kind, digest: file.digest.map(|digest| digest.to_string()) }
+    File {
+        path: file.path.to_string(),
+        size: file.size,
+        kind,
+        digest: file.digest.map(|digest| digest.to_string()),
+    }
 }
 
 /// A path as part of a URI (RFC 3986): everything but unreserved characters and `/` is encoded.

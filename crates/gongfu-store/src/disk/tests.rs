@@ -26,23 +26,50 @@ fn no_link_leads_out() {
     let root = Root::open(&inside).unwrap();
     // The control: without the handle, each of these is readable.
     for name in ["absolute", "relative", "up/secret"] {
-        assert_eq!(std::fs::read_to_string(inside.join(name)).unwrap(), "secret", "{name}: the test is void");
-        assert!(is_escape(&root.read(&path(name), 10).unwrap_err()), "{name}");
+        assert_eq!(
+            std::fs::read_to_string(inside.join(name)).unwrap(),
+            "secret",
+            "{name}: the test is void"
+        );
+        assert!(
+            is_escape(&root.read(&path(name), 10).unwrap_err()),
+            "{name}"
+        );
     }
-    assert!(is_escape(&root.read(&path("magic/etc/hostname"), 10).unwrap_err()) || is_loop(&root.read(&path("magic/etc/hostname"), 10).unwrap_err()));
+    assert!(
+        is_escape(&root.read(&path("magic/etc/hostname"), 10).unwrap_err())
+            || is_loop(&root.read(&path("magic/etc/hostname"), 10).unwrap_err())
+    );
     assert_eq!(root.read(&path("sub/allowed"), 10).unwrap().bytes, b"own");
-    assert!(is_escape(&root.below(&path("sub")).unwrap().read(&path("allowed"), 10).unwrap_err()), "a narrower root is narrower");
+    assert!(
+        is_escape(
+            &root
+                .below(&path("sub"))
+                .unwrap()
+                .read(&path("allowed"), 10)
+                .unwrap_err()
+        ),
+        "a narrower root is narrower"
+    );
     assert!(is_loop(&root.read(&path("circle"), 10).unwrap_err()));
 }
 
 #[test]
 fn a_pipe_does_not_hang_and_is_no_file() {
     let folder = tempfile::tempdir().unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, folder.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        folder.path().join("pipe"),
+        rustix::fs::Mode::RUSR,
+    )
+    .unwrap();
     let root = Root::open(folder.path()).unwrap();
     let error = root.read(&path("pipe"), 10).unwrap_err();
     assert_eq!(error.to_string(), "a named pipe is not a regular file");
-    assert_eq!(root.list(&SkillPath::root()).unwrap()[0].kind, EntryKind::Special("a named pipe"));
+    assert_eq!(
+        root.list(&SkillPath::root()).unwrap()[0].kind,
+        EntryKind::Special("a named pipe")
+    );
 }
 
 #[test]
@@ -51,11 +78,18 @@ fn a_file_is_cut_at_the_limit_and_says_so() {
     std::fs::write(folder.path().join("f"), "0123456789").unwrap();
     let root = Root::open(folder.path()).unwrap();
     let content = root.read(&path("f"), 4).unwrap();
-    assert_eq!((content.bytes.as_slice(), content.size, content.is_cut()), (&b"0123"[..], 10, true));
+    assert_eq!(
+        (content.bytes.as_slice(), content.size, content.is_cut()),
+        (&b"0123"[..], 10, true)
+    );
     assert!(!root.read(&path("f"), 10).unwrap().is_cut());
     root.replace("f", b"new", true).unwrap();
     assert_eq!(root.read(&path("f"), 10).unwrap().bytes, b"new");
-    assert_eq!(root.list(&SkillPath::root()).unwrap().len(), 1, "nothing temporary is left");
+    assert_eq!(
+        root.list(&SkillPath::root()).unwrap().len(),
+        1,
+        "nothing temporary is left"
+    );
 }
 
 #[test]
@@ -64,6 +98,12 @@ fn a_foreign_name_is_told() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"\xff")), "").unwrap();
     std::fs::write(folder.path().join("back\\slash"), "").unwrap();
-    let kinds: Vec<EntryKind> = Root::open(folder.path()).unwrap().list(&SkillPath::root()).unwrap().iter().map(|entry| entry.kind).collect();
+    let kinds: Vec<EntryKind> = Root::open(folder.path())
+        .unwrap()
+        .list(&SkillPath::root())
+        .unwrap()
+        .iter()
+        .map(|entry| entry.kind)
+        .collect();
     assert_eq!(kinds, [EntryKind::Unnameable, EntryKind::Unnameable]);
 }

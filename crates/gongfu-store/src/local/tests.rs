@@ -1,8 +1,8 @@
 //! The local library over real folders: what is found, kept, seen and never read.
 
 use std::fs;
-use std::path::Path;
 use std::future::Future as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -24,18 +24,35 @@ impl Clock for Ahead {
 }
 
 fn skills(home: &Path, roots: &[&Path]) -> LocalSkills {
-    let settings = Settings { explicit: roots.iter().map(|root| root.to_path_buf()).collect(), ..Settings::default() };
-    LocalSkills::new(Home::at(home), &settings, Arc::new(Ahead(AtomicI64::new(4_000_000_000_000))))
+    let settings = Settings {
+        explicit: roots.iter().map(|root| root.to_path_buf()).collect(),
+        ..Settings::default()
+    };
+    LocalSkills::new(
+        Home::at(home),
+        &settings,
+        Arc::new(Ahead(AtomicI64::new(4_000_000_000_000))),
+    )
 }
 
 fn put(root: &Path, folder: &str, description: &str) {
     fs::create_dir_all(root.join(folder)).unwrap();
     let name = folder.rsplit('/').next().unwrap();
-    fs::write(root.join(folder).join("SKILL.md"), format!("---\nname: {name}\ndescription: {description}\n---\nbody\n")).unwrap();
+    fs::write(
+        root.join(folder).join("SKILL.md"),
+        format!("---\nname: {name}\ndescription: {description}\n---\nbody\n"),
+    )
+    .unwrap();
 }
 
 fn listed(skills: &LocalSkills) -> Vec<String> {
-    skills.current().unwrap().skills().iter().map(|skill| format!("{}: {}", skill.full_name, skill.description)).collect()
+    skills
+        .current()
+        .unwrap()
+        .skills()
+        .iter()
+        .map(|skill| format!("{}: {}", skill.full_name, skill.description))
+        .collect()
 }
 
 #[test]
@@ -47,16 +64,26 @@ fn every_change_is_seen_and_nothing_else_is_read() {
     let library = skills(&folder.path().join("home"), &[&root]);
     assert_eq!(listed(&library), ["lib/a: one", "lib/b/c: two"]);
     let before = library.current().unwrap();
-    assert!(Arc::ptr_eq(&before, &library.current().unwrap()), "an unchanged library is the same one");
+    assert!(
+        Arc::ptr_eq(&before, &library.current().unwrap()),
+        "an unchanged library is the same one"
+    );
     put(&root, "a", "changed");
     put(&root, "d", "new");
     fs::remove_dir_all(root.join("b")).unwrap();
     assert_eq!(listed(&library), ["lib/a: changed", "lib/d: new"]);
     fs::write(root.join("a/extra.md"), "x").unwrap();
-    assert_eq!(library.current().unwrap().resolve("a").unwrap().files.len(), 2);
+    assert_eq!(
+        library.current().unwrap().resolve("a").unwrap().files.len(),
+        2
+    );
     fs::remove_dir_all(&root).unwrap();
     assert_eq!(listed(&library), [] as [&str; 0]);
-    assert_eq!(library.current().unwrap().unloadable().len(), 1, "a named folder that is gone is told");
+    assert_eq!(
+        library.current().unwrap().unloadable().len(),
+        1,
+        "a named folder that is gone is told"
+    );
 }
 
 #[test]
@@ -89,8 +116,16 @@ fn one_real_folder_is_one_skill() {
     let library = skills(&folder.path().join("home"), &[&root, &root.join("a")]);
     assert_eq!(listed(&library), ["lib/a: outer", "lib/a/inner: inner"]);
     let current = library.current().unwrap();
-    let files: Vec<&str> = current.skills()[0].files.iter().map(|file| file.path.as_str()).collect();
-    assert_eq!(files, ["SKILL.md", "copy/SKILL.md", "inner/SKILL.md"], "files of an inner skill belong to the outer one too");
+    let files: Vec<&str> = current.skills()[0]
+        .files
+        .iter()
+        .map(|file| file.path.as_str())
+        .collect();
+    assert_eq!(
+        files,
+        ["SKILL.md", "copy/SKILL.md", "inner/SKILL.md"],
+        "files of an inner skill belong to the outer one too"
+    );
 }
 
 #[test]
@@ -103,9 +138,21 @@ fn a_switch_holds_across_starts() {
     let skill = current.resolve("a").unwrap();
     assert!(block(library.set_enabled(&Owner::Local, skill, false)).unwrap());
     assert!(library.current().unwrap().resolve("a").is_err());
-    assert!(skills(&home, &[&root]).current().unwrap().resolve("a").is_err());
+    assert!(
+        skills(&home, &[&root])
+            .current()
+            .unwrap()
+            .resolve("a")
+            .is_err()
+    );
     assert!(block(library.set_enabled(&Owner::Local, skill, true)).unwrap());
-    assert!(skills(&home, &[&root]).current().unwrap().resolve("a").is_ok());
+    assert!(
+        skills(&home, &[&root])
+            .current()
+            .unwrap()
+            .resolve("a")
+            .is_ok()
+    );
 }
 
 #[test]
@@ -118,11 +165,20 @@ fn reading_serves_what_is_there_now_and_nothing_outside() {
     let library = skills(&folder.path().join("home"), &[&root]);
     let current = library.current().unwrap();
     let skill = current.resolve("a").unwrap();
-    let read = |path: &str| block(library.read(&Owner::Local, skill, &SkillPath::new(path).unwrap(), 1000));
+    let read = |path: &str| {
+        block(library.read(&Owner::Local, skill, &SkillPath::new(path).unwrap(), 1000))
+    };
     fs::write(root.join("a/SKILL.md"), "now").unwrap();
     assert_eq!(read("SKILL.md").unwrap().bytes, b"now");
-    assert_eq!(fs::read_to_string(root.join("a/link")).unwrap(), "secret", "else the test is void");
-    assert_eq!(read("link").unwrap_err().to_string(), "it leads out of its folder");
+    assert_eq!(
+        fs::read_to_string(root.join("a/link")).unwrap(),
+        "secret",
+        "else the test is void"
+    );
+    assert_eq!(
+        read("link").unwrap_err().to_string(),
+        "it leads out of its folder"
+    );
     assert_eq!(read("none").unwrap_err().to_string(), "not found");
 }
 

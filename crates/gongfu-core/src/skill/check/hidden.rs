@@ -23,7 +23,11 @@ pub fn check(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) {
         before = character;
     }
     if let Some((offset, first)) = first {
-        diagnostics.push(source.found(Finding::HiddenCharacters { count, first }, offset, offset + first.len_utf8()));
+        diagnostics.push(source.found(
+            Finding::HiddenCharacters { count, first },
+            offset,
+            offset + first.len_utf8(),
+        ));
     }
 }
 
@@ -61,10 +65,16 @@ mod tests {
     #[test]
     fn what_hides_and_what_joins() {
         assert_eq!(hidden("plain\u{200b} text\u{202e}"), Some((2, '\u{200b}')));
-        assert_eq!(hidden("ignore \u{e0049}\u{e0047} this"), Some((2, '\u{e0049}')));
+        assert_eq!(
+            hidden("ignore \u{e0049}\u{e0047} this"),
+            Some((2, '\u{e0049}'))
+        );
         assert_eq!(hidden("a\u{200d}b"), Some((1, '\u{200d}')));
         assert_eq!(hidden("family 👨\u{200d}👩, نمی\u{200c}خواهم"), None);
-        assert_eq!(hidden("\u{1F3F4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}"), None);
+        assert_eq!(
+            hidden("\u{1F3F4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}"),
+            None
+        );
         assert_eq!(hidden("中文 é"), None);
     }
 }

@@ -8,7 +8,11 @@ use crate::skill::path::SkillPath;
 
 /// The packages of a script that no `package.json` of the skill declares.
 pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undeclared> {
-    if declared_near(path, &["package.json", "scripts/package.json", "deno.json"], folder) {
+    if declared_near(
+        path,
+        &["package.json", "scripts/package.json", "deno.json"],
+        folder,
+    ) {
         return None;
     }
     let mut packages = BTreeSet::new();
@@ -23,14 +27,22 @@ pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undec
             packages.insert(package.to_owned());
         }
     }
-    first.map(|line| Undeclared { packages: packages.into_iter().collect(), manifest: "package.json", line })
+    first.map(|line| Undeclared {
+        packages: packages.into_iter().collect(),
+        manifest: "package.json",
+        line,
+    })
 }
 
 /// What a line imports: `require("x")`, `import … from "x"`, `import "x"`.
 fn specifier(code: &str) -> Option<&str> {
     let after = if let Some((_, rest)) = code.split_once("require(") {
         rest
-    } else if let Some(rest) = code.strip_prefix("import ").or_else(|| code.strip_prefix("export ")).or_else(|| code.strip_prefix("} ")) {
+    } else if let Some(rest) = code
+        .strip_prefix("import ")
+        .or_else(|| code.strip_prefix("export "))
+        .or_else(|| code.strip_prefix("} "))
+    {
         match rest.split_once("from ") {
             Some((_, rest)) => rest,
             None if rest.starts_with(['"', '\'']) => rest,
@@ -40,18 +52,27 @@ fn specifier(code: &str) -> Option<&str> {
         return None;
     };
     let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-    after.get(1..)?.split_once(quote).map(|(specifier, _)| specifier)
+    after
+        .get(1..)?
+        .split_once(quote)
+        .map(|(specifier, _)| specifier)
 }
 
 /// The package of a specifier; `None` for a file, a URL or a module of the runtime.
 fn package(specifier: &str) -> Option<&str> {
-    let other = specifier.is_empty() || specifier.starts_with(['.', '/', '#']) || specifier.contains(':') || specifier.contains("${");
+    let other = specifier.is_empty()
+        || specifier.starts_with(['.', '/', '#'])
+        || specifier.contains(':')
+        || specifier.contains("${");
     let root = specifier.split('/').next().unwrap_or_default();
     if other || BUILT_IN.contains(&root) {
         return None;
     }
     if specifier.starts_with('@') {
-        let end = specifier.match_indices('/').nth(1).map_or(specifier.len(), |(at, _)| at);
+        let end = specifier
+            .match_indices('/')
+            .nth(1)
+            .map_or(specifier.len(), |(at, _)| at);
         return specifier.get(..end);
     }
     Some(root)
@@ -59,10 +80,50 @@ fn package(specifier: &str) -> Option<&str> {
 
 /// The modules that come with Node.
 const BUILT_IN: [&str; 44] = [
-    "assert", "async_hooks", "buffer", "bun", "child_process", "cluster", "console", "constants", "crypto", "dgram",
-    "diagnostics_channel", "dns", "domain", "events", "fs", "http", "http2", "https", "inspector", "module", "net",
-    "os", "path", "perf_hooks", "process", "punycode", "querystring", "readline", "repl", "stream", "string_decoder",
-    "sys", "timers", "tls", "trace_events", "tty", "url", "util", "v8", "vm", "wasi", "worker_threads", "zlib", "test",
+    "assert",
+    "async_hooks",
+    "buffer",
+    "bun",
+    "child_process",
+    "cluster",
+    "console",
+    "constants",
+    "crypto",
+    "dgram",
+    "diagnostics_channel",
+    "dns",
+    "domain",
+    "events",
+    "fs",
+    "http",
+    "http2",
+    "https",
+    "inspector",
+    "module",
+    "net",
+    "os",
+    "path",
+    "perf_hooks",
+    "process",
+    "punycode",
+    "querystring",
+    "readline",
+    "repl",
+    "stream",
+    "string_decoder",
+    "sys",
+    "timers",
+    "tls",
+    "trace_events",
+    "tty",
+    "url",
+    "util",
+    "v8",
+    "vm",
+    "wasi",
+    "worker_threads",
+    "zlib",
+    "test",
 ];
 
 #[cfg(test)]
@@ -73,9 +134,18 @@ mod tests {
     fn what_a_line_imports() {
         let imported = |line| specifier(line).and_then(package);
         assert_eq!(imported("const x = require('lodash/fp');"), Some("lodash"));
-        assert_eq!(imported("import { a } from \"@scope/pkg/sub\";"), Some("@scope/pkg"));
+        assert_eq!(
+            imported("import { a } from \"@scope/pkg/sub\";"),
+            Some("@scope/pkg")
+        );
         assert_eq!(imported("import 'left-pad'"), Some("left-pad"));
-        for own in ["import fs from 'node:fs'", "require('fs/promises')", "import x from './x.js'", "import y from \"https://x/y\"", "let a = 1"] {
+        for own in [
+            "import fs from 'node:fs'",
+            "require('fs/promises')",
+            "import x from './x.js'",
+            "import y from \"https://x/y\"",
+            "let a = 1",
+        ] {
             assert_eq!(imported(own), None, "{own}");
         }
     }

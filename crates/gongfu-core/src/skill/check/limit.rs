@@ -12,9 +12,15 @@ pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Finds skills that some hosts will refuse.
 pub fn check(folder: &Folder, diagnostics: &mut Vec<Diagnostic>) {
     if folder.files.len() > MAX_FILES {
-        diagnostics.push(Diagnostic::about_folder(Finding::FilesTooMany { files: folder.files.len(), limit: MAX_FILES }));
+        diagnostics.push(Diagnostic::about_folder(Finding::FilesTooMany {
+            files: folder.files.len(),
+            limit: MAX_FILES,
+        }));
     }
     if folder.bytes() > MAX_BYTES {
-        diagnostics.push(Diagnostic::about_folder(Finding::SkillTooLarge { bytes: folder.bytes(), limit: MAX_BYTES }));
+        diagnostics.push(Diagnostic::about_folder(Finding::SkillTooLarge {
+            bytes: folder.bytes(),
+            limit: MAX_BYTES,
+        }));
     }
 }

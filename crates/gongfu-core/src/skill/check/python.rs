@@ -7,8 +7,15 @@ use crate::skill::folder::Folder;
 use crate::skill::path::SkillPath;
 
 /// Files that declare what Python scripts need.
-const MANIFESTS: [&str; 7] =
-    ["requirements.txt", "pyproject.toml", "scripts/requirements.txt", "scripts/pyproject.toml", "setup.py", "Pipfile", "environment.yml"];
+const MANIFESTS: [&str; 7] = [
+    "requirements.txt",
+    "pyproject.toml",
+    "scripts/requirements.txt",
+    "scripts/pyproject.toml",
+    "setup.py",
+    "Pipfile",
+    "environment.yml",
+];
 
 /// The third-party packages of a script that neither it (PEP 723) nor the skill declares.
 ///
@@ -18,10 +25,20 @@ pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undec
         return None;
     }
     let imports = imports(text);
-    let foreign: Vec<&(String, usize)> = imports.iter().filter(|(module, _)| !is_standard(module) && !is_local(module, folder)).collect();
+    let foreign: Vec<&(String, usize)> = imports
+        .iter()
+        .filter(|(module, _)| !is_standard(module) && !is_local(module, folder))
+        .collect();
     let line = foreign.iter().map(|(_, line)| *line).min()?;
-    let packages: BTreeSet<String> = foreign.into_iter().map(|(module, _)| module.clone()).collect();
-    Some(Undeclared { packages: packages.into_iter().collect(), manifest: "pep 723", line })
+    let packages: BTreeSet<String> = foreign
+        .into_iter()
+        .map(|(module, _)| module.clone())
+        .collect();
+    Some(Undeclared {
+        packages: packages.into_iter().collect(),
+        manifest: "pep 723",
+        line,
+    })
 }
 
 /// The top-level modules that a script imports, with their lines.
@@ -44,7 +61,11 @@ fn imports(text: &str) -> Vec<(String, usize)> {
         if code.starts_with("try:") {
             guarded = guarded.or(Some(indent));
         } else if guarded.is_none() {
-            found.extend(imported(code).into_iter().map(|module| (module, number + 1)));
+            found.extend(
+                imported(code)
+                    .into_iter()
+                    .map(|module| (module, number + 1)),
+            );
         }
         quote = opened_quote(code);
     }
@@ -53,16 +74,30 @@ fn imports(text: &str) -> Vec<(String, usize)> {
 
 /// The kind of triple quotes that a line leaves open.
 fn opened_quote(code: &str) -> Option<&'static str> {
-    ["\"\"\"", "'''"].into_iter().find(|quote| code.matches(quote).count() % 2 == 1 && !code.trim_start().starts_with('#'))
+    ["\"\"\"", "'''"]
+        .into_iter()
+        .find(|quote| code.matches(quote).count() % 2 == 1 && !code.trim_start().starts_with('#'))
 }
 
 fn imported(code: &str) -> Vec<String> {
-    let root = |dotted: &str| dotted.trim().split(['.', ' ', ';', '#']).next().unwrap_or_default().to_owned();
-    let is_module = |name: &String| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let root = |dotted: &str| {
+        dotted
+            .trim()
+            .split(['.', ' ', ';', '#'])
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let is_module =
+        |name: &String| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let modules: Vec<String> = if let Some(rest) = code.strip_prefix("import ") {
         rest.split(',').map(root).collect()
     } else if let Some(rest) = code.strip_prefix("from ") {
-        if rest.contains(" import") { vec![root(rest)] } else { Vec::new() }
+        if rest.contains(" import") {
+            vec![root(rest)]
+        } else {
+            Vec::new()
+        }
     } else {
         Vec::new()
     };
@@ -72,7 +107,16 @@ fn imported(code: &str) -> Vec<String> {
 /// Whether a module is a file or folder of the skill, wherever a script may add it to its path.
 fn is_local(module: &str, folder: &Folder) -> bool {
     let file = format!("{module}.py");
-    folder.files.iter().any(|entry| entry.path.file_name() == file || entry.path.as_str().split('/').rev().skip(1).any(|part| part == module))
+    folder.files.iter().any(|entry| {
+        entry.path.file_name() == file
+            || entry
+                .path
+                .as_str()
+                .split('/')
+                .rev()
+                .skip(1)
+                .any(|part| part == module)
+    })
 }
 
 fn is_standard(module: &str) -> bool {
@@ -81,32 +125,230 @@ fn is_standard(module: &str) -> bool {
 
 /// The modules of the standard library, Python 3.8 to 3.14 together, sorted.
 const STANDARD: &[&str] = &[
-    "abc", "aifc", "annotationlib", "antigravity", "argparse", "array", "ast", "asynchat",
-    "asyncio", "asyncore", "atexit", "audioop", "base64", "bdb", "binascii", "binhex", "bisect",
-    "builtins", "bz2", "cProfile", "calendar", "cgi", "cgitb", "chunk", "cmath", "cmd", "code",
-    "codecs", "codeop", "collections", "colorsys", "compileall", "compression", "concurrent",
-    "configparser", "contextlib", "contextvars", "copy", "copyreg", "crypt", "csv", "ctypes",
-    "curses", "dataclasses", "datetime", "dbm", "decimal", "difflib", "dis", "distutils", "doctest",
-    "dummy_threading", "email", "encodings", "ensurepip", "enum", "errno", "faulthandler", "fcntl",
-    "filecmp", "fileinput", "fnmatch", "formatter", "fractions", "ftplib", "functools", "gc",
-    "genericpath", "getopt", "getpass", "gettext", "glob", "graphlib", "grp", "gzip", "hashlib",
-    "heapq", "hmac", "html", "http", "idlelib", "imaplib", "imghdr", "imp", "importlib", "inspect",
-    "io", "ipaddress", "itertools", "json", "keyword", "lib2to3", "linecache", "locale", "logging",
-    "lzma", "macpath", "mailbox", "mailcap", "marshal", "math", "mimetypes", "mmap", "modulefinder",
-    "msilib", "msvcrt", "multiprocessing", "netrc", "nis", "nntplib", "nt", "ntpath", "nturl2path",
-    "numbers", "opcode", "operator", "optparse", "os", "ossaudiodev", "parser", "pathlib", "pdb",
-    "pickle", "pickletools", "pipes", "pkgutil", "platform", "plistlib", "poplib", "posix",
-    "posixpath", "pprint", "profile", "pstats", "pty", "pwd", "py_compile", "pyclbr", "pydoc",
-    "pydoc_data", "pyexpat", "queue", "quopri", "random", "re", "readline", "reprlib", "resource",
-    "rlcompleter", "runpy", "sched", "secrets", "select", "selectors", "shelve", "shlex", "shutil",
-    "signal", "site", "smtpd", "smtplib", "sndhdr", "socket", "socketserver", "spwd", "sqlite3",
-    "sre_compile", "sre_constants", "sre_parse", "ssl", "stat", "statistics", "string",
-    "stringprep", "struct", "subprocess", "sunau", "symbol", "symtable", "sys", "sysconfig",
-    "syslog", "tabnanny", "tarfile", "telnetlib", "tempfile", "termios", "textwrap", "this",
-    "threading", "time", "timeit", "tkinter", "token", "tokenize", "tomllib", "trace", "traceback",
-    "tracemalloc", "tty", "turtle", "turtledemo", "types", "typing", "unicodedata", "unittest",
-    "urllib", "uu", "uuid", "venv", "warnings", "wave", "weakref", "webbrowser", "winreg",
-    "winsound", "wsgiref", "xdrlib", "xml", "xmlrpc", "zipapp", "zipfile", "zipimport", "zlib",
+    "abc",
+    "aifc",
+    "annotationlib",
+    "antigravity",
+    "argparse",
+    "array",
+    "ast",
+    "asynchat",
+    "asyncio",
+    "asyncore",
+    "atexit",
+    "audioop",
+    "base64",
+    "bdb",
+    "binascii",
+    "binhex",
+    "bisect",
+    "builtins",
+    "bz2",
+    "cProfile",
+    "calendar",
+    "cgi",
+    "cgitb",
+    "chunk",
+    "cmath",
+    "cmd",
+    "code",
+    "codecs",
+    "codeop",
+    "collections",
+    "colorsys",
+    "compileall",
+    "compression",
+    "concurrent",
+    "configparser",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "copyreg",
+    "crypt",
+    "csv",
+    "ctypes",
+    "curses",
+    "dataclasses",
+    "datetime",
+    "dbm",
+    "decimal",
+    "difflib",
+    "dis",
+    "distutils",
+    "doctest",
+    "dummy_threading",
+    "email",
+    "encodings",
+    "ensurepip",
+    "enum",
+    "errno",
+    "faulthandler",
+    "fcntl",
+    "filecmp",
+    "fileinput",
+    "fnmatch",
+    "formatter",
+    "fractions",
+    "ftplib",
+    "functools",
+    "gc",
+    "genericpath",
+    "getopt",
+    "getpass",
+    "gettext",
+    "glob",
+    "graphlib",
+    "grp",
+    "gzip",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "http",
+    "idlelib",
+    "imaplib",
+    "imghdr",
+    "imp",
+    "importlib",
+    "inspect",
+    "io",
+    "ipaddress",
+    "itertools",
+    "json",
+    "keyword",
+    "lib2to3",
+    "linecache",
+    "locale",
+    "logging",
+    "lzma",
+    "macpath",
+    "mailbox",
+    "mailcap",
+    "marshal",
+    "math",
+    "mimetypes",
+    "mmap",
+    "modulefinder",
+    "msilib",
+    "msvcrt",
+    "multiprocessing",
+    "netrc",
+    "nis",
+    "nntplib",
+    "nt",
+    "ntpath",
+    "nturl2path",
+    "numbers",
+    "opcode",
+    "operator",
+    "optparse",
+    "os",
+    "ossaudiodev",
+    "parser",
+    "pathlib",
+    "pdb",
+    "pickle",
+    "pickletools",
+    "pipes",
+    "pkgutil",
+    "platform",
+    "plistlib",
+    "poplib",
+    "posix",
+    "posixpath",
+    "pprint",
+    "profile",
+    "pstats",
+    "pty",
+    "pwd",
+    "py_compile",
+    "pyclbr",
+    "pydoc",
+    "pydoc_data",
+    "pyexpat",
+    "queue",
+    "quopri",
+    "random",
+    "re",
+    "readline",
+    "reprlib",
+    "resource",
+    "rlcompleter",
+    "runpy",
+    "sched",
+    "secrets",
+    "select",
+    "selectors",
+    "shelve",
+    "shlex",
+    "shutil",
+    "signal",
+    "site",
+    "smtpd",
+    "smtplib",
+    "sndhdr",
+    "socket",
+    "socketserver",
+    "spwd",
+    "sqlite3",
+    "sre_compile",
+    "sre_constants",
+    "sre_parse",
+    "ssl",
+    "stat",
+    "statistics",
+    "string",
+    "stringprep",
+    "struct",
+    "subprocess",
+    "sunau",
+    "symbol",
+    "symtable",
+    "sys",
+    "sysconfig",
+    "syslog",
+    "tabnanny",
+    "tarfile",
+    "telnetlib",
+    "tempfile",
+    "termios",
+    "textwrap",
+    "this",
+    "threading",
+    "time",
+    "timeit",
+    "tkinter",
+    "token",
+    "tokenize",
+    "tomllib",
+    "trace",
+    "traceback",
+    "tracemalloc",
+    "tty",
+    "turtle",
+    "turtledemo",
+    "types",
+    "typing",
+    "unicodedata",
+    "unittest",
+    "urllib",
+    "uu",
+    "uuid",
+    "venv",
+    "warnings",
+    "wave",
+    "weakref",
+    "webbrowser",
+    "winreg",
+    "winsound",
+    "wsgiref",
+    "xdrlib",
+    "xml",
+    "xmlrpc",
+    "zipapp",
+    "zipfile",
+    "zipimport",
+    "zlib",
     "zoneinfo",
 ];
 

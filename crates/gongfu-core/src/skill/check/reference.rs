@@ -22,7 +22,9 @@ pub fn check(folder: &Folder, document: &Document, diagnostics: &mut Vec<Diagnos
     let before = diagnostics.len();
     for (event, range) in Parser::new_ext(document.body(), section::options()).into_offset_iter() {
         let target = match &event {
-            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => link_target(dest_url),
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                link_target(dest_url)
+            }
             Event::Code(code) => code_target(code),
             _ => None,
         };
@@ -36,14 +38,21 @@ pub fn check(folder: &Folder, document: &Document, diagnostics: &mut Vec<Diagnos
             Err(PathError::Climbs) => Finding::ReferenceOutside { target },
             Err(_) => continue,
         };
-        diagnostics.push(document.source.found(finding, range.start + document.body, range.end + document.body));
+        diagnostics.push(document.source.found(
+            finding,
+            range.start + document.body,
+            range.end + document.body,
+        ));
     }
 }
 
 /// The path that a link names, when it is a relative one.
 fn link_target(link: &str) -> Option<String> {
     let path = link.split(['#', '?']).next().unwrap_or_default();
-    let scheme = path.split('/').next().is_some_and(|head| head.contains(':'));
+    let scheme = path
+        .split('/')
+        .next()
+        .is_some_and(|head| head.contains(':'));
     // A placeholder like `{name}` or `<file>` is no reference.
     let placeholder = path.contains(['{', '}', '<', '>', '$', '*', '|']);
     if path.is_empty() || scheme || placeholder || path.starts_with('/') || path.trim() != path {
@@ -55,17 +64,28 @@ fn link_target(link: &str) -> Option<String> {
 /// The path that a code span names: one below a conventional folder, with an ending.
 fn code_target(code: &str) -> Option<String> {
     let path = code.strip_prefix("./").unwrap_or(code);
-    let plain = path.chars().all(|c| c.is_alphanumeric() || "._-/+@".contains(c));
-    let named = path.rsplit('/').next().is_some_and(|name| name.trim_matches('.').contains('.'));
-    (plain && named && CONVENTIONAL.iter().any(|folder| path.starts_with(folder))).then(|| path.to_owned())
+    let plain = path
+        .chars()
+        .all(|c| c.is_alphanumeric() || "._-/+@".contains(c));
+    let named = path
+        .rsplit('/')
+        .next()
+        .is_some_and(|name| name.trim_matches('.').contains('.'));
+    (plain && named && CONVENTIONAL.iter().any(|folder| path.starts_with(folder)))
+        .then(|| path.to_owned())
 }
 
 fn percent_decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| byte == b'%') {
+        let digits = after
+            .get(..2)
+            .and_then(|pair| std::str::from_utf8(pair).ok());
+        match digits
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
+            .filter(|_| byte == b'%')
+        {
             Some(decoded) => {
                 bytes.push(decoded);
                 rest = after.get(2..).unwrap_or_default();
@@ -85,13 +105,36 @@ mod tests {
 
     #[test]
     fn what_is_a_reference() {
-        assert_eq!(link_target("references/a%20b.md#top"), Some("references/a b.md".to_owned()));
-        assert_eq!(link_target("../other/SKILL.md"), Some("../other/SKILL.md".to_owned()));
-        for not in ["https://example.com/a", "mailto:a@b", "#top", "/abs", "<file>", "{x}.md", "data:image/png,abc"] {
+        assert_eq!(
+            link_target("references/a%20b.md#top"),
+            Some("references/a b.md".to_owned())
+        );
+        assert_eq!(
+            link_target("../other/SKILL.md"),
+            Some("../other/SKILL.md".to_owned())
+        );
+        for not in [
+            "https://example.com/a",
+            "mailto:a@b",
+            "#top",
+            "/abs",
+            "<file>",
+            "{x}.md",
+            "data:image/png,abc",
+        ] {
             assert_eq!(link_target(not), None, "{not}");
         }
-        assert_eq!(code_target("./scripts/run.py"), Some("scripts/run.py".to_owned()));
-        for not in ["scripts/", "python scripts/run.py", "scripts/<name>.py", "src/main.rs", "scripts/*.py"] {
+        assert_eq!(
+            code_target("./scripts/run.py"),
+            Some("scripts/run.py".to_owned())
+        );
+        for not in [
+            "scripts/",
+            "python scripts/run.py",
+            "scripts/<name>.py",
+            "src/main.rs",
+            "scripts/*.py",
+        ] {
             assert_eq!(code_target(not), None, "{not}");
         }
     }

@@ -12,23 +12,35 @@ pub const MAX_SCRIPT: usize = 1024 * 1024;
 /// Whether a file is looked at as a script.
 pub fn is_script(path: &SkillPath) -> bool {
     let below_scripts = path.as_str().starts_with("scripts/");
-    matches!(path.extension().as_str(), "py" | "js" | "mjs" | "cjs" | "ts" | "sh" | "bash") || (below_scripts && path.extension().is_empty())
+    matches!(
+        path.extension().as_str(),
+        "py" | "js" | "mjs" | "cjs" | "ts" | "sh" | "bash"
+    ) || (below_scripts && path.extension().is_empty())
 }
 
 /// Finds what will keep a script from running.
 pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut Vec<Diagnostic>) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let first = text.split_inclusive('\n').next().unwrap_or_default();
     let shebang = first.starts_with("#!");
     if shebang && first.ends_with("\r\n") {
         let at = first.len() - 2;
-        let edit = Edit { start: at, end: at + 1, replacement: String::new() };
+        let edit = Edit {
+            start: at,
+            end: at + 1,
+            replacement: String::new(),
+        };
         let found = placed(Finding::ScriptShebangCarriageReturn, path, 1);
         diagnostics.push(found.with_fix(vec![edit]));
     }
     let extension = path.extension();
     // LICENSE and README files live beside scripts and are run by nobody.
-    let prose = path.file_name().chars().all(|c| c.is_ascii_uppercase() || c == '_' || c == '-');
+    let prose = path
+        .file_name()
+        .chars()
+        .all(|c| c.is_ascii_uppercase() || c == '_' || c == '-');
     if extension.is_empty() && !shebang && !prose && !path.file_name().starts_with('.') {
         diagnostics.push(placed(Finding::ScriptWithoutInterpreter, path, 1));
     }
@@ -38,7 +50,10 @@ pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut 
         _ => None,
     };
     if let Some(undeclared) = undeclared {
-        let finding = Finding::ScriptDependenciesUndeclared { packages: undeclared.packages, manifest: undeclared.manifest };
+        let finding = Finding::ScriptDependenciesUndeclared {
+            packages: undeclared.packages,
+            manifest: undeclared.manifest,
+        };
         diagnostics.push(placed(finding, path, undeclared.line));
     }
 }
@@ -55,7 +70,10 @@ pub struct Undeclared {
 }
 
 fn placed(finding: Finding, path: &SkillPath, line: usize) -> Diagnostic {
-    Diagnostic { position: Some(Position { line, column: 1 }), ..Diagnostic::about_file(finding, path.as_str()) }
+    Diagnostic {
+        position: Some(Position { line, column: 1 }),
+        ..Diagnostic::about_file(finding, path.as_str())
+    }
 }
 
 /// Whether one of `names` lies beside `path` or in a folder above it, up to the skill's own.
@@ -63,8 +81,13 @@ pub(crate) fn declared_near(path: &SkillPath, names: &[&str], folder: &Folder) -
     let mut here = path.parent();
     loop {
         let found = names.iter().any(|name| {
-            let prefix = if here.is_root() { String::new() } else { format!("{here}/") };
-            SkillPath::new(&format!("{prefix}{name}")).is_ok_and(|candidate| folder.has_file(&candidate))
+            let prefix = if here.is_root() {
+                String::new()
+            } else {
+                format!("{here}/")
+            };
+            SkillPath::new(&format!("{prefix}{name}"))
+                .is_ok_and(|candidate| folder.has_file(&candidate))
         });
         if found || here.is_root() {
             return found;

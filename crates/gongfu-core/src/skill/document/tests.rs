@@ -10,7 +10,10 @@ fn read(bytes: &[u8], folder: &str) -> (Option<Document>, Vec<Diagnostic>) {
 }
 
 fn codes(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
-    diagnostics.iter().map(|found| found.finding.code()).collect()
+    diagnostics
+        .iter()
+        .map(|found| found.finding.code())
+        .collect()
 }
 
 #[test]
@@ -18,28 +21,50 @@ fn a_good_skill_has_no_findings() {
     let text = "---\nname: pdf\ndescription: Read PDFs.\nlicense: MIT\ncompatibility: any\nmetadata:\n  author: me\nallowed-tools: Bash(git:*, ls) Read\n---\n# PDF\n\nDo it.\n";
     let (document, diagnostics) = read(text.as_bytes(), "pdf");
     assert_eq!(codes(&diagnostics), [] as [&str; 0]);
-    let Some(document) = document else { panic!("it loads") };
-    assert_eq!((document.name.as_str(), document.description.as_str()), ("pdf", "Read PDFs."));
+    let Some(document) = document else {
+        panic!("it loads")
+    };
+    assert_eq!(
+        (document.name.as_str(), document.description.as_str()),
+        ("pdf", "Read PDFs.")
+    );
     assert_eq!(document.body(), "# PDF\n\nDo it.\n");
     assert_eq!(document.headings[0].text, "PDF");
-    assert_eq!(&document.source.text[document.headings[0].start..], "# PDF\n\nDo it.\n");
+    assert_eq!(
+        &document.source.text[document.headings[0].start..],
+        "# PDF\n\nDo it.\n"
+    );
 }
 
 #[test]
 fn what_is_missing_has_a_stand_in() {
     let (document, diagnostics) = read(b"# Title\n\nFirst *paragraph*.\n", "my-skill");
-    let Some(document) = document else { panic!("it loads") };
-    assert_eq!((document.name.as_str(), document.description.as_str()), ("my-skill", "First paragraph."));
-    assert_eq!(codes(&diagnostics), ["frontmatter-missing", "name-missing", "description-missing"]);
+    let Some(document) = document else {
+        panic!("it loads")
+    };
+    assert_eq!(
+        (document.name.as_str(), document.description.as_str()),
+        ("my-skill", "First paragraph.")
+    );
+    assert_eq!(
+        codes(&diagnostics),
+        ["frontmatter-missing", "name-missing", "description-missing"]
+    );
     assert!(!is_valid(&diagnostics));
     let (document, _) = read(b"---\nname: ../../etc\ndescription: [a]\n---\n", "..");
-    let Some(document) = document else { panic!("it loads") };
+    let Some(document) = document else {
+        panic!("it loads")
+    };
     assert_eq!(document.name.as_str(), "skill");
 }
 
 #[test]
 fn only_what_is_no_text_is_refused() {
-    for (bytes, code) in [(&b""[..], "skill-file-empty"), (b" \n\t", "skill-file-empty"), (&[0x7f, b'E', b'L', b'F', 1, 0, 0], "skill-file-not-text")] {
+    for (bytes, code) in [
+        (&b""[..], "skill-file-empty"),
+        (b" \n\t", "skill-file-empty"),
+        (&[0x7f, b'E', b'L', b'F', 1, 0, 0], "skill-file-not-text"),
+    ] {
         let (document, diagnostics) = read(bytes, "a");
         assert!(document.is_none());
         assert_eq!(codes(&diagnostics), [code]);
@@ -55,8 +80,24 @@ fn each_field_is_judged() {
     let (_, diagnostics) = read(text.as_bytes(), "good");
     assert_eq!(
         codes(&diagnostics),
-        ["field-unknown", "compatibility-not-text", "metadata-nested", "allowed-tools-shape", "name-uppercase", "name-character", "name-differs-from-folder", "description-too-long"]
+        [
+            "field-unknown",
+            "compatibility-not-text",
+            "metadata-nested",
+            "allowed-tools-shape",
+            "name-uppercase",
+            "name-character",
+            "name-differs-from-folder",
+            "description-too-long"
+        ]
     );
-    assert_eq!(diagnostics[0].position.map(|at| (at.line, at.column)), Some((7, 1)));
-    assert!(crate::text::finding(&diagnostics[0].finding).hint.contains("`license`"));
+    assert_eq!(
+        diagnostics[0].position.map(|at| (at.line, at.column)),
+        Some((7, 1))
+    );
+    assert!(
+        crate::text::finding(&diagnostics[0].finding)
+            .hint
+            .contains("`license`")
+    );
 }

@@ -40,7 +40,7 @@ pub(super) fn document(text: &[char]) -> Step<Option<Node>> {
     if grammar.front_is(|kind| *kind == Kind::StreamEnd)? {
         return Ok(None);
     }
-    let root = grammar.node(false, 0)?;
+    let root = grammar.root()?;
     if grammar.front_is(|kind| *kind == Kind::DocumentEnd)? {
         grammar.scanner.take()?;
     }
@@ -56,124 +56,221 @@ struct Grammar<'text> {
     scanner: Scanner<'text>,
 }
 
+/// A collection that is not yet at its end. The open ones stand on a stack of our own, because a
+/// thread's may be small.
+struct Open {
+    index: usize,
+    column: usize,
+    content: OpenContent,
+}
+
+enum OpenContent {
+    Sequence {
+        items: Vec<Node>,
+        /// Whether it stands in the column of its mapping's keys, without a token for its end.
+        indentless: bool,
+    },
+    Mapping {
+        entries: Vec<(Node, Node)>,
+        /// The key whose value is still to come.
+        key: Option<Node>,
+    },
+}
+
+/// What stands at the beginning of a node.
+enum Start {
+    Scalar(Node),
+    Collection(Open),
+}
+
+/// What an open collection needs next.
+enum Next {
+    Child { indentless: bool },
+    Nothing,
+}
+
+impl Open {
+    fn add(&mut self, child: Node) {
+        match &mut self.content {
+            OpenContent::Sequence { items, .. } => items.push(child),
+            OpenContent::Mapping { entries, key } => match key.take() {
+                Some(key) => entries.push((key, child)),
+                None => *key = Some(child),
+            },
+        }
+    }
+
+    fn close(self) -> Node {
+        Node {
+            index: self.index,
+            column: self.column,
+            content: match self.content {
+                OpenContent::Sequence { items, .. } => Content::Sequence(items),
+                OpenContent::Mapping { entries, .. } => Content::Mapping(entries),
+            },
+        }
+    }
+}
+
 impl Grammar<'_> {
     fn front_is(&mut self, wanted: impl Fn(&Kind) -> bool) -> Step<bool> {
         Ok(wanted(&self.scanner.front()?.kind))
     }
 
-    /// A node; `indentless` when a list may stand in the column of its mapping's keys.
-    fn node(&mut self, indentless: bool, depth: usize) -> Step<Node> {
+    fn root(&mut self) -> Step<Node> {
+        let mut open: Vec<Open> = Vec::new();
+        let mut indentless = false;
+        loop {
+            let mut complete = match self.start(indentless)? {
+                Start::Scalar(node) => Some(node),
+                Start::Collection(collection) => {
+                    open.push(collection);
+                    None
+                }
+            };
+            if open.len() > DEEPEST {
+                let index = self.scanner.front()?.start.index;
+                return Err(Fault::crash(CrashCause::TooDeep, index));
+            }
+            indentless = loop {
+                let Some(innermost) = open.last_mut() else {
+                    let place = self.scanner.front()?.start.index;
+                    return complete.ok_or_else(|| Fault::yaml(YamlProblem::Structure, place));
+                };
+                if let Some(node) = complete.take() {
+                    innermost.add(node);
+                }
+                match self.next(innermost)? {
+                    Next::Child { indentless } => break indentless,
+                    Next::Nothing => complete = open.pop().map(Open::close),
+                }
+            };
+        }
+    }
+
+    /// Begins a node; `indentless` when a list may stand in the column of its mapping's keys.
+    fn start(&mut self, indentless: bool) -> Step<Start> {
         // Three looks, for an alias, an anchor and a tag, which never get here.
         for _ in 0..3 {
             self.scanner.front()?;
         }
         let front = self.scanner.front()?;
         let (index, column) = (front.start.index, front.start.column);
-        if depth > DEEPEST {
-            return Err(Fault::crash(CrashCause::TooDeep, index));
-        }
+        let collection = |content| {
+            Start::Collection(Open {
+                index,
+                column,
+                content,
+            })
+        };
+        let sequence = |indentless| {
+            collection(OpenContent::Sequence {
+                items: Vec::new(),
+                indentless,
+            })
+        };
         if indentless && self.front_is(|kind| *kind == Kind::Entry)? {
             if let Some(comments) = &mut self.scanner.front()?.comments {
                 comments.after = false;
             }
-            let content = self.indentless_sequence(depth + 1)?;
-            return Ok(Node {
-                index,
-                column,
-                content,
-            });
+            return Ok(sequence(true));
         }
-        let content = if self.front_is(|kind| matches!(kind, Kind::Scalar { .. }))? {
-            match self.scanner.take()?.kind {
-                Kind::Scalar { text, plain } => Content::Scalar { text, plain },
-                _ => return Err(Fault::yaml(YamlProblem::Structure, index)),
-            }
+        if self.front_is(|kind| matches!(kind, Kind::Scalar { .. }))? {
+            return match self.scanner.take()?.kind {
+                Kind::Scalar { text, plain } => Ok(Start::Scalar(Node {
+                    index,
+                    column,
+                    content: Content::Scalar { text, plain },
+                })),
+                _ => Err(Fault::yaml(YamlProblem::Structure, index)),
+            };
+        }
+        // Two looks for the beginnings of collections in flow style.
+        for _ in 0..2 {
+            self.scanner.front()?;
+        }
+        if self.front_is(|kind| *kind == Kind::SequenceStart)? {
+            self.scanner.take()?;
+            Ok(sequence(false))
+        } else if self.front_is(|kind| *kind == Kind::MappingStart)? {
+            self.scanner.take()?;
+            Ok(collection(OpenContent::Mapping {
+                entries: Vec::new(),
+                key: None,
+            }))
         } else {
-            for _ in 0..2 {
-                self.scanner.front()?;
-            }
-            if self.front_is(|kind| *kind == Kind::SequenceStart)? {
-                self.sequence(depth + 1)?
-            } else if self.front_is(|kind| *kind == Kind::MappingStart)? {
-                self.mapping(depth + 1)?
-            } else {
-                let place = self.scanner.front()?.start.index;
-                return Err(Fault::yaml(YamlProblem::Structure, place));
-            }
-        };
-        Ok(Node {
-            index,
-            column,
-            content,
-        })
-    }
-
-    fn sequence(&mut self, depth: usize) -> Step<Content> {
-        self.scanner.take()?;
-        let mut items = Vec::new();
-        while self.front_is(|kind| *kind == Kind::Entry)? {
-            let entry = self.take_and_hand_comments()?;
-            let empty = self.front_is(|kind| matches!(kind, Kind::Entry | Kind::BlockEnd))?;
-            items.push(if empty {
-                nothing(&entry)
-            } else {
-                self.node(false, depth)?
-            });
+            let place = self.scanner.front()?.start.index;
+            Err(Fault::yaml(YamlProblem::Structure, place))
         }
-        self.expect_block_end()?;
-        self.scanner.take()?;
-        Ok(Content::Sequence(items))
     }
 
-    fn indentless_sequence(&mut self, depth: usize) -> Step<Content> {
-        let mut items = Vec::new();
+    /// Reads on in an open collection, to its next child that is not empty or to its end.
+    fn next(&mut self, open: &mut Open) -> Step<Next> {
+        match &mut open.content {
+            OpenContent::Sequence { items, indentless } => self.next_item(items, *indentless),
+            OpenContent::Mapping { entries, key } => self.next_entry(entries, key),
+        }
+    }
+
+    fn next_item(&mut self, items: &mut Vec<Node>, indentless: bool) -> Step<Next> {
         while self.front_is(|kind| *kind == Kind::Entry)? {
             let entry = self.take_and_hand_comments()?;
-            let empty = self.front_is(|kind| {
-                matches!(kind, Kind::Entry | Kind::Key | Kind::Value | Kind::BlockEnd)
+            let empty = self.front_is(|kind| match kind {
+                Kind::Entry | Kind::BlockEnd => true,
+                Kind::Key | Kind::Value => indentless,
+                _ => false,
             })?;
-            items.push(if empty {
-                nothing(&entry)
-            } else {
-                self.node(false, depth)?
-            });
+            if !empty {
+                return Ok(Next::Child { indentless: false });
+            }
+            items.push(nothing(&entry));
         }
-        // The list takes over the comments before the token that ends it.
-        if let Some(comments) = &mut self.scanner.front()?.comments {
+        if !indentless {
+            self.expect_block_end()?;
+            self.scanner.take()?;
+        } else if let Some(comments) = &mut self.scanner.front()?.comments {
+            // The list takes over the comments before the token that ends it.
             comments.before = false;
         }
-        Ok(Content::Sequence(items))
+        Ok(Next::Nothing)
     }
 
-    fn mapping(&mut self, depth: usize) -> Step<Content> {
-        self.scanner.take()?;
-        let mut entries = Vec::new();
+    fn next_entry(
+        &mut self,
+        entries: &mut Vec<(Node, Node)>,
+        pending: &mut Option<Node>,
+    ) -> Step<Next> {
         loop {
-            let key = if self.front_is(|kind| *kind == Kind::Key)? {
+            if let Some(key) = pending.take() {
+                let Some(value) = self.empty_value()? else {
+                    *pending = Some(key);
+                    return Ok(Next::Child { indentless: true });
+                };
+                entries.push((key, value));
+            }
+            if self.front_is(|kind| *kind == Kind::Key)? {
                 let indicator = self.take_and_hand_comments()?;
-                if self.at_mapping_indicator()? {
-                    nothing(&indicator)
-                } else {
-                    self.node(true, depth)?
+                if !self.at_mapping_indicator()? {
+                    return Ok(Next::Child { indentless: true });
                 }
+                *pending = Some(nothing(&indicator));
             } else {
                 let front = self.scanner.front()?;
                 if front.kind != Kind::Value {
                     break;
                 }
-                nothing(front)
-            };
-            let value = self.mapping_value(depth)?;
-            entries.push((key, value));
+                *pending = Some(nothing(front));
+            }
         }
         self.expect_block_end()?;
         self.take_and_hand_comments()?;
-        Ok(Content::Mapping(entries))
+        Ok(Next::Nothing)
     }
 
-    fn mapping_value(&mut self, depth: usize) -> Step<Node> {
+    /// Takes the `:` of a value. Returns the value if nothing is written there.
+    fn empty_value(&mut self) -> Step<Option<Node>> {
         if !self.front_is(|kind| *kind == Kind::Value)? {
-            return Ok(nothing(self.scanner.front()?));
+            return Ok(Some(nothing(self.scanner.front()?)));
         }
         let mut indicator = self.scanner.take()?;
         if self.front_is(|kind| *kind == Kind::Value)?
@@ -182,14 +279,14 @@ impl Grammar<'_> {
             indicator.hand_comments_to(self.scanner.front()?)?;
         }
         if !self.at_mapping_indicator()? {
-            return self.node(true, depth);
+            return Ok(None);
         }
         if indicator.comments.is_none()
             && let Some(comments) = &mut self.scanner.front()?.comments
         {
             comments.after = false;
         }
-        Ok(nothing(&indicator))
+        Ok(Some(nothing(&indicator)))
     }
 
     fn at_mapping_indicator(&mut self) -> Step<bool> {

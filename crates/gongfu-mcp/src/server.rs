@@ -1,0 +1,143 @@
+//! The server itself: what it declares and how it answers.
+
+use std::sync::Arc;
+
+use gongfu_core::account::{Actor, Role};
+use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ServerHandler, ServiceExt as _};
+use tokio::task::JoinSet;
+
+use crate::wire;
+
+/// The longest text that a client may call itself in the audit, in characters.
+const MAX_CLIENT: usize = 200;
+
+/// What a server is told at its start.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Which tools it shows.
+    pub profiles: Vec<Profile>,
+    /// The version that it tells its clients.
+    pub version: String,
+}
+
+/// An MCP server over a catalog.
+#[derive(Clone)]
+pub struct Server {
+    catalog: Arc<Catalog>,
+    settings: Arc<Settings>,
+}
+
+impl Server {
+    /// A server of this catalog.
+    pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Self {
+        Self {
+            catalog,
+            settings: Arc::new(settings),
+        }
+    }
+
+    /// Who calls: on a local transport, a program that the person started.
+    fn actor(context: &RequestContext<RoleServer>) -> Actor {
+        let client = context.client_info().map_or_else(
+            || "unknown".to_owned(),
+            |client| format!("{} {}", client.name, client.version),
+        );
+        Actor::local(
+            Role::ExternalAgent,
+            client.chars().take(MAX_CLIENT).collect::<String>(),
+        )
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let itself = Implementation::new("gongfu", self.settings.version.clone())
+            .with_title("gongfu: practised skill");
+        ServerConfig::new(capabilities).with_server_info(itself).with_instructions(
+            "gongfu keeps a library of skills: instructions written by people who know how a task is done well. \
+             Before you start a task, look with skill_list whether a skill fits it. If one does, load it with skill_load and follow it; \
+             read the files that it mentions with skill_read.",
+        )
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let specs = self
+            .catalog
+            .list(&self.settings.profiles, &Self::actor(&context));
+        Ok(ListToolsResult::with_all_items(
+            specs.into_iter().map(wire::tool).collect(),
+        ))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let actor = Self::actor(&context);
+        let (catalog, settings) = (Arc::clone(&self.catalog), Arc::clone(&self.settings));
+        // A task of its own, so that a fault in a tool ends the call and not the server; the set
+        // ends the task when this call is cancelled.
+        let mut running = JoinSet::new();
+        running.spawn(async move {
+            let arguments = request.arguments.unwrap_or_default();
+            catalog
+                .call(&settings.profiles, &request.name, arguments, &actor)
+                .await
+        });
+        let outcome = match running.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            _ => Err(Problem::Fault {
+                reason: "the tool ended without an answer".to_owned(),
+            }
+            .error()),
+        };
+        match outcome {
+            Ok(result) => Ok(wire::result(result).into()),
+            Err(error) if error.code() == ErrorCode::ToolNotFound => {
+                Err(wire::unknown_tool(&error))
+            }
+            Err(error) => Ok(wire::failure(&error).into()),
+        }
+    }
+}
+
+/// Why serving ended with an error.
+#[derive(Debug, thiserror::Error)]
+pub enum StdioError {
+    /// The client went away, or said something else, before the session began.
+    #[error("the session did not begin: {0}")]
+    Start(String),
+    /// The server's own task failed.
+    #[error("the server stopped: {0}")]
+    Stopped(String),
+}
+
+/// Serves one client on standard input and output until the client closes them.
+///
+/// # Errors
+/// The session did not begin, or the server stopped by a fault of its own.
+pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
+    let running = match server.serve(rmcp::transport::io::stdio_pipes()).await {
+        Ok(running) => running,
+        // A client that closes at once asked for nothing: that is no fault.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(StdioError::Start(error.to_string())),
+    };
+    running
+        .waiting()
+        .await
+        .map(|_| ())
+        .map_err(|error| StdioError::Stopped(error.to_string()))
+}

@@ -1,0 +1,55 @@
+//! From the catalog's types to those of the wire.
+
+use std::sync::Arc;
+
+use gongfu_core::capability::Access;
+use gongfu_hub::{Content, ToolError, ToolResult, ToolSpec};
+use rmcp::model::{
+    CallToolResult, ContentBlock, ErrorData, ResourceContents, Tool, ToolAnnotations,
+};
+use serde_json::Value;
+
+/// A tool as `tools/list` shows it.
+pub(crate) fn tool(spec: ToolSpec) -> Tool {
+    let reads = spec.access == Access::Read;
+    let annotations = ToolAnnotations::with_title(spec.title)
+        .read_only(reads)
+        .destructive(!reads)
+        .idempotent(reads)
+        .open_world(spec.access == Access::Execute);
+    let tool = Tool::new(spec.name, spec.description, Arc::clone(&spec.input_schema))
+        .with_title(spec.title)
+        .with_annotations(annotations);
+    match spec.output_schema {
+        Some(schema) => tool.with_raw_output_schema(schema),
+        None => tool,
+    }
+}
+
+/// The answer of a call; text of documents is sent once, as content.
+pub(crate) fn result(result: ToolResult) -> CallToolResult {
+    let mut wire = CallToolResult::success(result.content.into_iter().map(content).collect());
+    wire.structured_content = result.structured_content;
+    wire
+}
+
+/// A failed call as a result that the model sees (`isError`), with the code for programs.
+pub(crate) fn failure(error: &ToolError) -> CallToolResult {
+    let mut wire = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
+    wire.structured_content = Some(Value::Object(error.to_json()));
+    wire
+}
+
+/// An unknown tool is a fault of the protocol's level (-32602), not of a tool.
+pub(crate) fn unknown_tool(error: &ToolError) -> ErrorData {
+    ErrorData::invalid_params(error.to_string(), Some(Value::Object(error.to_json())))
+}
+
+fn content(content: Content) -> ContentBlock {
+    match content {
+        Content::Text { text } => ContentBlock::text(text),
+        Content::Resource { resource } => ContentBlock::resource(
+            ResourceContents::blob(resource.blob, resource.uri).with_mime_type(resource.mime_type),
+        ),
+    }
+}

@@ -1,0 +1,200 @@
+//! The command line: every command, flag and word of help.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use gongfu_hub::Profile;
+
+/// A library of Agent Skills for any AI agent: found, checked, served over MCP.
+#[derive(Debug, Parser)]
+#[command(
+    name = "gongfu",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve the skills to one client over MCP, on standard input and output
+    Mcp {
+        #[command(flatten)]
+        profiles: Profiles,
+        #[command(flatten)]
+        places: Places,
+    },
+    /// List, show, read, check and switch skills
+    #[command(subcommand)]
+    Skill(SkillCommand),
+    /// List and call the tools that agents see
+    #[command(subcommand)]
+    Tool(ToolCommand),
+    /// Make gongfu's home and say what was found: skills folders, clients, how to connect them
+    Init {
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Check that everything works, and say how to mend what doesn't
+    Doctor {
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print reference documentation
+    #[command(hide = true)]
+    Generate {
+        /// What to print
+        what: Generated,
+    },
+}
+
+/// Where skills are looked for.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Places {
+    /// A folder of skills; may be given several times, the first one wins a name
+    #[arg(long = "skills-dir", value_name = "DIR")]
+    pub(crate) skills_dirs: Vec<PathBuf>,
+    /// Look at nothing but --skills-dir: no conventional folders, no environment, no built-in skills
+    #[arg(long)]
+    pub(crate) no_default_dirs: bool,
+    /// The project to work in, instead of the current folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+/// Which tools are shown.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Profiles {
+    /// The sets of tools to show, separated by commas
+    #[arg(
+        long = "profile",
+        value_name = "PROFILE",
+        value_delimiter = ',',
+        default_value = "standard"
+    )]
+    pub(crate) list: Vec<Profile>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SkillCommand {
+    /// List the skills of the library
+    List {
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what is known about a skill
+    Show {
+        /// Its name or full name
+        name: String,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a file of a skill, its SKILL.md when none is named
+    Read {
+        /// Its name or full name
+        name: String,
+        /// The file, relative to the skill's folder
+        path: Option<String>,
+        /// Only the section under this heading
+        #[arg(long, conflicts_with = "path")]
+        section: Option<String>,
+        /// Leave the frontmatter out
+        #[arg(long, conflicts_with_all = ["path", "section"])]
+        body: bool,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Judge skills: what is wrong, where, and how to mend it
+    Check(CheckArguments),
+    /// Switch a skill on
+    Enable(SwitchArguments),
+    /// Switch a skill off
+    Disable(SwitchArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// A skill's folder, a folder of skills, or a SKILL.md; without any, the folders of the library
+    pub(crate) paths: Vec<PathBuf>,
+    /// Judge by the reference validator of the format as well
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Mend what needs no judgement
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// With --fix: show the changes, write nothing
+    #[arg(long, requires = "fix")]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SwitchArguments {
+    /// The name or full name of the skill
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolCommand {
+    /// List the tools
+    List {
+        #[command(flatten)]
+        profiles: Profiles,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call a tool as an agent would
+    Call {
+        /// The tool
+        name: String,
+        /// The arguments: one JSON object, `-` to read it from standard input, or key=value pairs
+        arguments: Vec<String>,
+        #[command(flatten)]
+        profiles: Profiles,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(crate) enum Generated {
+    Tools,
+    ConfigSchema,
+    Cli,
+}

@@ -1,0 +1,51 @@
+//! The commands, one file each.
+
+mod check;
+mod doctor;
+mod generate;
+mod init;
+mod mcp;
+mod skill;
+mod tool;
+
+use clap::CommandFactory as _;
+
+use crate::cli::{Cli, Command, SkillCommand};
+use crate::environment::Environment;
+use crate::terminal::Terminal;
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Exit 0.
+    Good,
+    /// Exit 1: something is wrong with what was looked at.
+    Findings,
+    /// Exit 2: the command was used wrongly.
+    WrongUse,
+}
+
+/// Runs a command.
+pub(crate) fn run(
+    cli: Cli,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match cli.command {
+        Command::Mcp { profiles, places } => mcp::run(&profiles, &places, environment, terminal),
+        Command::Skill(SkillCommand::Check(arguments)) => {
+            check::run(&arguments, environment, terminal)
+        }
+        Command::Skill(command) => skill::run(command, environment, terminal),
+        Command::Tool(command) => tool::run(command, environment, terminal),
+        Command::Init { places } => init::run(&places, environment, terminal),
+        Command::Doctor { places, json } => doctor::run(&places, json, environment, terminal),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "gongfu", &mut script);
+            terminal.bytes(&script)?;
+            Ok(Outcome::Good)
+        }
+        Command::Generate { what } => generate::run(what, terminal),
+    }
+}

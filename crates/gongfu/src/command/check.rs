@@ -1,0 +1,269 @@
+//! `gongfu skill check`: the judge of skills.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use gongfu_core::skill::{Diagnostic, Severity, SkillPath, fix};
+use gongfu_store::check::{self, Checked};
+use gongfu_store::disk::Root;
+use serde_json::{Value, json};
+
+use super::Outcome;
+use crate::cli::CheckArguments;
+use crate::environment::Environment;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::{progress, report, wiring};
+
+/// Mending one finding can lay bare the next; more rounds than this help nobody.
+const ROUNDS: usize = 8;
+
+pub(crate) fn run(
+    arguments: &CheckArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let paths = if arguments.paths.is_empty() {
+        library_paths(arguments, environment)?
+    } else {
+        arguments.paths.clone()
+    };
+    let mut skills = judged(&paths, arguments.strict);
+    let mut fixed = 0;
+    if arguments.fix {
+        for round in 0..ROUNDS {
+            // A dry run can't see what a second round would find.
+            let mended: usize = skills
+                .iter()
+                .map(|skill| mend(skill, arguments, terminal))
+                .sum();
+            fixed += mended;
+            if mended == 0 || arguments.dry_run || round + 1 == ROUNDS {
+                break;
+            }
+            skills = judged(&paths, arguments.strict);
+        }
+    }
+    if arguments.json {
+        terminal.json(&as_json(&skills, arguments.fix.then_some(fixed)))?;
+    } else if !arguments.dry_run {
+        show(&skills, terminal)?;
+    }
+    if !arguments.json {
+        summarise(&skills, arguments, fixed, terminal)?;
+    }
+    let errors = skills.iter().any(|skill| !skill.valid);
+    Ok(if errors {
+        Outcome::Findings
+    } else {
+        Outcome::Good
+    })
+}
+
+fn library_paths(
+    arguments: &CheckArguments,
+    environment: &Environment,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let parts = wiring::parts(environment, &arguments.places)?;
+    let mut paths: Vec<PathBuf> = parts
+        .skills
+        .places()
+        .iter()
+        .map(|place| place.path.clone())
+        .filter(|path| Root::open(path).is_ok())
+        .collect();
+    if paths.is_empty() {
+        paths.extend(environment.directory.clone());
+    }
+    Ok(paths)
+}
+
+fn judged(paths: &[PathBuf], strict: bool) -> Vec<Checked> {
+    let mut seen = HashSet::new();
+    let mut skills = progress::during("checking skills", || {
+        paths
+            .iter()
+            .flat_map(|path| check::check(path, strict))
+            .collect::<Vec<_>>()
+    });
+    skills.retain(|skill| seen.insert(skill.path.clone()));
+    skills
+}
+
+/// Applies the fixes of one skill; answers how many.
+fn mend(skill: &Checked, arguments: &CheckArguments, terminal: &mut Terminal) -> usize {
+    let files: HashSet<&str> = skill
+        .diagnostics
+        .iter()
+        .filter(|found| found.fixable())
+        .filter_map(|found| found.file.as_deref())
+        .collect();
+    let mut fixed = 0;
+    for file in files {
+        match mend_file(skill, file, arguments.dry_run) {
+            Ok(Some((applied, diff))) => {
+                fixed += applied;
+                if arguments.dry_run && !arguments.json {
+                    // Nobody is left to tell when standard output is gone.
+                    let _ = terminal.bytes(diff.as_bytes());
+                }
+            }
+            Ok(None) => {}
+            Err(error) => terminal.note(&format!(
+                "error: {}/{file} was left as it is: {error}",
+                plain(&skill.path.to_string_lossy())
+            )),
+        }
+    }
+    fixed
+}
+
+fn mend_file(
+    skill: &Checked,
+    file: &str,
+    dry_run: bool,
+) -> anyhow::Result<Option<(usize, String)>> {
+    let root = Root::open(&skill.path)?;
+    let path = SkillPath::new(file)?;
+    let bytes = root.read(&path, 64 * 1024 * 1024)?.bytes;
+    let Some(mended) = fix::apply(&bytes, file, &skill.diagnostics) else {
+        return Ok(None);
+    };
+    if dry_run {
+        let (before, after) = (
+            String::from_utf8_lossy(&bytes),
+            String::from_utf8_lossy(&mended.bytes),
+        );
+        let name = skill.path.join(file).display().to_string();
+        let diff = similar::TextDiff::from_lines(&*before, &*after);
+        return Ok(Some((
+            mended.applied,
+            diff.unified_diff()
+                .context_radius(2)
+                .header(&name, &name)
+                .to_string(),
+        )));
+    }
+    root.rewrite(&path, &bytes, &mended.bytes)?;
+    Ok(Some((mended.applied, String::new())))
+}
+
+fn show(skills: &[Checked], terminal: &mut Terminal) -> anyhow::Result<()> {
+    for skill in skills {
+        for text in report::render(skill, terminal.color()) {
+            terminal.bytes(text.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn summarise(
+    skills: &[Checked],
+    arguments: &CheckArguments,
+    fixed: usize,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    let count = counts(skills);
+    let paint = if count.valid == skills.len() {
+        Paint::Green
+    } else {
+        Paint::Red
+    };
+    let valid = terminal.paint(paint, &format!("{} valid", count.valid));
+    let line = format!(
+        "{}, {} loadable, {valid}; {}, {}",
+        counted(skills.len(), "skill"),
+        count.loadable,
+        counted(count.errors, "error"),
+        counted(count.warnings, "warning")
+    );
+    let fixable = skills
+        .iter()
+        .flat_map(|skill| &skill.diagnostics)
+        .filter(|found| found.fixable())
+        .count();
+    let more = match (arguments.fix, arguments.dry_run) {
+        (true, true) => format!(
+            "; {} would be mended by --fix without --dry-run",
+            counted(fixed, "finding")
+        ),
+        (true, false) => format!("; {} mended", counted(fixed, "finding")),
+        _ if fixable > 0 => format!("; {fixable} can be mended by --fix"),
+        _ => String::new(),
+    };
+    terminal.line(&format!("{line}{more}"))?;
+    Ok(())
+}
+
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{number} {what}s")
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    loadable: usize,
+    valid: usize,
+    errors: usize,
+    warnings: usize,
+}
+
+fn counts(skills: &[Checked]) -> Counts {
+    let mut counts = Counts::default();
+    for skill in skills {
+        counts.loadable += usize::from(skill.loadable);
+        counts.valid += usize::from(skill.valid);
+        counts.errors += skill
+            .diagnostics
+            .iter()
+            .filter(|found| found.severity() == Severity::Error)
+            .count();
+        counts.warnings += skill
+            .diagnostics
+            .iter()
+            .filter(|found| found.severity() == Severity::Warning)
+            .count();
+    }
+    counts
+}
+
+fn as_json(skills: &[Checked], fixed: Option<usize>) -> Value {
+    let count = counts(skills);
+    let listed: Vec<Value> = skills
+        .iter()
+        .map(|skill| {
+            json!({
+                "path": skill.path.to_string_lossy(),
+                "name": skill.name,
+                "loadable": skill.loadable,
+                "valid": skill.valid,
+                "diagnostics": diagnostics_json(&skill.diagnostics),
+            })
+        })
+        .collect();
+    let mut summary = json!({ "skills": skills.len(), "loadable": count.loadable, "valid": count.valid, "errors": count.errors, "warnings": count.warnings });
+    if let (Some(fixed), Value::Object(members)) = (fixed, &mut summary) {
+        members.insert("fixed".to_owned(), fixed.into());
+    }
+    json!({ "skills": listed, "summary": summary })
+}
+
+/// Diagnostics as every JSON answer shows them.
+pub(crate) fn diagnostics_json(diagnostics: &[Diagnostic]) -> Vec<Value> {
+    let one = |found: &Diagnostic| {
+        let text = gongfu_core::text::finding(&found.finding);
+        json!({
+            "code": found.finding.code(),
+            "severity": found.severity(),
+            "file": found.file,
+            "line": found.position.map(|at| at.line),
+            "column": found.position.map(|at| at.column),
+            "message": text.message,
+            "hint": text.hint,
+            "fixable": found.fixable(),
+        })
+    };
+    diagnostics.iter().map(one).collect()
+}

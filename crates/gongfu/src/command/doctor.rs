@@ -1,0 +1,287 @@
+//! `gongfu doctor`: whether everything works, and how to mend what doesn't.
+
+use gongfu_core::library::Library;
+use gongfu_core::skill::SkillPath;
+use gongfu_store::Home;
+use gongfu_store::disk::Root;
+use gongfu_store::source::Place;
+use gongfu_store::switches::Switches;
+use serde::Serialize;
+
+use super::Outcome;
+use crate::cli::Places;
+use crate::client::CLIENTS;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::{progress, wiring};
+
+/// The outcome of one check.
+#[derive(Debug, Serialize)]
+struct Check {
+    id: &'static str,
+    status: Status,
+    message: String,
+    /// What to do; empty when there is nothing to do.
+    fix: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+impl Check {
+    fn ok(id: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            id,
+            status: Status::Ok,
+            message: message.into(),
+            fix: String::new(),
+        }
+    }
+
+    fn warn(id: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            id,
+            status: Status::Warn,
+            message: message.into(),
+            fix: fix.into(),
+        }
+    }
+
+    fn fail(id: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            id,
+            status: Status::Fail,
+            message: message.into(),
+            fix: fix.into(),
+        }
+    }
+}
+
+pub(crate) fn run(
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let checks = progress::during("looking", || checks(places, environment));
+    if json {
+        terminal.json(&checks)?;
+    } else {
+        for check in &checks {
+            let (paint, word) = match check.status {
+                Status::Ok => (Paint::Green, "ok  "),
+                Status::Warn => (Paint::Yellow, "warn"),
+                Status::Fail => (Paint::Red, "fail"),
+            };
+            terminal.line(&format!(
+                "{}  {:<12} {}",
+                terminal.paint(paint, word),
+                check.id,
+                plain(&check.message)
+            ))?;
+            if !check.fix.is_empty() {
+                terminal.line(&format!(
+                    "                    {}",
+                    terminal.paint(Paint::Dim, &plain(&check.fix))
+                ))?;
+            }
+        }
+    }
+    Ok(if checks.iter().any(|check| check.status == Status::Fail) {
+        Outcome::Findings
+    } else {
+        Outcome::Good
+    })
+}
+
+fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
+    let mut checks = vec![Check::ok(
+        "version",
+        format!(
+            "gongfu {} on {} {}",
+            env!("CARGO_PKG_VERSION"),
+            std::env::consts::OS,
+            std::env::consts::ARCH
+        ),
+    )];
+    let home = match wiring::home(environment) {
+        Ok(home) => home,
+        Err(error) => {
+            checks.push(Check::fail(
+                "home",
+                error.to_string(),
+                "set GONGFU_HOME to a folder that gongfu may write to",
+            ));
+            return checks;
+        }
+    };
+    checks.push(home_check(&home));
+    checks.push(handle_check(&home));
+    checks.push(match Config::read(&home) {
+        Ok(_) => Check::ok("config", home.config().display().to_string()),
+        Err(error) => Check::fail(
+            "config",
+            format!("{error:#}"),
+            "mend that line of the settings, or move the file away",
+        ),
+    });
+    checks.push(match Switches::read(&home) {
+        Ok(switches) => Check::ok(
+            "switches",
+            format!("{} skills are switched off", switches.disabled.len()),
+        ),
+        Err(error) => Check::fail(
+            "switches",
+            error.to_string(),
+            "mend the file, or move it away: then every skill is on",
+        ),
+    });
+    match wiring::parts(environment, places) {
+        Ok(parts) => match parts.skills.current() {
+            Ok(library) => checks.extend(library_checks(&library, parts.skills.places())),
+            Err(error) => checks.push(Check::fail(
+                "skills",
+                error.to_string(),
+                "see the checks above",
+            )),
+        },
+        Err(error) => checks.push(Check::fail(
+            "skills",
+            format!("{error:#}"),
+            "see the checks above",
+        )),
+    }
+    let user = environment.user.clone().unwrap_or_default();
+    let clients: Vec<&str> = CLIENTS
+        .iter()
+        .filter(|client| client.found(&user).is_some())
+        .map(|client| client.name)
+        .collect();
+    checks.push(match clients.as_slice() {
+        [] => Check::warn(
+            "clients",
+            "none of the clients that gongfu knows is installed here",
+            "paste what `gongfu init` prints into the configuration of yours",
+        ),
+        found => Check::ok("clients", found.join(", ")),
+    });
+    checks
+}
+
+fn home_check(home: &Home) -> Check {
+    let path = home.path().display().to_string();
+    let name = ".doctor";
+    let written = home.open().and_then(|root| {
+        root.replace(name, b"", false)?;
+        root.dir().remove_file(name)
+    });
+    match written {
+        Ok(()) => Check::ok("home", path),
+        Err(error) => Check::fail(
+            "home",
+            format!("{path} can't be written: {error}"),
+            "make it writable, or set GONGFU_HOME to another folder",
+        ),
+    }
+}
+
+/// Whether a folder's handle really holds: a link out of it must not be followed.
+fn handle_check(home: &Home) -> Check {
+    let proof = home.folder("doctor").and_then(|root| {
+        // What is left of a check that was interrupted.
+        let _ = root.dir().remove_file("out");
+        root.dir().symlink("inside", "out")?;
+        let dangling = root
+            .read(&SkillPath::root_file("out"), 1)
+            .err()
+            .map(|error| error.kind());
+        root.dir().remove_file("out")?;
+        let escape = outside(&root);
+        Ok(dangling == Some(std::io::ErrorKind::NotFound) && escape)
+    });
+    match proof {
+        Ok(true) => Check::ok("handles", "links out of a folder are not followed"),
+        Ok(false) => Check::fail(
+            "handles",
+            "a link out of a folder was followed",
+            "don't use gongfu on this system; please report it",
+        ),
+        Err(error) => Check::warn(
+            "handles",
+            format!("couldn't be tried: {error}"),
+            "see the check of the home above",
+        ),
+    }
+}
+
+/// Tries to read a file of the home through a link out of a folder below it.
+fn outside(root: &Root) -> bool {
+    let parent = root
+        .path()
+        .parent()
+        .and_then(|parent| Root::open(parent).ok());
+    let Some(parent) = parent else { return false };
+    let planted = parent
+        .replace(".doctor-outside", b"x", false)
+        .and_then(|()| root.dir().symlink("../.doctor-outside", "escape"));
+    let refused = root.read(&SkillPath::root_file("escape"), 1).is_err();
+    let _ = root.dir().remove_file("escape");
+    let _ = parent.dir().remove_file(".doctor-outside");
+    planted.is_ok() && refused
+}
+
+fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let skills = library.skills();
+    checks.push(if skills.is_empty() {
+        Check::warn(
+            "skills",
+            format!("none in {} places", places.len()),
+            "put skills into .agents/skills, or name a folder by --skills-dir",
+        )
+    } else {
+        Check::ok(
+            "skills",
+            format!("{} in {} sources", skills.len(), library.sources().len()),
+        )
+    });
+    let errors = skills
+        .iter()
+        .filter(|skill| skill.findings.errors > 0)
+        .count();
+    if errors > 0 {
+        checks.push(Check::warn(
+            "format",
+            format!("{errors} skills have errors; they work, but perhaps not in every client"),
+            "gongfu skill check",
+        ));
+    }
+    let shadowed = skills
+        .iter()
+        .filter(|skill| library.shadowed_by(skill).is_some())
+        .count();
+    if shadowed > 0 {
+        checks.push(Check::warn(
+            "names",
+            format!("{shadowed} skills share their name with one that wins it"),
+            "reach them by their full name: gongfu skill list",
+        ));
+    }
+    for left in library.unloadable() {
+        for found in &left.diagnostics {
+            let text = gongfu_core::text::finding(&found.finding);
+            checks.push(Check::warn(
+                "left-out",
+                format!("{}: {}", left.path, text.message),
+                text.hint,
+            ));
+        }
+    }
+    checks
+}

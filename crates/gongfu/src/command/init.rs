@@ -1,0 +1,97 @@
+//! `gongfu init`: the first minutes.
+
+use anyhow::Context as _;
+
+use super::Outcome;
+use crate::cli::Places;
+use crate::client::{self, CLIENTS};
+use crate::environment::Environment;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::{progress, wiring};
+
+pub(crate) fn run(
+    places: &Places,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let new = home.create().with_context(|| {
+        format!(
+            "the home {} can't be made; set GONGFU_HOME to a folder that you may write to",
+            home.path().display()
+        )
+    })?;
+    let path = plain(&home.path().to_string_lossy());
+    terminal.line(&format!(
+        "{} {path} ({})",
+        heading(terminal, "home"),
+        if new { "made" } else { "there already" }
+    ))?;
+
+    let parts = wiring::parts(environment, places)?;
+    let library = progress::during("reading the skills folders", || parts.skills.current())?;
+    terminal.line(&format!(
+        "{} {} in {} sources",
+        heading(terminal, "skills"),
+        library.skills().len(),
+        library.sources().len()
+    ))?;
+    for source in library.sources() {
+        let count = library
+            .skills()
+            .iter()
+            .filter(|skill| skill.source == source.id)
+            .count();
+        terminal.line(&format!(
+            "  {:<20} {count:>5}  {}",
+            source.id,
+            plain(&source.root)
+        ))?;
+    }
+    let errors = library
+        .skills()
+        .iter()
+        .filter(|skill| skill.findings.errors > 0)
+        .count();
+    if errors > 0 {
+        terminal.line(&format!(
+            "  {errors} of them have errors: gongfu skill check"
+        ))?;
+    }
+    for left in library.unloadable() {
+        for found in &left.diagnostics {
+            terminal.line(&format!(
+                "  left out: {}: {}",
+                plain(&left.path),
+                gongfu_core::text::finding(&found.finding).message
+            ))?;
+        }
+    }
+
+    let user = environment.user.clone().unwrap_or_default();
+    let found: Vec<_> = CLIENTS
+        .iter()
+        .filter_map(|client| client.found(&user).map(|path| (client.name, path)))
+        .collect();
+    if found.is_empty() {
+        terminal.line(&format!(
+            "{} none of those that gongfu knows is installed here",
+            heading(terminal, "clients")
+        ))?;
+    } else {
+        terminal.line(&format!("{} {}", heading(terminal, "clients"), found.len()))?;
+        for (name, path) in &found {
+            terminal.line(&format!("  {name:<20} {}", plain(&path.to_string_lossy())))?;
+        }
+    }
+    terminal.line(&format!(
+        "{} paste this into a client's configuration:",
+        heading(terminal, "connect")
+    ))?;
+    terminal.line(&client::snippet(&client::program()))?;
+    Ok(Outcome::Good)
+}
+
+fn heading(terminal: &Terminal, word: &str) -> String {
+    terminal.paint(Paint::Bold, &format!("{word:<8}"))
+}

@@ -1,0 +1,84 @@
+//! `gongfu mcp`: the server on standard input and output.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+
+use gongfu_mcp::{Server, Settings, serve_stdio};
+
+use super::Outcome;
+use crate::cli::{Places, Profiles};
+use crate::client;
+use crate::environment::Environment;
+use crate::terminal::Terminal;
+use crate::wiring;
+
+pub(crate) fn run(
+    profiles: &Profiles,
+    places: &Places,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, places)?;
+    // The client asks for the list of tools first, which needs no skills: meanwhile they are read.
+    let skills = Arc::clone(&parts.skills);
+    let reading =
+        std::thread::spawn(move || skills.current().map(|library| library.skills().len()));
+    if std::io::stdin().is_terminal() {
+        let found = reading.join().ok().and_then(Result::ok).unwrap_or(0);
+        greet(found, parts.skills.places().len(), terminal);
+    }
+    let server = Server::new(
+        parts.catalog,
+        Settings {
+            profiles: profiles.list.clone(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    );
+    let runtime = wiring::runtime()?;
+    let outcome = runtime.block_on(async {
+        tokio::select! {
+            served = serve_stdio(server) => served.map_err(anyhow::Error::from),
+            () = terminated() => Ok(()),
+        }
+    });
+    // Standard input may still be read by a thread that nothing can wake.
+    runtime.shutdown_background();
+    outcome.map(|()| Outcome::Good)
+}
+
+/// A person who started the server by hand sees that it works, and what to do with it.
+fn greet(skills: usize, places: usize, terminal: &mut Terminal) {
+    let program = client::program();
+    terminal.note(&format!(
+        "gongfu {} is ready: {skills} skills, {places} places looked at.",
+        env!("CARGO_PKG_VERSION")
+    ));
+    terminal.note("It speaks MCP on standard input and output; a client starts it. Configuration to paste into one:");
+    terminal.note(&client::snippet(&program));
+    terminal.note("Press Ctrl-D to end it.");
+}
+
+/// Waits for the signals that end a server: SIGTERM, SIGINT and SIGHUP.
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut interrupt), Ok(mut hangup)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::hangup()),
+    ) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = interrupt.recv() => {}
+        _ = hangup.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}

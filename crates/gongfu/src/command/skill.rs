@@ -1,0 +1,396 @@
+//! `gongfu skill list|show|read|enable|disable`.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use gongfu_core::account::{Actor, Owner, Role};
+use gongfu_core::library::{Library, Skill};
+use gongfu_core::port::SkillStore as _;
+use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
+use gongfu_hub::{Content, Problem, Profile, ToolError};
+use serde_json::{Map, Value, json};
+
+use super::{Outcome, check, tool};
+use crate::cli::{Places, SkillCommand, SwitchArguments};
+use crate::environment::Environment;
+use crate::progress;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring::{self, Parts};
+
+pub(crate) fn run(
+    command: SkillCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match command {
+        SkillCommand::List { places, json } => list(&places, json, environment, terminal),
+        SkillCommand::Show { name, places, json } => {
+            show(&name, &places, json, environment, terminal)
+        }
+        SkillCommand::Read {
+            name,
+            path,
+            section,
+            body,
+            places,
+            json,
+        } => {
+            let parts = wiring::parts(environment, &places)?;
+            if json || section.is_some() || body {
+                return read_by_tool(&parts, &name, path, section, body, json, terminal);
+            }
+            read(&parts, &name, path.as_deref(), terminal)
+        }
+        SkillCommand::Enable(arguments) => switch(&arguments, true, environment, terminal),
+        SkillCommand::Disable(arguments) => switch(&arguments, false, environment, terminal),
+        SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
+    }
+}
+
+fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
+    Ok(progress::during("reading the skills folders", || {
+        parts.skills.current()
+    })?)
+}
+
+fn list(
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, places)?;
+    let library = library(&parts)?;
+    for left in library.unloadable() {
+        for found in &left.diagnostics {
+            terminal.note(&format!(
+                "note: {}: {}",
+                left.path,
+                gongfu_core::text::finding(&found.finding).message
+            ));
+        }
+    }
+    if json {
+        let skills: Vec<Value> = library
+            .skills()
+            .iter()
+            .map(|skill| entry(&library, skill))
+            .collect();
+        terminal.json(&skills)?;
+        return Ok(Outcome::Good);
+    }
+    if library.skills().is_empty() {
+        terminal.note("there are no skills here; name a folder of skills by --skills-dir, or put some into .agents/skills");
+    }
+    for skill in library.skills() {
+        let mut marks = Vec::new();
+        if !skill.enabled {
+            marks.push("off".to_owned());
+        }
+        if skill.findings.errors > 0 {
+            marks.push(format!("{} errors", skill.findings.errors));
+        }
+        if let Some(winner) = library.shadowed_by(skill) {
+            marks.push(format!("the name belongs to {}", winner.full_name));
+        }
+        let marks = if marks.is_empty() {
+            String::new()
+        } else {
+            terminal.paint(Paint::Yellow, &format!(" [{}]", marks.join(", ")))
+        };
+        let name = terminal.paint(Paint::Bold, &plain(skill.name.as_str()));
+        let source = terminal.paint(Paint::Dim, &plain(&skill.full_name));
+        terminal.line(&format!("{name}{marks}  {source}"))?;
+        terminal.line(&format!("    {}", short(&plain(&skill.description), 160)))?;
+    }
+    Ok(Outcome::Good)
+}
+
+fn entry(library: &Library, skill: &Skill) -> Value {
+    let mut entry = json!({
+        "name": skill.name.as_str(),
+        "full_name": &*skill.full_name,
+        "description": skill.description,
+        "source": &*skill.source,
+        "path": skill.path,
+        "enabled": skill.enabled,
+        "files": skill.files.len(),
+        "bytes": skill.bytes(),
+        "diagnostics": skill.findings.total(),
+    });
+    if let (Some(winner), Value::Object(members)) = (library.shadowed_by(skill), &mut entry) {
+        members.insert(
+            "shadowed_by".to_owned(),
+            Value::String(winner.full_name.to_string()),
+        );
+    }
+    entry
+}
+
+fn show(
+    name: &str,
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, places)?;
+    let library = library(&parts)?;
+    let Some(skill) = found(&library, name, true, json, terminal)? else {
+        return Ok(Outcome::Findings);
+    };
+    let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
+    let checked = gongfu_store::check::check(skill.path.as_ref(), false);
+    let mine: Vec<_> = checked
+        .into_iter()
+        .filter(|checked| checked.path.to_string_lossy() == skill.path)
+        .collect();
+    if json {
+        let files: Vec<Value> = skill
+            .files
+            .iter()
+            .map(|file| json!({ "path": file.path.as_str(), "size": file.size, "kind": file.kind, "digest": file.digest.map(|digest| digest.to_string()) }))
+            .collect();
+        let mut shown = entry(&library, &skill);
+        if let Value::Object(members) = &mut shown {
+            members.insert("files".to_owned(), files.into());
+            members.insert("frontmatter".to_owned(), frontmatter);
+            let diagnostics = mine
+                .first()
+                .map(|checked| check::diagnostics_json(&checked.diagnostics))
+                .unwrap_or_default();
+            members.insert("diagnostics".to_owned(), diagnostics.into());
+        }
+        terminal.json(&shown)?;
+        return Ok(Outcome::Good);
+    }
+    terminal.line(&terminal.paint(Paint::Bold, &plain(skill.name.as_str())))?;
+    terminal.line(&plain(&skill.description))?;
+    terminal.line("")?;
+    terminal.line(&format!("full name  {}", plain(&skill.full_name)))?;
+    terminal.line(&format!("folder     {}", plain(&skill.path)))?;
+    terminal.line(&format!(
+        "switched   {}",
+        if skill.enabled { "on" } else { "off" }
+    ))?;
+    if let Some(winner) = library.shadowed_by(&skill) {
+        terminal.line(&format!(
+            "the name   belongs to {}; reach this one by its full name",
+            plain(&winner.full_name)
+        ))?;
+    }
+    let more = frontmatter
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !matches!(key.as_str(), "name" | "description"));
+    for (key, value) in more {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        terminal.line(&format!("{:<10} {}", plain(key), plain(&value)))?;
+    }
+    terminal.line(&format!(
+        "files      {} ({} bytes)",
+        skill.files.len(),
+        skill.bytes()
+    ))?;
+    for file in skill.files.iter().take(50) {
+        terminal.line(&format!(
+            "  {}  {}",
+            file.path,
+            terminal.paint(Paint::Dim, &format!("{} bytes", file.size))
+        ))?;
+    }
+    if skill.files.len() > 50 {
+        terminal.line(&format!(
+            "  … and {} more: gongfu skill show --json",
+            skill.files.len() - 50
+        ))?;
+    }
+    if skill.findings.total() > 0 {
+        let count = skill.findings;
+        terminal.line(&format!(
+            "findings   {} errors, {} warnings, {} notes: gongfu skill check {}",
+            count.errors,
+            count.warnings,
+            count.infos,
+            plain(&skill.path)
+        ))?;
+    }
+    Ok(Outcome::Good)
+}
+
+/// Finds a skill, or tells why there is none; a disabled one counts as found where `disabled`.
+fn found(
+    library: &Library,
+    name: &str,
+    disabled: bool,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Option<Arc<Skill>>> {
+    let unresolved = match library.resolve(name) {
+        Ok(skill) => return Ok(Some(Arc::clone(skill))),
+        Err(unresolved) => unresolved,
+    };
+    if let gongfu_core::library::Unresolved::Disabled { full_name } = &unresolved
+        && disabled
+    {
+        return Ok(library
+            .skills()
+            .iter()
+            .find(|skill| skill.full_name == *full_name)
+            .cloned());
+    }
+    tell(
+        &Problem::unresolved(name, unresolved).error(),
+        json,
+        terminal,
+    )?;
+    Ok(None)
+}
+
+fn tell(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
+    if json {
+        terminal.json(&json!({ "error": Value::Object(error.to_json()) }))?;
+    } else {
+        tool::tell(error, terminal);
+    }
+    Ok(())
+}
+
+fn read(
+    parts: &Parts,
+    name: &str,
+    path: Option<&str>,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let library = library(parts)?;
+    let Some(skill) = found(&library, name, true, false, terminal)? else {
+        return Ok(Outcome::Findings);
+    };
+    let has = |name: &str| skill.files.iter().any(|file| file.path.as_str() == name);
+    let wanted = path.unwrap_or(if has(SKILL_FILE) || !has(SKILL_FILE_LOWER) {
+        SKILL_FILE
+    } else {
+        SKILL_FILE_LOWER
+    });
+    let problem = match SkillPath::new(wanted) {
+        Err(why) => Problem::bad_path(wanted, why),
+        Ok(path) => match wiring::runtime()?.block_on(parts.skills.read(
+            &Owner::Local,
+            &skill,
+            &path,
+            u64::MAX - 1,
+        )) {
+            Ok(content) => {
+                terminal.bytes(&content.bytes)?;
+                return Ok(Outcome::Good);
+            }
+            Err(gongfu_core::port::PortError::NotFound) => {
+                let nearest = gongfu_core::near::nearest_first(
+                    wanted,
+                    skill.files.iter().map(|file| file.path.as_str()),
+                );
+                Problem::FileUnknown {
+                    skill: skill.name.to_string(),
+                    path: wanted.to_owned(),
+                    nearest: nearest.into_iter().map(str::to_owned).collect(),
+                }
+            }
+            Err(error) => Problem::FilePath {
+                path: wanted.to_owned(),
+                reason: error.to_string(),
+            },
+        },
+    };
+    tool::tell(&problem.error(), terminal);
+    Ok(Outcome::Findings)
+}
+
+/// Reading parts, or as JSON, is what the tools do for agents.
+fn read_by_tool(
+    parts: &Parts,
+    name: &str,
+    path: Option<String>,
+    section: Option<String>,
+    body: bool,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let mut arguments = Map::new();
+    arguments.insert("skill_name".to_owned(), name.into());
+    let tool_name = if let Some(path) = path {
+        arguments.insert("path".to_owned(), path.into());
+        "skill_read"
+    } else {
+        if let Some(section) = section {
+            arguments.insert("section".to_owned(), section.into());
+        }
+        if body {
+            arguments.insert("part".to_owned(), "body".into());
+        }
+        "skill_load"
+    };
+    let actor = Actor::local(Role::Developer, "cli");
+    let outcome = wiring::runtime()?.block_on(parts.catalog.call(
+        &[Profile::Standard],
+        tool_name,
+        arguments,
+        &actor,
+    ));
+    match outcome {
+        Ok(result) if json => terminal.json(&result)?,
+        Ok(result) => {
+            for content in result.content {
+                if let Content::Text { text } = content {
+                    terminal.bytes(text.as_bytes())?;
+                }
+            }
+        }
+        Err(error) => {
+            tell(&error, json, terminal)?;
+            return Ok(Outcome::Findings);
+        }
+    }
+    Ok(Outcome::Good)
+}
+
+fn switch(
+    arguments: &SwitchArguments,
+    enabled: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, &arguments.places)?;
+    let library = library(&parts)?;
+    let Some(skill) = found(&library, &arguments.name, true, arguments.json, terminal)? else {
+        return Ok(Outcome::Findings);
+    };
+    let changed =
+        match wiring::runtime()?.block_on(parts.skills.set_enabled(&Owner::Local, &skill, enabled))
+        {
+            Ok(changed) => changed,
+            Err(error) => bail!("the switch of {} can't be kept: {error}", skill.full_name),
+        };
+    let state = if enabled { "on" } else { "off" };
+    if arguments.json {
+        terminal.json(
+            &json!({ "full_name": &*skill.full_name, "enabled": enabled, "changed": changed }),
+        )?;
+    } else {
+        terminal.line(&format!(
+            "{} is {}switched {state}",
+            plain(&skill.full_name),
+            if changed { "" } else { "already " }
+        ))?;
+    }
+    Ok(Outcome::Good)
+}
+
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,201 @@
+//! `gongfu tool list|call`: the tools as agents see them, through the same gate.
+
+use std::io::Read as _;
+
+use gongfu_core::account::{Actor, Role};
+use gongfu_hub::{Content, Profile, ToolError, ToolResult, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use super::Outcome;
+use crate::cli::ToolCommand;
+use crate::environment::Environment;
+use crate::terminal::{Paint, Terminal};
+use crate::wiring;
+
+pub(crate) fn run(
+    command: ToolCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let actor = Actor::local(Role::Developer, "cli");
+    match command {
+        ToolCommand::List {
+            profiles,
+            places,
+            json,
+        } => {
+            let parts = wiring::parts(environment, &places)?;
+            list(&parts.catalog.list(&profiles.list, &actor), json, terminal)
+        }
+        ToolCommand::Call {
+            name,
+            arguments,
+            profiles,
+            places,
+            json,
+        } => {
+            let parts = wiring::parts(environment, &places)?;
+            let specs = parts.catalog.list(&profiles.list, &actor);
+            let spec = specs.iter().find(|spec| spec.name == name);
+            let arguments = match parsed(&arguments, spec) {
+                Ok(arguments) => arguments,
+                Err(problem) => {
+                    terminal.note(&format!("error: {problem}"));
+                    return Ok(Outcome::WrongUse);
+                }
+            };
+            let outcome = wiring::runtime()?.block_on(parts.catalog.call(
+                &profiles.list,
+                &name,
+                arguments,
+                &actor,
+            ));
+            show(outcome, json, terminal)
+        }
+    }
+}
+
+fn list(specs: &[ToolSpec], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    if json {
+        let tools: Vec<Value> = specs.iter().map(tool_json).collect();
+        terminal.json(&tools)?;
+        return Ok(Outcome::Good);
+    }
+    for spec in specs {
+        terminal.line(&terminal.paint(Paint::Bold, spec.name))?;
+        terminal.line(&format!("    {}", spec.description))?;
+        let none = Map::new();
+        let properties = spec
+            .input_schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .unwrap_or(&none);
+        for (name, property) in properties {
+            let about = property
+                .get("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            terminal.line(&format!("    {name}: {about}"))?;
+        }
+    }
+    Ok(Outcome::Good)
+}
+
+/// A tool as `tools/list` shows it, and what only gongfu knows about it.
+pub(crate) fn tool_json(spec: &ToolSpec) -> Value {
+    json!({
+        "name": spec.name,
+        "title": spec.title,
+        "description": spec.description,
+        "inputSchema": &*spec.input_schema,
+        "outputSchema": spec.output_schema.as_deref(),
+        "access": spec.access,
+        "safety": spec.safety,
+        "profiles": Profile::ALL.map(Profile::as_str),
+    })
+}
+
+/// Arguments from the command line: one JSON object, `-` for standard input, or key=value pairs
+/// whose values are read as the tool's schema says.
+fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, Value>, String> {
+    if let [only] = arguments
+        && (only == "-" || only.trim_start().starts_with('{'))
+    {
+        let mut text = only.clone();
+        if only == "-" {
+            text.clear();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| format!("standard input can't be read: {error}"))?;
+        }
+        return serde_json::from_str(&text).map_err(|error| format!("the arguments are not a JSON object: {error}; write e.g. '{{\"skill_name\": \"pdf\"}}' or skill_name=pdf"));
+    }
+    let mut parsed = Map::new();
+    for argument in arguments {
+        let Some((key, value)) = argument.split_once('=') else {
+            return Err(format!(
+                "`{argument}` is no key=value pair; write e.g. skill_name=pdf, or one JSON object"
+            ));
+        };
+        if parsed
+            .insert(key.to_owned(), typed(key, value, spec))
+            .is_some()
+        {
+            return Err(format!("`{key}` is given twice; give it once"));
+        }
+    }
+    Ok(parsed)
+}
+
+/// A value of the type that the schema asks for; whatever doesn't fit stays a text, and the gate
+/// says what is wrong with it.
+fn typed(key: &str, value: &str, spec: Option<&ToolSpec>) -> Value {
+    let kind = spec.and_then(|spec| {
+        spec.input_schema
+            .get("properties")?
+            .get(key)?
+            .get("type")?
+            .as_str()
+    });
+    match kind {
+        Some("integer" | "number" | "boolean" | "array" | "object") => {
+            serde_json::from_str(value).unwrap_or_else(|_| value.into())
+        }
+        _ => value.into(),
+    }
+}
+
+fn show(
+    outcome: Result<ToolResult, ToolError>,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match outcome {
+        Ok(result) if json => terminal.json(&result)?,
+        Ok(result) => {
+            for content in result.content {
+                match content {
+                    Content::Text { text } => {
+                        let end = if text.ends_with('\n') || text.is_empty() {
+                            ""
+                        } else {
+                            "\n"
+                        };
+                        terminal.bytes(format!("{text}{end}").as_bytes())?;
+                    }
+                    Content::Resource { resource } => {
+                        terminal.line(&format!(
+                            "[{}: {}, {} characters of base64; see them with --json]",
+                            resource.uri,
+                            resource.mime_type,
+                            resource.blob.len()
+                        ))?;
+                    }
+                }
+            }
+        }
+        Err(error) => {
+            if json {
+                let content = [Content::text(error.to_string())];
+                terminal.json(&json!({ "content": content, "structuredContent": error.to_json(), "isError": true }))?;
+            } else {
+                tell(&error, terminal);
+            }
+            return Ok(if error.code().is_wrong_use() {
+                Outcome::WrongUse
+            } else {
+                Outcome::Findings
+            });
+        }
+    }
+    Ok(Outcome::Good)
+}
+
+/// Tells why a call failed.
+pub(crate) fn tell(error: &ToolError, terminal: &mut Terminal) {
+    let text = error.problem.text();
+    terminal.note(&format!("error[{}]: {}", error.code(), text.message));
+    if !text.hint.is_empty() {
+        terminal.note(&format!("  hint: {}", text.hint));
+    }
+}

@@ -1,0 +1,100 @@
+//! The settings file: `config.toml` in gongfu's home.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use gongfu_core::skill::SkillPath;
+use gongfu_store::Home;
+use gongfu_store::disk::Root;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+const LIMIT: u64 = 1024 * 1024;
+
+/// Settings of gongfu (`config.toml` in its home). Flags and environment variables win over them.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Config {
+    /// Folders of skills; they rank with those of `--skills-dir`, behind them. `~/` is the home folder.
+    pub(crate) skills_dirs: Vec<PathBuf>,
+    /// Where skills are looked for by themselves.
+    pub(crate) discovery: Discovery,
+}
+
+/// Where skills are looked for by themselves.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Discovery {
+    /// Look at `.agents/skills` and `.claude/skills` below the person's home folder.
+    pub(crate) home: bool,
+    /// Offer the skills that come with gongfu.
+    pub(crate) built_in: bool,
+}
+
+impl Default for Discovery {
+    fn default() -> Self {
+        Self {
+            home: true,
+            built_in: true,
+        }
+    }
+}
+
+impl Config {
+    /// Reads the settings of a home; without a file all are as they come.
+    pub(crate) fn read(home: &Home) -> anyhow::Result<Self> {
+        let path = home.config();
+        let Ok(root) = Root::open(home.path()) else {
+            return Ok(Self::default());
+        };
+        let content = match root.read(&SkillPath::new("config.toml")?, LIMIT) {
+            Ok(content) => content,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("{} can't be read", path.display()));
+            }
+        };
+        let text = String::from_utf8(content.bytes)
+            .with_context(|| format!("{} is not UTF-8 text", path.display()))?;
+        match Self::parse(&text) {
+            Ok(config) => Ok(config),
+            Err(problem) => bail!("{}: {problem}", path.display()),
+        }
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| {
+                text.get(..span.start)
+                    .unwrap_or_default()
+                    .matches('\n')
+                    .count()
+                    + 1
+            });
+            format!(
+                "line {line}: {}; the settings are described in docs/config.schema.json",
+                error.message()
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Config;
+
+    #[test]
+    fn unknown_settings_are_refused_with_their_line() {
+        let good = Config::parse("skills_dirs = [\"/a\"]\n[discovery]\nhome = false\n").unwrap();
+        assert!(!good.discovery.home && good.discovery.built_in && good.skills_dirs.len() == 1);
+        let bad = Config::parse("skills_dirs = []\n\n[discovery]\nhoem = false\n").unwrap_err();
+        assert!(bad.starts_with("line 4: unknown field `hoem`"), "{bad}");
+        assert!(
+            Config::parse("skills_dirs = 1")
+                .unwrap_err()
+                .starts_with("line 1: invalid type")
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! Every environment variable that gongfu knows: the only place that reads them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What the environment says.
+///
+/// | name | meaning |
+/// |---|---|
+/// | `GONGFU_HOME` | gongfu's own folder; else `gongfu` in the platform's data folder |
+/// | `GONGFU_SKILLS_DIRS` | more folders of skills, separated like `PATH` |
+/// | `GONGFU_LOG` | what is logged to standard error: `off`, `error`, `warn` (default), `info`, `debug`, `trace` |
+/// | `NO_COLOR` | no colour, whatever its value (no-color.org) |
+/// | `SKILL_STORAGE_PATH` | a folder of skills (seed 000); the configuration's `skills_dirs` win over it |
+/// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
+/// | `LLP_CLAUDE_SKILLS_DIR` | one more, when `LLP_ENABLE_CLAUDE_GLOBAL=1` (seed 004) |
+/// | `LLP_ENABLE_CLAUDE_GLOBAL` | `0`: don't look below the person's home folder (seed 004) |
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Environment {
+    pub(crate) home: Option<PathBuf>,
+    pub(crate) skills_dirs: Vec<PathBuf>,
+    pub(crate) storage_path: Option<PathBuf>,
+    pub(crate) claude_global: Option<bool>,
+    pub(crate) log: Option<String>,
+    pub(crate) no_color: bool,
+    pub(crate) user: Option<PathBuf>,
+    pub(crate) data: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
+}
+
+impl Environment {
+    /// Reads the environment of this process.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
+    pub(crate) fn read() -> Self {
+        use etcetera::BaseStrategy as _;
+        let mut environment = Self::from_names(|name| std::env::var_os(name));
+        let base = etcetera::base_strategy::choose_native_strategy().ok();
+        environment.user = base.as_ref().map(|base| base.home_dir().to_owned());
+        environment.data = base.map(|base| base.data_dir());
+        environment.directory = std::env::current_dir().ok();
+        environment
+    }
+
+    /// Reads the names above with `value`.
+    fn from_names(value: impl Fn(&str) -> Option<OsString>) -> Self {
+        let given = |name: &str| value(name).filter(|value| !value.is_empty());
+        let text = |name: &str| given(name).map(|value| value.to_string_lossy().into_owned());
+        let truth = |name: &str| {
+            text(name).map(|value| {
+                matches!(
+                    value.to_ascii_lowercase().as_str(),
+                    "1" | "true" | "yes" | "on"
+                )
+            })
+        };
+        let paths = |name: &str| {
+            given(name)
+                .map(|value| {
+                    std::env::split_paths(&value)
+                        .filter(|path| !path.as_os_str().is_empty())
+                        .collect::<Vec<_>>()
+                })
+                .unwrap_or_default()
+        };
+        let claude_global = truth("LLP_ENABLE_CLAUDE_GLOBAL");
+        let mut skills_dirs = paths("GONGFU_SKILLS_DIRS");
+        skills_dirs.extend(paths("LLP_SKILLS_DIRS"));
+        if claude_global == Some(true) {
+            skills_dirs.extend(given("LLP_CLAUDE_SKILLS_DIR").map(PathBuf::from));
+        }
+        Self {
+            home: given("GONGFU_HOME").map(PathBuf::from),
+            skills_dirs,
+            storage_path: given("SKILL_STORAGE_PATH").map(PathBuf::from),
+            claude_global,
+            log: text("GONGFU_LOG"),
+            no_color: given("NO_COLOR").is_some(),
+            ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::Environment;
+
+    fn read(names: &[(&str, &str)]) -> Environment {
+        Environment::from_names(|name| {
+            names
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn the_names_of_the_source_systems_work() {
+        let found = read(&[
+            ("LLP_SKILLS_DIRS", "/a::/b"),
+            ("LLP_CLAUDE_SKILLS_DIR", "/c"),
+            ("LLP_ENABLE_CLAUDE_GLOBAL", "1"),
+        ]);
+        assert_eq!(found.skills_dirs, ["/a", "/b", "/c"].map(PathBuf::from));
+        let off = read(&[
+            ("LLP_CLAUDE_SKILLS_DIR", "/c"),
+            ("LLP_ENABLE_CLAUDE_GLOBAL", "0"),
+            ("NO_COLOR", ""),
+            ("GONGFU_HOME", ""),
+        ]);
+        assert!(
+            off.skills_dirs.is_empty()
+                && off.claude_global == Some(false)
+                && !off.no_color
+                && off.home.is_none()
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Diagnostics as a good compiler prints them: what, where, the line itself, how to mend it.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use gongfu_core::skill::{Diagnostic, Severity, SkillPath};
+use gongfu_store::check::Checked;
+use gongfu_store::disk::Root;
+
+use crate::terminal::plain;
+
+/// The longest line of a file that is shown, in bytes; of a longer one its start is.
+const MOST: usize = 160;
+
+/// Renders the diagnostics of one skill, one text each.
+pub(crate) fn render(skill: &Checked, color: bool) -> Vec<String> {
+    let root = Root::open(&skill.path).ok();
+    let renderer = if color {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    }
+    .decor_style(DecorStyle::Ascii);
+    skill
+        .diagnostics
+        .iter()
+        .map(|found| one(skill, root.as_ref(), found, &renderer))
+        .collect()
+}
+
+fn one(skill: &Checked, root: Option<&Root>, found: &Diagnostic, renderer: &Renderer) -> String {
+    let text = gongfu_core::text::finding(&found.finding);
+    let level = match found.severity() {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Info => Level::NOTE,
+    };
+    let shown = match &found.file {
+        Some(file) => skill.path.join(file),
+        None => skill.path.clone(),
+    };
+    let path = plain(&shown.to_string_lossy());
+    let title = level
+        .primary_title(plain(&text.message))
+        .id(found.finding.code());
+    let line = found
+        .file
+        .as_deref()
+        .and_then(|file| excerpt(root?, file, found));
+    let hint = if found.fixable() {
+        format!("{} (--fix does it)", plain(&text.hint))
+    } else {
+        plain(&text.hint)
+    };
+    let help = Level::HELP.message(hint);
+    let group = match line {
+        Some(line) => {
+            let snippet = Snippet::source(line.text)
+                .line_start(line.number)
+                .path(path)
+                .annotation(AnnotationKind::Primary.span(line.start..line.end));
+            title.element(snippet).element(help)
+        }
+        None => {
+            let origin = match found.position {
+                Some(at) => Origin::path(path).line(at.line).char_column(at.column),
+                None => Origin::path(path),
+            };
+            title.element(origin).element(help)
+        }
+    };
+    format!("{}\n\n", renderer.render(&[group]))
+}
+
+/// The line that a diagnostic is about, with the part of it that is marked.
+struct Line {
+    text: String,
+    number: usize,
+    start: usize,
+    end: usize,
+}
+
+fn excerpt(root: &Root, file: &str, found: &Diagnostic) -> Option<Line> {
+    let at = found.position?;
+    let bytes = root
+        .read(&SkillPath::new(file).ok()?, 16 * 1024 * 1024)
+        .ok()?
+        .bytes;
+    let text = String::from_utf8(bytes).ok()?;
+    let line = text
+        .strip_prefix('\u{feff}')
+        .unwrap_or(&text)
+        .split(['\n'])
+        .nth(at.line - 1)?
+        .trim_end();
+    let start = line
+        .char_indices()
+        .nth(at.column - 1)
+        .map_or(line.len(), |(offset, _)| offset);
+    if start >= MOST || line.contains('\r') {
+        return None;
+    }
+    let wanted = found.span.as_ref().map_or(1, |span| span.len().max(1));
+    let end = line
+        .floor_char_boundary((start + wanted).min(MOST))
+        .max(start);
+    let shown = line.floor_char_boundary(MOST);
+    let mut text = line.get(..shown)?.to_owned();
+    if shown < line.len() {
+        text.push('…');
+    }
+    Some(Line {
+        end: end.min(text.len()),
+        text,
+        number: at.line,
+        start,
+    })
+}

@@ -1,0 +1,139 @@
+//! Putting the parts together: from flags, environment and settings to a library and a catalog.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use gongfu_core::port::SkillStore;
+use gongfu_hub::Catalog;
+use gongfu_store::audit::LocalAudit;
+use gongfu_store::source::Settings;
+use gongfu_store::{Home, LocalSkills, built_in};
+use include_dir::{Dir, include_dir};
+
+use crate::cli::Places;
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::environment::Environment;
+
+static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills");
+
+/// The parts of a running gongfu.
+pub(crate) struct Parts {
+    pub(crate) skills: Arc<LocalSkills>,
+    pub(crate) catalog: Arc<Catalog>,
+}
+
+/// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
+pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
+    let path = environment
+        .home
+        .clone()
+        .or_else(|| environment.data.as_ref().map(|data| data.join("gongfu")));
+    match path {
+        Some(path) => Ok(Home::at(std::path::absolute(path)?)),
+        None => {
+            bail!("there is no home folder; set GONGFU_HOME to a folder that gongfu may write to")
+        }
+    }
+}
+
+/// Puts everything together.
+pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Result<Parts> {
+    let home = home(environment)?;
+    let settings = settings(environment, places, &home)?;
+    let skills = Arc::new(LocalSkills::new(
+        home.clone(),
+        &settings,
+        Arc::new(SystemClock),
+    ));
+    let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
+    let catalog = Arc::new(Catalog::new(
+        store,
+        Arc::new(LocalAudit::new(home)),
+        Arc::new(SystemClock),
+    ));
+    Ok(Parts { skills, catalog })
+}
+
+fn settings(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<Settings> {
+    let config = Config::read(home)?;
+    let project = match &places.workspace {
+        Some(folder) if folder.is_dir() => Some(folder.clone()),
+        Some(folder) => bail!(
+            "{} is not a folder; give --workspace one that exists",
+            folder.display()
+        ),
+        None => environment.directory.clone(),
+    };
+    let mut named = environment.skills_dirs.clone();
+    if config.skills_dirs.is_empty() {
+        named.extend(environment.storage_path.clone());
+    }
+    let mut explicit = places.skills_dirs.clone();
+    if !places.no_default_dirs {
+        explicit.extend(
+            config
+                .skills_dirs
+                .iter()
+                .map(|folder| expanded(folder, environment.user.as_deref())),
+        );
+    }
+    let default_dirs = !places.no_default_dirs;
+    let built_in = if default_dirs && config.discovery.built_in {
+        unpack(home)
+    } else {
+        None
+    };
+    Ok(Settings {
+        explicit,
+        environment: named,
+        project,
+        user: environment.user.clone(),
+        default_dirs,
+        discover_user: environment.claude_global.unwrap_or(config.discovery.home),
+        built_in,
+    })
+}
+
+/// The built-in skills on disk; without a home that can be written they are left out, loudly.
+fn unpack(home: &Home) -> Option<PathBuf> {
+    match built_in::unpack(home, &built_in_files()) {
+        Ok(folder) => Some(folder),
+        Err(error) => {
+            tracing::warn!(home = %home.path().display(), %error, "the built-in skills can't be written and are left out");
+            None
+        }
+    }
+}
+
+fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
+    let mut files = Vec::new();
+    let mut open: Vec<&Dir<'static>> = vec![&BUILT_IN];
+    while let Some(folder) = open.pop() {
+        open.extend(folder.dirs());
+        files.extend(
+            folder
+                .files()
+                .filter_map(|file| Some((file.path().to_str()?, file.contents()))),
+        );
+    }
+    files.sort_unstable();
+    files
+}
+
+fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
+    match (folder.strip_prefix("~"), user) {
+        (Ok(below), Some(user)) => user.join(below),
+        _ => folder.to_owned(),
+    }
+}
+
+/// A runtime for what waits.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("threads can't be started")
+}
