@@ -39,11 +39,7 @@ pub struct Excerpt<'text> {
 ///
 /// # Errors
 /// The range is empty, turned round or behind the end.
-pub fn cut<'text>(
-    text: &'text str,
-    within: Range<usize>,
-    wanted: Wanted,
-) -> Result<Excerpt<'text>, Problem> {
+pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'_>, Problem> {
     let lines = line_starts(text);
     let total = if lines.last() == Some(&text.len()) && lines.len() > 1 {
         lines.len() - 1

@@ -94,6 +94,10 @@ impl AuditLog for LocalAudit {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 mod tests {
     use gongfu_core::account::Role;
     use gongfu_core::capability::Access;

@@ -60,6 +60,10 @@ fn write_all(folder: &Root, temporary: &str, files: &[(&str, &[u8])]) -> io::Res
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 mod tests {
     use super::unpack;
     use crate::home::Home;

@@ -11,7 +11,7 @@ use gongfu_core::skill::strict::Refusal;
 use gongfu_core::skill::{Diagnostic, Digest, Finding, Position, SKILL_FILE, SkillPath};
 use rayon::prelude::*;
 
-use crate::disk::{self, Root};
+use crate::disk::{self, EntryKind, Root};
 use crate::reading::{self, Reading};
 use crate::walk::{self, NAMED, Walk};
 
@@ -70,7 +70,7 @@ fn open(path: &Path) -> Result<Root, Box<Checked>> {
     let file = path
         .file_name()
         .is_some_and(|name| name.eq_ignore_ascii_case(SKILL_FILE))
-        && path.is_file();
+        && disk::kind_outside(path) == Some(EntryKind::File);
     let folder = if file {
         path.parent()
             .filter(|parent| !parent.as_os_str().is_empty())

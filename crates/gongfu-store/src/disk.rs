@@ -283,6 +283,23 @@ impl Root {
     }
 }
 
+/// What a path of the outside is, links followed; `None` when there is nothing, or nothing that
+/// may be looked at. For deciding where to look, never for opening what was looked at.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "decides only which folders become roots"
+)]
+pub fn kind_outside(path: &Path) -> Option<EntryKind> {
+    let metadata = std::fs::metadata(path).ok()?;
+    if metadata.is_dir() {
+        Some(EntryKind::Folder)
+    } else if metadata.is_file() {
+        Some(EntryKind::File)
+    } else {
+        Some(EntryKind::Special("a special file"))
+    }
+}
+
 fn kind_of(file_type: FileType) -> EntryKind {
     if file_type.is_file() {
         EntryKind::File

@@ -106,6 +106,10 @@ fn file_name(root: &Path) -> String {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 mod tests {
     use std::path::Path;
 

@@ -268,8 +268,7 @@ fn read(
     let below = walk
         .folders
         .get(at)
-        .map(|folder| folder.path.clone())
-        .unwrap_or_else(SkillPath::root);
+        .map_or_else(SkillPath::root, |folder| folder.path.clone());
     let path = shown(root, &below);
     let stamps: Box<[Stamp]> = inventory.files.iter().map(|(_, stamp)| *stamp).collect();
     let odd = inventory.odd.len();

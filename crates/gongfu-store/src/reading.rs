@@ -77,11 +77,9 @@ pub fn inventory(root: &Root, walk: &Walk, at: usize) -> Inventory {
                     joined,
                 )),
                 (EntryKind::Unnameable, _) | (_, Err(_)) => {
-                    inventory
-                        .odd
-                        .push(Diagnostic::about_folder(Finding::FileNameUnusable {
-                            name: format!("{:?}", entry.name),
-                        }))
+                    let name = format!("{:?}", entry.name);
+                    let finding = Finding::FileNameUnusable { name };
+                    inventory.odd.push(Diagnostic::about_folder(finding));
                 }
             }
         }
@@ -89,9 +87,9 @@ pub fn inventory(root: &Root, walk: &Walk, at: usize) -> Inventory {
     if !links.is_empty()
         && let Ok(skill) = root.below(&top.path)
     {
-        links
-            .into_iter()
-            .for_each(|link| follow(&skill, link, &mut inventory));
+        for link in links {
+            follow(&skill, link, &mut inventory);
+        }
     }
     inventory
         .files
@@ -120,14 +118,7 @@ fn follow(skill: &Root, link: SkillPath, inventory: &mut Inventory) {
 }
 
 /// Reads a skill whole; with `strict` the reference validator's verdict as well.
-pub fn read(
-    root: &Root,
-    walk: &Walk,
-    at: usize,
-    inventory: Inventory,
-    with_strict: bool,
-) -> Reading {
-    let Inventory { files, odd } = inventory;
+pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, strict: bool) -> Reading {
     let mut reading = Reading {
         folder: Folder::default(),
         document: None,
@@ -142,93 +133,105 @@ pub fn read(
     } else {
         top.path.file_name().to_owned()
     };
-    let skill_file = top.skill_file().map_or(SKILL_FILE, |entry| {
-        if entry.name == SKILL_FILE {
-            SKILL_FILE
-        } else {
-            SKILL_FILE_LOWER
-        }
-    });
+    let upper = top
+        .skill_file()
+        .is_none_or(|entry| entry.name == SKILL_FILE);
+    let skill_file = if upper { SKILL_FILE } else { SKILL_FILE_LOWER };
     let skill = match root.below(&top.path) {
         Ok(skill) => skill,
         Err(error) => {
-            reading
-                .diagnostics
-                .push(unreadable(skill_file, disk::reason(&error)));
+            let diagnostic = unreadable(skill_file, disk::reason(&error));
+            reading.diagnostics.push(diagnostic);
             return reading;
         }
     };
-    let mut scripts = Vec::new();
-    let mut document_bytes = None;
-    for (path, stamp) in files {
-        let content = contents(&skill, &path, stamp.size);
-        let (entry, bytes) = match content {
-            Ok((digest, kind, bytes)) => (
-                FileEntry {
-                    size: stamp.size.max(bytes.len() as u64),
-                    path,
-                    digest,
-                    kind,
-                },
-                bytes,
-            ),
-            Err(error) => {
-                if path.as_str() != skill_file {
-                    reading.diagnostics.push(Diagnostic::about_file(
-                        Finding::FileUnreadable {
-                            reason: disk::reason(&error),
-                        },
-                        path.as_str(),
-                    ));
-                }
-                (
-                    FileEntry {
-                        path,
-                        size: stamp.size,
-                        digest: None,
-                        kind: FileKind::Binary,
-                    },
-                    Vec::new(),
-                )
-            }
-        };
-        if entry.path.as_str() == skill_file && entry.digest.is_some() {
-            document_bytes = Some(bytes);
-        } else if script::is_script(&entry.path) && bytes.len() <= script::MAX_SCRIPT {
-            scripts.push((entry.path.clone(), bytes));
-        }
-        reading.folder.files.push(entry);
-    }
-    let mut diagnostics = std::mem::take(&mut reading.diagnostics);
-    match document_bytes {
+    let opened = open_files(&skill, skill_file, inventory.files, &mut reading);
+    match &opened.document {
         Some(bytes) => {
-            reading.document = document::load(&bytes, &reading.folder.name, &mut diagnostics);
-            reading.refusals = with_strict.then(|| strict::validate(&bytes, &reading.folder.name));
+            let folder = &reading.folder.name;
+            reading.document = document::load(bytes, folder, &mut reading.diagnostics);
+            reading.refusals = strict.then(|| strict::validate(bytes, folder));
         }
-        None => diagnostics.push(why_unreadable(&skill, skill_file)),
+        None => reading.diagnostics.push(why_unreadable(&skill, skill_file)),
     }
-    if skill_file != SKILL_FILE {
-        let finding = Finding::SkillFileSpelling {
-            name: skill_file.to_owned(),
-        };
-        diagnostics
-            .iter_mut()
-            .filter(|found| found.file.as_deref() == Some(SKILL_FILE))
-            .for_each(|found| found.file = Some(skill_file.to_owned()));
-        diagnostics.push(Diagnostic::about_file(finding, skill_file));
+    if !upper {
+        tell_spelling(&mut reading.diagnostics);
     }
     if let Some(document) = &reading.document {
-        check::folder(&reading.folder, document, &mut diagnostics);
-        for (path, bytes) in &scripts {
-            script::check(path, bytes, &reading.folder, &mut diagnostics);
+        check::folder(&reading.folder, document, &mut reading.diagnostics);
+        for (path, bytes) in &opened.scripts {
+            script::check(path, bytes, &reading.folder, &mut reading.diagnostics);
         }
     }
-    diagnostics.extend(
-        odd.into_iter()
-            .filter(|found| found.file.as_deref() != Some(skill_file)),
-    );
-    reading.diagnostics = diagnostics;
+    // What is odd about the SKILL.md itself was told above, in other words.
+    let odd = inventory.odd.into_iter();
+    let others = odd.filter(|found| found.file.as_deref() != Some(skill_file));
+    reading.diagnostics.extend(others);
     reading
+}
+
+/// The contents that are looked into.
+#[derive(Default)]
+struct Opened {
+    document: Option<Vec<u8>>,
+    scripts: Vec<(SkillPath, Vec<u8>)>,
+}
+
+fn open_files(
+    skill: &Root,
+    skill_file: &str,
+    files: Vec<(SkillPath, Stamp)>,
+    reading: &mut Reading,
+) -> Opened {
+    let mut opened = Opened::default();
+    for (path, stamp) in files {
+        let is_document = path.as_str() == skill_file;
+        match contents(skill, &path, stamp.size) {
+            Ok((digest, kind, bytes)) => {
+                let size = stamp.size.max(bytes.len() as u64);
+                if is_document && digest.is_some() {
+                    opened.document = Some(bytes);
+                } else if script::is_script(&path) && bytes.len() <= script::MAX_SCRIPT {
+                    opened.scripts.push((path.clone(), bytes));
+                }
+                reading.folder.files.push(FileEntry {
+                    path,
+                    size,
+                    digest,
+                    kind,
+                });
+            }
+            Err(error) => {
+                let reason = disk::reason(&error);
+                if !is_document {
+                    let finding = Finding::FileUnreadable { reason };
+                    let found = Diagnostic::about_file(finding, path.as_str());
+                    reading.diagnostics.push(found);
+                }
+                let (size, kind) = (stamp.size, FileKind::Binary);
+                reading.folder.files.push(FileEntry {
+                    path,
+                    size,
+                    digest: None,
+                    kind,
+                });
+            }
+        }
+    }
+    opened
+}
+
+/// The file is `skill.md`: what is said about it is said about that name.
+fn tell_spelling(diagnostics: &mut Vec<Diagnostic>) {
+    for found in diagnostics.iter_mut() {
+        if found.file.as_deref() == Some(SKILL_FILE) {
+            found.file = Some(SKILL_FILE_LOWER.to_owned());
+        }
+    }
+    let finding = Finding::SkillFileSpelling {
+        name: SKILL_FILE_LOWER.to_owned(),
+    };
+    diagnostics.push(Diagnostic::about_file(finding, SKILL_FILE_LOWER));
 }
 
 type Contents = (Option<Digest>, FileKind, Vec<u8>);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use gongfu_core::library::SourceKind;
 
+use crate::disk::{self, EntryKind};
 use crate::home::Home;
 use crate::walk::{CONVENTIONAL, Limits, NAMED};
 
@@ -86,7 +87,7 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
         }
         for folder in &settings.environment {
             let child = folder.join("skills");
-            let read = if child.is_dir() {
+            let read = if disk::kind_outside(&child) == Some(EntryKind::Folder) {
                 child
             } else {
                 folder.clone()
@@ -123,7 +124,9 @@ fn levels(start: &Path, user: Option<&Path>) -> Vec<PathBuf> {
         .take(64)
         .take_while(|folder| Some(*folder) != user)
         .collect();
-    let root = up.iter().position(|folder| folder.join(".git").exists());
+    let root = up
+        .iter()
+        .position(|folder| disk::kind_outside(&folder.join(".git")).is_some());
     up.iter()
         .take(root.map_or(1, |root| root + 1))
         .map(|folder| (*folder).to_owned())
@@ -143,17 +146,15 @@ impl Places {
             return;
         }
         let slug = slug(name);
-        let id = (1_usize..)
-            .map(|number| {
-                if number == 1 {
-                    slug.clone()
-                } else {
-                    format!("{slug}-{number}")
-                }
-            })
-            .find(|id| self.ids.insert(id.clone()));
+        let mut id = slug.clone();
+        let mut number = 1;
+        while !self.ids.insert(id.clone()) {
+            number += 1;
+            id = format!("{slug}-{number}");
+        }
+        let id = id.into();
         self.list.push(Place {
-            id: id.unwrap_or(slug).into(),
+            id,
             kind,
             path,
             limits,
@@ -180,6 +181,10 @@ fn slug(name: &str) -> String {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 mod tests {
     use std::path::PathBuf;
 

@@ -81,6 +81,10 @@ impl Switches {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 mod tests {
     use super::Switches;
     use crate::home::Home;

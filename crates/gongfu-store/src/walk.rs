@@ -259,6 +259,10 @@ pub fn code_marker(root: &Root, folder: &Walked) -> Option<&'static str> {
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 mod tests {
     use super::{Limits, NAMED, Walk, walk};
     use crate::disk::Root;

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use gongfu_store::disk;
+
 /// A program that speaks MCP.
 pub(crate) struct Client {
     /// What people call it.
@@ -70,15 +72,11 @@ pub(crate) const CLIENTS: [Client; 10] = [
 
 impl Client {
     /// Where its configuration is, when it is installed.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "only looks whether another program's file is there"
-    )]
     pub(crate) fn found(&self, user: &Path) -> Option<PathBuf> {
         self.files
             .iter()
             .map(|file| user.join(file))
-            .find(|path| path.exists())
+            .find(|path| disk::kind_outside(path).is_some())
     }
 }
 

@@ -52,21 +52,19 @@ fn one(skill: &Checked, root: Option<&Root>, found: &Diagnostic, renderer: &Rend
         plain(&text.hint)
     };
     let help = Level::HELP.message(hint);
-    let group = match line {
-        Some(line) => {
-            let snippet = Snippet::source(line.text)
-                .line_start(line.number)
-                .path(path)
-                .annotation(AnnotationKind::Primary.span(line.start..line.end));
-            title.element(snippet).element(help)
-        }
-        None => {
-            let origin = match found.position {
-                Some(at) => Origin::path(path).line(at.line).char_column(at.column),
-                None => Origin::path(path),
-            };
-            title.element(origin).element(help)
-        }
+    let group = if let Some(line) = line {
+        let marked = AnnotationKind::Primary.span(line.start..line.end);
+        let snippet = Snippet::source(line.text)
+            .line_start(line.number)
+            .path(path);
+        title.element(snippet.annotation(marked)).element(help)
+    } else {
+        let origin = Origin::path(path);
+        let origin = match found.position {
+            Some(at) => origin.line(at.line).char_column(at.column),
+            None => origin,
+        };
+        title.element(origin).element(help)
     };
     format!("{}\n\n", renderer.render(&[group]))
 }

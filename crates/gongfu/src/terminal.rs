@@ -9,6 +9,8 @@ use crate::environment::Environment;
 /// Standard output and standard error.
 pub(crate) struct Terminal {
     color: bool,
+    out: io::Stdout,
+    error: io::Stderr,
 }
 
 /// How a word is painted.
@@ -23,9 +25,11 @@ pub(crate) enum Paint {
 
 impl Terminal {
     pub(crate) fn new(environment: &Environment) -> Self {
-        let person = io::stdout().is_terminal();
+        let out = io::stdout();
         Self {
-            color: person && !environment.no_color,
+            color: out.is_terminal() && !environment.no_color,
+            out,
+            error: io::stderr(),
         }
     }
 
@@ -52,19 +56,19 @@ impl Terminal {
 
     /// Writes a line to standard output.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        writeln!(io::stdout().lock(), "{text}")
+        writeln!(self.out.lock(), "{text}")
     }
 
     /// Writes bytes to standard output as they are.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
+        let mut out = self.out.lock();
         out.write_all(bytes)?;
         out.flush()
     }
 
     /// Writes a value as JSON to standard output.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut out = io::BufWriter::new(io::stdout().lock());
+        let mut out = io::BufWriter::new(self.out.lock());
         serde_json::to_writer_pretty(&mut out, value)?;
         writeln!(out)?;
         out.flush()
@@ -72,7 +76,7 @@ impl Terminal {
 
     /// Writes a line to standard error; when even that fails there is nobody to tell.
     pub(crate) fn note(&mut self, text: &str) {
-        let _ = writeln!(io::stderr().lock(), "{text}");
+        let _ = writeln!(self.error.lock(), "{text}");
     }
 
     /// Tells an error with its causes.

@@ -167,6 +167,7 @@ const FENCES: &[(&str, &[Ban])] = &[
                 &VARIABLES,
                 "all variables are read, and documented, in the one module for them",
             ),
+            Ban(&CLOCK, NO_CLOCK),
         ],
     ),
     (

@@ -10,10 +10,12 @@ use super::finding::Finding;
 use super::source_text::SourceText;
 use super::yaml::{self, Kind, Node, YamlError};
 
+mod repair;
+
+use repair::{Entry, Repair};
+
 /// The largest frontmatter that is read as YAML, in bytes.
-const MAX_FRONTMATTER: usize = 256 * 1024;
-/// How many values are put in quotes before a text counts as not YAML at all.
-const MAX_REPAIRS: usize = 64;
+const MAX_FRONTMATTER: usize = 64 * 1024;
 
 /// One top-level field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,41 +170,26 @@ fn read_fields(
     text: &str,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Field> {
-    let mut repaired = text.to_owned();
-    let mut repairs: Vec<Repair> = Vec::new();
-    let first_error = loop {
-        match yaml::parse(&repaired) {
-            Ok(None) => return Vec::new(),
-            Ok(Some(node)) => {
-                report_repairs(source, within.start, &repairs, diagnostics);
-                let Kind::Mapping(entries) = node.kind else {
-                    diagnostics.push(source.found(
-                        Finding::YamlNotAMapping,
-                        within.start,
-                        within.end,
-                    ));
-                    return by_line(text);
-                };
-                return entries
-                    .into_iter()
-                    .map(|(key, value)| field(key, value, &repairs))
-                    .collect();
-            }
-            Err(error) => match next_repair(text, &repaired, &repairs, &error) {
-                Some(repair) if repairs.len() < MAX_REPAIRS => {
-                    repairs.push(repair);
-                    repairs.sort_by_key(|known| known.value.start);
-                    repaired = apply(text, &repairs);
-                }
-                _ => break yaml::parse(text).err().unwrap_or(error),
-            },
+    let (parsed, repairs) = repair::parse(text);
+    let error = match parsed {
+        Ok(None) => return Vec::new(),
+        Ok(Some(node)) => {
+            report_repairs(source, within.start, &repairs, diagnostics);
+            let Kind::Mapping(entries) = node.kind else {
+                let finding = Finding::YamlNotAMapping;
+                diagnostics.push(source.found(finding, within.start, within.end));
+                return by_line(text);
+            };
+            let fields = entries.into_iter();
+            return fields
+                .map(|(key, value)| field(key, value, &repairs))
+                .collect();
         }
+        Err(error) => error,
     };
-    let offset = within.start + first_error.offset();
-    let finding = match &first_error {
-        YamlError::Syntax { problem, .. } => Finding::YamlInvalid {
-            problem: problem.clone(),
-        },
+    let offset = (within.start + error.offset()).min(within.end);
+    let finding = match error {
+        YamlError::Syntax { problem, .. } => Finding::YamlInvalid { problem },
         YamlError::TooDeep { .. } => Finding::YamlTooDeep {
             limit: yaml::MAX_DEPTH,
         },
@@ -210,7 +197,7 @@ fn read_fields(
             limit: yaml::MAX_NODES,
         },
     };
-    diagnostics.push(source.found(finding, offset.min(within.end), offset.min(within.end)));
+    diagnostics.push(source.found(finding, offset, offset));
     by_line(text)
 }
 
@@ -231,7 +218,6 @@ fn report_repairs(
         );
         let edits: Option<Vec<Edit>> = repair
             .edits()
-            .into_iter()
             .map(|edit| source.edit(edit.start + base, edit.end + base, edit.replacement))
             .collect();
         diagnostics.push(if let Some(edits) = edits {
@@ -246,207 +232,16 @@ fn field(key: Node, mut value: Node, repairs: &[Repair]) -> Field {
     let name = key
         .as_text()
         .map_or_else(|| key.to_json().to_string(), str::to_owned);
-    let mut span = key.span;
-    unrepair(&mut span, repairs);
+    let span = repair::original(&key.span, repairs);
     unrepair_node(&mut value, repairs);
     Field { name, span, value }
-}
-
-/// A value that is put in double quotes.
-struct Repair {
-    field: String,
-    /// The bytes of the value in the text as it stands in the file.
-    value: Range<usize>,
-    content: String,
-}
-
-impl Repair {
-    /// The edits that make the value a double-quoted one, touching nothing else.
-    fn edits(&self) -> Vec<Edit> {
-        let at = self.value.start;
-        let escapes = self
-            .content
-            .char_indices()
-            .filter(|&(_, c)| c == '"' || c == '\\');
-        let mut edits = vec![Edit {
-            start: at,
-            end: at,
-            replacement: "\"".to_owned(),
-        }];
-        edits.extend(escapes.map(|(offset, _)| Edit {
-            start: at + offset,
-            end: at + offset,
-            replacement: "\\".to_owned(),
-        }));
-        edits.push(Edit {
-            start: self.value.end,
-            end: self.value.end,
-            replacement: "\"".to_owned(),
-        });
-        edits
-    }
-}
-
-fn apply(text: &str, repairs: &[Repair]) -> String {
-    let mut out = String::with_capacity(text.len() + repairs.len() * 2);
-    let mut done = 0;
-    for edit in repairs.iter().flat_map(Repair::edits) {
-        out.push_str(text.get(done..edit.start).unwrap_or_default());
-        out.push_str(&edit.replacement);
-        done = edit.end.max(done);
-    }
-    out.push_str(text.get(done..).unwrap_or_default());
-    out
-}
-
-/// The next value worth quoting: the one on the line of the error, else the nearest one above it.
-fn next_repair(
-    text: &str,
-    repaired: &str,
-    repairs: &[Repair],
-    error: &YamlError,
-) -> Option<Repair> {
-    if !matches!(error, YamlError::Syntax { .. }) {
-        return None;
-    }
-    let before = repaired
-        .get(..repaired.floor_char_boundary(error.offset()))
-        .unwrap_or(repaired);
-    let error_line = before.matches('\n').count();
-    let mut candidates: Vec<(usize, Repair)> = unquoted_values(text)
-        .into_iter()
-        .filter(|(_, known)| {
-            repairs
-                .iter()
-                .all(|done| done.value.start != known.value.start)
-        })
-        .collect();
-    // The parser reports a plain value's fault on its line or, for a value that looks like the
-    // start of something, on a line further down.
-    let nearest = candidates
-        .iter()
-        .rposition(|(line, _)| *line <= error_line)?;
-    Some(candidates.swap_remove(nearest).1)
-}
-
-/// Values that quoting can change: `key: value` lines whose value, alone, isn't a plain scalar.
-fn unquoted_values(text: &str) -> Vec<(usize, Repair)> {
-    let mut found = Vec::new();
-    let mut offset = 0;
-    let mut block: Option<usize> = None;
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    for (number, line) in lines.iter().enumerate() {
-        let start = offset;
-        offset += line.len();
-        let indent = line.len() - line.trim_start_matches(' ').len();
-        if line.trim().is_empty() || block.is_some_and(|outer| indent > outer) {
-            continue;
-        }
-        block = None;
-        let Some(entry) = split_entry(line) else {
-            continue;
-        };
-        if entry.value.starts_with(['|', '>']) {
-            block = Some(indent);
-            continue;
-        }
-        let content = continued(
-            entry.value,
-            lines.get(number + 1..).unwrap_or_default(),
-            indent,
-        );
-        let value = start + entry.at..start + entry.at + content.len();
-        if text.get(value.clone()) == Some(content.as_str()) && needs_quotes(&content) {
-            found.push((
-                number,
-                Repair {
-                    field: entry.key.to_owned(),
-                    value,
-                    content,
-                },
-            ));
-        }
-    }
-    found
-}
-
-/// A line that reads `key: value`.
-struct Entry<'line> {
-    key: &'line str,
-    value: &'line str,
-    /// Offset of the value in the line.
-    at: usize,
-}
-
-fn split_entry(line: &str) -> Option<Entry<'_>> {
-    let line = line.trim_end();
-    let colon = line.find(": ").or_else(|| line.find(":\t"))?;
-    let (key, rest) = line.split_at(colon);
-    let key = key.trim_start_matches(['-', ' ']).trim_end();
-    let value = rest.get(1..)?.trim_start();
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | ' ' | '.');
-    let entry = Entry {
-        key,
-        value,
-        at: line.len() - value.len(),
-    };
-    (!value.is_empty() && !key.is_empty() && key.chars().all(plain)).then_some(entry)
-}
-
-/// A plain value with the lines that continue it: deeper indented, not an entry themselves.
-fn continued(value: &str, following: &[&str], indent: usize) -> String {
-    if value.starts_with(['"', '\'', '[', '{']) {
-        return value.to_owned();
-    }
-    let mut content = value.to_owned();
-    let mut gap = String::from("\n");
-    for line in following {
-        let depth = line.len() - line.trim_start_matches(' ').len();
-        if line.trim().is_empty() || depth <= indent || line.trim_start().starts_with("- ") {
-            break;
-        }
-        content.push_str(&gap);
-        content.push_str(line.trim_end());
-        gap = line.get(line.trim_end().len()..).unwrap_or("\n").to_owned();
-    }
-    if content.contains('\r') {
-        value.to_owned()
-    } else {
-        content
-    }
-}
-
-/// Whether a value, alone, is something else to YAML than the text it looks like.
-fn needs_quotes(value: &str) -> bool {
-    match yaml::parse(&format!("k: {value}\n")) {
-        Err(_) => true,
-        Ok(node) => {
-            !matches!(node.map(|node| node.kind), Some(Kind::Mapping(entries)) if entries.len() == 1)
-        }
-    }
-}
-
-/// Moves a place in the repaired text back to the text of the file.
-fn unrepair(span: &mut Range<usize>, repairs: &[Repair]) {
-    *span = original(span.start, repairs)..original(span.end, repairs);
-}
-
-fn original(offset: usize, repairs: &[Repair]) -> usize {
-    let mut inserted = 0;
-    for edit in repairs.iter().flat_map(Repair::edits) {
-        if edit.start + inserted >= offset {
-            break;
-        }
-        inserted += edit.replacement.len();
-    }
-    offset.saturating_sub(inserted)
 }
 
 fn unrepair_node(node: &mut Node, repairs: &[Repair]) {
     if repairs.is_empty() {
         return;
     }
-    visit(node, &mut |span| unrepair(span, repairs));
+    visit(node, &mut |span| *span = repair::original(span, repairs));
 }
 
 fn shift(node: &mut Node, by: usize) {
@@ -479,7 +274,7 @@ fn by_line(text: &str) -> Vec<Field> {
         if line.starts_with([' ', '\t']) {
             continue;
         }
-        let Some(Entry { key, value, at }) = split_entry(line) else {
+        let Some(Entry { key, value, at }) = Entry::of(line) else {
             continue;
         };
         let bare = value

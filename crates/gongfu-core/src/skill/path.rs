@@ -58,7 +58,7 @@ impl SkillPath {
         let mut normal = String::with_capacity(path.len());
         for component in path.split('/') {
             match component {
-                "" | "." => continue,
+                "" | "." => {}
                 ".." => return Err(PathError::Climbs),
                 long if long.len() > MAX_COMPONENT => return Err(PathError::TooLong),
                 plain => {
@@ -107,6 +107,7 @@ impl SkillPath {
     }
 
     /// The folder that holds it; the skill's folder for a top-level path.
+    #[must_use]
     pub fn parent(&self) -> Self {
         Self(
             self.0

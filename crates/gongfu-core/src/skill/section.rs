@@ -113,7 +113,7 @@ pub fn summary(markdown: &str) -> Option<String> {
                 inside = Inside::Nothing;
             }
             Event::Text(piece) | Event::Code(piece) if inside != Inside::Nothing => {
-                text.push_str(&piece)
+                text.push_str(&piece);
             }
             Event::SoftBreak | Event::HardBreak if inside != Inside::Nothing => text.push(' '),
             _ => {}

@@ -108,7 +108,11 @@ impl Tool for SkillRead {
         let is_file = skill.files.iter().any(|file| file.path == path);
         let is_folder = path.is_root() || skill.files.iter().any(|file| file.path.is_within(&path));
         if is_folder && !is_file {
-            return listing(&skill, &path, self.after.as_deref()).map(FileAnswer::Listing);
+            return Ok(FileAnswer::Listing(listing(
+                &skill,
+                &path,
+                self.after.as_deref(),
+            )));
         }
         let bytes = shelf::file(context, &skill, &path).await?;
         let wanted = Wanted {
@@ -159,11 +163,7 @@ fn binary(
     Ok(Document(vec![Content::blob(uri, mime_type(path), bytes)]))
 }
 
-fn listing(
-    skill: &Skill,
-    folder: &SkillPath,
-    after: Option<&str>,
-) -> Result<Data<FileList>, ToolError> {
+fn listing(skill: &Skill, folder: &SkillPath, after: Option<&str>) -> Data<FileList> {
     let inside: Vec<&FileEntry> = skill
         .files
         .iter()
@@ -198,7 +198,7 @@ fn listing(
             "… and {left} more: call skill_read with after={next:?}"
         );
     }
-    Ok(Data {
+    Data {
         data: FileList {
             skill: skill.full_name.to_string(),
             files,
@@ -206,7 +206,7 @@ fn listing(
             next,
         },
         text,
-    })
+    }
 }
 
 fn described(file: &FileEntry) -> File {

@@ -1,4 +1,8 @@
 //! The local library over real folders: what is found, kept, seen and never read.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
 
 use std::fs;
 use std::future::Future as _;

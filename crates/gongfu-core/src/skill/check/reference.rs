@@ -82,18 +82,13 @@ fn percent_decoded(path: &str) -> String {
         let digits = after
             .get(..2)
             .and_then(|pair| std::str::from_utf8(pair).ok());
-        match digits
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-            .filter(|_| byte == b'%')
-        {
-            Some(decoded) => {
-                bytes.push(decoded);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(byte);
-                rest = after;
-            }
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        if let Some(decoded) = decoded.filter(|_| byte == b'%') {
+            bytes.push(decoded);
+            rest = after.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(byte);
+            rest = after;
         }
     }
     String::from_utf8(bytes).unwrap_or_else(|_| path.to_owned())

@@ -1,0 +1,20 @@
+//! The whole program from outside: started as a person or a client starts it, judged by what it says.
+//!
+//! Knows no type of gongfu: only its command line, its files and the protocol.
+
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod many;
+#[cfg(test)]
+mod protocol;
+#[cfg(test)]
+mod stdio;
+#[cfg(test)]
+mod story;
+#[cfg(test)]
+mod surface;
+#[cfg(test)]
+mod world;

@@ -1,0 +1,279 @@
+//! A world of its own for each test: a home, a person, a project, a folder of skills, and the
+//! program in it with nothing inherited.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::stdio::Client;
+
+/// How long one run of the program may take before it counts as hanging.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Folders that nothing else touches.
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+impl World {
+    /// An empty world.
+    pub(crate) fn new() -> Self {
+        let world = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        for folder in ["user", "project", "skills"] {
+            fs::create_dir(world.path(folder)).unwrap();
+        }
+        world
+    }
+
+    /// A world with the skill of the story and one more.
+    pub(crate) fn with_skills() -> Self {
+        let world = Self::new();
+        world.write("skills/pdf-tools/SKILL.md", STORY);
+        world.write("skills/pdf-tools/references/guide.md", "one\ntwo\nthree\n");
+        world.write("skills/pdf-tools/hello.txt", "hello\n");
+        world.write("skills/pdf-tools/assets/dot.png", DOT);
+        world.skill("release-notes", "Writes release notes.");
+        world
+    }
+
+    /// A place in the world; its real path, as the program shows it.
+    pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(below)
+    }
+
+    /// Writes a file, with the folders above it.
+    pub(crate) fn write(&self, below: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A plain skill in the folder of skills.
+    pub(crate) fn skill(&self, name: &str, description: &str) -> PathBuf {
+        self.skill_in("skills", name, description)
+    }
+
+    /// A plain skill in any folder.
+    pub(crate) fn skill_in(&self, folder: &str, name: &str, description: &str) -> PathBuf {
+        let text = format!("---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it well.\n");
+        self.write(format!("{folder}/{name}/SKILL.md"), text)
+    }
+
+    /// Reads a file as text.
+    pub(crate) fn read(&self, below: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path(below)).unwrap()
+    }
+
+    /// The program, about to be started with these arguments.
+    pub(crate) fn gongfu<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
+        let mut run = Run {
+            program: PathBuf::from(env!("CARGO_BIN_EXE_gongfu")),
+            arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
+            environment: Vec::new(),
+            directory: self.path("project"),
+            input: Vec::new(),
+            user: None,
+        };
+        run.environment.push(("HOME".into(), self.path("user").into()));
+        run.environment.push(("GONGFU_HOME".into(), self.path("home").into()));
+        run
+    }
+
+    /// The same, looking at the folder of skills alone.
+    pub(crate) fn only<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
+        let mut run = self.gongfu(arguments);
+        run.arguments.extend(["--no-default-dirs".into(), "--skills-dir".into(), self.path("skills").into()]);
+        run
+    }
+
+    /// The server over the folder of skills alone, with a client that has greeted it.
+    pub(crate) fn client(&self) -> Client {
+        let mut client = self.silent_client();
+        client.initialize("2025-11-25");
+        client
+    }
+
+    /// The same, without a greeting.
+    pub(crate) fn silent_client(&self) -> Client {
+        Client::start(&self.only(["mcp"]))
+    }
+
+    /// What the program lists, as JSON, of the folder of skills alone.
+    pub(crate) fn listed(&self) -> Vec<Value> {
+        match self.only(["skill", "list", "--json"]).good().json() {
+            Value::Array(skills) => skills,
+            other => panic!("not a list: {other}"),
+        }
+    }
+}
+
+/// The skill that the story is about.
+pub(crate) const STORY: &str = "---\nname: pdf-tools\ndescription: Fills forms and merges PDF files.\nlicense: MIT\n---\n\n# PDF tools\n\nRead references/guide.md first.\n\n## Merge\n\nUse the merger.\n\n### Order\n\nKeep it.\n\n## Fill\n\nUse the filler.\n";
+/// A file that is no text.
+pub(crate) const DOT: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\xff\xfe";
+
+/// The program before it is started.
+pub(crate) struct Run {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    directory: PathBuf,
+    input: Vec<u8>,
+    user: Option<u32>,
+}
+
+impl Run {
+    /// Adds a variable, or replaces one.
+    pub(crate) fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Starts it in another folder.
+    pub(crate) fn within(mut self, directory: PathBuf) -> Self {
+        self.directory = directory;
+        self
+    }
+
+    /// Gives it something to read.
+    pub(crate) fn reading(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Starts a copy of it as another user; only root can.
+    pub(crate) fn as_user(mut self, program: PathBuf, user: u32) -> Self {
+        self.program = program;
+        self.user = Some(user);
+        self
+    }
+
+    /// Starts it, with pipes on all three streams.
+    #[expect(clippy::disallowed_methods, reason = "the tests start the program that they judge")]
+    pub(crate) fn start(&self) -> Child {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.directory)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        #[cfg(unix)]
+        if let Some(user) = self.user {
+            use std::os::unix::process::CommandExt as _;
+            command.uid(user).gid(user);
+        }
+        command.spawn().unwrap()
+    }
+
+    /// Runs it to its end, which must come in time and without a panic.
+    pub(crate) fn run(&self) -> Ran {
+        let mut child = self.start();
+        let (stdout, stderr) = (collected(child.stdout.take()), collected(child.stderr.take()));
+        let mut stdin = child.stdin.take().unwrap();
+        let input = self.input.clone();
+        // It may end without having read everything: that is its right.
+        let writer = thread::spawn(move || drop(stdin.write_all(&input)));
+        let status = ended(&mut child, PATIENCE);
+        writer.join().unwrap();
+        let ran = Ran {
+            code: status.and_then(|status| status.code()),
+            stdout: stdout.join().unwrap(),
+            stderr: String::from_utf8_lossy(&stderr.join().unwrap()).into_owned(),
+        };
+        assert!(status.is_some(), "{:?} hangs: {}", self.arguments, ran.stderr);
+        assert!(!ran.stderr.contains("panicked"), "{:?}: {}", self.arguments, ran.stderr);
+        ran
+    }
+
+    /// Runs it; it must end with this code.
+    pub(crate) fn ends(&self, code: i32) -> Ran {
+        let ran = self.run();
+        assert_eq!(ran.code, Some(code), "{:?}\n{}\n{}", self.arguments, ran.text(), ran.stderr);
+        ran
+    }
+
+    /// Runs it; it must succeed.
+    pub(crate) fn good(&self) -> Ran {
+        self.ends(0)
+    }
+}
+
+/// What a run left behind.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Standard output as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Standard output as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.text(), self.stderr))
+    }
+}
+
+/// Reads a stream to its end on a thread, so that nothing waits for anything.
+pub(crate) fn collected<R: Read + Send + 'static>(stream: Option<R>) -> JoinHandle<Vec<u8>> {
+    let mut stream = stream.unwrap();
+    thread::spawn(move || {
+        let mut all = Vec::new();
+        let _ = stream.read_to_end(&mut all);
+        all
+    })
+}
+
+/// Waits until a program ends; when it takes too long it is ended, and that is told.
+pub(crate) fn ended(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let started = Instant::now();
+    while started.elapsed() < patience {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+/// The member of a JSON object or list, which must be there.
+pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+    value.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {value:#}"))
+}
+
+/// The text at a place of a JSON value.
+pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    at(value, pointer).as_str().unwrap_or_else(|| panic!("no text at {pointer} in {value:#}"))
+}
+
+/// The members of a JSON object, sorted.
+pub(crate) fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// The codes of the diagnostics of a checked skill.
+pub(crate) fn codes(skill: &Value) -> Vec<String> {
+    let diagnostics = at(skill, "/diagnostics").as_array().unwrap();
+    diagnostics.iter().map(|found| text_at(found, "/code").to_owned()).collect()
+}
