@@ -76,7 +76,7 @@ impl FindingCount {
 }
 
 /// A skill of the library.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
     /// What it calls itself.
     pub name: SkillName,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::world::{PATIENCE, Run, collected, text_at};
 
@@ -155,17 +155,11 @@ impl Client {
     /// Closes standard input and waits for the end.
     pub(crate) fn close(mut self) -> End {
         self.stdin = None;
-        self.end()
-    }
-
-    /// Ends the server at once, as a crash of the machine would.
-    pub(crate) fn kill(self) -> End {
-        self.child.lock().unwrap().kill().unwrap();
-        self.end()
+        self.ended()
     }
 
     /// Waits for the end; by then it must have said nothing but messages, and panicked nowhere.
-    pub(crate) fn end(mut self) -> End {
+    pub(crate) fn ended(mut self) -> End {
         let started = Instant::now();
         let code = loop {
             if let Some(status) = self.child.lock().unwrap().try_wait().unwrap() {
@@ -216,9 +210,4 @@ pub(crate) fn told(result: &Value) -> Value {
     let shown = text_at(result, "/content/0/text");
     assert!(shown.starts_with(text_at(error, "/code")), "{shown}");
     error.clone()
-}
-
-/// The arguments of a call, from pairs.
-pub(crate) fn arguments<const COUNT: usize>(pairs: [(&str, Value); COUNT]) -> Map<String, Value> {
-    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

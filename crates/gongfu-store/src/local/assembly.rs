@@ -1,0 +1,77 @@
+//! Putting the roots together: precedence, nothing twice, switches.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use gongfu_core::library::{Library, Skill, Source, SourceKind};
+use gongfu_core::skill::{Digest, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
+
+use super::root::{Known, RootState};
+use crate::reading;
+use crate::source::Place;
+use crate::switches::Switches;
+
+/// Puts the roots together: precedence, no real path twice, no copy twice, switches.
+pub(super) fn library(places: &[Place], roots: &[RootState], switches: &Switches) -> Library {
+    let mut sources = Vec::new();
+    let mut skills: Vec<Arc<Skill>> = Vec::new();
+    let mut unloadable = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    for (place, state) in places.iter().zip(roots) {
+        unloadable.extend(state.unloadable.iter().cloned());
+        let Some(root) = &state.root else { continue };
+        sources.push(Source {
+            id: Arc::clone(&place.id),
+            kind: place.kind,
+            root: root.path().to_string_lossy().into_owned(),
+        });
+        let mut known: Vec<(&SkillPath, &Known)> = state.known.iter().collect();
+        known.sort_by_key(|(below, _)| *below);
+        let keys: Vec<(&SkillPath, Option<Digest>)> = known
+            .iter()
+            .map(|(below, known)| (*below, document_digest(&known.skill)))
+            .collect();
+        let keep = reading::without_copies(&keys);
+        for ((_, known), _) in known.into_iter().zip(keep).filter(|(_, keep)| *keep) {
+            let copy = place.kind == SourceKind::BuiltIn && is_copy(&known.skill, &skills);
+            if copy || !seen.insert(known.skill.path.clone()) {
+                continue;
+            }
+            let key = switch_key(Some(place.kind), &known.skill);
+            let enabled = !switches.disabled.contains(key);
+            skills.push(if enabled {
+                Arc::clone(&known.skill)
+            } else {
+                Arc::new(Skill {
+                    enabled,
+                    ..(*known.skill).clone()
+                })
+            });
+        }
+    }
+    Library::new(sources, skills, unloadable)
+}
+
+fn document_digest(skill: &Skill) -> Option<Digest> {
+    let named = |name: &str| skill.files.iter().find(|file| file.path.as_str() == name);
+    named(SKILL_FILE)
+        .or_else(|| named(SKILL_FILE_LOWER))
+        .and_then(|file| file.digest)
+}
+
+/// What the switches know a skill by; a built-in one by its full name, because its folder moves
+/// with every version.
+pub(super) fn switch_key(kind: Option<SourceKind>, skill: &Skill) -> &str {
+    if kind == Some(SourceKind::BuiltIn) {
+        &skill.full_name
+    } else {
+        &skill.path
+    }
+}
+
+/// Whether a built-in skill is there already, the same to the byte: as in gongfu's own repository.
+fn is_copy(skill: &Skill, others: &[Arc<Skill>]) -> bool {
+    others
+        .iter()
+        .any(|other| other.name == skill.name && other.files == skill.files)
+}
