@@ -1,7 +1,10 @@
 //! Diagnostics as a good compiler prints them: what, where, the line itself, how to mend it.
 
+use std::path::Path;
+
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
+use gongfu_core::skill::check::hidden;
 use gongfu_core::skill::{Diagnostic, Severity, SkillPath};
 use gongfu_store::check::Checked;
 use gongfu_store::disk::Root;
@@ -11,8 +14,8 @@ use crate::terminal::plain;
 /// The longest line of a file that is shown, in bytes; of a longer one its start is.
 const MOST: usize = 160;
 
-/// Renders the diagnostics of one skill, one text each.
-pub(crate) fn render(skill: &Checked, color: bool) -> Vec<String> {
+/// Renders the diagnostics of one skill, one text each; paths are shown as seen from `here`.
+pub(crate) fn render(skill: &Checked, here: Option<&Path>, color: bool) -> Vec<String> {
     let root = Root::open(&skill.path).ok();
     let renderer = if color {
         Renderer::styled()
@@ -23,11 +26,17 @@ pub(crate) fn render(skill: &Checked, color: bool) -> Vec<String> {
     skill
         .diagnostics
         .iter()
-        .map(|found| one(skill, root.as_ref(), found, &renderer))
+        .map(|found| one(skill, root.as_ref(), found, here, &renderer))
         .collect()
 }
 
-fn one(skill: &Checked, root: Option<&Root>, found: &Diagnostic, renderer: &Renderer) -> String {
+fn one(
+    skill: &Checked,
+    root: Option<&Root>,
+    found: &Diagnostic,
+    here: Option<&Path>,
+    renderer: &Renderer,
+) -> String {
     let text = gongfu_core::text::finding(&found.finding);
     let level = match found.severity() {
         Severity::Error => Level::ERROR,
@@ -38,6 +47,9 @@ fn one(skill: &Checked, root: Option<&Root>, found: &Diagnostic, renderer: &Rend
         Some(file) => skill.path.join(file),
         None => skill.path.clone(),
     };
+    let shown = here
+        .and_then(|here| shown.strip_prefix(here).ok())
+        .unwrap_or(&shown);
     let path = plain(&shown.to_string_lossy());
     let title = level
         .primary_title(plain(&text.message))
@@ -69,6 +81,16 @@ fn one(skill: &Checked, root: Option<&Root>, found: &Diagnostic, renderer: &Rend
     format!("{}\n\n", renderer.render(&[group]))
 }
 
+/// What a terminal would hide or obey is shown as a mark.
+fn visible(character: char) -> char {
+    let kept = matches!(character, '\n' | '\r' | '\t');
+    if hidden::is_hidden(character) || (character.is_control() && !kept) {
+        char::REPLACEMENT_CHARACTER
+    } else {
+        character
+    }
+}
+
 /// The line that a diagnostic is about, with the part of it that is marked.
 struct Line {
     text: String,
@@ -84,6 +106,7 @@ fn excerpt(root: &Root, file: &str, found: &Diagnostic) -> Option<Line> {
         .ok()?
         .bytes;
     let text = String::from_utf8(bytes).ok()?;
+    let text: String = text.chars().map(visible).collect();
     let line = text
         .strip_prefix('\u{feff}')
         .unwrap_or(&text)

@@ -46,7 +46,7 @@ pub(crate) fn run(
     if arguments.json {
         terminal.json(&as_json(&skills, arguments.fix.then_some(fixed)))?;
     } else if !arguments.dry_run {
-        show(&skills, terminal)?;
+        show(&skills, environment, terminal)?;
     }
     if !arguments.json {
         summarise(&skills, arguments, fixed, terminal)?;
@@ -147,9 +147,14 @@ fn mend_file(
     Ok(Some((mended.applied, String::new())))
 }
 
-fn show(skills: &[Checked], terminal: &mut Terminal) -> anyhow::Result<()> {
+fn show(
+    skills: &[Checked],
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<()> {
+    let here = environment.directory.as_deref();
     for skill in skills {
-        for text in report::render(skill, terminal.color()) {
+        for text in report::render(skill, here, terminal.color()) {
             terminal.bytes(text.as_bytes())?;
         }
     }

@@ -3,7 +3,7 @@
 use gongfu_core::library::Library;
 use gongfu_core::skill::SkillPath;
 use gongfu_store::Home;
-use gongfu_store::disk::Root;
+use gongfu_store::disk::{self, Root};
 use gongfu_store::source::Place;
 use gongfu_store::switches::Switches;
 use serde::Serialize;
@@ -124,6 +124,9 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     checks.push(home_check(&home));
     checks.push(handle_check(&home));
     checks.push(match Config::read(&home) {
+        Ok(_) if disk::kind_outside(&home.config()).is_none() => {
+            Check::ok("config", "no settings file: everything is as it comes")
+        }
         Ok(_) => Check::ok("config", home.config().display().to_string()),
         Err(error) => Check::fail(
             "config",

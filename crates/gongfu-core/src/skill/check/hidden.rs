@@ -31,7 +31,8 @@ pub fn check(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) {
     }
 }
 
-fn is_hidden(character: char) -> bool {
+/// Whether a reader doesn't see a character, or sees others turned round by it.
+pub fn is_hidden(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
         | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0100}'..='\u{e01ef}')
