@@ -1,5 +1,6 @@
 //! Diagnostics as a good compiler prints them: what, where, the line itself, how to mend it.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
@@ -14,71 +15,93 @@ use crate::terminal::plain;
 /// The longest line of a file that is shown, in bytes; of a longer one its start is.
 const MOST: usize = 160;
 
-/// Renders the diagnostics of one skill, one text each; paths are shown as seen from `here`.
-pub(crate) fn render(skill: &Checked, here: Option<&Path>, color: bool) -> Vec<String> {
-    let root = Root::open(&skill.path).ok();
-    let renderer = if color {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    }
-    .decor_style(DecorStyle::Ascii);
-    skill
-        .diagnostics
-        .iter()
-        .map(|found| one(skill, root.as_ref(), found, here, &renderer))
-        .collect()
+/// The diagnostics of one skill on their way to a person.
+pub(crate) struct Report<'a> {
+    skill: &'a Checked,
+    root: Option<Root>,
+    /// Files that were read, as they are shown; `None` where one can't be.
+    files: HashMap<String, Option<String>>,
+    here: Option<&'a Path>,
+    renderer: Renderer,
 }
 
-fn one(
-    skill: &Checked,
-    root: Option<&Root>,
-    found: &Diagnostic,
-    here: Option<&Path>,
-    renderer: &Renderer,
-) -> String {
-    let text = gongfu_core::text::finding(&found.finding);
-    let level = match found.severity() {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-        Severity::Info => Level::NOTE,
-    };
-    let shown = match &found.file {
-        Some(file) => skill.path.join(file),
-        None => skill.path.clone(),
-    };
-    let shown = here
-        .and_then(|here| shown.strip_prefix(here).ok())
-        .unwrap_or(&shown);
-    let path = plain(&shown.to_string_lossy());
-    let title = level
-        .primary_title(plain(&text.message))
-        .id(found.finding.code());
-    let line = found
-        .file
-        .as_deref()
-        .and_then(|file| excerpt(root?, file, found));
-    let hint = if found.fixable() {
-        format!("{} (--fix does it)", plain(&text.hint))
-    } else {
-        plain(&text.hint)
-    };
-    let help = Level::HELP.message(hint);
-    let group = if let Some(line) = line {
-        let marked = AnnotationKind::Primary.span(line.start..line.end);
-        let snippet = Snippet::source(line.text)
-            .line_start(line.number)
-            .path(path);
-        title.element(snippet.annotation(marked)).element(help)
-    } else {
-        let origin = Origin::path(path);
-        let origin = match found.position {
-            Some(at) => origin.line(at.line).char_column(at.column),
-            None => origin,
+impl<'a> Report<'a> {
+    /// A report on a skill; paths are shown as seen from `here`.
+    pub(crate) fn new(skill: &'a Checked, here: Option<&'a Path>, color: bool) -> Self {
+        let renderer = if color {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
         };
-        title.element(origin).element(help)
-    };
-    format!("{}\n\n", renderer.render(&[group]))
+        Self {
+            skill,
+            root: Root::open(&skill.path).ok(),
+            files: HashMap::new(),
+            here,
+            renderer: renderer.decor_style(DecorStyle::Ascii),
+        }
+    }
+
+    /// One diagnostic as text, with an empty line behind it.
+    pub(crate) fn render(&mut self, found: &Diagnostic) -> String {
+        let text = gongfu_core::text::finding(&found.finding);
+        let level = match found.severity() {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Info => Level::NOTE,
+        };
+        let shown = match &found.file {
+            Some(file) => self.skill.path.join(file),
+            None => self.skill.path.clone(),
+        };
+        let shown = self
+            .here
+            .and_then(|here| shown.strip_prefix(here).ok())
+            .unwrap_or(&shown);
+        let path = plain(&shown.to_string_lossy());
+        let title = level
+            .primary_title(plain(&text.message))
+            .id(found.finding.code());
+        let file = found.file.as_deref();
+        let line = file.and_then(|file| excerpt(self.text(file)?, found));
+        let hint = if found.fixable() {
+            format!("{} (--fix does it)", plain(&text.hint))
+        } else {
+            plain(&text.hint)
+        };
+        let help = Level::HELP.message(hint);
+        let group = if let Some(line) = line {
+            let marked = AnnotationKind::Primary.span(line.start..line.end);
+            let snippet = Snippet::source(line.text)
+                .line_start(line.number)
+                .path(path);
+            title.element(snippet.annotation(marked)).element(help)
+        } else {
+            let origin = Origin::path(path);
+            let origin = match found.position {
+                Some(at) => origin.line(at.line).char_column(at.column),
+                None => origin,
+            };
+            title.element(origin).element(help)
+        };
+        format!("{}\n\n", self.renderer.render(&[group]))
+    }
+
+    /// A file of the skill as it is shown.
+    fn text(&mut self, file: &str) -> Option<&str> {
+        let root = self.root.as_ref()?;
+        let read = || {
+            let path = SkillPath::new(file).ok()?;
+            let bytes = root.read(&path, 16 * 1024 * 1024).ok()?.bytes;
+            let text = String::from_utf8(bytes).ok()?;
+            let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+            Some(text.chars().map(visible).collect())
+        };
+        self.files
+            .entry(file.to_owned())
+            .or_insert_with(read)
+            .as_deref()
+    }
 }
 
 /// What a terminal would hide or obey is shown as a mark.
@@ -99,20 +122,9 @@ struct Line {
     end: usize,
 }
 
-fn excerpt(root: &Root, file: &str, found: &Diagnostic) -> Option<Line> {
+fn excerpt(text: &str, found: &Diagnostic) -> Option<Line> {
     let at = found.position?;
-    let bytes = root
-        .read(&SkillPath::new(file).ok()?, 16 * 1024 * 1024)
-        .ok()?
-        .bytes;
-    let text = String::from_utf8(bytes).ok()?;
-    let text: String = text.chars().map(visible).collect();
-    let line = text
-        .strip_prefix('\u{feff}')
-        .unwrap_or(&text)
-        .split(['\n'])
-        .nth(at.line - 1)?
-        .trim_end();
+    let line = text.split('\n').nth(at.line - 1)?.trim_end();
     let start = line
         .char_indices()
         .nth(at.column - 1)

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::cli::CheckArguments;
 use crate::environment::Environment;
+use crate::report::Report;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::{progress, report, wiring};
+use crate::{progress, wiring};
 
 /// Mending one finding can lay bare the next; more rounds than this help nobody.
 const ROUNDS: usize = 8;
@@ -154,8 +155,9 @@ fn show(
 ) -> anyhow::Result<()> {
     let here = environment.directory.as_deref();
     for skill in skills {
-        for text in report::render(skill, here, terminal.color()) {
-            terminal.bytes(text.as_bytes())?;
+        let mut report = Report::new(skill, here, terminal.color());
+        for found in &skill.diagnostics {
+            terminal.bytes(report.render(found).as_bytes())?;
         }
     }
     Ok(())
