@@ -60,6 +60,11 @@ pub fn check(path: &Path, strict: bool) -> Vec<Checked> {
         .map(|(at, reading)| judge(&root, &walk, at, reading, strict))
         .collect();
     report_taken(&mut checked);
+    checked.extend(
+        walk::links_to_skills(&root, &walk)
+            .iter()
+            .map(|link| linked(&root, link)),
+    );
     if checked.is_empty() || !walk.left_out.is_empty() {
         checked.insert(0, without_skill(&root, &walk));
     }
@@ -101,6 +106,19 @@ fn open(path: &Path) -> Result<Root, Box<Checked>> {
     })
 }
 
+/// The entry for a link that leads out to a skill: it is not followed.
+fn linked(root: &Root, link: &SkillPath) -> Checked {
+    Checked {
+        path: root.path().join(link.as_str()),
+        name: link.file_name().to_owned(),
+        loadable: false,
+        valid: false,
+        diagnostics: vec![Diagnostic::about_folder(Finding::SkillFileUnreadable {
+            reason: "its folder is a link that leads out of the one that was named".to_owned(),
+        })],
+    }
+}
+
 /// The entry for the path itself: there is no skill, or something below it was left out.
 fn without_skill(root: &Root, walk: &Walk) -> Checked {
     let mut diagnostics = walk.left_out.clone();
@@ -119,7 +137,7 @@ fn without_skill(root: &Root, walk: &Walk) -> Checked {
         path: root.path().to_owned(),
         name: root.name(),
         loadable: false,
-        valid: false,
+        valid: is_valid(&diagnostics),
         diagnostics,
     }
 }

@@ -215,6 +215,19 @@ impl Root {
     }
 }
 
+impl Root {
+    /// The real folder that a link below leads to, when that lies outside of this one.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tells where a link leads; nothing is opened"
+    )]
+    pub fn outside(&self, link: &SkillPath) -> Option<PathBuf> {
+        let target = std::fs::canonicalize(self.path.join(link.as_str())).ok()?;
+        let folder = kind_outside(&target) == Some(EntryKind::Folder);
+        (folder && !target.starts_with(&self.path)).then_some(target)
+    }
+}
+
 /// A name beside `name` that no other writer of any process uses.
 pub fn temporary_name(name: &str) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -23,6 +23,8 @@ pub struct Inventory {
     pub files: Vec<(SkillPath, Stamp)>,
     /// What can't be served.
     pub odd: Vec<Diagnostic>,
+    /// Folders of skills inside of this one: their scripts are checked there.
+    nested: Vec<SkillPath>,
 }
 
 /// A skill as it was read.
@@ -54,6 +56,9 @@ pub fn inventory(root: &Root, walk: &Walk, at: usize) -> Inventory {
     while let Some(folder) = open.pop().and_then(|at| walk.folders.get(at)) {
         open.extend(&folder.children);
         let below = folder.path.as_str().get(prefix..).unwrap_or_default();
+        if !below.is_empty() && folder.skill_file().is_some() {
+            inventory.nested.extend(SkillPath::new(below));
+        }
         if let Some(reason) = &folder.unreadable {
             inventory.odd.push(Diagnostic::about_file(
                 Finding::FileUnreadable {
@@ -145,7 +150,7 @@ pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, strict: b
             return reading;
         }
     };
-    let opened = open_files(&skill, skill_file, inventory.files, &mut reading);
+    let opened = open_files(&skill, skill_file, &inventory, &mut reading);
     match &opened.document {
         Some(bytes) => {
             let folder = &reading.folder.name;
@@ -180,18 +185,20 @@ struct Opened {
 fn open_files(
     skill: &Root,
     skill_file: &str,
-    files: Vec<(SkillPath, Stamp)>,
+    inventory: &Inventory,
     reading: &mut Reading,
 ) -> Opened {
     let mut opened = Opened::default();
-    for (path, stamp) in files {
+    for (path, stamp) in &inventory.files {
+        let path = path.clone();
+        let nested = inventory.nested.iter().any(|skill| path.is_within(skill));
         let is_document = path.as_str() == skill_file;
         match contents(skill, &path, stamp.size) {
             Ok((digest, kind, bytes)) => {
                 let size = stamp.size.max(bytes.len() as u64);
                 if is_document && digest.is_some() {
                     opened.document = Some(bytes);
-                } else if script::is_script(&path) && bytes.len() <= script::MAX_SCRIPT {
+                } else if !nested && script::is_script(&path) && bytes.len() <= script::MAX_SCRIPT {
                     opened.scripts.push((path.clone(), bytes));
                 }
                 reading.folder.files.push(FileEntry {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gongfu_core::library::SourceKind;
+use gongfu_core::skill::SkillPath;
 
-use crate::disk::{self, EntryKind};
+use crate::disk::{self, EntryKind, Root};
 use crate::home::Home;
 use crate::walk::{CONVENTIONAL, Limits, NAMED};
 
@@ -99,6 +100,9 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
             for (id, below) in USER {
                 places.add(id, SourceKind::User, user.join(below), CONVENTIONAL);
             }
+            for (id, below) in USER {
+                places.add_linked(id, &user.join(below));
+            }
         }
         places.add(
             "system",
@@ -159,6 +163,35 @@ impl Places {
             path,
             limits,
         });
+    }
+}
+
+impl Places {
+    /// Folders that a person linked into one of their own: each is a place, because nothing leads
+    /// out of the folder itself. Links in anybody else's folders are not followed.
+    fn add_linked(&mut self, id: &str, folder: &Path) {
+        let Ok(root) = Root::open(folder) else { return };
+        let entries = root.list(&SkillPath::root()).unwrap_or_default();
+        for link in entries.iter().filter(|entry| entry.kind == EntryKind::Link) {
+            let Some(target) = SkillPath::new(&link.name)
+                .ok()
+                .and_then(|link| root.outside(&link))
+            else {
+                continue;
+            };
+            let known = self
+                .list
+                .iter()
+                .any(|place| target.starts_with(&place.path));
+            if !known {
+                self.add(
+                    &format!("{id}-{}", link.name),
+                    SourceKind::User,
+                    target,
+                    CONVENTIONAL,
+                );
+            }
+        }
     }
 }
 

@@ -237,6 +237,25 @@ fn clipped(path: &str) -> String {
     }
 }
 
+/// Links that lead out of the root to the folder of a skill: they are not followed, but told.
+pub fn links_to_skills(root: &Root, walk: &Walk) -> Vec<SkillPath> {
+    let folders = walk.folders.iter().filter(|folder| !folder.in_skill);
+    let links = folders.flat_map(|folder| {
+        let links = folder
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::Link);
+        links.filter_map(|link| {
+            SkillPath::new(&format!("{}/{}", folder.path, link.name).trim_start_matches('/')).ok()
+        })
+    });
+    let is_skill = |link: &SkillPath| {
+        let target = root.outside(link);
+        target.is_some_and(|target| disk::kind_outside(&target.join(SKILL_FILE)).is_some())
+    };
+    links.filter(is_skill).collect()
+}
+
 /// A Python file that defines a skill in code, where no SKILL.md does (seed 004).
 pub fn code_marker(root: &Root, folder: &Walked) -> Option<&'static str> {
     const MARKERS: [&str; 2] = ["SKILL_MANIFEST", "register_skill"];

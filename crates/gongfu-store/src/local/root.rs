@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use gongfu_core::library::{FindingCount, Skill, Unloadable};
+use gongfu_core::library::{FindingCount, Skill, SourceKind, Unloadable};
 use gongfu_core::port::Timestamp;
 use gongfu_core::skill::{Diagnostic, Finding, SkillName, SkillPath};
 use rayon::prelude::*;
@@ -79,7 +79,7 @@ impl RootState {
         // What is left has gone.
         let mut changed = !before.is_empty();
         let mut settled = false;
-        let mut unloadable = left_out(&root, &walk);
+        let mut unloadable = left_out(place, &root, &walk);
         for (path, outcome) in outcomes {
             match outcome {
                 Outcome::Same(known) => drop(self.known.insert(path, known)),
@@ -313,7 +313,12 @@ fn stored(below: &SkillPath, known: &Known) -> Stored {
 }
 
 /// What a walk left out, and folders that define a skill in code only.
-fn left_out(root: &Root, walk: &Walk) -> Vec<Unloadable> {
+fn left_out(place: &Place, root: &Root, walk: &Walk) -> Vec<Unloadable> {
+    // What a person linked into their own folders is a place of its own.
+    let linked = match place.kind {
+        SourceKind::User => Vec::new(),
+        _ => walk::links_to_skills(root, walk),
+    };
     let mut unloadable = Vec::new();
     if !walk.left_out.is_empty() {
         unloadable.push(Unloadable {
@@ -337,6 +342,12 @@ fn left_out(root: &Root, walk: &Walk) -> Vec<Unloadable> {
                 diagnostics: vec![Diagnostic::about_folder(finding)],
             });
         }
+    }
+    for link in linked {
+        unloadable.push(Unloadable {
+            path: shown(root, &link),
+            diagnostics: vec![Diagnostic::about_folder(Finding::LinkOutside)],
+        });
     }
     unloadable
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use gongfu_core::skill::{Diagnostic, Severity, SkillPath, fix};
+use gongfu_core::skill::{Diagnostic, Finding, Severity, SkillPath, fix};
 use gongfu_store::check::{self, Checked};
 use gongfu_store::disk::Root;
 use serde_json::{Value, json};
@@ -28,7 +28,16 @@ pub(crate) fn run(
     } else {
         arguments.paths.clone()
     };
-    let mut skills = judged(&paths, arguments.strict);
+    let judged = |strict| {
+        let mut skills = judged(&paths, strict);
+        if arguments.paths.is_empty() {
+            // A place of the library that holds nothing is no fault; a path that was named is.
+            skills
+                .retain(|skill| !paths.contains(&skill.path) || skill.loadable || !is_empty(skill));
+        }
+        skills
+    };
+    let mut skills = judged(arguments.strict);
     let mut fixed = 0;
     if arguments.fix {
         for round in 0..ROUNDS {
@@ -41,7 +50,7 @@ pub(crate) fn run(
             if mended == 0 || arguments.dry_run || round + 1 == ROUNDS {
                 break;
             }
-            skills = judged(&paths, arguments.strict);
+            skills = judged(arguments.strict);
         }
     }
     if arguments.json {
@@ -69,13 +78,17 @@ fn library_paths(
         .skills
         .places()
         .iter()
-        .map(|place| place.path.clone())
-        .filter(|path| Root::open(path).is_ok())
+        .filter_map(|place| Root::open(&place.path).ok())
+        .map(|root| root.path().to_owned())
         .collect();
     if paths.is_empty() {
         paths.extend(environment.directory.clone());
     }
     Ok(paths)
+}
+
+fn is_empty(skill: &Checked) -> bool {
+    matches!(skill.diagnostics.as_slice(), [only] if only.finding == Finding::SkillFileMissing)
 }
 
 fn judged(paths: &[PathBuf], strict: bool) -> Vec<Checked> {

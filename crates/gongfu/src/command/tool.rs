@@ -10,7 +10,7 @@ use super::Outcome;
 use crate::cli::ToolCommand;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal};
-use crate::wiring;
+use crate::{progress, wiring};
 
 pub(crate) fn run(
     command: ToolCommand,
@@ -44,12 +44,9 @@ pub(crate) fn run(
                     return Ok(Outcome::WrongUse);
                 }
             };
-            let outcome = wiring::runtime()?.block_on(parts.catalog.call(
-                &profiles.list,
-                &name,
-                arguments,
-                &actor,
-            ));
+            let runtime = wiring::runtime()?;
+            let calling = parts.catalog.call(&profiles.list, &name, arguments, &actor);
+            let outcome = progress::during("calling the tool", || runtime.block_on(calling));
             show(outcome, json, terminal)
         }
     }
