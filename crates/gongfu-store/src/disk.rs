@@ -13,6 +13,8 @@ use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
 
+mod listing;
+
 /// A folder whose inside is reached only through this handle.
 #[derive(Debug)]
 pub struct Root {
@@ -127,39 +129,7 @@ impl Root {
     /// It isn't there, is no folder, or may not be read. An entry that vanishes meanwhile is left
     /// out.
     pub fn list(&self, path: &SkillPath) -> io::Result<Vec<Entry>> {
-        let folder = self.below(path)?;
-        let mut entries = Vec::new();
-        for entry in folder.dir.entries()? {
-            let entry = entry?;
-            let name = entry.file_name();
-            let Some(name) = name
-                .to_str()
-                .filter(|name| SkillPath::new(name).is_ok_and(|path| path.as_str() == *name))
-            else {
-                entries.push(Entry {
-                    name: name.to_string_lossy().into_owned(),
-                    kind: EntryKind::Unnameable,
-                    stamp: Stamp::default(),
-                });
-                continue;
-            };
-            let Ok(file_type) = entry.file_type() else {
-                continue;
-            };
-            let kind = kind_of(file_type);
-            let stamp = match kind {
-                EntryKind::File => match folder.dir.symlink_metadata(name) {
-                    Ok(metadata) => stamp_of(&metadata),
-                    Err(_) => continue,
-                },
-                _ => Stamp::default(),
-            };
-            entries.push(Entry {
-                name: name.to_owned(),
-                kind,
-                stamp,
-            });
-        }
+        let mut entries = listing::read(&self.dir, path)?;
         entries.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(entries)
     }

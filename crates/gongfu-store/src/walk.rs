@@ -187,13 +187,7 @@ fn add(
         .map(|entry| entry.name.as_str());
     let mut next = Vec::new();
     for name in names {
-        let joined = if folder.path.is_root() {
-            name.to_owned()
-        } else {
-            format!("{}/{name}", folder.path)
-        };
-        let path = SkillPath::new(&joined);
-        match path {
+        match folder.path.join(name) {
             Ok(path) if folder.level < deepest => next.push(Step {
                 path,
                 parent: Some(at),
@@ -201,11 +195,12 @@ fn add(
                 in_skill: folder.in_skill,
             }),
             _ => {
-                walk.left_out
-                    .push(Diagnostic::about_folder(Finding::DepthLeftOut {
-                        limit: deepest,
-                        example: clipped(&joined),
-                    }));
+                let example = clipped(&format!("{}/{name}", folder.path));
+                let finding = Finding::DepthLeftOut {
+                    limit: deepest,
+                    example,
+                };
+                walk.left_out.push(Diagnostic::about_folder(finding));
                 break;
             }
         }
@@ -245,9 +240,7 @@ pub fn links_to_skills(root: &Root, walk: &Walk) -> Vec<SkillPath> {
             .entries
             .iter()
             .filter(|entry| entry.kind == EntryKind::Link);
-        links.filter_map(|link| {
-            SkillPath::new(&format!("{}/{}", folder.path, link.name).trim_start_matches('/')).ok()
-        })
+        links.filter_map(|link| folder.path.join(&link.name).ok())
     });
     let is_skill = |link: &SkillPath| {
         let target = root.outside(link);
@@ -266,12 +259,8 @@ pub fn code_marker(root: &Root, folder: &Walked) -> Option<&'static str> {
                 .is_some_and(|ending| ending == "py")
     });
     python.take(5).find_map(|entry| {
-        let joined = if folder.path.is_root() {
-            entry.name.clone()
-        } else {
-            format!("{}/{}", folder.path, entry.name)
-        };
-        let content = root.read(&SkillPath::new(&joined).ok()?, 64 * 1024).ok()?;
+        let path = folder.path.join(&entry.name).ok()?;
+        let content = root.read(&path, 64 * 1024).ok()?;
         let text = String::from_utf8_lossy(&content.bytes).into_owned();
         MARKERS.into_iter().find(|marker| text.contains(marker))
     })

@@ -116,6 +116,18 @@ impl SkillPath {
         )
     }
 
+    /// The path of something below it.
+    ///
+    /// # Errors
+    /// As [`SkillPath::new`].
+    pub fn join(&self, below: &str) -> Result<Self, PathError> {
+        if self.is_root() {
+            Self::new(below)
+        } else {
+            Self::new(&format!("{self}/{below}"))
+        }
+    }
+
     /// Whether it lies below `folder` (or is it).
     pub fn is_within(&self, folder: &Self) -> bool {
         folder.is_root()

@@ -81,13 +81,8 @@ pub(crate) fn declared_near(path: &SkillPath, names: &[&str], folder: &Folder) -
     let mut here = path.parent();
     loop {
         let found = names.iter().any(|name| {
-            let prefix = if here.is_root() {
-                String::new()
-            } else {
-                format!("{here}/")
-            };
-            SkillPath::new(&format!("{prefix}{name}"))
-                .is_ok_and(|candidate| folder.has_file(&candidate))
+            let candidate = here.join(name);
+            candidate.is_ok_and(|candidate| folder.has_file(&candidate))
         });
         if found || here.is_root() {
             return found;
