@@ -8,7 +8,9 @@
     reason = "the terminal is the only place where these chores speak"
 )]
 
+mod bench;
 mod generate;
+mod prove;
 mod rust_text;
 mod tidy;
 mod tree;
@@ -26,12 +28,18 @@ enum Command {
     /// Write the generated files anew
     #[command(name = "gen")]
     Generate(generate::Arguments),
+    /// Measure the speed of the real binary
+    Bench(bench::Arguments),
+    /// Prove that no input makes a parser panic, hang or lead out of a skill
+    ProveParse(prove::Arguments),
 }
 
 fn main() -> ExitCode {
     let outcome = match Command::parse() {
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::ProveParse(arguments) => prove::run(&arguments),
     };
     match outcome {
         Ok(code) => code,

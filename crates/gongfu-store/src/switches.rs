@@ -97,9 +97,10 @@ mod tests {
             for writer in 0..8 {
                 let home = &home;
                 scope.spawn(move || {
-                    (0..10).for_each(|number| {
-                        assert!(Switches::set(home, &format!("/{writer}/{number}"), false).unwrap())
-                    })
+                    for number in 0..10 {
+                        let skill = format!("/{writer}/{number}");
+                        assert!(Switches::set(home, &skill, false).unwrap());
+                    }
                 });
             }
         });

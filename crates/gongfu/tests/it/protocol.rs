@@ -38,9 +38,18 @@ fn each_version_is_spoken() {
         let itself = client.initialize(version);
         assert_eq!(text_at(&itself, "/protocolVersion"), version);
         assert_eq!(text_at(&itself, "/serverInfo/name"), "gongfu");
-        assert!(at(&itself, "/capabilities").get("tools").is_some(), "{itself:#}");
+        assert!(
+            at(&itself, "/capabilities").get("tools").is_some(),
+            "{itself:#}"
+        );
         assert!(text_at(&itself, "/instructions").contains("skill_list"));
-        assert!(at(&result(client.request("tools/list", json!({}))), "/tools").as_array().unwrap().len() >= 3);
+        assert!(
+            at(&result(client.request("tools/list", json!({}))), "/tools")
+                .as_array()
+                .unwrap()
+                .len()
+                >= 3
+        );
         alive(&mut client);
         assert_eq!(result(client.request("ping", json!({}))), json!({}));
         assert_eq!(client.close().code, Some(0));
@@ -52,7 +61,11 @@ fn an_unknown_version_is_answered_with_a_known_one() {
     let world = World::with_skills();
     for version in ["1999-01-01", "2026-07-28", "2999-01-01", ""] {
         let mut client = world.silent_client();
-        assert_eq!(text_at(&client.initialize(version), "/protocolVersion"), "2025-11-25", "{version}");
+        assert_eq!(
+            text_at(&client.initialize(version), "/protocolVersion"),
+            "2025-11-25",
+            "{version}"
+        );
         alive(&mut client);
     }
 }
@@ -61,26 +74,52 @@ fn an_unknown_version_is_answered_with_a_known_one() {
 fn the_era_without_a_greeting() {
     let world = World::with_skills();
     let mut client = world.silent_client();
-    let itself = result(client.request("server/discover", json!({ "_meta": context("2026-07-28") })));
+    let itself =
+        result(client.request("server/discover", json!({ "_meta": context("2026-07-28") })));
     let versions = at(&itself, "/supportedVersions").as_array().unwrap();
-    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
+    for version in [
+        "2024-11-05",
+        "2025-03-26",
+        "2025-06-18",
+        "2025-11-25",
+        "2026-07-28",
+    ] {
         assert!(versions.contains(&version.into()), "{version}: {itself:#}");
     }
     assert!(at(&itself, "/capabilities").get("tools").is_some());
-    assert_eq!(text_at(at(&itself, "/_meta"), "/io.modelcontextprotocol~1serverInfo/name"), "gongfu");
+    assert_eq!(
+        text_at(
+            at(&itself, "/_meta"),
+            "/io.modelcontextprotocol~1serverInfo/name"
+        ),
+        "gongfu"
+    );
 
     let listed = result(client.request("tools/list", json!({ "_meta": context("2026-07-28") })));
     assert_eq!(text_at(&listed, "/resultType"), "complete");
-    assert!(at(&listed, "/ttlMs").is_u64() && at(&listed, "/cacheScope").is_string(), "{listed:#}");
+    assert!(
+        at(&listed, "/ttlMs").is_u64() && at(&listed, "/cacheScope").is_string(),
+        "{listed:#}"
+    );
     let call = |name: &str| json!({ "name": "skill_load", "arguments": { "skill_name": name }, "_meta": context("2026-07-28") });
     let loaded = result(client.request("tools/call", call("pdf-tools")));
     assert_eq!(text_at(&loaded, "/resultType"), "complete");
     assert!(text_at(&loaded, "/content/0/text").starts_with("---\nname: pdf-tools"));
     let wrong = result(client.request("tools/call", call("pdf")));
-    assert_eq!((at(&wrong, "/isError"), text_at(&wrong, "/structuredContent/code")), (&Value::Bool(true), "SKILL_NOT_FOUND"));
+    assert_eq!(
+        (
+            at(&wrong, "/isError"),
+            text_at(&wrong, "/structuredContent/code")
+        ),
+        (&Value::Bool(true), "SKILL_NOT_FOUND")
+    );
 
     let bare = client.request("tools/list", json!({}));
-    assert_eq!(error_code(&bare), -32602, "a request that says nothing about its sender: {bare:#}");
+    assert_eq!(
+        error_code(&bare),
+        -32602,
+        "a request that says nothing about its sender: {bare:#}"
+    );
     let far = client.request("tools/list", json!({ "_meta": context("2999-01-01") }));
     assert!(far.get("error").is_some(), "{far:#}");
     assert_eq!(client.close().code, Some(0));
@@ -102,8 +141,22 @@ fn a_look_before_the_greeting_binds_nobody() {
 fn what_is_no_message_does_no_harm() {
     let world = World::with_skills();
     let mut client = world.client();
-    let not_json: [&[u8]; 5] = [b"{", b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": ", b"\xff\xfe\x00", b"Content-Length: 12", b"\0"];
-    let not_messages: [&[u8]; 7] = [b"null", b"\"text\"", b"12", b"{}", b"{\"id\":1,\"method\":\"ping\"}", b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}"];
+    let not_json: [&[u8]; 5] = [
+        b"{",
+        b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": ",
+        b"\xff\xfe\x00",
+        b"Content-Length: 12",
+        b"\0",
+    ];
+    let not_messages: [&[u8]; 7] = [
+        b"null",
+        b"\"text\"",
+        b"12",
+        b"{}",
+        b"{\"id\":1,\"method\":\"ping\"}",
+        b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+        b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}",
+    ];
     for line in not_json.into_iter().chain(not_messages) {
         client.raw(line);
         client.raw(b"\n");
@@ -122,7 +175,9 @@ fn a_batch_is_refused_and_the_next_request_answered() {
     let world = World::with_skills();
     let mut client = world.client();
     client.raw(b"[{\"jsonrpc\":\"2.0\",\"id\":\"b1\",\"method\":\"ping\"},{\"jsonrpc\":\"2.0\",\"id\":\"b2\",\"method\":\"ping\"}]\n");
-    let refused = client.receive(SOON).expect("a batch is JSON, so it gets an answer");
+    let refused = client
+        .receive(SOON)
+        .expect("a batch is JSON, so it gets an answer");
     assert_eq!(error_code(&refused), -32600, "{refused:#}");
     alive(&mut client);
 }
@@ -131,8 +186,14 @@ fn a_batch_is_refused_and_the_next_request_answered() {
 fn wrong_requests_have_the_codes_of_json_rpc() {
     let world = World::with_skills();
     let mut client = world.client();
-    assert_eq!(error_code(&client.request("no/such/method", json!({}))), -32601);
-    let unknown = client.request("tools/call", json!({ "name": "skill_laod", "arguments": {} }));
+    assert_eq!(
+        error_code(&client.request("no/such/method", json!({}))),
+        -32601
+    );
+    let unknown = client.request(
+        "tools/call",
+        json!({ "name": "skill_laod", "arguments": {} }),
+    );
     assert_eq!(error_code(&unknown), -32602);
     assert_eq!(text_at(&unknown, "/error/data/code"), "TOOL_NOT_FOUND");
     assert_eq!(text_at(&unknown, "/error/data/available/0"), "skill_load");
@@ -144,7 +205,11 @@ fn wrong_requests_have_the_codes_of_json_rpc() {
         json!({ "name": null, "arguments": {} }),
     ] {
         let response = client.request("tools/call", params.clone());
-        assert_eq!(error_code(&response), -32602, "the method is there, its parameters are wrong: {params} {response:#}");
+        assert_eq!(
+            error_code(&response),
+            -32602,
+            "the method is there, its parameters are wrong: {params} {response:#}"
+        );
     }
     alive(&mut client);
 }
@@ -153,7 +218,16 @@ fn wrong_requests_have_the_codes_of_json_rpc() {
 fn ids_come_back_as_they_were() {
     let world = World::with_skills();
     let mut client = world.client();
-    for id in [json!("text"), json!(""), json!("7"), json!(7), json!(0), json!(9_007_199_254_740_991_i64), json!(-3), json!("ü\u{0}\n")] {
+    for id in [
+        json!("text"),
+        json!(""),
+        json!("7"),
+        json!(7),
+        json!(0),
+        json!(9_007_199_254_740_991_i64),
+        json!(-3),
+        json!("ü\u{0}\n"),
+    ] {
         let response = client.request_as(id.clone(), "ping", json!({}));
         assert_eq!(response.get("id"), Some(&id));
     }
@@ -169,9 +243,15 @@ fn a_huge_line_is_survived() {
     client.raw(b"\n");
     alive(&mut client);
     // Below it, but more than a call may carry.
-    let error = client.bad("skill_load", json!({ "skill_name": "x".repeat(5 * 1024 * 1024) }));
+    let error = client.bad(
+        "skill_load",
+        json!({ "skill_name": "x".repeat(5 * 1024 * 1024) }),
+    );
     assert_eq!(text_at(&error, "/code"), "ARGUMENTS_TOO_LARGE");
-    assert!(error.to_string().len() < 2_000, "an error doesn't repeat the arguments");
+    assert!(
+        error.to_string().len() < 2_000,
+        "an error doesn't repeat the arguments"
+    );
     // A line without an end is no message; the end of input ends it.
     client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,");
     let end = client.close();
@@ -186,14 +266,24 @@ fn a_cancelled_request_is_answered_at_most_once() {
     for round in 0..50 {
         let id = format!("c{round}");
         client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "skill_read", "arguments": { "skill_name": "pdf-tools" } } }));
-        client.notify("notifications/cancelled", json!({ "requestId": id, "reason": "changed my mind" }));
+        client.notify(
+            "notifications/cancelled",
+            json!({ "requestId": id, "reason": "changed my mind" }),
+        );
     }
-    client.notify("notifications/cancelled", json!({ "requestId": "never sent" }));
+    client.notify(
+        "notifications/cancelled",
+        json!({ "requestId": "never sent" }),
+    );
     client.notify("notifications/cancelled", json!({}));
     alive(&mut client);
     let end = client.close();
     assert_eq!(end.code, Some(0));
-    let mut ids: Vec<String> = end.messages.iter().map(|message| message["id"].to_string()).collect();
+    let mut ids: Vec<String> = end
+        .messages
+        .iter()
+        .map(|message| message["id"].to_string())
+        .collect();
     let answers = ids.len();
     ids.sort();
     ids.dedup();
@@ -222,7 +312,12 @@ fn the_end_of_input_ends_the_server() {
     busy.send(&json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": { "name": "skill_list", "arguments": {} } }));
     let mut probing = world.silent_client();
     probing.send(&json!({ "jsonrpc": "2.0", "id": 6, "method": "server/discover", "params": { "_meta": context("2026-07-28") } }));
-    for (name, client) in [("greeted", greeted), ("silent", silent), ("busy", busy), ("probing", probing)] {
+    for (name, client) in [
+        ("greeted", greeted),
+        ("silent", silent),
+        ("busy", busy),
+        ("probing", probing),
+    ] {
         let end = client.close();
         assert_eq!(end.code, Some(0), "{name}: {}", end.stderr);
         assert!(end.took < SOON, "{name} took {:?}", end.took);
@@ -238,7 +333,11 @@ fn signals_end_the_server() {
         for mut client in [world.client(), world.silent_client()] {
             // The answer to a ping says that the server has come as far as handling signals.
             assert_eq!(result(client.request("ping", json!({}))), json!({}));
-            kill_process(Pid::from_raw(client.id().try_into().unwrap()).unwrap(), signal).unwrap();
+            kill_process(
+                Pid::from_raw(client.id().try_into().unwrap()).unwrap(),
+                signal,
+            )
+            .unwrap();
             let end = client.ended();
             assert_eq!(end.code, Some(0), "{signal:?}: {}", end.stderr);
             assert!(end.took < SOON, "{signal:?} took {:?}", end.took);

@@ -86,7 +86,10 @@ impl Client {
 
     /// The next message, which must be one of JSON-RPC; `None` when there is none for that long.
     pub(crate) fn receive(&mut self, patience: Duration) -> Option<Value> {
-        self.lines.recv_timeout(patience).ok().map(|line| message(&line))
+        self.lines
+            .recv_timeout(patience)
+            .ok()
+            .map(|line| message(&line))
     }
 
     /// Sends a request with an id of its own choice; answers its response.
@@ -103,7 +106,11 @@ impl Client {
 
     /// The response to a request that was sent.
     pub(crate) fn response(&mut self, id: &Value) -> Value {
-        if let Some(at) = self.early.iter().position(|message| message.get("id") == Some(id)) {
+        if let Some(at) = self
+            .early
+            .iter()
+            .position(|message| message.get("id") == Some(id))
+        {
             return self.early.remove(at).unwrap();
         }
         let started = Instant::now();
@@ -134,21 +141,32 @@ impl Client {
 
     /// Calls a tool; answers its result, which may be an error of the tool.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let response = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let response = self.request(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        );
         result(response)
     }
 
     /// Calls a tool, which must succeed; answers its result.
     pub(crate) fn good(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
-        assert_ne!(result.get("isError"), Some(&Value::Bool(true)), "{result:#}");
+        assert_ne!(
+            result.get("isError"),
+            Some(&Value::Bool(true)),
+            "{result:#}"
+        );
         result
     }
 
     /// Calls a tool, which must fail with a code and a hint; answers the error.
     pub(crate) fn bad(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
-        assert_eq!(result.get("isError"), Some(&Value::Bool(true)), "{result:#}");
+        assert_eq!(
+            result.get("isError"),
+            Some(&Value::Bool(true)),
+            "{result:#}"
+        );
         told(&result)
     }
 
@@ -173,7 +191,12 @@ impl Client {
         let stderr = self.stderr.take().unwrap().join().unwrap();
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
         assert!(!stderr.contains("panicked"), "{stderr}");
-        End { code, messages, stderr, took }
+        End {
+            code,
+            messages,
+            stderr,
+            took,
+        }
     }
 }
 
@@ -188,22 +211,25 @@ impl Drop for Client {
 
 /// A line as a message of JSON-RPC: standard output carries nothing else.
 fn message(line: &str) -> Value {
-    let message: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
+    let message: Value =
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
     assert_eq!(message.get("jsonrpc"), Some(&"2.0".into()), "{line}");
     message
 }
 
 /// The result of a response.
 pub(crate) fn result(mut response: Value) -> Value {
-    response
-        .get_mut("result")
-        .map(Value::take)
-        .unwrap_or_else(|| panic!("no result: {response:#}"))
+    match response.get_mut("result") {
+        Some(result) => result.take(),
+        None => panic!("no result: {response:#}"),
+    }
 }
 
 /// What a failed call says for programs; a code, a message and a hint are always there.
 pub(crate) fn told(result: &Value) -> Value {
-    let error = result.get("structuredContent").unwrap_or_else(|| panic!("no error: {result:#}"));
+    let error = result
+        .get("structuredContent")
+        .unwrap_or_else(|| panic!("no error: {result:#}"));
     for part in ["/code", "/message", "/hint"] {
         assert!(!text_at(error, part).is_empty(), "no {part}: {error:#}");
     }

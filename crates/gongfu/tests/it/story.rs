@@ -17,13 +17,21 @@ trait Surface {
 
     fn good(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
-        assert_ne!(result.get("isError"), Some(&Value::Bool(true)), "{result:#}");
+        assert_ne!(
+            result.get("isError"),
+            Some(&Value::Bool(true)),
+            "{result:#}"
+        );
         result
     }
 
     fn bad(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
-        assert_eq!(result.get("isError"), Some(&Value::Bool(true)), "{result:#}");
+        assert_eq!(
+            result.get("isError"),
+            Some(&Value::Bool(true)),
+            "{result:#}"
+        );
         told(&result)
     }
 
@@ -43,7 +51,10 @@ struct CommandLine<'a>(&'a World);
 
 impl Surface for CommandLine<'_> {
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let ran = self.0.only(["tool", "call", tool, &arguments.to_string(), "--json"]).run();
+        let ran = self
+            .0
+            .only(["tool", "call", tool, &arguments.to_string(), "--json"])
+            .run();
         let result = ran.json();
         let failed = result.get("isError") == Some(&Value::Bool(true));
         assert_eq!(failed, ran.code != Some(0), "{:?}: {result:#}", ran.code);
@@ -55,38 +66,102 @@ fn tell(surface: &mut dyn Surface) {
     let listed = surface.good("skill_list", json!({}));
     let skills = at(&listed, "/structuredContent/skills").as_array().unwrap();
     assert_eq!(skills.len(), 2, "{listed:#}");
-    assert_eq!(keys(&skills[0]), ["description", "enabled", "full_name", "name", "source"]);
+    assert_eq!(
+        keys(&skills[0]),
+        ["description", "enabled", "full_name", "name", "source"]
+    );
     assert_eq!(text_at(&skills[0], "/name"), "pdf-tools");
     assert_eq!(text_at(&skills[0], "/full_name"), "skills/pdf-tools");
     assert_eq!(at(&listed, "/structuredContent/total"), 2);
     let shown = text_at(&listed, "/content/0/text");
-    assert_eq!(shown, "- pdf-tools: Fills forms and merges PDF files.\n- release-notes: Writes release notes.\n");
+    assert_eq!(
+        shown,
+        "- pdf-tools: Fills forms and merges PDF files.\n- release-notes: Writes release notes.\n"
+    );
 
-    assert_eq!(surface.text("skill_load", json!({ "skill_name": "pdf-tools" })), STORY);
-    assert_eq!(surface.text("skill_load", json!({ "skill_name": "skills/pdf-tools", "part": "whole" })), STORY);
-    let body = surface.text("skill_load", json!({ "skill_name": "pdf-tools", "part": "body" }));
-    assert!(body.starts_with("# PDF tools\n") && STORY.ends_with(&body), "{body:?}");
-    let section = surface.text("skill_load", json!({ "skill_name": "pdf-tools", "section": "Merge" }));
-    assert_eq!(section.trim_end(), "## Merge\n\nUse the merger.\n\n### Order\n\nKeep it.");
-    let lines = surface.text("skill_load", json!({ "skill_name": "pdf-tools", "start_line": 2, "end_line": 4 }));
-    assert_eq!(lines, STORY.split_inclusive('\n').skip(1).take(3).collect::<String>());
+    assert_eq!(
+        surface.text("skill_load", json!({ "skill_name": "pdf-tools" })),
+        STORY
+    );
+    assert_eq!(
+        surface.text(
+            "skill_load",
+            json!({ "skill_name": "skills/pdf-tools", "part": "whole" })
+        ),
+        STORY
+    );
+    let body = surface.text(
+        "skill_load",
+        json!({ "skill_name": "pdf-tools", "part": "body" }),
+    );
+    assert!(
+        body.starts_with("# PDF tools\n") && STORY.ends_with(&body),
+        "{body:?}"
+    );
+    let section = surface.text(
+        "skill_load",
+        json!({ "skill_name": "pdf-tools", "section": "Merge" }),
+    );
+    assert_eq!(
+        section.trim_end(),
+        "## Merge\n\nUse the merger.\n\n### Order\n\nKeep it."
+    );
+    let lines = surface.text(
+        "skill_load",
+        json!({ "skill_name": "pdf-tools", "start_line": 2, "end_line": 4 }),
+    );
+    assert_eq!(
+        lines,
+        STORY
+            .split_inclusive('\n')
+            .skip(1)
+            .take(3)
+            .collect::<String>()
+    );
 
     let guide = json!({ "skill_name": "pdf-tools", "path": "references/guide.md" });
     assert_eq!(surface.text("skill_read", guide), "one\ntwo\nthree\n");
     let second = json!({ "skill_name": "pdf-tools", "path": "references/guide.md", "start_line": 2, "end_line": 2 });
     assert_eq!(surface.text("skill_read", second), "two\n");
-    let dot = surface.good("skill_read", json!({ "skill_name": "pdf-tools", "path": "assets/dot.png" }));
+    let dot = surface.good(
+        "skill_read",
+        json!({ "skill_name": "pdf-tools", "path": "assets/dot.png" }),
+    );
     assert_eq!(text_at(&dot, "/content/0/type"), "resource");
     assert_eq!(text_at(&dot, "/content/0/resource/mimeType"), "image/png");
-    assert_eq!(STANDARD.decode(text_at(&dot, "/content/0/resource/blob")).unwrap(), DOT);
+    assert_eq!(
+        STANDARD
+            .decode(text_at(&dot, "/content/0/resource/blob"))
+            .unwrap(),
+        DOT
+    );
 
     let files = surface.good("skill_read", json!({ "skill_name": "pdf-tools" }));
-    let paths: Vec<&str> = at(&files, "/structuredContent/files").as_array().unwrap().iter().map(|file| text_at(file, "/path")).collect();
-    assert_eq!(paths, ["SKILL.md", "assets/dot.png", "hello.txt", "references/guide.md"]);
+    let paths: Vec<&str> = at(&files, "/structuredContent/files")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| text_at(file, "/path"))
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            "SKILL.md",
+            "assets/dot.png",
+            "hello.txt",
+            "references/guide.md"
+        ]
+    );
     let hello = at(&files, "/structuredContent/files/2");
-    assert_eq!(hello, &json!({ "path": "hello.txt", "size": 6, "kind": "text", "digest": HELLO }));
+    assert_eq!(
+        hello,
+        &json!({ "path": "hello.txt", "size": 6, "kind": "text", "digest": HELLO })
+    );
     assert_eq!(text_at(&files, "/structuredContent/files/1/kind"), "binary");
-    let folder = surface.good("skill_read", json!({ "skill_name": "pdf-tools", "path": "references" }));
+    let folder = surface.good(
+        "skill_read",
+        json!({ "skill_name": "pdf-tools", "path": "references" }),
+    );
     assert_eq!(at(&folder, "/structuredContent/total"), 1);
 
     go_wrong(surface);
@@ -95,15 +170,30 @@ fn tell(surface: &mut dyn Surface) {
 fn go_wrong(surface: &mut dyn Surface) {
     let unknown = surface.bad("skill_load", json!({ "skill_name": "pdf_tool" }));
     assert_eq!(text_at(&unknown, "/code"), "SKILL_NOT_FOUND");
-    assert_eq!(at(&unknown, "/available"), &json!(["pdf-tools", "release-notes"]));
-    assert!(text_at(&unknown, "/hint").contains("pdf-tools"), "{unknown:#}");
-    let section = surface.bad("skill_load", json!({ "skill_name": "pdf-tools", "section": "Marge" }));
+    assert_eq!(
+        at(&unknown, "/available"),
+        &json!(["pdf-tools", "release-notes"])
+    );
+    assert!(
+        text_at(&unknown, "/hint").contains("pdf-tools"),
+        "{unknown:#}"
+    );
+    let section = surface.bad(
+        "skill_load",
+        json!({ "skill_name": "pdf-tools", "section": "Marge" }),
+    );
     assert_eq!(text_at(&section, "/code"), "SECTION_NOT_FOUND");
     assert_eq!(text_at(&section, "/available/0"), "Merge");
-    let file = surface.bad("skill_read", json!({ "skill_name": "pdf-tools", "path": "references/giude.md" }));
+    let file = surface.bad(
+        "skill_read",
+        json!({ "skill_name": "pdf-tools", "path": "references/giude.md" }),
+    );
     assert_eq!(text_at(&file, "/code"), "FILE_NOT_FOUND");
     assert_eq!(text_at(&file, "/available/0"), "references/guide.md");
-    let climbing = surface.bad("skill_read", json!({ "skill_name": "pdf-tools", "path": "../release-notes/SKILL.md" }));
+    let climbing = surface.bad(
+        "skill_read",
+        json!({ "skill_name": "pdf-tools", "path": "../release-notes/SKILL.md" }),
+    );
     assert_eq!(text_at(&climbing, "/code"), "INVALID_FILE_PATH");
     let path = surface.bad("skill_load", json!({ "skill_name": "../skills/pdf-tools" }));
     assert_eq!(text_at(&path, "/code"), "INVALID_SKILL_NAME");
@@ -131,14 +221,29 @@ fn each_result_is_the_same_on_both() {
     let mut line = CommandLine(&world);
     for (tool, arguments) in [
         ("skill_list", json!({ "limit": 1 })),
-        ("skill_load", json!({ "skill_name": "pdf-tools", "part": "body" })),
-        ("skill_load", json!({ "skill_name": "pdf-tools", "start_line": 99 })),
+        (
+            "skill_load",
+            json!({ "skill_name": "pdf-tools", "part": "body" }),
+        ),
+        (
+            "skill_load",
+            json!({ "skill_name": "pdf-tools", "start_line": 99 }),
+        ),
         ("skill_read", json!({ "skill_name": "pdf-tools" })),
-        ("skill_read", json!({ "skill_name": "pdf-tools", "path": "assets/dot.png" })),
-        ("skill_read", json!({ "skill_name": "pdf-tools", "path": "nowhere" })),
+        (
+            "skill_read",
+            json!({ "skill_name": "pdf-tools", "path": "assets/dot.png" }),
+        ),
+        (
+            "skill_read",
+            json!({ "skill_name": "pdf-tools", "path": "nowhere" }),
+        ),
         ("skill_read", json!({})),
     ] {
-        let (wire, shown) = (client.call(tool, arguments.clone()), line.call(tool, arguments.clone()));
+        let (wire, shown) = (
+            client.call(tool, arguments.clone()),
+            line.call(tool, arguments.clone()),
+        );
         for part in ["content", "structuredContent"] {
             assert_eq!(wire.get(part), shown.get(part), "{tool} {arguments}");
         }
@@ -148,7 +253,11 @@ fn each_result_is_the_same_on_both() {
 #[test]
 fn by_the_commands_about_skills() {
     let world = World::with_skills();
-    let names: Vec<String> = world.listed().iter().map(|skill| text_at(skill, "/name").to_owned()).collect();
+    let names: Vec<String> = world
+        .listed()
+        .iter()
+        .map(|skill| text_at(skill, "/name").to_owned())
+        .collect();
     assert_eq!(names, ["pdf-tools", "release-notes"]);
 
     let read = |more: &[&str]| {
@@ -158,25 +267,56 @@ fn by_the_commands_about_skills() {
     };
     assert_eq!(read(&[]), STORY.as_bytes());
     assert_eq!(read(&["SKILL.md"]), STORY.as_bytes());
-    assert!(String::from_utf8(read(&["--body"])).unwrap().starts_with("# PDF tools\n"));
-    assert!(String::from_utf8(read(&["--section", "Merge"])).unwrap().starts_with("## Merge\n"));
+    assert!(
+        String::from_utf8(read(&["--body"]))
+            .unwrap()
+            .starts_with("# PDF tools\n")
+    );
+    assert!(
+        String::from_utf8(read(&["--section", "Merge"]))
+            .unwrap()
+            .starts_with("## Merge\n")
+    );
     assert_eq!(read(&["references/guide.md"]), b"one\ntwo\nthree\n");
     assert_eq!(read(&["assets/dot.png"]), DOT);
 
-    let shown = world.only(["skill", "show", "pdf-tools", "--json"]).good().json();
+    let shown = world
+        .only(["skill", "show", "pdf-tools", "--json"])
+        .good()
+        .json();
     assert_eq!(text_at(&shown, "/files/2/digest"), HELLO);
     assert_eq!(text_at(&shown, "/frontmatter/license"), "MIT");
 
     let wrong = world.only(["skill", "read", "pdf_tool"]).ends(1);
     assert!(wrong.stdout.is_empty(), "{}", wrong.text());
-    assert!(wrong.stderr.starts_with("error[SKILL_NOT_FOUND]: ") && wrong.stderr.contains("hint: nearest first, there are: pdf-tools"), "{}", wrong.stderr);
-    let file = world.only(["skill", "read", "pdf-tools", "giude.md"]).ends(1);
-    assert!(file.stderr.contains("references/guide.md"), "{}", file.stderr);
+    assert!(
+        wrong.stderr.starts_with("error[SKILL_NOT_FOUND]: ")
+            && wrong
+                .stderr
+                .contains("hint: nearest first, there are: pdf-tools"),
+        "{}",
+        wrong.stderr
+    );
+    let file = world
+        .only(["skill", "read", "pdf-tools", "giude.md"])
+        .ends(1);
+    assert!(
+        file.stderr.contains("references/guide.md"),
+        "{}",
+        file.stderr
+    );
     for path in ["../release-notes/SKILL.md", "/etc/hostname", "..\\x"] {
         let out = world.only(["skill", "read", "pdf-tools", path]).ends(1);
-        assert!(out.stdout.is_empty() && out.stderr.contains("INVALID_FILE_PATH"), "{path}: {}", out.stderr);
+        assert!(
+            out.stdout.is_empty() && out.stderr.contains("INVALID_FILE_PATH"),
+            "{path}: {}",
+            out.stderr
+        );
     }
-    let json = world.only(["skill", "show", "pdf_tool", "--json"]).ends(1).json();
+    let json = world
+        .only(["skill", "show", "pdf_tool", "--json"])
+        .ends(1)
+        .json();
     assert_eq!(text_at(&json, "/error/code"), "SKILL_NOT_FOUND");
 }
 
@@ -189,11 +329,35 @@ fn arguments_come_in_three_forms() {
         world.only(all)
     };
     assert_eq!(call(&["skill_name=pdf-tools"]).good().text(), STORY);
-    assert_eq!(call(&["{\"skill_name\": \"pdf-tools\"}"]).good().text(), STORY);
-    assert_eq!(call(&["-"]).reading("{\"skill_name\": \"pdf-tools\"}").good().text(), STORY);
-    assert_eq!(call(&["skill_name=pdf-tools", "start_line=1", "end_line=1"]).good().text(), "---\n");
-    for wrong in [&["pdf-tools"][..], &["{\"skill_name\": "], &["skill_name=a", "skill_name=b"], &["name=pdf-tools"], &[]] {
+    assert_eq!(
+        call(&["{\"skill_name\": \"pdf-tools\"}"]).good().text(),
+        STORY
+    );
+    assert_eq!(
+        call(&["-"])
+            .reading("{\"skill_name\": \"pdf-tools\"}")
+            .good()
+            .text(),
+        STORY
+    );
+    assert_eq!(
+        call(&["skill_name=pdf-tools", "start_line=1", "end_line=1"])
+            .good()
+            .text(),
+        "---\n"
+    );
+    for wrong in [
+        &["pdf-tools"][..],
+        &["{\"skill_name\": "],
+        &["skill_name=a", "skill_name=b"],
+        &["name=pdf-tools"],
+        &[],
+    ] {
         let ran = call(wrong).ends(2);
-        assert!(ran.stdout.is_empty() && ran.stderr.starts_with("error"), "{wrong:?}: {}", ran.stderr);
+        assert!(
+            ran.stdout.is_empty() && ran.stderr.starts_with("error"),
+            "{wrong:?}: {}",
+            ran.stderr
+        );
     }
 }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::stdio::Client;
 
 /// How long one run of the program may take before it counts as hanging.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Folders that nothing else touches.
 pub(crate) struct World {
@@ -65,7 +65,9 @@ impl World {
 
     /// A plain skill in any folder.
     pub(crate) fn skill_in(&self, folder: &str, name: &str, description: &str) -> PathBuf {
-        let text = format!("---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it well.\n");
+        let text = format!(
+            "---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it well.\n"
+        );
         self.write(format!("{folder}/{name}/SKILL.md"), text)
     }
 
@@ -78,21 +80,34 @@ impl World {
     pub(crate) fn gongfu<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
         let mut run = Run {
             program: PathBuf::from(env!("CARGO_BIN_EXE_gongfu")),
-            arguments: arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect(),
+            arguments: arguments
+                .into_iter()
+                .map(|argument| argument.as_ref().to_owned())
+                .collect(),
             environment: Vec::new(),
             directory: self.path("project"),
             input: Vec::new(),
             user: None,
         };
-        run.environment.push(("HOME".into(), self.path("user").into()));
-        run.environment.push(("GONGFU_HOME".into(), self.path("home").into()));
+        run.environment
+            .push(("HOME".into(), self.path("user").into()));
+        run.environment
+            .push(("GONGFU_HOME".into(), self.path("home").into()));
         run
     }
 
     /// The same, looking at the folder of skills alone.
     pub(crate) fn only<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
         let mut run = self.gongfu(arguments);
-        run.arguments.extend(["--no-default-dirs".into(), "--skills-dir".into(), self.path("skills").into()]);
+        let places = [
+            "--no-default-dirs".into(),
+            "--skills-dir".into(),
+            self.path("skills").into(),
+        ];
+        // What comes behind `--` is no option.
+        let end = run.arguments.iter().position(|argument| argument == "--");
+        let end = end.unwrap_or(run.arguments.len());
+        run.arguments.splice(end..end, places);
         run
     }
 
@@ -136,7 +151,8 @@ impl Run {
     /// Adds a variable, or replaces one.
     pub(crate) fn with(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.environment.retain(|(known, _)| known != name);
-        self.environment.push((name.into(), value.as_ref().to_owned()));
+        self.environment
+            .push((name.into(), value.as_ref().to_owned()));
         self
     }
 
@@ -153,14 +169,17 @@ impl Run {
     }
 
     /// Starts a copy of it as another user; only root can.
-    pub(crate) fn as_user(mut self, program: PathBuf, user: u32) -> Self {
+    pub(crate) fn owned_by(mut self, program: PathBuf, user: u32) -> Self {
         self.program = program;
         self.user = Some(user);
         self
     }
 
     /// Starts it, with pipes on all three streams.
-    #[expect(clippy::disallowed_methods, reason = "the tests start the program that they judge")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the tests start the program that they judge"
+    )]
     pub(crate) fn start(&self) -> Child {
         let mut command = Command::new(&self.program);
         command
@@ -182,7 +201,10 @@ impl Run {
     /// Runs it to its end, which must come in time and without a panic.
     pub(crate) fn run(&self) -> Ran {
         let mut child = self.start();
-        let (stdout, stderr) = (collected(child.stdout.take()), collected(child.stderr.take()));
+        let (stdout, stderr) = (
+            collected(child.stdout.take()),
+            collected(child.stderr.take()),
+        );
         let mut stdin = child.stdin.take().unwrap();
         let input = self.input.clone();
         // It may end without having read everything: that is its right.
@@ -194,15 +216,32 @@ impl Run {
             stdout: stdout.join().unwrap(),
             stderr: String::from_utf8_lossy(&stderr.join().unwrap()).into_owned(),
         };
-        assert!(status.is_some(), "{:?} hangs: {}", self.arguments, ran.stderr);
-        assert!(!ran.stderr.contains("panicked"), "{:?}: {}", self.arguments, ran.stderr);
+        assert!(
+            status.is_some(),
+            "{:?} hangs: {}",
+            self.arguments,
+            ran.stderr
+        );
+        assert!(
+            !ran.stderr.contains("panicked"),
+            "{:?}: {}",
+            self.arguments,
+            ran.stderr
+        );
         ran
     }
 
     /// Runs it; it must end with this code.
     pub(crate) fn ends(&self, code: i32) -> Ran {
         let ran = self.run();
-        assert_eq!(ran.code, Some(code), "{:?}\n{}\n{}", self.arguments, ran.text(), ran.stderr);
+        assert_eq!(
+            ran.code,
+            Some(code),
+            "{:?}\n{}\n{}",
+            self.arguments,
+            ran.text(),
+            ran.stderr
+        );
         ran
     }
 
@@ -227,7 +266,8 @@ impl Ran {
 
     /// Standard output as JSON.
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", self.text(), self.stderr))
+        serde_json::from_slice(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", self.text(), self.stderr))
     }
 }
 
@@ -257,17 +297,26 @@ pub(crate) fn ended(child: &mut Child, patience: Duration) -> Option<ExitStatus>
 
 /// The member of a JSON object or list, which must be there.
 pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
-    value.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {value:#}"))
+    value
+        .pointer(pointer)
+        .unwrap_or_else(|| panic!("no {pointer} in {value:#}"))
 }
 
 /// The text at a place of a JSON value.
 pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    at(value, pointer).as_str().unwrap_or_else(|| panic!("no text at {pointer} in {value:#}"))
+    at(value, pointer)
+        .as_str()
+        .unwrap_or_else(|| panic!("no text at {pointer} in {value:#}"))
 }
 
 /// The members of a JSON object, sorted.
 pub(crate) fn keys(value: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut keys: Vec<&str> = value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
     keys.sort_unstable();
     keys
 }
@@ -275,5 +324,8 @@ pub(crate) fn keys(value: &Value) -> Vec<&str> {
 /// The codes of the diagnostics of a checked skill.
 pub(crate) fn codes(skill: &Value) -> Vec<String> {
     let diagnostics = at(skill, "/diagnostics").as_array().unwrap();
-    diagnostics.iter().map(|found| text_at(found, "/code").to_owned()).collect()
+    diagnostics
+        .iter()
+        .map(|found| text_at(found, "/code").to_owned())
+        .collect()
 }
