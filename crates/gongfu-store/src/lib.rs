@@ -10,6 +10,7 @@ pub mod disk;
 pub mod home;
 pub mod index;
 pub mod local;
+pub mod mend;
 pub mod reading;
 pub mod source;
 pub mod switches;

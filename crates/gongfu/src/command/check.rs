@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use gongfu_core::skill::{Diagnostic, Finding, Severity, SkillPath, fix};
+use gongfu_core::skill::{Diagnostic, Finding, Severity};
 use gongfu_store::check::{self, Checked};
 use gongfu_store::disk::Root;
+use gongfu_store::mend;
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -131,34 +132,30 @@ fn mend(skill: &Checked, arguments: &CheckArguments, terminal: &mut Terminal) ->
     fixed
 }
 
+/// Mends a file; answers how many findings, and the change as a diff when nothing is to be written.
 fn mend_file(
     skill: &Checked,
     file: &str,
     dry_run: bool,
 ) -> anyhow::Result<Option<(usize, String)>> {
-    let root = Root::open(&skill.path)?;
-    let path = SkillPath::new(file)?;
-    let bytes = root.read(&path, 64 * 1024 * 1024)?.bytes;
-    let Some(mended) = fix::apply(&bytes, file, &skill.diagnostics) else {
+    let Some(proposal) = mend::propose(&skill.path, file)? else {
         return Ok(None);
     };
-    if dry_run {
-        let (before, after) = (
-            String::from_utf8_lossy(&bytes),
-            String::from_utf8_lossy(&mended.bytes),
-        );
-        let name = skill.path.join(file).display().to_string();
-        let diff = similar::TextDiff::from_lines(&*before, &*after);
-        return Ok(Some((
-            mended.applied,
-            diff.unified_diff()
-                .context_radius(2)
-                .header(&name, &name)
-                .to_string(),
-        )));
+    let applied = proposal.mended.applied;
+    if !dry_run {
+        proposal.write()?;
+        return Ok(Some((applied, String::new())));
     }
-    root.rewrite(&path, &bytes, &mended.bytes)?;
-    Ok(Some((mended.applied, String::new())))
+    let before = String::from_utf8_lossy(&proposal.before);
+    let after = String::from_utf8_lossy(&proposal.mended.bytes);
+    let name = skill.path.join(file).display().to_string();
+    let diff = similar::TextDiff::from_lines(&*before, &*after);
+    let diff = diff
+        .unified_diff()
+        .context_radius(2)
+        .header(&name, &name)
+        .to_string();
+    Ok(Some((applied, diff)))
 }
 
 fn show(
