@@ -5,8 +5,8 @@ use std::sync::Arc;
 use gongfu_core::account::{Actor, Role};
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData,
+    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ServerHandler, ServiceExt as _};
@@ -80,6 +80,21 @@ impl ServerHandler for Server {
         ))
     }
 
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method = request.method;
+        Err(if ANSWERED.contains(&method.as_str()) {
+            let text = format!("the parameters of {method} are not as the protocol wants them");
+            ErrorData::invalid_params(text, None)
+        } else {
+            let text = format!("there is no method {method}");
+            ErrorData::new(rmcp::model::ErrorCode::METHOD_NOT_FOUND, text, None)
+        })
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -112,6 +127,16 @@ impl ServerHandler for Server {
         }
     }
 }
+
+/// The requests that this server answers: one of these that arrives as an unknown request has
+/// parameters of the wrong form.
+const ANSWERED: [&str; 5] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/call",
+    "tools/list",
+];
 
 /// Why serving ended with an error.
 #[derive(Debug, thiserror::Error)]

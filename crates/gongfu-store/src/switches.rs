@@ -41,18 +41,20 @@ impl Switches {
     fn read_from(root: &Root) -> io::Result<Self> {
         let path = SkillPath::new(FILE).map_err(io::Error::other)?;
         match root.read(&path, LIMIT) {
-            Ok(content) => serde_json::from_slice(&content.bytes).map_err(|error| {
-                io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!(
-                        "{} is damaged ({error}); mend or remove it",
-                        root.path().join(FILE).display()
-                    ),
-                )
+            Ok(content) => Self::parse(&content.bytes).map_err(|error| {
+                let file = root.path().join(FILE);
+                let text = format!("{} is damaged ({error}); mend or remove it", file.display());
+                io::Error::new(io::ErrorKind::InvalidData, text)
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(error),
         }
+    }
+
+    /// An object and nothing else: serde would take a list for it as well.
+    fn parse(bytes: &[u8]) -> serde_json::Result<Self> {
+        let object = serde_json::from_slice::<serde_json::Map<_, _>>(bytes)?;
+        serde_json::from_value(serde_json::Value::Object(object))
     }
 
     /// Switches one skill; answers whether that changed anything.

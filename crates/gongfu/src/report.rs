@@ -5,12 +5,11 @@ use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
-use gongfu_core::skill::check::hidden;
 use gongfu_core::skill::{Diagnostic, Severity, SkillPath};
 use gongfu_store::check::Checked;
 use gongfu_store::disk::Root;
 
-use crate::terminal::plain;
+use crate::terminal::{plain, visible};
 
 /// The longest line of a file that is shown, in bytes; of a longer one its start is.
 const MOST: usize = 160;
@@ -95,22 +94,22 @@ impl<'a> Report<'a> {
             let bytes = root.read(&path, 16 * 1024 * 1024).ok()?.bytes;
             let text = String::from_utf8(bytes).ok()?;
             let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-            Some(text.chars().map(visible).collect())
+            Some(
+                text.chars()
+                    .map(|c| {
+                        if matches!(c, '\n' | '\r' | '\t') {
+                            c
+                        } else {
+                            visible(c)
+                        }
+                    })
+                    .collect(),
+            )
         };
         self.files
             .entry(file.to_owned())
             .or_insert_with(read)
             .as_deref()
-    }
-}
-
-/// What a terminal would hide or obey is shown as a mark.
-fn visible(character: char) -> char {
-    let kept = matches!(character, '\n' | '\r' | '\t');
-    if hidden::is_hidden(character) || (character.is_control() && !kept) {
-        char::REPLACEMENT_CHARACTER
-    } else {
-        character
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use gongfu_core::skill::check::hidden;
 use serde::Serialize;
 
 use crate::environment::Environment;
@@ -74,9 +75,23 @@ impl Terminal {
         out.flush()
     }
 
+    /// Writes text with line breaks to standard output, without anything that a terminal would obey.
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+        self.bytes(shown(text).as_bytes())
+    }
+
+    /// Writes a file to standard output: as it is into a file or a pipe, as text for a person.
+    pub(crate) fn file(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.out.is_terminal() {
+            self.text(&String::from_utf8_lossy(bytes))
+        } else {
+            self.bytes(bytes)
+        }
+    }
+
     /// Writes a line to standard error; when even that fails there is nobody to tell.
     pub(crate) fn note(&mut self, text: &str) {
-        let _ = writeln!(self.error.lock(), "{text}");
+        let _ = writeln!(self.error.lock(), "{}", shown(text));
     }
 
     /// Tells an error with its causes.
@@ -86,14 +101,32 @@ impl Terminal {
     }
 }
 
-/// A stranger's text on one line without anything that a terminal would obey.
+/// A stranger's text on one line without anything that a terminal would hide or obey.
 pub(crate) fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words
-        .join(" ")
-        .chars()
-        .filter(|c| !c.is_control())
+    words.join(" ").chars().map(visible).collect()
+}
+
+/// A stranger's text with its lines, without anything that a terminal would obey.
+fn shown(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if c == '\n' || c == '\t' {
+                c
+            } else {
+                visible(c)
+            }
+        })
         .collect()
+}
+
+/// What a terminal would hide or obey is shown as a mark.
+pub(crate) fn visible(character: char) -> char {
+    if character.is_control() || hidden::is_hidden(character) {
+        char::REPLACEMENT_CHARACTER
+    } else {
+        character
+    }
 }
 
 /// Whether the reader of standard output went away, which is no error.

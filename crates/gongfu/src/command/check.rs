@@ -119,7 +119,7 @@ fn mend(skill: &Checked, arguments: &CheckArguments, terminal: &mut Terminal) ->
                 fixed += applied;
                 if arguments.dry_run && !arguments.json {
                     // Nobody is left to tell when standard output is gone.
-                    let _ = terminal.bytes(diff.as_bytes());
+                    let _ = terminal.text(&diff);
                 }
             }
             Ok(None) => {}

@@ -284,7 +284,7 @@ fn read(
             u64::MAX - 1,
         )) {
             Ok(content) => {
-                terminal.bytes(&content.bytes)?;
+                terminal.file(&content.bytes)?;
                 return Ok(Outcome::Good);
             }
             Err(gongfu_core::port::PortError::NotFound) => {
@@ -344,7 +344,7 @@ fn read_by_tool(
         Ok(result) => {
             for content in result.content {
                 if let Content::Text { text } = content {
-                    terminal.bytes(text.as_bytes())?;
+                    terminal.file(text.as_bytes())?;
                 }
             }
         }

@@ -158,7 +158,7 @@ fn show(
                         } else {
                             "\n"
                         };
-                        terminal.bytes(format!("{text}{end}").as_bytes())?;
+                        terminal.text(&format!("{text}{end}"))?;
                     }
                     Content::Resource { resource } => {
                         terminal.line(&format!(

@@ -138,6 +138,19 @@ fn a_look_before_the_greeting_binds_nobody() {
 }
 
 #[test]
+fn who_does_not_greet_is_told_in_words() {
+    let world = World::with_skills();
+    for method in ["notifications/initialized", "notifications/cancelled"] {
+        let mut client = world.silent_client();
+        client.notify(method, json!({ "requestId": 1 }));
+        let end = client.close();
+        assert!(end.took < SOON);
+        // How the library writes its types down is nothing for a person.
+        assert!(!end.stderr.contains("JsonRpc"), "{method}: {}", end.stderr);
+    }
+}
+
+#[test]
 fn what_is_no_message_does_no_harm() {
     let world = World::with_skills();
     let mut client = world.client();
@@ -192,7 +205,7 @@ fn wrong_requests_have_the_codes_of_json_rpc() {
     );
     let unknown = client.request(
         "tools/call",
-        json!({ "name": "skill_laod", "arguments": {} }),
+        json!({ "name": "skill_loads", "arguments": {} }),
     );
     assert_eq!(error_code(&unknown), -32602);
     assert_eq!(text_at(&unknown, "/error/data/code"), "TOOL_NOT_FOUND");

@@ -186,7 +186,7 @@ fn go_wrong(surface: &mut dyn Surface) {
     assert_eq!(text_at(&section, "/available/0"), "Merge");
     let file = surface.bad(
         "skill_read",
-        json!({ "skill_name": "pdf-tools", "path": "references/giude.md" }),
+        json!({ "skill_name": "pdf-tools", "path": "references/guides.md" }),
     );
     assert_eq!(text_at(&file, "/code"), "FILE_NOT_FOUND");
     assert_eq!(text_at(&file, "/available/0"), "references/guide.md");
@@ -298,7 +298,7 @@ fn by_the_commands_about_skills() {
         wrong.stderr
     );
     let file = world
-        .only(["skill", "read", "pdf-tools", "giude.md"])
+        .only(["skill", "read", "pdf-tools", "guides.md"])
         .ends(1);
     assert!(
         file.stderr.contains("references/guide.md"),

@@ -183,10 +183,11 @@ fn an_unknown_profile_names_the_known_ones() {
         &["tool", "call", "skill_list"],
     ] {
         let mut arguments = command.to_vec();
-        arguments.extend(["--profile", "standrad"]);
+        arguments.extend(["--profile", "standards"]);
         let ran = world.only(arguments).ends(2);
         assert!(
-            ran.stderr.contains("standrad") && ran.stderr.contains("give one or more of: standard"),
+            ran.stderr.contains("standards")
+                && ran.stderr.contains("give one or more of: standard"),
             "{}",
             ran.stderr
         );

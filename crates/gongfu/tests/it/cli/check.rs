@@ -1,0 +1,250 @@
+//! `gongfu skill check`: its shape, its exit codes, and what can be given to it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, at, codes, keys, text_at};
+
+fn checked(world: &World, paths: &[&str], more: &[&str], code: i32) -> Value {
+    let mut arguments = vec!["skill".to_owned(), "check".to_owned(), "--json".to_owned()];
+    arguments.extend(
+        paths
+            .iter()
+            .map(|path| world.path(path).to_string_lossy().into_owned()),
+    );
+    arguments.extend(more.iter().map(|&argument| argument.to_owned()));
+    world.gongfu(arguments).ends(code).json()
+}
+
+#[test]
+fn the_answer_has_exactly_this_shape() {
+    let world = World::new();
+    world.skill("good", "Does good.");
+    world.write(
+        "skills/bad/SKILL.md",
+        "---\nname: Bad\ndescription: Does harm: badly.\n---\n\n[gone](gone.md)\n",
+    );
+    let answer = checked(&world, &["skills"], &[], 1);
+    assert_eq!(keys(&answer), ["skills", "summary"]);
+    assert_eq!(
+        keys(at(&answer, "/summary")),
+        ["errors", "loadable", "skills", "valid", "warnings"]
+    );
+    assert_eq!(at(&answer, "/summary/skills"), 2);
+    assert_eq!(at(&answer, "/summary/loadable"), 2);
+    assert_eq!(at(&answer, "/summary/valid"), 1);
+    for skill in at(&answer, "/skills").as_array().unwrap() {
+        assert_eq!(
+            keys(skill),
+            ["diagnostics", "loadable", "name", "path", "valid"]
+        );
+        for found in at(skill, "/diagnostics").as_array().unwrap() {
+            assert_eq!(
+                keys(found),
+                [
+                    "code", "column", "file", "fixable", "hint", "line", "message", "severity"
+                ]
+            );
+            assert!(["error", "warning", "info"].contains(&text_at(found, "/severity")));
+            for part in ["/code", "/message", "/hint"] {
+                assert!(!text_at(found, part).is_empty(), "{part}: {found:#}");
+            }
+        }
+    }
+    let bad = at(&answer, "/skills/0");
+    assert_eq!(
+        text_at(bad, "/path"),
+        world.path("skills/bad").to_str().unwrap()
+    );
+    let found = codes(bad);
+    for code in ["name-uppercase", "yaml-unquoted", "reference-dangling"] {
+        assert!(found.contains(&code.to_owned()), "{code}: {found:?}");
+    }
+    let unquoted = at(bad, "/diagnostics")
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|found| text_at(found, "/code") == "yaml-unquoted")
+        .unwrap();
+    assert_eq!(
+        (
+            at(unquoted, "/file"),
+            at(unquoted, "/line"),
+            at(unquoted, "/fixable")
+        ),
+        (&json!("SKILL.md"), &json!(3), &json!(true))
+    );
+    assert_eq!(at(at(&answer, "/skills/1"), "/diagnostics"), &json!([]));
+}
+
+#[test]
+fn exit_codes_are_0_for_good_1_for_findings_2_for_wrong_use() {
+    let world = World::new();
+    world.skill("good", "Does good.");
+    world.write(
+        "skills/warned/SKILL.md",
+        "---\nname: warned\ndescription: Warns.\ncolour: red\n---\n\nText.\n",
+    );
+    checked(&world, &["skills"], &[], 0);
+    world.write("skills/bad/SKILL.md", "no frontmatter\n");
+    checked(&world, &["skills"], &[], 1);
+    checked(&world, &["skills/good", "skills/warned"], &[], 0);
+    world.gongfu(["skill", "check", "--no-such-flag"]).ends(2);
+    // Without a path it is the library that is judged.
+    let all = world.only(["skill", "check", "--json"]).ends(1).json();
+    assert_eq!(at(&all, "/summary/skills"), 3);
+}
+
+#[test]
+fn strict_is_the_verdict_of_the_reference() {
+    let world = World::new();
+    world.skill("good", "Does good.");
+    // A field of one's own is a warning here, and a refusal there.
+    world.write(
+        "skills/own/SKILL.md",
+        "---\nname: own\ndescription: Has a field.\ncolour: red\n---\n\nText.\n",
+    );
+    // A flow collection is YAML, and nothing that the reference reads.
+    world.write(
+        "skills/flow/SKILL.md",
+        "---\nname: flow\ndescription: Flows.\nmetadata: {a: b}\n---\n\nText.\n",
+    );
+    checked(&world, &["skills"], &[], 0);
+    let strict = checked(&world, &["skills"], &["--strict"], 1);
+    let valid: Vec<(&str, bool)> = at(&strict, "/skills")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| {
+            (
+                text_at(skill, "/name"),
+                at(skill, "/valid").as_bool().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(valid, [("flow", false), ("good", true), ("own", false)]);
+    checked(&world, &["skills/good"], &["--strict"], 0);
+}
+
+#[test]
+fn what_is_no_skill_is_told_as_a_finding() {
+    let world = World::new();
+    fs::create_dir(world.path("empty")).unwrap();
+    world.write("code/skill.py", "SKILL_MANIFEST = {}\n");
+    world.write("readme.md", "text");
+    for (path, code) in [
+        ("empty", "skill-file-missing"),
+        ("code", "skill-file-is-code"),
+        ("nowhere", "path-missing"),
+        ("nowhere/SKILL.md", "path-missing"),
+        ("readme.md", "path-not-a-folder"),
+        ("readme.md/x", "path-missing"),
+    ] {
+        let answer = checked(&world, &[path], &[], 1);
+        let skill = at(&answer, "/skills/0");
+        let found = codes(skill);
+        assert!(
+            found.contains(&code.to_owned())
+                || (path == "readme.md/x" && found == ["path-not-a-folder"]),
+            "{path}: {found:?}"
+        );
+        assert_eq!(
+            (at(skill, "/loadable"), at(skill, "/valid")),
+            (&json!(false), &json!(false)),
+            "{path}"
+        );
+        assert!(
+            !text_at(skill, "/path").is_empty() && !text_at(skill, "/name").is_empty(),
+            "{path}: {skill:#}"
+        );
+    }
+}
+
+#[test]
+fn a_skill_is_named_by_its_folder_its_file_or_the_folder_above() {
+    let world = World::new();
+    world.skill("good", "Does good.");
+    let wanted = world.path("skills/good");
+    for path in [
+        "skills",
+        "skills/good",
+        "skills/good/",
+        "skills/good/SKILL.md",
+        "skills/good/../good",
+    ] {
+        let answer = checked(&world, &[path], &[], 0);
+        assert_eq!(
+            text_at(&answer, "/skills/0/path"),
+            wanted.to_str().unwrap(),
+            "{path}"
+        );
+        assert_eq!(at(&answer, "/summary/skills"), 1, "{path}");
+    }
+    // Relative paths start in the current folder.
+    for path in [".", "SKILL.md", "./SKILL.md", "../good"] {
+        let answer = world
+            .gongfu(["skill", "check", "--json", path])
+            .within(wanted.clone())
+            .good()
+            .json();
+        assert_eq!(
+            text_at(&answer, "/skills/0/path"),
+            wanted.to_str().unwrap(),
+            "{path}"
+        );
+    }
+    // One skill named twice is judged once.
+    let twice = checked(&world, &["skills", "skills/good"], &[], 0);
+    assert_eq!(at(&twice, "/summary/skills"), 1);
+    world.write(
+        "lower/skill.md",
+        "---\nname: lower\ndescription: Small letters.\n---\n\nText.\n",
+    );
+    let lower = checked(&world, &["lower/skill.md"], &[], 0);
+    assert_eq!(codes(at(&lower, "/skills/0")), ["skill-file-spelling"]);
+}
+
+#[test]
+fn people_see_what_where_and_how_to_mend_it() {
+    let world = World::new();
+    world.write(
+        "skills/bad/SKILL.md",
+        "---\nname: bad\ndescription: Does harm: badly.\n---\n\nText.\n",
+    );
+    let shown = world
+        .gongfu(
+            ["skill", "check"]
+                .map(std::path::PathBuf::from)
+                .into_iter()
+                .chain([world.path("skills")]),
+        )
+        .ends(1)
+        .text();
+    for part in [
+        "error[yaml-unquoted]",
+        "SKILL.md:3:",
+        "description: Does harm: badly.",
+        "--fix does it",
+        "1 skill, 1 loadable, 0 valid; 1 error, 0 warnings; 1 can be mended by --fix",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+}
+
+#[test]
+fn two_skills_of_one_name_are_told() {
+    let world = World::new();
+    world.skill("a/same", "First.");
+    world.write(
+        "skills/a/same/SKILL.md",
+        "---\nname: same\ndescription: First.\n---\n\nText.\n",
+    );
+    world.write(
+        "skills/b/same/SKILL.md",
+        "---\nname: same\ndescription: Second.\n---\n\nText.\n",
+    );
+    let answer = checked(&world, &["skills"], &[], 0);
+    assert_eq!(codes(at(&answer, "/skills/0")), [""; 0]);
+    assert_eq!(codes(at(&answer, "/skills/1")), ["name-taken"]);
+}

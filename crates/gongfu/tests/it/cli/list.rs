@@ -1,0 +1,289 @@
+//! `gongfu skill list` and `show`: the shapes that scripts read, and who wins a name.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, at, keys, text_at};
+
+const KEYS: [&str; 9] = [
+    "bytes",
+    "description",
+    "diagnostics",
+    "enabled",
+    "files",
+    "full_name",
+    "name",
+    "path",
+    "source",
+];
+
+#[test]
+fn an_entry_has_exactly_these_members() {
+    let world = World::with_skills();
+    let listed = world.listed();
+    assert_eq!(listed.len(), 2);
+    for skill in &listed {
+        assert_eq!(keys(skill), KEYS);
+    }
+    let path = world.path("skills/pdf-tools");
+    let mine = &listed[0];
+    assert_eq!(text_at(mine, "/name"), "pdf-tools");
+    assert_eq!(text_at(mine, "/full_name"), "skills/pdf-tools");
+    assert_eq!(text_at(mine, "/source"), "skills");
+    assert_eq!(text_at(mine, "/path"), path.to_str().unwrap());
+    assert_eq!(at(mine, "/enabled"), true);
+    assert_eq!(at(mine, "/files"), 4);
+    assert!(at(mine, "/bytes").as_u64().unwrap() > 100);
+    assert_eq!(at(mine, "/diagnostics"), 0, "{mine:#}");
+    world.write("skills/pdf-tools/notes.md", "see [more](missing.md)");
+    world.write("skills/release-notes/SKILL.md", "---\nname: Other\n---\n");
+    let again = world.listed();
+    let other = again
+        .iter()
+        .find(|skill| text_at(skill, "/path").ends_with("release-notes"))
+        .unwrap();
+    assert!(
+        at(other, "/diagnostics").as_u64().unwrap() >= 2,
+        "{other:#}"
+    );
+}
+
+#[test]
+fn nothing_is_an_empty_list_and_a_hint() {
+    let world = World::new();
+    let ran = world.only(["skill", "list", "--json"]).good();
+    assert_eq!(ran.json(), json!([]));
+    let ran = world.only(["skill", "list"]).good();
+    assert!(
+        ran.stdout.is_empty() && ran.stderr.contains("--skills-dir"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn show_adds_to_the_entry() {
+    let world = World::with_skills();
+    let shown = world
+        .only(["skill", "show", "pdf-tools", "--json"])
+        .good()
+        .json();
+    for key in KEYS.into_iter().chain(["frontmatter"]) {
+        assert!(shown.get(key).is_some(), "{key}: {shown:#}");
+    }
+    assert_eq!(
+        keys(at(&shown, "/files/0")),
+        ["digest", "kind", "path", "size"]
+    );
+    assert!(at(&shown, "/diagnostics").is_array());
+    let text = world
+        .only(["skill", "show", "skills/pdf-tools"])
+        .good()
+        .text();
+    for part in [
+        "skills/pdf-tools",
+        "MIT",
+        "references/guide.md",
+        "switched   on",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_first_folder_wins_a_name_and_none_is_lost() {
+    let world = World::new();
+    for folder in ["one", "two", "three"] {
+        world.skill_in(folder, "pdf", folder);
+    }
+    let listed = |order: [&str; 3]| {
+        let mut arguments = vec![
+            "skill".to_owned(),
+            "list".to_owned(),
+            "--json".to_owned(),
+            "--no-default-dirs".to_owned(),
+        ];
+        for folder in order {
+            arguments.extend([
+                "--skills-dir".to_owned(),
+                world.path(folder).to_string_lossy().into_owned(),
+            ]);
+        }
+        world
+            .gongfu(arguments)
+            .good()
+            .json()
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    for order in [["one", "two", "three"], ["three", "one", "two"]] {
+        let skills = listed(order);
+        let winner = format!("{}/pdf", order[0]);
+        assert_eq!(
+            skills
+                .iter()
+                .map(|skill| text_at(skill, "/source"))
+                .collect::<Vec<_>>(),
+            order
+        );
+        assert!(skills[0].get("shadowed_by").is_none());
+        for skill in &skills[1..] {
+            assert_eq!(text_at(skill, "/shadowed_by"), winner);
+            let mut all: Vec<&str> = KEYS.to_vec();
+            all.push("shadowed_by");
+            all.sort_unstable();
+            assert_eq!(keys(skill), all);
+        }
+    }
+    let places = [
+        "--no-default-dirs".into(),
+        "--skills-dir".into(),
+        world.path("one"),
+        "--skills-dir".into(),
+        world.path("two"),
+    ];
+    let read = |name: &str| {
+        let mut arguments: Vec<std::path::PathBuf> =
+            vec!["skill".into(), "read".into(), name.into()];
+        arguments.extend(places.clone());
+        world.gongfu(arguments).good().text()
+    };
+    assert!(read("pdf").contains("description: one"));
+    assert!(read("two/pdf").contains("description: two"));
+    let mut arguments: Vec<std::path::PathBuf> =
+        vec!["skill".into(), "disable".into(), "one/pdf".into()];
+    arguments.extend(places.clone());
+    world.gongfu(arguments).good();
+    assert!(
+        read("pdf").contains("description: two"),
+        "the next one steps in"
+    );
+    let list = world
+        .gongfu(
+            ["skill", "list", "--no-default-dirs", "--skills-dir"]
+                .map(std::path::PathBuf::from)
+                .into_iter()
+                .chain([world.path("one"), "--skills-dir".into(), world.path("two")]),
+        )
+        .good()
+        .text();
+    assert!(
+        list.contains("[off, the name belongs to two/pdf]") || list.contains("[off"),
+        "{list}"
+    );
+}
+
+#[test]
+fn folders_of_one_name_have_sources_of_their_own() {
+    let world = World::new();
+    world.skill_in("a/tools", "x", "first");
+    world.skill_in("b/tools", "y", "second");
+    let ran = world.gongfu(
+        ["skill", "list", "--json", "--no-default-dirs"]
+            .map(std::path::PathBuf::from)
+            .into_iter()
+            .chain([
+                "--skills-dir".into(),
+                world.path("a/tools"),
+                "--skills-dir".into(),
+                world.path("b/tools"),
+                "--skills-dir".into(),
+                world.path("a/tools"),
+            ]),
+    );
+    let names: Vec<String> = ran
+        .good()
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| text_at(skill, "/full_name").to_owned())
+        .collect();
+    assert_eq!(names, ["tools/x", "tools-2/y"]);
+}
+
+#[test]
+fn a_folder_of_skills_may_be_a_skill_itself() {
+    let world = World::with_skills();
+    world.write(
+        "skills/SKILL.md",
+        "---\nname: skills\ndescription: Is all of it.\n---\n\n# Top\n",
+    );
+    let listed = world.listed();
+    let names: Vec<&str> = listed.iter().map(|skill| text_at(skill, "/name")).collect();
+    assert_eq!(names, ["skills", "pdf-tools", "release-notes"]);
+    for name in ["skills", text_at(&listed[0], "/full_name")] {
+        let read = world.only(["skill", "read", name]).good().text();
+        assert!(read.contains("# Top"), "{name}");
+        let below = world.only(["skill", "read", name, "pdf-tools/hello.txt"]);
+        assert_eq!(below.good().text(), "hello\n");
+    }
+}
+
+#[test]
+fn a_switch_holds_for_every_process() {
+    let world = World::with_skills();
+    let state = || -> Vec<bool> {
+        world
+            .listed()
+            .iter()
+            .map(|skill| at(skill, "/enabled").as_bool().unwrap())
+            .collect()
+    };
+    let switch = |verb: &str, name: &str| -> Value {
+        world.only(["skill", verb, name, "--json"]).good().json()
+    };
+    let mut client = world.client();
+    client.good("skill_load", json!({ "skill_name": "pdf-tools" }));
+
+    assert_eq!(
+        switch("disable", "pdf-tools"),
+        json!({ "full_name": "skills/pdf-tools", "enabled": false, "changed": true })
+    );
+    assert_eq!(at(&switch("disable", "pdf_tools"), "/changed"), false);
+    assert_eq!(state(), [false, true]);
+    let refused = world
+        .only(["tool", "call", "skill_load", "skill_name=pdf-tools"])
+        .ends(1);
+    assert!(
+        refused.stderr.contains("SKILL_DEACTIVATED")
+            && refused
+                .stderr
+                .contains("gongfu skill enable skills/pdf-tools"),
+        "{}",
+        refused.stderr
+    );
+    // A server that was running before sees it within about a second.
+    let started = std::time::Instant::now();
+    while client
+        .call("skill_load", json!({ "skill_name": "pdf-tools" }))
+        .get("isError")
+        != Some(&Value::Bool(true))
+    {
+        assert!(
+            started.elapsed().as_secs() < 20,
+            "the server doesn't see the switch"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let listed = client.good("skill_list", json!({}));
+    assert_eq!(at(&listed, "/structuredContent/total"), 1);
+    let all = client.good("skill_list", json!({ "include_disabled": true }));
+    assert_eq!(at(&all, "/structuredContent/total"), 2);
+    // The person at the command line may still look at it.
+    world.only(["skill", "show", "pdf-tools"]).good();
+
+    assert_eq!(at(&switch("enable", "skills/pdf-tools"), "/changed"), true);
+    assert_eq!(state(), [true, true]);
+    let unknown = world.only(["skill", "disable", "nope", "--json"]).ends(1);
+    assert_eq!(text_at(&unknown.json(), "/error/code"), "SKILL_NOT_FOUND");
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let world = World::with_skills();
+    let mut child = world.only(["skill", "list", "--json"]).start();
+    drop(child.stdout.take());
+    let status = crate::world::ended(&mut child, crate::world::PATIENCE).expect("it hangs");
+    assert_eq!(status.code(), Some(0));
+}
