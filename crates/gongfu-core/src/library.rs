@@ -218,6 +218,35 @@ impl Library {
         }
     }
 
+    /// The skill that somebody means who switches it on or off.
+    ///
+    /// Of several with one bare name, the first whose switch stands the other way.
+    pub fn resolve_switch(&self, wanted: &str, enabled: bool) -> Result<&Arc<Skill>, Unresolved> {
+        let exact = self
+            .answering(wanted)
+            .into_iter()
+            .filter(|skill| skill.name.as_str() == wanted.trim());
+        if let Some(skill) = exact.clone().find(|skill| skill.enabled != enabled) {
+            return Ok(skill);
+        }
+        match self.resolve(wanted) {
+            Err(Unresolved::Disabled { full_name }) => {
+                let at = self.by_full_name.get(&full_name).copied();
+                let skill = at.and_then(|at| self.skills.get(at));
+                skill.ok_or_else(|| self.unknown(wanted))
+            }
+            other => other,
+        }
+    }
+
+    /// Something in the library that can't be loaded, by the name of its folder.
+    pub fn unloadable_named(&self, name: &str) -> Option<&Unloadable> {
+        let folder = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
+        self.unloadable
+            .iter()
+            .find(|left| folder(&left.path).as_deref() == Some(name))
+    }
+
     /// Who holds the bare name of a skill, when that is another one.
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
         let rivals = self.answering(skill.name.as_str());

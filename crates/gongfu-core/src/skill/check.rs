@@ -13,16 +13,6 @@ pub mod script;
 use super::diagnostic::Diagnostic;
 use super::document::Document;
 use super::folder::Folder;
-use super::path::SkillPath;
-
-/// A script of a skill with its content.
-#[derive(Debug)]
-pub struct Script<'bytes> {
-    /// Where it is.
-    pub path: &'bytes SkillPath,
-    /// What it holds.
-    pub bytes: &'bytes [u8],
-}
 
 /// Runs the checks that need the folder as well as the document.
 pub fn folder(folder: &Folder, document: &Document, diagnostics: &mut Vec<Diagnostic>) {

@@ -7,9 +7,9 @@ use super::field;
 use super::finding::Finding;
 use super::frontmatter::Frontmatter;
 use super::name::SkillName;
-use super::section::{self, Heading};
+use super::section;
 use super::source_text::SourceText;
-use super::{SKILL_FILE, check};
+use super::{SKILL_FILE, check, fix};
 
 /// The largest SKILL.md that is read, in bytes.
 pub const MAX_SKILL_FILE: u64 = 16 * 1024 * 1024;
@@ -25,8 +25,6 @@ pub struct Document {
     pub description: String,
     /// Every field of the frontmatter.
     pub frontmatter: Map<String, Value>,
-    /// The headings of the body; offsets are bytes of the text.
-    pub headings: Vec<Heading>,
     /// The text that all places are in.
     pub source: SourceText,
     /// Offset of the body in the text.
@@ -45,18 +43,57 @@ impl Document {
 /// `folder` is the name of the folder that holds it. Everything that is wrong is added to
 /// `diagnostics`; nothing is lost silently.
 pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
+    let mut found = Vec::new();
+    let document = read(bytes, folder, &mut found);
+    if let Some((document, essence)) = &document {
+        fix::keep_sound(bytes, folder, essence, &mut found);
+        check::body::check(&document.source, document.body, &mut found);
+        check::hidden::check(&document.source, &mut found);
+    }
+    diagnostics.append(&mut found);
+    document.map(|(document, _)| document)
+}
+
+/// What a file says, apart from how: enough to tell whether mending kept it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Essence {
+    fields: Map<String, Value>,
+    body: String,
+}
+
+impl Essence {
+    /// Whether `after` says the same, but perhaps another name.
+    pub(super) fn is_kept_by(&self, after: &Self, name: Option<&str>) -> bool {
+        let Some(name) = name else {
+            return self == after;
+        };
+        let mut wanted = self.fields.clone();
+        let mut given = after.fields.clone();
+        wanted.remove("name");
+        let named = given.remove("name");
+        named.is_some_and(|given| given == name) && wanted == given && self.body == after.body
+    }
+}
+
+/// What a file says, with its findings, as far as mending is concerned.
+pub(super) fn essence(bytes: &[u8], folder: &str) -> (Option<Essence>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let read = read(bytes, folder, &mut diagnostics);
+    (read.map(|(_, essence)| essence), diagnostics)
+}
+
+fn read(
+    bytes: &[u8],
+    folder: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<(Document, Essence)> {
     let refused = |finding, diagnostics: &mut Vec<Diagnostic>| {
         diagnostics.push(Diagnostic::about_file(finding, SKILL_FILE));
         None
     };
     if bytes.len() as u64 > MAX_SKILL_FILE {
-        return refused(
-            Finding::SkillFileTooLarge {
-                bytes: bytes.len() as u64,
-                limit: MAX_SKILL_FILE,
-            },
-            diagnostics,
-        );
+        let (bytes, limit) = (bytes.len() as u64, MAX_SKILL_FILE);
+        return refused(Finding::SkillFileTooLarge { bytes, limit }, diagnostics);
     }
     let Some(source) = SourceText::decode(bytes, SKILL_FILE, diagnostics) else {
         return refused(Finding::SkillFileNotText, diagnostics);
@@ -69,10 +106,6 @@ pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Op
     let declared = field::description(&source, &frontmatter, diagnostics);
     let body = frontmatter.body;
     let body_text = source.text.get(body..).unwrap_or_default();
-    let mut headings = section::headings(body_text);
-    for heading in &mut headings {
-        heading.start += body;
-    }
     let description = declared.unwrap_or_else(|| {
         let stand_in = section::summary(body_text).map(|text| shortened(&text));
         let at = frontmatter.span.start;
@@ -80,26 +113,28 @@ pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Op
             .iter()
             .any(|known| known.finding == Finding::DescriptionNotText)
         {
-            diagnostics.push(source.found(
-                Finding::DescriptionMissing {
-                    stand_in: stand_in.is_some(),
-                },
-                at,
-                at,
-            ));
+            let finding = Finding::DescriptionMissing {
+                stand_in: stand_in.is_some(),
+            };
+            diagnostics.push(source.found(finding, at, at));
         }
         stand_in.unwrap_or_default()
     });
-    check::body::check(&source, body, diagnostics);
-    check::hidden::check(&source, diagnostics);
-    Some(Document {
-        name,
-        description,
-        frontmatter: frontmatter.to_json(),
-        headings,
-        source,
-        body,
-    })
+    let fields = frontmatter.to_json();
+    let essence = Essence {
+        fields: fields.clone(),
+        body: body_text.to_owned(),
+    };
+    Some((
+        Document {
+            name,
+            description,
+            frontmatter: fields,
+            source,
+            body,
+        },
+        essence,
+    ))
 }
 
 /// Whether a skill with these findings is valid: none of them is an error.

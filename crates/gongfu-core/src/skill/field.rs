@@ -98,10 +98,19 @@ fn check_name(
         let found = source.found(missing, frontmatter.span.start, frontmatter.span.start);
         // The folder's name stands in already; where it is a good name, writing it down is no judgement.
         let clean = frontmatter.present && name::faults(folder).is_empty();
-        let newline = if source.text.contains("\r\n") {
-            "\r\n"
+        let before = source
+            .text
+            .get(..frontmatter.span.start)
+            .unwrap_or_default();
+        let newline = if before.ends_with(
+            "
+",
+        ) {
+            "
+"
         } else {
-            "\n"
+            "
+"
         };
         let edit = source.edit(
             frontmatter.span.start,

@@ -1,8 +1,14 @@
 //! Mending what needs no judgement: applying the edits of diagnostics to a file.
 //!
-//! Never changes a byte outside of the edits; edits that overlap are left for the next round.
+//! Never changes a byte outside of the edits. A fix of a SKILL.md is offered only when the mended
+//! file says the same as before in every field but the one that is meant, and has no error that it
+//! had not.
 
-use super::diagnostic::{Diagnostic, Edit};
+use std::collections::BTreeMap;
+
+use super::diagnostic::{Diagnostic, Edit, Severity};
+use super::document::{self, Essence};
+use super::finding::Finding;
 
 /// The outcome of mending one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +59,63 @@ pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<Men
     })
 }
 
+/// Takes the fixes away from diagnostics of a SKILL.md that would do more than they are meant to.
+pub(super) fn keep_sound(
+    bytes: &[u8],
+    folder: &str,
+    before: &Essence,
+    diagnostics: &mut [Diagnostic],
+) {
+    let offered: Vec<usize> = (0..diagnostics.len())
+        .filter(|&at| diagnostics.get(at).is_some_and(Diagnostic::fixable))
+        .collect();
+    if offered.is_empty() {
+        return;
+    }
+    let errors = errors_of(diagnostics);
+    let is_sound = |chosen: &[Diagnostic]| {
+        let renames = chosen.iter().any(|found| is_about_name(&found.finding));
+        let mended = apply(bytes, super::SKILL_FILE, chosen);
+        mended.is_some_and(|mended| {
+            let (after, found) = document::essence(&mended.bytes, folder);
+            after.is_some_and(|after| before.is_kept_by(&after, renames.then_some(folder)))
+                && errors_of(&found)
+                    .iter()
+                    .all(|(code, count)| errors.get(code).is_some_and(|known| count <= known))
+        })
+    };
+    if is_sound(diagnostics) {
+        return;
+    }
+    for at in offered {
+        let Some(found) = diagnostics.get_mut(at) else {
+            continue;
+        };
+        if !is_sound(std::slice::from_ref(found)) {
+            found.fix = None;
+        }
+    }
+}
+
+fn is_about_name(finding: &Finding) -> bool {
+    matches!(
+        finding,
+        Finding::NameMissing { .. } | Finding::NameDiffersFromFolder { .. }
+    )
+}
+
+/// How often each error was found.
+fn errors_of(diagnostics: &[Diagnostic]) -> BTreeMap<&'static str, usize> {
+    let mut count = BTreeMap::new();
+    for found in diagnostics
+        .iter()
+        .filter(|found| found.severity() == Severity::Error)
+    {
+        *count.entry(found.finding.code()).or_insert(0) += 1;
+    }
+    count
+}
+
 /// Two insertions at one place clash as well: which comes first would be a judgement.
 fn overlap(left: &Edit, right: &Edit) -> bool {
     left.start == right.start || (left.start < right.end && right.start < left.end)
@@ -100,12 +163,22 @@ mod tests {
                 "---\nname: A\ndescription: d\n---\nb\n",
                 "---\nname: a\ndescription: d\n---\nb\n",
             ),
-            (
-                "---\nname: b\ndescription: d\n---\nb\n",
-                "---\nname: b\ndescription: d\n---\nb\n",
-            ),
         ] {
             assert_eq!(mend(given, "a"), wanted, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn what_would_change_more_than_is_meant_is_left_alone() {
+        for text in [
+            "---\nname: b\ndescription: d\n---\nb\n",
+            "---\n  description: d\n---\nb",
+            "---\n{description: d}\n---\nb",
+            "---\ndescription:yes\n---\nb",
+            "---\nname: &n A\nmetadata:\n  t: *n\n---\nb",
+            "---\nname: a\ndescription: d\n\n# T\nSome text: with: colons\n\n---\nb\n",
+        ] {
+            assert_eq!(mend(text, "a"), text, "{text:?}");
         }
     }
 

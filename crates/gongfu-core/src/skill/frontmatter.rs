@@ -60,6 +60,7 @@ impl Frontmatter {
         let Some(fences) = find_fences(source, diagnostics) else {
             return Self::default();
         };
+        let fences = without_prose(source, fences, diagnostics);
         let text = source.text.get(fences.yaml.clone()).unwrap_or_default();
         let mut found = Self {
             span: fences.yaml.clone(),
@@ -151,6 +152,52 @@ fn find_fences(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Option
     })
 }
 
+/// Moves the end of the frontmatter up when the closing fence is missing and a rule in the body was
+/// taken for it: the text up to a blank line is YAML, the whole is not, and prose stands below.
+fn without_prose(source: &SourceText, fences: Fences, diagnostics: &mut Vec<Diagnostic>) -> Fences {
+    let text = source.text.get(fences.yaml.clone()).unwrap_or_default();
+    let blank = text
+        .find("\n\n")
+        .or_else(|| text.find("\n\r\n"))
+        .map(|at| at + 1);
+    let Some((fields, below)) = blank.and_then(|at| text.split_at_checked(at)) else {
+        return fences;
+    };
+    let is_prose = below
+        .lines()
+        .any(|line| !line.trim().is_empty() && !could_be_yaml(line));
+    if text.len() > MAX_FRONTMATTER || !is_prose || yaml::parse(text).is_ok() {
+        return fences;
+    }
+    let (parsed, _) = repair::parse(fields);
+    if !matches!(
+        parsed,
+        Ok(Some(Node {
+            kind: Kind::Mapping(_),
+            ..
+        }))
+    ) {
+        return fences;
+    }
+    let open = source.line_start(source.position(fences.yaml.start).line.saturating_sub(1));
+    diagnostics.push(source.found(Finding::FrontmatterUnclosed, open, fences.yaml.start));
+    let end = fences.yaml.start + fields.len();
+    Fences {
+        yaml: fences.yaml.start..end,
+        body: end,
+    }
+}
+
+/// Whether a line could stand in a frontmatter: a field, a comment, or the inside of a value.
+fn could_be_yaml(line: &str) -> bool {
+    let key = line.split(':').next().unwrap_or_default();
+    let is_key = line.contains(':')
+        && key
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    line.starts_with([' ', '\t', '#', '-', ']', '}']) || is_key
+}
+
 fn line(source: &SourceText, number: usize) -> &str {
     source
         .text
@@ -229,9 +276,7 @@ fn report_repairs(
 }
 
 fn field(key: Node, mut value: Node, repairs: &[Repair]) -> Field {
-    let name = key
-        .as_text()
-        .map_or_else(|| key.to_json().to_string(), str::to_owned);
+    let name = key.key_text();
     let span = repair::original(&key.span, repairs);
     unrepair_node(&mut value, repairs);
     Field { name, span, value }

@@ -166,7 +166,7 @@ impl SourceText {
 }
 
 /// Offsets at which lines start; `\n`, `\r\n` and a lone `\r` end one.
-fn line_starts(text: &str) -> Vec<usize> {
+pub fn line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let ends = bytes.iter().enumerate().filter(|&(at, &byte)| {
         byte == b'\n' || (byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))

@@ -99,11 +99,39 @@ impl Node {
         }
     }
 
-    fn key_text(&self) -> String {
+    /// A key as text; one that is no scalar is written out in flow style, without quotes, because
+    /// JSON inside of JSON would grow with every level.
+    pub fn key_text(&self) -> String {
+        let mut text = String::new();
+        self.write_flow(&mut text);
+        text
+    }
+
+    fn write_flow(&self, out: &mut String) {
+        let (open, close) = match &self.kind {
+            Kind::Scalar { text, .. } => return out.push_str(text),
+            Kind::Sequence(_) => ('[', ']'),
+            Kind::Mapping(_) => ('{', '}'),
+        };
+        out.push(open);
         match &self.kind {
-            Kind::Scalar { text, .. } => text.clone(),
-            Kind::Sequence(_) | Kind::Mapping(_) => self.to_json().to_string(),
+            Kind::Scalar { .. } => {}
+            Kind::Sequence(items) => {
+                for item in items {
+                    item.write_flow(out);
+                    out.push(',');
+                }
+            }
+            Kind::Mapping(entries) => {
+                for (key, value) in entries {
+                    key.write_flow(out);
+                    out.push(':');
+                    value.write_flow(out);
+                    out.push(',');
+                }
+            }
         }
+        out.push(close);
     }
 }
 
@@ -116,7 +144,12 @@ pub fn mapping_to_json(entries: &[(Node, Node)]) -> Map<String, Value> {
 }
 
 fn plain_to_json(text: &str) -> Value {
-    let radix = |digits: &str, radix| i64::from_str_radix(digits, radix).ok().map(Value::from);
+    let radix = |digits: &str, radix| {
+        // The parser of whole numbers would take a sign here.
+        let number = i64::from_str_radix(digits, radix).ok();
+        let plain = !digits.starts_with(['+', '-']);
+        number.filter(|_| plain).map(Value::from)
+    };
     let number = match text {
         "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
         "true" | "True" | "TRUE" => return Value::Bool(true),
@@ -432,6 +465,13 @@ mod tests {
             parse(&deep),
             Err(YamlError::TooDeep { .. } | YamlError::Syntax { .. })
         ));
+        let keys = format!("{}x", "? ".repeat(60));
+        assert!(as_json(&keys).to_string().len() < 1_000, "keys of keys");
+        let keys = as_json(&format!("{}x", "? ".repeat(60))).to_string();
+        assert!(
+            keys.len() < 1_000,
+            "a key of keys grows by a bracket a level"
+        );
         let block: String = (0..200)
             .map(|depth| format!("{}k:\n", " ".repeat(depth)))
             .collect();

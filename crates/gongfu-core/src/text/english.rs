@@ -6,17 +6,12 @@ use crate::skill::name::NameFault;
 use crate::skill::strict::Reason;
 
 /// The words for a finding about a skill.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one table, so that the compiler misses the words of a new finding"
+)]
 pub fn finding(finding: &Finding) -> Text {
-    files(finding)
-        .or_else(|| encoding(finding))
-        .or_else(|| frontmatter(finding))
-        .or_else(|| fields(finding))
-        .or_else(|| contents(finding))
-        .unwrap_or_else(|| Text::new(finding.code(), ""))
-}
-
-fn files(finding: &Finding) -> Option<Text> {
-    Some(match finding {
+    match finding {
         Finding::PathMissing { path } => Text::new(
             format!("there is nothing at {path}"),
             "check the spelling of the path",
@@ -64,12 +59,6 @@ fn files(finding: &Finding) -> Option<Text> {
             format!("{example} lies more than {limit} levels deep and was left out"),
             "move its skills up, or name the folder by --skills-dir",
         ),
-        _ => return None,
-    })
-}
-
-fn encoding(finding: &Finding) -> Option<Text> {
-    Some(match finding {
         Finding::ByteOrderMark => Text::new(
             "the file starts with a byte order mark",
             "save it as UTF-8 without a mark; many readers take the frontmatter for missing",
@@ -98,12 +87,6 @@ fn encoding(finding: &Finding) -> Option<Text> {
             ),
             "look at what they hide before you trust this skill, and remove them: a model reads what a person doesn't see",
         ),
-        _ => return None,
-    })
-}
-
-fn frontmatter(finding: &Finding) -> Option<Text> {
-    Some(match finding {
         Finding::FrontmatterMissing => Text::new(
             "there is no frontmatter",
             "start the file with a line `---`, then `name:` and `description:`, then another `---`",
@@ -144,12 +127,6 @@ fn frontmatter(finding: &Finding) -> Option<Text> {
             format!("the field `{key}` is given twice"),
             "keep one of them; the last one counts here",
         ),
-        _ => return None,
-    })
-}
-
-fn fields(finding: &Finding) -> Option<Text> {
-    Some(match finding {
         Finding::NameMissing { folder } => Text::new(
             "the field `name` is missing",
             format!("add `name: {folder}`; the folder's name stands in"),
@@ -218,38 +195,6 @@ fn fields(finding: &Finding) -> Option<Text> {
             format!("the field `{}` is not known", clipped(field)),
             "move it below `metadata`",
         ),
-        _ => return None,
-    })
-}
-
-fn name_fault(name: &str, fault: NameFault) -> Text {
-    let name = clipped(name);
-    match fault {
-        NameFault::TooLong(length) => Text::new(
-            format!("the name is {length} characters long"),
-            "shorten it to 64",
-        ),
-        NameFault::Uppercase => Text::new(
-            format!("the name `{name}` has upper-case letters"),
-            "write it in lower case",
-        ),
-        NameFault::EdgeHyphen => Text::new(
-            format!("the name `{name}` starts or ends with a hyphen"),
-            "remove that hyphen",
-        ),
-        NameFault::DoubleHyphen => Text::new(
-            format!("the name `{name}` has two hyphens in a row"),
-            "use single hyphens",
-        ),
-        NameFault::Character(odd) => Text::new(
-            format!("the name `{name}` holds {odd:?}"),
-            "use letters, digits and hyphens only",
-        ),
-    }
-}
-
-fn contents(finding: &Finding) -> Option<Text> {
-    Some(match finding {
         Finding::BodyEmpty => Text::new(
             "there are no instructions below the frontmatter",
             "write what an agent should do",
@@ -264,7 +209,7 @@ fn contents(finding: &Finding) -> Option<Text> {
         ),
         Finding::ReferenceOutside { target } => Text::new(
             format!("`{}` leads out of the skill", clipped(target)),
-            "copy the file into the skill; what lies outside is never served",
+            "name the other skill instead, or copy the file into this one; what lies outside is never served",
         ),
         Finding::FileUnreadable { reason } => Text::new(
             format!("the file can't be read: {reason}"),
@@ -276,7 +221,7 @@ fn contents(finding: &Finding) -> Option<Text> {
         ),
         Finding::FileNameUnusable { name } => Text::new(
             format!("the file name {} can't be served", clipped(name)),
-            "rename it: UTF-8 without backslashes or control characters",
+            "rename it: UTF-8, without backslashes and control characters, not `~` and no drive letter",
         ),
         Finding::LinkOutside => Text::new(
             "the link leads out of the folder",
@@ -308,8 +253,33 @@ fn contents(finding: &Finding) -> Option<Text> {
             "use the full name to reach this one, rename it, or disable the other",
         ),
         Finding::Strict(reason) => Text::new(reason.to_string(), strict_hint(reason)),
-        _ => return None,
-    })
+    }
+}
+
+fn name_fault(name: &str, fault: NameFault) -> Text {
+    let name = clipped(name);
+    match fault {
+        NameFault::TooLong(length) => Text::new(
+            format!("the name is {length} characters long"),
+            "shorten it to 64",
+        ),
+        NameFault::Uppercase => Text::new(
+            format!("the name `{name}` has upper-case letters"),
+            "write it in lower case",
+        ),
+        NameFault::EdgeHyphen => Text::new(
+            format!("the name `{name}` starts or ends with a hyphen"),
+            "remove that hyphen",
+        ),
+        NameFault::DoubleHyphen => Text::new(
+            format!("the name `{name}` has two hyphens in a row"),
+            "use single hyphens",
+        ),
+        NameFault::Character(odd) => Text::new(
+            format!("the name `{name}` holds {odd:?}"),
+            "use letters, digits and hyphens only",
+        ),
+    }
 }
 
 fn strict_hint(reason: &Reason) -> &'static str {

@@ -198,7 +198,10 @@ fn what_a_killed_process_left_is_in_nobody_s_way() {
     let world = crowd(1);
     fs::create_dir(world.path("home")).unwrap();
     // A number of a process comes again, in a container at once: then its names are taken.
-    let (home, here) = (world.path("home"), std::process::id());
+    let home = world.path("home");
+    let mut last = world.gongfu(["--version"]).start();
+    let here = last.id();
+    last.wait().unwrap();
     for process in here..here + 300 {
         for count in 0..6 {
             fs::write(home.join(format!(".switches.json.{process}.{count}")), "{").unwrap();

@@ -4,38 +4,70 @@ use crate::skill::diagnostic::Diagnostic;
 use crate::skill::finding::Finding;
 use crate::skill::source_text::SourceText;
 
-/// Finds the first hidden character and counts them all.
+/// The most tag characters of a flag: those of a subdivision, and the one that ends it.
+const MAX_FLAG_TAGS: usize = 7;
+
+/// Finds the first hidden character of a SKILL.md and counts them all.
 pub fn check(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) {
-    if source.text.is_ascii() {
-        return;
+    if let Some(found) = find(&source.text) {
+        let (offset, first) = (found.offset, found.first);
+        let finding = Finding::HiddenCharacters {
+            count: found.count,
+            first,
+        };
+        diagnostics.push(source.found(finding, offset, offset + first.len_utf8()));
     }
-    let mut count = 0;
-    let mut first = None;
+}
+
+/// The hidden characters of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hidden {
+    /// How many there are.
+    pub count: usize,
+    /// Where the first one is, in bytes.
+    pub offset: usize,
+    /// The first one.
+    pub first: char,
+}
+
+/// Looks for hidden characters; those that shape emoji, flags and joining scripts don't count.
+pub fn find(text: &str) -> Option<Hidden> {
+    if text.is_ascii() {
+        return None;
+    }
+    let mut found: Option<Hidden> = None;
     let mut before = ' ';
-    let mut in_flag = false;
-    for (offset, character) in source.text.char_indices() {
-        // A black flag and tag letters spell a flag of a region, up to a cancel tag.
-        in_flag = character == '\u{1F3F4}' || (in_flag && is_tag(character));
-        if is_hidden(character) && !in_flag && !joins(before, character) {
-            count += 1;
-            first = first.or(Some((offset, character)));
+    // How many more tag characters the flag that was begun may have.
+    let mut flag = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((offset, character)) = characters.next() {
+        flag = match character {
+            '\u{1F3F4}' => MAX_FLAG_TAGS,
+            tag if is_tag(tag) && flag > 0 => flag - 1,
+            _ => 0,
+        };
+        let in_flag = is_tag(character) && flag > 0 || character == '\u{e007f}' && is_tag(before);
+        let after = characters.peek().map_or(' ', |&(_, after)| after);
+        if is_hidden(character) && !in_flag && !shapes(before, character, after) {
+            let first = found.get_or_insert(Hidden {
+                count: 0,
+                offset,
+                first: character,
+            });
+            first.count += 1;
         }
         before = character;
     }
-    if let Some((offset, first)) = first {
-        diagnostics.push(source.found(
-            Finding::HiddenCharacters { count, first },
-            offset,
-            offset + first.len_utf8(),
-        ));
-    }
+    found
 }
 
 /// Whether a reader doesn't see a character, or sees others turned round by it.
 pub fn is_hidden(character: char) -> bool {
     matches!(character,
-        '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
-        | '\u{2066}'..='\u{206f}' | '\u{feff}' | '\u{180e}' | '\u{fff9}'..='\u{fffb}' | '\u{e0100}'..='\u{e01ef}')
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0100}'..='\u{e01ef}')
         || is_tag(character)
 }
 
@@ -43,9 +75,20 @@ fn is_tag(character: char) -> bool {
     matches!(character, '\u{e0000}'..='\u{e007f}')
 }
 
-/// Joiners shape emoji and many scripts; behind an ASCII character they only hide.
-fn joins(before: char, character: char) -> bool {
-    matches!(character, '\u{200c}' | '\u{200d}') && !before.is_ascii()
+/// One joiner or variation selector between two characters that are seen, the first of them no
+/// letter of plain ASCII, shapes them; a run of such characters only hides something.
+fn shapes(before: char, character: char, after: char) -> bool {
+    match character {
+        '\u{200c}' | '\u{200d}' => {
+            let seen = |c: char| !c.is_ascii() && (!is_hidden(c) || c == '\u{fe0f}');
+            seen(before) && seen(after)
+        }
+        // Text or emoji presentation, also of a digit (a keycap) and of signs like ©.
+        '\u{fe0e}' | '\u{fe0f}' => {
+            !is_hidden(before) && !before.is_ascii_alphabetic() && !before.is_whitespace()
+        }
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -72,6 +115,16 @@ mod tests {
         );
         assert_eq!(hidden("a\u{200d}b"), Some((1, '\u{200d}')));
         assert_eq!(hidden("family 👨\u{200d}👩, نمی\u{200c}خواهم"), None);
+        assert_eq!(
+            hidden(&format!("\u{1F3F4}{}", "\u{e0061}".repeat(30))).map(|found| found.0),
+            Some(24)
+        );
+        assert_eq!(
+            hidden("é\u{200c}\u{200d}\u{200c}é").map(|found| found.0),
+            Some(3)
+        );
+        assert_eq!(hidden("x\u{fe01}\u{3164}"), Some((2, '\u{fe01}')));
+        assert_eq!(hidden("❤\u{fe0f} 1\u{fe0f}\u{20e3} ©\u{fe0f}"), None);
         assert_eq!(
             hidden("\u{1F3F4}\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}"),
             None

@@ -17,9 +17,17 @@ pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undec
     }
     let mut packages = BTreeSet::new();
     let mut first = None;
+    let mut in_comment = false;
     for (number, line) in text.lines().enumerate() {
         let code = line.trim_start();
-        if code.starts_with("//") || code.starts_with('*') {
+        let was_in_comment = in_comment;
+        in_comment = match (code.rfind("/*"), code.rfind("*/")) {
+            (Some(open), Some(close)) => open > close,
+            (Some(_), None) => true,
+            (None, Some(_)) => false,
+            (None, None) => in_comment,
+        };
+        if was_in_comment || code.starts_with("//") || code.starts_with("/*") {
             continue;
         }
         if let Some(package) = specifier(code).and_then(package) {
@@ -61,7 +69,8 @@ fn specifier(code: &str) -> Option<&str> {
 /// The package of a specifier; `None` for a file, a URL or a module of the runtime.
 fn package(specifier: &str) -> Option<&str> {
     let other = specifier.is_empty()
-        || specifier.starts_with(['.', '/', '#'])
+        || specifier.starts_with(['.', '/', '#', '~'])
+        || specifier.starts_with("@/")
         || specifier.contains(':')
         || specifier.contains("${");
     let root = specifier.split('/').next().unwrap_or_default();
@@ -144,6 +153,7 @@ mod tests {
             "require('fs/promises')",
             "import x from './x.js'",
             "import y from \"https://x/y\"",
+            "import z from '@/components'",
             "let a = 1",
         ] {
             assert_eq!(imported(own), None, "{own}");

@@ -19,7 +19,7 @@ const MANIFESTS: [&str; 7] = [
 
 /// The third-party packages of a script that neither it (PEP 723) nor the skill declares.
 ///
-/// Imports inside of `try:` are optional by custom and don't count; nor do modules of the skill.
+/// Imports inside of `try:` and for type checkers are optional by custom and don't count; nor do modules of the skill.
 pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undeclared> {
     if text.contains("# /// script") || declared_near(path, &MANIFESTS, folder) {
         return None;
@@ -55,17 +55,21 @@ fn imports(text: &str) -> Vec<(String, usize)> {
         }
         let code = line.trim_start();
         let indent = line.len() - code.len();
-        if guarded.is_some_and(|outer| indent <= outer && !code.is_empty()) {
+        let goes_on = ["except", "else:", "finally:"]
+            .iter()
+            .any(|word| code.starts_with(word));
+        if guarded.is_some_and(|outer| indent < outer || (indent == outer && !goes_on))
+            && !code.is_empty()
+        {
             guarded = None;
         }
-        if code.starts_with("try:") {
+        let guard =
+            code.starts_with("try:") || (code.starts_with("if ") && code.contains("TYPE_CHECKING"));
+        if guard {
             guarded = guarded.or(Some(indent));
         } else if guarded.is_none() {
-            found.extend(
-                imported(code)
-                    .into_iter()
-                    .map(|module| (module, number + 1)),
-            );
+            let statements = code.split("; ").flat_map(imported);
+            found.extend(statements.map(|module| (module, number + 1)));
         }
         quote = opened_quote(code);
     }

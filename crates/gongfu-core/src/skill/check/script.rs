@@ -36,13 +36,11 @@ pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut 
         diagnostics.push(found.with_fix(vec![edit]));
     }
     let extension = path.extension();
-    // LICENSE and README files live beside scripts and are run by nobody.
-    let prose = path
-        .file_name()
-        .chars()
-        .all(|c| c.is_ascii_uppercase() || c == '_' || c == '-');
-    if extension.is_empty() && !shebang && !prose && !path.file_name().starts_with('.') {
+    if extension.is_empty() && !shebang && is_plain_name(path.file_name()) {
         diagnostics.push(placed(Finding::ScriptWithoutInterpreter, path, 1));
+    }
+    if !is_run(path) {
+        return;
     }
     let undeclared = match extension.as_str() {
         "py" => python::undeclared(path, text, folder),
@@ -56,6 +54,28 @@ pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut 
         };
         diagnostics.push(placed(finding, path, undeclared.line));
     }
+}
+
+/// Whether a name without an ending looks like a command's: `Makefile`, `LICENSE`, `.env` and
+/// `config` lie beside scripts and are run by nobody.
+fn is_plain_name(name: &str) -> bool {
+    let lower = name
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'));
+    lower
+        && !matches!(
+            name,
+            "config" | "makefile" | "dockerfile" | "justfile" | "license" | "readme"
+        )
+}
+
+/// Whether a script is there to be run; what lies among assets and examples is copied or read.
+fn is_run(path: &SkillPath) -> bool {
+    let top = path.as_str().split('/').next().unwrap_or_default();
+    !matches!(
+        top,
+        "assets" | "templates" | "template" | "examples" | "tests"
+    )
 }
 
 /// Packages that a script imports while nothing near it declares any.

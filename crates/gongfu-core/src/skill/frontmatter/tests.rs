@@ -105,3 +105,14 @@ fn missing_fences_are_told() {
     assert_eq!(codes, ["frontmatter-unclosed@1:1"]);
     assert_eq!(read("---\n- a\n- b\n---\n").1, ["yaml-not-a-mapping@2:1"]);
 }
+
+#[test]
+fn a_rule_in_the_body_is_no_fence() {
+    let (value, codes) =
+        read("---\nname: a\ndescription: d\n\n# Title\nSome text: with: colons\n\n---\nmore\n");
+    assert_eq!(value, serde_json::json!({"name": "a", "description": "d"}));
+    assert_eq!(codes, ["frontmatter-unclosed@1:1"]);
+    let (value, codes) = read("---\nname: a\n\n# a comment\ndescription: one: two\n---\nbody\n");
+    assert_eq!(value["description"], "one: two");
+    assert_eq!(codes, ["yaml-unquoted@5:14"]);
+}

@@ -49,11 +49,11 @@ fn packages(found: &[Finding]) -> Vec<&str> {
 
 #[test]
 fn undeclared_imports_are_named_once() {
-    let text = "\"\"\"import nothing\nimport prose\n\"\"\"\nimport os, numpy as np\nfrom pandas.core import x\nimport numpy\nimport own\nimport lib.part\ntry:\n    import maybe\nexcept ImportError:\n    maybe = None\n";
+    let text = "\"\"\"import nothing\nimport prose\n\"\"\"\nimport os, numpy as np\nfrom pandas.core import x\nimport numpy\nimport own\nimport lib.part\ntry:\n    import maybe\nexcept ImportError:\n    import other\nif TYPE_CHECKING:\n    import typed\nimport re; import yaml\n";
     let others = ["scripts/own.py", "scripts/lib/part.py"];
     assert_eq!(
         packages(&found("scripts/run.py", text, &others)),
-        ["numpy", "pandas"]
+        ["numpy", "pandas", "yaml"]
     );
     assert_eq!(
         packages(&found("scripts/run.py", text, &["requirements.txt"])),
@@ -89,7 +89,14 @@ fn a_script_needs_somebody_to_run_it() {
         found("scripts/run.sh", "#!/bin/sh\r\necho hi\r\n", &[]),
         [Finding::ScriptShebangCarriageReturn]
     );
-    assert_eq!(found("scripts/LICENSE", "text\n", &[]), []);
+    for other in [
+        "scripts/LICENSE",
+        "scripts/Makefile",
+        "scripts/config",
+        "assets/template.py",
+    ] {
+        assert_eq!(found(other, "import pandas\n", &[]), [], "{other}");
+    }
     assert!(
         is_script(&path("scripts/run")) && is_script(&path("a.py")) && !is_script(&path("LICENSE"))
     );
