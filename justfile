@@ -33,17 +33,53 @@ doc:
 gen *PARTS:
     cargo xtask gen {{ PARTS }}
 
-# Measure the speed
+# Measure the speed of the release binary, beside FastMCP when that can be installed
 bench *ARGUMENTS:
-    cargo xtask bench {{ ARGUMENTS }}
+    #!/usr/bin/env bash
+    set -uo pipefail
+    venv={{ tools }}/bench-venv
+    want="{{ tools }} $(cksum <scripts/requirements-bench.txt)"
+    if [[ $(cat "$venv/.installed" 2>/dev/null) != "$want" ]]; then
+      rm -rf "$venv" && mkdir -p {{ tools }}/log
+      if { python3 -m venv "$venv" && "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --requirement scripts/requirements-bench.txt; } >{{ tools }}/log/bench-venv.log 2>&1; then
+        printf '%s\n' "$want" >"$venv/.installed"
+      else
+        printf 'note: FastMCP can not be installed: %s\n' "$(tail -n 1 {{ tools }}/log/bench-venv.log)" >&2
+        rm -rf "$venv"
+      fi
+    fi
+    exec cargo xtask bench {{ ARGUMENTS }}
 
-# Parse a large corpus, and compare what comes out
+# Prove with a million made-up inputs that no reader panics, hangs or leads out of a skill
 prove-parse *ARGUMENTS:
-    cargo xtask prove-parse {{ ARGUMENTS }}
+    cargo run --quiet --profile checked --package xtask -- prove-parse {{ ARGUMENTS }}
 
-# Feed a parser with random input: `just fuzz frontmatter 60`
-fuzz TARGET SECONDS="60":
-    cargo +nightly fuzz run {{ TARGET }} -- -max_total_time={{ SECONDS }}
+# The same with fewer inputs
+prove-parse-short:
+    cargo run --quiet --profile checked --package xtask -- prove-parse --count 20000 --no-growth
+
+# Feed a reader with inputs that find new ways through it: `just fuzz document 60`
+fuzz TARGET SECONDS="60" *OPTIONS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    command -v cargo-fuzz >/dev/null || {
+      echo 'error: no cargo-fuzz' >&2
+      echo '  hint: run `cargo install --locked cargo-fuzz --root .tools`' >&2
+      exit 1
+    }
+    target={{ TARGET }}
+    seeds=fuzz/corpora/${target/strict/document}
+    mkdir -p "fuzz/corpus/$target"
+    # With a nightly toolchain memory is watched too; without one, the panics and properties are.
+    if cargo +nightly --version >/dev/null 2>&1; then
+      run=(cargo +nightly fuzz run)
+    else
+      export RUSTC_BOOTSTRAP=1
+      run=(cargo fuzz run --sanitizer none)
+    fi
+    exec "${run[@]}" "$target" "fuzz/corpus/$target" "$seeds" -- -max_total_time={{ SECONDS }} \
+      -dict=fuzz/dictionary -max_len=65536 -timeout=10 -rss_limit_mb=2048 {{ OPTIONS }}
 
 # Compare verdicts with the reference validator of the format
 compare-reference *FOLDERS:
@@ -69,7 +105,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test doc clients
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short doc clients
 
 # Check the format
 fmt-check:

@@ -98,7 +98,7 @@ pub struct AuditEntry {
     /// The stage of the gate that refused the call, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_by: Option<&'static str>,
-    /// Digest of the arguments; they themselves may be private.
+    /// Digest of the arguments, which themselves may be private; empty for a call that was refused.
     pub arguments: String,
     /// How long it took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]

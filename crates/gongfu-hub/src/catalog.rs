@@ -161,11 +161,6 @@ impl Catalog {
             .pass(&call, || entry.run(arguments.clone(), &context))
             .await
     }
-
-    /// The names of the gate's stages, in order.
-    pub fn stages(&self) -> Vec<&'static str> {
-        self.gate.stages()
-    }
 }
 
 fn described(entries: &[Box<dyn Entry>], profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {

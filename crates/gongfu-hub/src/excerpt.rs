@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use gongfu_core::skill::source_text;
+
 use crate::problem::Problem;
 
 /// The most bytes of text in one answer.
@@ -40,13 +42,16 @@ pub struct Excerpt<'text> {
 /// # Errors
 /// The range is empty, turned round or behind the end.
 pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'_>, Problem> {
-    let lines = line_starts(text);
+    let lines = source_text::line_starts(text);
     let total = if lines.last() == Some(&text.len()) && lines.len() > 1 {
         lines.len() - 1
     } else {
         lines.len()
     };
-    let first = wanted.start_line.unwrap_or(1);
+    let line_of = |offset: usize| lines.partition_point(|&line| line <= offset).max(1);
+    let first = wanted
+        .start_line
+        .unwrap_or_else(|| line_of(within.start).min(total));
     let last = wanted.end_line.unwrap_or(usize::MAX);
     let wrong = |name: &str, reason: String, hint: String| {
         Err(Problem::WrongValue {
@@ -65,7 +70,7 @@ pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'
     if last < first {
         return wrong(
             "end_line",
-            format!("it lies before start_line {first}"),
+            format!("it lies before line {first}, where the text starts"),
             format!("give {first} or more"),
         );
     }
@@ -80,6 +85,10 @@ pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'
     } else {
         within.end
     };
+    if wanted.start_column.is_some() && wanted.start_line.is_none() {
+        let reason = "it counts in a line, and start_line isn't given".to_owned();
+        return wrong("start_column", reason, "give start_line as well".to_owned());
+    }
     if let Some(column) = wanted.start_column {
         let line = text.get(at(first)..at(first + 1)).unwrap_or_default();
         match line.char_indices().nth(column.saturating_sub(1)) {
@@ -95,7 +104,6 @@ pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'
     }
     let stop = stop(text, &lines, start, end.max(start));
     let shown = text.get(start..stop).unwrap_or_default();
-    let line_of = |offset: usize| lines.partition_point(|&line| line <= offset).max(1);
     let note = (stop < end).then(|| {
         let next = line_of(stop);
         let until = wanted.end_line.map_or_else(String::new, |last| format!(", end_line={last}"));
@@ -123,12 +131,6 @@ fn stop(text: &str, lines: &[usize], start: usize, end: usize) -> usize {
         .copied()
         .unwrap_or(most);
     if fitting > start { fitting } else { most }
-}
-
-fn line_starts(text: &str) -> Vec<usize> {
-    std::iter::once(0)
-        .chain(text.match_indices('\n').map(|(at, _)| at + 1))
-        .collect()
 }
 
 #[cfg(test)]

@@ -98,17 +98,10 @@ impl Gate {
             client: call.actor.client.clone(),
             outcome: "ok",
             refused_by: None,
-            arguments: Digest::of(Value::Object(call.arguments.clone()).to_string().as_bytes())
-                .to_string(),
+            arguments: String::new(),
             milliseconds: None,
         };
-        let outcome = match self.refused(call) {
-            Some(error) => Err(error),
-            None => match self.begin(call, &entry).await {
-                Ok(()) => run().await,
-                Err(error) => Err(error),
-            },
-        };
+        let outcome = self.checked(call, &mut entry, run).await;
         entry.phase = Phase::End;
         entry.at = self.clock.now();
         entry.milliseconds = u64::try_from(entry.at.0.saturating_sub(started.0)).ok();
@@ -120,6 +113,21 @@ impl Gate {
             tracing::warn!(tool = call.spec.name, %error, "a call isn't in the audit");
         }
         outcome
+    }
+
+    async fn checked<'a>(
+        &self,
+        call: &Call<'_>,
+        entry: &mut AuditEntry,
+        run: impl FnOnce() -> Running<'a>,
+    ) -> Result<ToolResult, ToolError> {
+        if let Some(error) = self.refused(call) {
+            return Err(error);
+        }
+        // Only now, when they are known not to be huge.
+        entry.arguments = digest(call.arguments);
+        self.begin(call, entry).await?;
+        run().await
     }
 
     fn refused(&self, call: &Call<'_>) -> Option<ToolError> {
@@ -141,6 +149,12 @@ impl Gate {
             refused_by: Some("audit"),
         })
     }
+}
+
+/// Arguments may be private: the audit holds their digest.
+fn digest(arguments: &Map<String, Value>) -> String {
+    let text = serde_json::to_vec(arguments).unwrap_or_default();
+    Digest::of(&text).to_string()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, Skill};
+use gongfu_core::library::{Library, Skill, Unresolved};
 use gongfu_core::near;
 use gongfu_core::port::PortError;
 use gongfu_core::skill::source_text::SourceText;
@@ -33,10 +33,19 @@ pub async fn library(context: &Context) -> Result<Arc<Library>, ToolError> {
 /// The name can't be one, there is no such skill, or it is switched off.
 pub async fn skill(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
     let library = library(context).await?;
-    library
-        .resolve(name)
-        .map(Arc::clone)
-        .map_err(|why| Problem::unresolved(name, why).error())
+    library.resolve(name).map(Arc::clone).map_err(|why| {
+        // Something that is there and can't be loaded isn't unknown.
+        let broken = library.unloadable_named(name);
+        let first = broken.and_then(|left| left.diagnostics.first());
+        match (&why, first) {
+            (Unresolved::Unknown { .. }, Some(found)) => Problem::SkillUnreadable {
+                name: name.to_owned(),
+                reason: gongfu_core::text::finding(&found.finding).message,
+            }
+            .error(),
+            _ => Problem::unresolved(name, why).error(),
+        }
+    })
 }
 
 /// A file of a skill, whole.

@@ -8,7 +8,7 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData,
     Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ServerHandler, ServiceExt as _};
 use tokio::task::JoinSet;
 
@@ -157,7 +157,12 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     let running = match server.serve(rmcp::transport::io::stdio_pipes()).await {
         Ok(running) => running,
         // A client that closes at once asked for nothing: that is no fault.
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
+            let text =
+                "the client's first message was neither `initialize` nor a request of 2026-07-28";
+            return Err(StdioError::Start(text.to_owned()));
+        }
         Err(error) => return Err(StdioError::Start(error.to_string())),
     };
     running

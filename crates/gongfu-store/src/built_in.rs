@@ -36,7 +36,11 @@ pub fn unpack(home: &Home, files: &[(&str, &[u8])]) -> io::Result<PathBuf> {
         return Ok(target);
     }
     let temporary = disk::temporary_name(&name);
-    write_all(&folder, &temporary, files)?;
+    if let Err(error) = write_all(&folder, &temporary, files) {
+        // A full disk: what was written so far is in the way of nobody.
+        let _ = folder.dir().remove_dir_all(&temporary);
+        return Err(error);
+    }
     match folder.dir().rename(&temporary, folder.dir(), &name) {
         Ok(()) => Ok(target),
         // Another process was faster.

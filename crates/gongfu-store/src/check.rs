@@ -5,15 +5,17 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use gongfu_core::library::Unloadable;
 use gongfu_core::skill::document::is_valid;
 use gongfu_core::skill::source_text::SourceText;
 use gongfu_core::skill::strict::Refusal;
-use gongfu_core::skill::{Diagnostic, Digest, Finding, Position, SKILL_FILE, SkillPath};
+use gongfu_core::skill::{Diagnostic, Finding, Position, SKILL_FILE};
 use rayon::prelude::*;
 
+use crate::copy::{self, Candidate};
 use crate::disk::{self, EntryKind, Root};
 use crate::reading::{self, Reading};
-use crate::walk::{self, NAMED, Walk};
+use crate::walk::{self, Limits, Walk, Walked};
 
 /// The verdict on one skill.
 #[derive(Debug)]
@@ -32,43 +34,67 @@ pub struct Checked {
 
 /// Checks a skill's folder, a folder of skills, or a SKILL.md; never fails, an impossible path is
 /// one entry that says why.
-pub fn check(path: &Path, strict: bool) -> Vec<Checked> {
+pub fn check(path: &Path, limits: Limits, strict: bool) -> Vec<Checked> {
     let root = match open(path) {
         Ok(root) => root,
         Err(checked) => return vec![*checked],
     };
-    let walk = walk::walk(&root, NAMED);
-    let mut readings: Vec<(usize, Reading)> = walk
-        .skills
-        .par_iter()
-        .map(|&at| {
-            (
-                at,
-                reading::read(
-                    &root,
-                    &walk,
-                    at,
-                    reading::inventory(&root, &walk, at),
-                    strict,
-                ),
-            )
-        })
-        .collect();
+    let walk = walk::walk(&root, limits);
+    let read = |&at: &usize| {
+        let inventory = reading::inventory(&root, &walk, at);
+        let reading = reading::read(&root, &walk, at, inventory, strict);
+        (at, reading)
+    };
+    let mut readings: Vec<(usize, Reading)> = walk.skills.par_iter().map(read).collect();
     drop_copies(&walk, &mut readings);
     let mut checked: Vec<Checked> = readings
         .into_iter()
         .map(|(at, reading)| judge(&root, &walk, at, reading, strict))
         .collect();
-    report_taken(&mut checked);
-    checked.extend(
-        walk::links_to_skills(&root, &walk)
-            .iter()
-            .map(|link| linked(&root, link)),
-    );
-    if checked.is_empty() || !walk.left_out.is_empty() {
-        checked.insert(0, without_skill(&root, &walk));
+    for left in walk::left_out(&root, &walk, true) {
+        add_left_out(&mut checked, left, strict);
+    }
+    if checked.is_empty() {
+        let misspelt = walk.folders.first().and_then(misspelt);
+        let findings = misspelt.into_iter().chain([Finding::SkillFileMissing]);
+        let diagnostics = findings.map(Diagnostic::about_folder).collect();
+        checked.push(without_skill(root.path().to_owned(), diagnostics));
     }
     checked
+}
+
+/// A file that would be the SKILL.md but for the case of its letters.
+fn misspelt(folder: &Walked) -> Option<Finding> {
+    let mut names = folder.entries.iter().map(|entry| &entry.name);
+    let name = names.find(|name| name.eq_ignore_ascii_case(SKILL_FILE))?;
+    Some(Finding::SkillFileSpelling { name: name.clone() })
+}
+
+/// What was left out is told with the skill of that path, where there is one, else on its own.
+fn add_left_out(checked: &mut Vec<Checked>, left: Unloadable, strict: bool) {
+    let path = PathBuf::from(left.path);
+    match checked.iter_mut().find(|skill| skill.path == path) {
+        Some(skill) => {
+            skill.diagnostics.extend(left.diagnostics);
+            if !strict {
+                skill.valid = is_valid(&skill.diagnostics);
+            }
+        }
+        None => checked.push(without_skill(path, left.diagnostics)),
+    }
+}
+
+/// An entry for a place where no skill can be loaded.
+fn without_skill(path: PathBuf, diagnostics: Vec<Diagnostic>) -> Checked {
+    let name = path.file_name();
+    let name = name.map(|name| name.to_string_lossy().into_owned());
+    Checked {
+        name: name.unwrap_or_default(),
+        path,
+        loadable: false,
+        valid: is_valid(&diagnostics),
+        diagnostics,
+    }
 }
 
 fn open(path: &Path) -> Result<Root, Box<Checked>> {
@@ -88,74 +114,25 @@ fn open(path: &Path) -> Result<Root, Box<Checked>> {
         let finding = match error.kind() {
             std::io::ErrorKind::NotFound => Finding::PathMissing { path: shown },
             std::io::ErrorKind::NotADirectory => Finding::PathNotAFolder { path: shown },
-            _ => Finding::SkillFileUnreadable {
+            _ => Finding::FolderUnreadable {
                 reason: disk::reason(&error),
             },
         };
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        Box::new(Checked {
-            name: absolute
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default(),
-            path: absolute,
-            loadable: false,
-            valid: false,
-            diagnostics: vec![Diagnostic::about_folder(finding)],
-        })
+        let diagnostics = vec![Diagnostic::about_folder(finding)];
+        Box::new(without_skill(absolute, diagnostics))
     })
 }
 
-/// The entry for a link that leads out to a skill: it is not followed.
-fn linked(root: &Root, link: &SkillPath) -> Checked {
-    Checked {
-        path: root.path().join(link.as_str()),
-        name: link.file_name().to_owned(),
-        loadable: false,
-        valid: false,
-        diagnostics: vec![Diagnostic::about_folder(Finding::SkillFileUnreadable {
-            reason: "its folder is a link that leads out of the one that was named".to_owned(),
-        })],
-    }
-}
-
-/// The entry for the path itself: there is no skill, or something below it was left out.
-fn without_skill(root: &Root, walk: &Walk) -> Checked {
-    let mut diagnostics = walk.left_out.clone();
-    if walk.skills.is_empty() {
-        let top = walk.folders.first();
-        let finding = match top.and_then(|top| walk::code_marker(root, top)) {
-            Some(marker) => Finding::SkillFileIsCode { marker },
-            None => match top.and_then(|top| top.unreadable.clone()) {
-                Some(reason) => Finding::SkillFileUnreadable { reason },
-                None => Finding::SkillFileMissing,
-            },
-        };
-        diagnostics.push(Diagnostic::about_folder(finding));
-    }
-    Checked {
-        path: root.path().to_owned(),
-        name: root.name(),
-        loadable: false,
-        valid: is_valid(&diagnostics),
-        diagnostics,
-    }
-}
-
 fn drop_copies(walk: &Walk, readings: &mut Vec<(usize, Reading)>) {
-    let keys: Vec<(&SkillPath, Option<Digest>)> = readings
+    let candidates: Vec<Candidate<'_>> = readings
         .iter()
         .filter_map(|(at, reading)| {
-            let digest = reading
-                .folder
-                .files
-                .iter()
-                .find(|file| file.path.as_str() == SKILL_FILE)
-                .and_then(|file| file.digest);
-            walk.folders.get(*at).map(|folder| (&folder.path, digest))
+            let folder = walk.folders.get(*at)?;
+            Some((&folder.path, reading.folder.files.as_slice()))
         })
         .collect();
-    let mut keep = reading::without_copies(&keys).into_iter();
+    let mut keep = copy::keep(&candidates).into_iter();
     readings.retain(|_| keep.next().unwrap_or(true));
 }
 
@@ -211,7 +188,8 @@ fn placed(refusal: Refusal, source: Option<&SourceText>) -> Diagnostic {
     }
 }
 
-fn report_taken(checked: &mut [Checked]) {
+/// Tells the skills whose name another one before them holds.
+pub fn report_taken(checked: &mut [Checked]) {
     let mut holders: HashMap<String, String> = HashMap::new();
     for skill in checked.iter_mut().filter(|skill| skill.loadable) {
         let shown = skill.path.display().to_string();

@@ -3,12 +3,12 @@
 //! On Linux every access is one `openat2` with `RESOLVE_BENEATH` (by cap-std, which resolves step
 //! by step elsewhere). This is the only module that turns a path of the outside into a handle.
 
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
-use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions, Permissions};
+use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
@@ -198,14 +198,11 @@ impl Root {
     }
 }
 
-/// A name beside `name` that no other writer of any process uses.
+/// A name beside `name` that no other writer of any process uses, not even one whose process id
+/// comes again: as it does in containers.
 pub fn temporary_name(name: &str) -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    format!(
-        ".{name}.{}.{}",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    )
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    format!(".{name}.{random:016x}")
 }
 
 impl Root {
@@ -229,14 +226,19 @@ impl Root {
         if metadata.permissions().readonly() {
             return Err(io::Error::from(io::ErrorKind::PermissionDenied));
         }
-        folder.write_beside(name, bytes, Some(metadata.permissions()), true)
+        if other_names(&metadata) {
+            return Err(io::Error::other(
+                "it has other names (hard links) that would be left behind",
+            ));
+        }
+        folder.write_beside(name, bytes, Some(&metadata), true)
     }
 
     fn write_beside(
         &self,
         name: &str,
         bytes: &[u8],
-        permissions: Option<Permissions>,
+        like: Option<&Metadata>,
         durable: bool,
     ) -> io::Result<()> {
         use std::io::Write as _;
@@ -248,7 +250,10 @@ impl Root {
             .open_with(&temporary, &options)
             .and_then(|mut file| {
                 file.write_all(bytes)?;
-                permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions))?;
+                if let Some(like) = like {
+                    keep_owner(&file, like)?;
+                    file.set_permissions(like.permissions())?;
+                }
                 if durable { file.sync_all() } else { Ok(()) }
             });
         let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, name));
@@ -264,6 +269,34 @@ impl Root {
             Ok(())
         }
     }
+}
+
+#[cfg(unix)]
+fn other_names(metadata: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    metadata.nlink() > 1
+}
+
+#[cfg(not(unix))]
+fn other_names(_: &Metadata) -> bool {
+    false
+}
+
+/// Gives a new file the owner of the one that it will replace.
+#[cfg(unix)]
+fn keep_owner(file: &File, like: &Metadata) -> io::Result<()> {
+    use cap_std::fs::MetadataExt as _;
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
+        return Ok(());
+    }
+    let kept = std::os::unix::fs::fchown(file, Some(like.uid()), Some(like.gid()));
+    kept.map_err(|error| io::Error::other(format!("its owner can't be kept: {error}")))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 /// What a path of the outside is, links followed; `None` when there is nothing, or nothing that

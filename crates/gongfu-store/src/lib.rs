@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod built_in;
 pub mod check;
+pub mod copy;
 pub mod disk;
 pub mod home;
 pub mod index;

@@ -27,7 +27,7 @@ const FRESH: i64 = 1_000;
 /// The skills on this machine, as one library.
 pub struct LocalSkills {
     home: Home,
-    places: Vec<Place>,
+    settings: Settings,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
 }
@@ -35,26 +35,26 @@ pub struct LocalSkills {
 #[derive(Default)]
 struct State {
     looked: Option<Timestamp>,
-    roots: Vec<RootState>,
+    roots: Vec<(Place, RootState)>,
     switches: Switches,
     library: Arc<Library>,
 }
 
 impl LocalSkills {
     /// The skills that `settings` lead to, with the index and the switches of `home`.
-    pub fn new(home: Home, settings: &Settings, clock: Arc<dyn Clock>) -> Self {
-        let places = source::places(settings, &home);
+    pub fn new(home: Home, settings: Settings, clock: Arc<dyn Clock>) -> Self {
         Self {
             home,
-            places,
+            settings,
             clock,
             state: Mutex::default(),
         }
     }
 
-    /// The places that are looked at, in order of precedence.
-    pub fn places(&self) -> &[Place] {
-        &self.places
+    /// The places that are looked at, in order of precedence, as they are now: a person may link
+    /// folders into their own at any time.
+    pub fn places(&self) -> Vec<Place> {
+        source::places(&self.settings, &self.home)
     }
 
     /// The library as it is on disk now.
@@ -75,23 +75,22 @@ impl LocalSkills {
 
     fn look(&self, state: &mut State, now: Timestamp) -> io::Result<()> {
         let switches = Switches::read(&self.home)?;
-        let first = state.roots.is_empty();
-        if first {
-            state
-                .roots
-                .resize_with(self.places.len(), RootState::default);
+        let mut before = std::mem::take(&mut state.roots);
+        let mut changed = state.looked.is_none() || switches != state.switches;
+        for place in self.places() {
+            let known = before.iter().position(|(known, _)| *known == place);
+            let (mut root, first) = match known {
+                Some(at) => (before.swap_remove(at).1, false),
+                None => (RootState::default(), true),
+            };
+            changed |= root.look(&place, &self.home, first, now);
+            state.roots.push((place, root));
         }
-        let mut changed = first || switches != state.switches;
-        for (place, root) in self.places.iter().zip(&mut state.roots) {
-            changed |= root.look(place, &self.home, first, now);
-        }
+        // A place that is no more takes its skills along.
+        changed |= !before.is_empty();
         state.switches = switches;
         if changed {
-            state.library = Arc::new(assembly::library(
-                &self.places,
-                &state.roots,
-                &state.switches,
-            ));
+            state.library = Arc::new(assembly::library(&state.roots, &state.switches));
         }
         // Taken after the look, so that a slow look isn't stale at once.
         state.looked = Some(self.clock.now());
@@ -100,15 +99,10 @@ impl LocalSkills {
 
     fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut ids = self.places.iter().map(|place| &place.id);
-        let at = ids
-            .position(|id| *id == skill.source)
-            .ok_or(PortError::NotFound)?;
-        let root = state
-            .roots
-            .get(at)
-            .and_then(|root| root.root.clone())
-            .ok_or(PortError::NotFound)?;
+        let mut roots = state.roots.iter();
+        let found = roots.find(|(place, _)| place.id == skill.source);
+        let root = found.and_then(|(_, root)| root.root.clone());
+        let root = root.ok_or(PortError::NotFound)?;
         drop(state);
         let below = skill
             .full_name
@@ -122,8 +116,10 @@ impl LocalSkills {
     /// What the switches know a skill by; a built-in one by its name, because its folder moves with
     /// every version.
     fn switch_key<'a>(&self, skill: &'a Skill) -> &'a str {
-        let place = self.places.iter().find(|place| place.id == skill.source);
-        assembly::switch_key(place.map(|place| place.kind), skill)
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roots = state.roots.iter();
+        let found = roots.find(|(place, _)| place.id == skill.source);
+        assembly::switch_key(found.map(|(place, _)| place.kind), skill)
     }
 }
 

@@ -1,12 +1,10 @@
 //! Reading one skill from disk: its files, their digests, its document, everything that is wrong.
 
-use std::collections::HashSet;
-
-use gongfu_core::skill::check::{self, script};
+use gongfu_core::skill::check::{self, hidden, script};
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 use gongfu_core::skill::{
-    Diagnostic, Digest, Document, FileEntry, FileKind, Finding, Folder, SKILL_FILE,
+    Diagnostic, Digest, Document, FileEntry, FileKind, Finding, Folder, Position, SKILL_FILE,
     SKILL_FILE_LOWER, SkillPath, strict,
 };
 
@@ -168,6 +166,14 @@ pub fn read(root: &Root, walk: &Walk, at: usize, inventory: Inventory, strict: b
             script::check(path, bytes, &reading.folder, &mut reading.diagnostics);
         }
     }
+    // A file that is there and can't be served isn't missing, too.
+    let is_odd = |target: &str| {
+        let mut odd = inventory.odd.iter();
+        odd.any(|found| found.file.as_deref() == Some(target))
+    };
+    reading.diagnostics.retain(
+        |found| !matches!(&found.finding, Finding::ReferenceDangling { target } if is_odd(target)),
+    );
     // What is odd about the SKILL.md itself was told above, in other words.
     let odd = inventory.odd.into_iter();
     let others = odd.filter(|found| found.file.as_deref() != Some(skill_file));
@@ -196,6 +202,9 @@ fn open_files(
         match contents(skill, &path, stamp.size) {
             Ok((digest, kind, bytes)) => {
                 let size = stamp.size.max(bytes.len() as u64);
+                if !is_document && !nested && kind == FileKind::Text {
+                    reading.diagnostics.extend(hidden_text(&path, &bytes));
+                }
                 if is_document && digest.is_some() {
                     opened.document = Some(bytes);
                 } else if !nested && script::is_script(&path) && bytes.len() <= script::MAX_SCRIPT {
@@ -226,6 +235,27 @@ fn open_files(
         }
     }
     opened
+}
+
+/// Text for models is looked at in every Markdown file: references are read like the SKILL.md.
+fn hidden_text(path: &SkillPath, bytes: &[u8]) -> Option<Diagnostic> {
+    let text = std::str::from_utf8(bytes).ok();
+    let text = text.filter(|_| path.extension() == "md")?;
+    let found = hidden::find(text)?;
+    let before = text.get(..found.offset).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let position = Position {
+        line: before.matches('\n').count() + 1,
+        column: line.chars().count() + 1,
+    };
+    let finding = Finding::HiddenCharacters {
+        count: found.count,
+        first: found.first,
+    };
+    Some(Diagnostic {
+        position: Some(position),
+        ..Diagnostic::about_file(finding, path.as_str())
+    })
 }
 
 /// The file is `skill.md`: what is said about it is said about that name.
@@ -289,29 +319,4 @@ fn why_unreadable(skill: &Root, file: &str) -> Diagnostic {
 
 fn unreadable(file: &str, reason: String) -> Diagnostic {
     Diagnostic::about_file(Finding::SkillFileUnreadable { reason }, file)
-}
-
-/// Drops skills that are identical copies of another one inside the same enclosing skill.
-///
-/// `skills` are (path, digest of SKILL.md) in order of path; answers which of them to keep.
-pub fn without_copies(skills: &[(&SkillPath, Option<Digest>)]) -> Vec<bool> {
-    let mut seen: HashSet<(SkillPath, Digest)> = HashSet::new();
-    let outermost = |path: &SkillPath| {
-        let mut top = path.clone();
-        let mut here = path.clone();
-        while !here.is_root() {
-            here = here.parent();
-            if skills
-                .binary_search_by(|(known, _)| known.cmp(&&here))
-                .is_ok()
-            {
-                top = here.clone();
-            }
-        }
-        top
-    };
-    skills
-        .iter()
-        .map(|(path, digest)| digest.is_none_or(|digest| seen.insert((outermost(path), digest))))
-        .collect()
 }

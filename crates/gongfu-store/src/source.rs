@@ -33,7 +33,7 @@ pub struct Settings {
 }
 
 /// A place where skills may be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Its name: lower-case letters, digits and hyphens, unique among the places.
     pub id: Arc<str>,
@@ -69,10 +69,13 @@ const SYSTEM: &str = "/etc/gongfu/skills";
 pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
     let mut places = Places::default();
     for folder in &settings.explicit {
-        let name = folder
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
+        // Of `.` and `x/..` the real name is wanted.
+        let real = Root::open(folder).map(|root| root.name());
+        let name = real.unwrap_or_else(|_| {
+            let name = folder.file_name();
+            name.map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default()
+        });
         places.add(&name, SourceKind::Explicit, folder.clone(), NAMED);
     }
     if settings.default_dirs {
@@ -179,10 +182,10 @@ impl Places {
             else {
                 continue;
             };
-            let known = self
-                .list
-                .iter()
-                .any(|place| target.starts_with(&place.path));
+            let known = self.list.iter().any(|place| {
+                let root = Root::open(&place.path);
+                root.is_ok_and(|root| target.starts_with(root.path()))
+            });
             if !known {
                 self.add(
                     &format!("{id}-{}", link.name),

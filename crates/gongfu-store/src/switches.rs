@@ -34,7 +34,10 @@ impl Switches {
         match Root::open(home.path()) {
             Ok(root) => Self::read_from(&root),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
+            Err(error) => {
+                let text = format!("{} can't be opened: {error}", home.path().display());
+                Err(io::Error::new(error.kind(), text))
+            }
         }
     }
 

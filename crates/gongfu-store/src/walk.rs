@@ -5,13 +5,14 @@
 
 use std::path::Path;
 
+use gongfu_core::library::Unloadable;
 use gongfu_core::skill::{Diagnostic, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use rayon::prelude::*;
 
 use crate::disk::{self, Entry, EntryKind, Root};
 
 /// How far a walk goes before it stops and says so.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Levels of folders, outside of skills.
     pub depth: usize,
@@ -232,8 +233,48 @@ fn clipped(path: &str) -> String {
     }
 }
 
+/// Everything below a root that is no skill and worth a word: what was left out, folders that can't
+/// be read, skills in code only and, with `links`, links that lead out to skills.
+pub fn left_out(root: &Root, walk: &Walk, links: bool) -> Vec<Unloadable> {
+    let about = |path: &SkillPath, diagnostics: Vec<Diagnostic>| {
+        let path = if path.is_root() {
+            root.path().to_owned()
+        } else {
+            root.path().join(path.as_str())
+        };
+        Unloadable {
+            path: path.to_string_lossy().into_owned(),
+            diagnostics,
+        }
+    };
+    let mut unloadable = Vec::new();
+    if !walk.left_out.is_empty() {
+        unloadable.push(about(&SkillPath::root(), walk.left_out.clone()));
+    }
+    for folder in walk.folders.iter().filter(|folder| !folder.in_skill) {
+        let finding = match &folder.unreadable {
+            Some(reason) => Some(Finding::FolderUnreadable {
+                reason: reason.clone(),
+            }),
+            None if folder.level > 1 => None,
+            None => code_marker(root, folder).map(|marker| Finding::SkillFileIsCode { marker }),
+        };
+        if let Some(finding) = finding {
+            let diagnostics = vec![Diagnostic::about_folder(finding)];
+            unloadable.push(about(&folder.path, diagnostics));
+        }
+    }
+    if links {
+        for link in links_to_skills(root, walk) {
+            let finding = Finding::SkillLinkOutside;
+            unloadable.push(about(&link, vec![Diagnostic::about_folder(finding)]));
+        }
+    }
+    unloadable
+}
+
 /// Links that lead out of the root to the folder of a skill: they are not followed, but told.
-pub fn links_to_skills(root: &Root, walk: &Walk) -> Vec<SkillPath> {
+fn links_to_skills(root: &Root, walk: &Walk) -> Vec<SkillPath> {
     let folders = walk.folders.iter().filter(|folder| !folder.in_skill);
     let links = folders.flat_map(|folder| {
         let links = folder
@@ -250,7 +291,7 @@ pub fn links_to_skills(root: &Root, walk: &Walk) -> Vec<SkillPath> {
 }
 
 /// A Python file that defines a skill in code, where no SKILL.md does (seed 004).
-pub fn code_marker(root: &Root, folder: &Walked) -> Option<&'static str> {
+fn code_marker(root: &Root, folder: &Walked) -> Option<&'static str> {
     const MARKERS: [&str; 2] = ["SKILL_MANIFEST", "register_skill"];
     let python = folder.entries.iter().filter(|entry| {
         entry.kind == EntryKind::File

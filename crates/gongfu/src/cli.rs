@@ -77,7 +77,7 @@ pub(crate) struct Places {
 /// Which tools are shown.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Profiles {
-    /// The sets of tools to show, separated by commas
+    /// The sets of tools to show, separated by commas: standard
     #[arg(
         long = "profile",
         value_name = "PROFILE",
@@ -144,11 +144,11 @@ pub(crate) struct CheckArguments {
     /// Judge by the reference validator of the format as well
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Mend what needs no judgement
+    /// Mend what needs no judgement, in the paths that are named
     #[arg(long)]
     pub(crate) fix: bool,
-    /// With --fix: show the changes, write nothing
-    #[arg(long, requires = "fix")]
+    /// Show what --fix would change, write nothing
+    #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) places: Places,

@@ -10,7 +10,7 @@ mod tool;
 
 use clap::CommandFactory as _;
 
-use crate::cli::{Cli, Command, SkillCommand};
+use crate::cli::{Cli, Command};
 use crate::environment::Environment;
 use crate::terminal::Terminal;
 
@@ -33,9 +33,6 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match cli.command {
         Command::Mcp { profiles, places } => mcp::run(&profiles, &places, environment, terminal),
-        Command::Skill(SkillCommand::Check(arguments)) => {
-            check::run(&arguments, environment, terminal)
-        }
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),

@@ -16,6 +16,10 @@ mod wiring;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::command::Outcome;
 use crate::terminal::Terminal;
@@ -38,16 +42,24 @@ fn main() -> ExitCode {
 }
 
 /// Logs go to standard error: standard output belongs to answers and to the protocol.
+///
+/// A refused request is an answer and no news; the SDK's words about it come with `GONGFU_LOG`.
 fn start_log(environment: &environment::Environment) {
-    let level = environment
+    let asked = environment
         .log
         .as_deref()
-        .and_then(|level| level.parse().ok())
-        .unwrap_or(tracing_subscriber::filter::LevelFilter::WARN);
-    tracing_subscriber::fmt()
-        .with_max_level(level)
+        .and_then(|level| level.parse().ok());
+    let level = asked.unwrap_or(LevelFilter::WARN);
+    let of_sdk = asked.unwrap_or(LevelFilter::OFF);
+    let filter = Targets::new()
+        .with_default(level)
+        .with_target("rmcp", of_sdk);
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .with_target(false)
+        .without_time();
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter))
         .init();
 }

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use gongfu_core::port::SkillStore;
 use gongfu_hub::Catalog;
 use gongfu_store::audit::LocalAudit;
+use gongfu_store::disk::{self, EntryKind};
 use gongfu_store::source::Settings;
 use gongfu_store::{Home, LocalSkills, built_in};
 use include_dir::{Dir, include_dir};
@@ -44,7 +45,7 @@ pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Resul
     let settings = settings(environment, places, &home)?;
     let skills = Arc::new(LocalSkills::new(
         home.clone(),
-        &settings,
+        settings,
         Arc::new(SystemClock),
     ));
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
@@ -59,7 +60,9 @@ pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Resul
 fn settings(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<Settings> {
     let config = Config::read(home)?;
     let project = match &places.workspace {
-        Some(folder) if folder.is_dir() => Some(folder.clone()),
+        Some(folder) if disk::kind_outside(folder) == Some(EntryKind::Folder) => {
+            Some(folder.clone())
+        }
         Some(folder) => bail!(
             "{} is not a folder; give --workspace one that exists",
             folder.display()

@@ -102,15 +102,10 @@ fn check_name(
             .text
             .get(..frontmatter.span.start)
             .unwrap_or_default();
-        let newline = if before.ends_with(
-            "
-",
-        ) {
-            "
-"
+        let newline = if before.ends_with("\r\n") {
+            "\r\n"
         } else {
-            "
-"
+            "\n"
         };
         let edit = source.edit(
             frontmatter.span.start,

@@ -20,6 +20,9 @@ pub enum Finding {
     PathNotAFolder {
         path: String,
     },
+    FolderUnreadable {
+        reason: String,
+    },
     SkillFileMissing,
     SkillFileIsCode {
         marker: &'static str,
@@ -149,6 +152,7 @@ pub enum Finding {
         name: String,
     },
     LinkOutside,
+    SkillLinkOutside,
     LinkDangling,
     LinkLoop,
     FilesTooMany {
@@ -192,6 +196,7 @@ impl Finding {
         match self {
             Self::PathMissing { .. } => ("path-missing", Error),
             Self::PathNotAFolder { .. } => ("path-not-a-folder", Error),
+            Self::FolderUnreadable { .. } => ("folder-unreadable", Error),
             Self::SkillFileMissing => ("skill-file-missing", Error),
             Self::SkillFileIsCode { .. } => ("skill-file-is-code", Error),
             Self::SkillFileSpelling { .. } => ("skill-file-spelling", Warning),
@@ -239,6 +244,7 @@ impl Finding {
             Self::FileSpecial { .. } => ("file-special", Warning),
             Self::FileNameUnusable { .. } => ("file-name-unusable", Warning),
             Self::LinkOutside => ("link-outside", Warning),
+            Self::SkillLinkOutside => ("skill-link-outside", Error),
             Self::LinkDangling => ("link-dangling", Warning),
             Self::LinkLoop => ("link-loop", Warning),
             Self::FilesTooMany { .. } => ("files-too-many", Warning),

@@ -77,12 +77,6 @@ impl SkillPath {
         Self(String::new())
     }
 
-    /// A file directly in the folder, by a name that is known to be one; the folder itself for
-    /// anything else.
-    pub fn root_file(name: &str) -> Self {
-        Self::new(name).unwrap_or_else(|_| Self::root())
-    }
-
     /// Whether this is the skill's folder itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()

@@ -214,7 +214,7 @@ mod tests {
         );
         let one_nul = format!("{}\0", "text ".repeat(20));
         assert_eq!(decode(one_nul.as_bytes()).1, ["control-characters"]);
-        let latin = [b"caf\xe9 and so on, ".repeat(1), b"many words ".repeat(5)].concat();
+        let latin = [&b"caf\xe9 and so on, "[..], &b"many words ".repeat(5)].concat();
         assert_eq!(decode(&latin).1, ["encoding-invalid"]);
     }
 

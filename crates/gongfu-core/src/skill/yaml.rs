@@ -451,10 +451,8 @@ mod tests {
         let mut laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..12 {
             let below = format!("*a{},", level - 1).repeat(9);
-            laughs.push_str(&format!(
-                "a{level}: &a{level} [{}]\n",
-                below.trim_end_matches(',')
-            ));
+            let row = below.trim_end_matches(',');
+            laughs = format!("{laughs}a{level}: &a{level} [{row}]\n");
         }
         assert!(matches!(
             parse(&laughs),
@@ -472,9 +470,8 @@ mod tests {
             keys.len() < 1_000,
             "a key of keys grows by a bracket a level"
         );
-        let block: String = (0..200)
-            .map(|depth| format!("{}k:\n", " ".repeat(depth)))
-            .collect();
+        let rows: Vec<String> = (0..200).map(|depth| " ".repeat(depth)).collect();
+        let block = rows.join("k:\n");
         assert!(matches!(parse(&block), Err(YamlError::TooDeep { .. })));
     }
 }

@@ -20,6 +20,10 @@ pub fn finding(finding: &Finding) -> Text {
             format!("{path} is not a folder"),
             "name a skill's folder, a folder of skills, or a SKILL.md",
         ),
+        Finding::FolderUnreadable { reason } => Text::new(
+            format!("the folder can't be read: {reason}"),
+            "make it readable for you, or name another one",
+        ),
         Finding::SkillFileMissing => Text::new(
             "the folder has no SKILL.md",
             "create SKILL.md with a frontmatter that holds `name` and `description`",
@@ -226,6 +230,10 @@ pub fn finding(finding: &Finding) -> Text {
         Finding::LinkOutside => Text::new(
             "the link leads out of the folder",
             "copy what it points to here, or name its folder by --skills-dir; links out are never followed",
+        ),
+        Finding::SkillLinkOutside => Text::new(
+            "the skill's folder is a link that leads out of the one that was looked at",
+            "name the real folder by --skills-dir; links out are never followed",
         ),
         Finding::LinkDangling => Text::new("the link points to nothing", "mend or remove it"),
         Finding::LinkLoop => Text::new("the link leads to itself", "remove it"),

@@ -16,6 +16,8 @@ use crate::tool::{Context, Data, Tool};
 /// How many skills an answer lists when no limit is given.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
+/// The longest description that is listed, in characters: what the format allows.
+const MAX_DESCRIPTION: usize = 1_024;
 
 /// List the skills that are available: their names and what each is for. Call this first to find
 /// the skill that fits a task, then read its instructions with `skill_load`.
@@ -137,17 +139,12 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
             skill.name.as_str()
         };
         let off = if skill.enabled { "" } else { " (switched off)" };
-        // One line a skill: a description may hold line breaks.
-        let description = skill
-            .description
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let description = one_line(&skill.description);
         let _ = writeln!(text, "- {shown}{off}: {description}");
         skills.push(SkillEntry {
             name: skill.name.to_string(),
             full_name: skill.full_name.to_string(),
-            description: skill.description.clone(),
+            description,
             source: skill.source.to_string(),
             enabled: skill.enabled,
             shadowed_by,
@@ -164,10 +161,10 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
             "… and {left} more: call skill_list with after=\"{next}\""
         );
     }
-    if chosen.is_empty() {
-        text.push_str(
-            "there are no skills here; a person can name a folder of skills by --skills-dir\n",
-        );
+    if chosen.is_empty() && library.skills().is_empty() {
+        text.push_str("there are no skills here; a person can name a folder by --skills-dir\n");
+    } else if chosen.is_empty() {
+        text.push_str("no skill of this source is switched on; see include_disabled\n");
     }
     Data {
         data: SkillPage {
@@ -177,6 +174,21 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
         },
         text,
     }
+}
+
+/// A description in one line, without control characters, clipped to what the format allows.
+fn one_line(description: &str) -> String {
+    let words: Vec<&str> = description.split_whitespace().collect();
+    let line = words.join(" ");
+    let clipped = line
+        .chars()
+        .take(MAX_DESCRIPTION)
+        .filter(|c| !c.is_control());
+    let mut clipped: String = clipped.collect();
+    if line.chars().nth(MAX_DESCRIPTION).is_some() {
+        clipped.push('…');
+    }
+    clipped
 }
 
 fn wrong(name: &str, reason: &str, hint: String) -> ToolError {

@@ -4,20 +4,20 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use gongfu_core::library::{Library, Skill, Source, SourceKind};
-use gongfu_core::skill::{Digest, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
+use gongfu_core::skill::SkillPath;
 
 use super::root::{Known, RootState};
-use crate::reading;
+use crate::copy::{self, Candidate};
 use crate::source::Place;
 use crate::switches::Switches;
 
 /// Puts the roots together: precedence, no real path twice, no copy twice, switches.
-pub(super) fn library(places: &[Place], roots: &[RootState], switches: &Switches) -> Library {
+pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Library {
     let mut sources = Vec::new();
     let mut skills: Vec<Arc<Skill>> = Vec::new();
     let mut unloadable = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
-    for (place, state) in places.iter().zip(roots) {
+    for (place, state) in roots {
         unloadable.extend(state.unloadable.iter().cloned());
         let Some(root) = &state.root else { continue };
         sources.push(Source {
@@ -27,11 +27,11 @@ pub(super) fn library(places: &[Place], roots: &[RootState], switches: &Switches
         });
         let mut known: Vec<(&SkillPath, &Known)> = state.known.iter().collect();
         known.sort_by_key(|(below, _)| *below);
-        let keys: Vec<(&SkillPath, Option<Digest>)> = known
+        let candidates: Vec<Candidate<'_>> = known
             .iter()
-            .map(|(below, known)| (*below, document_digest(&known.skill)))
+            .map(|(below, known)| (*below, &*known.skill.files))
             .collect();
-        let keep = reading::without_copies(&keys);
+        let keep = copy::keep(&candidates);
         for ((_, known), _) in known.into_iter().zip(keep).filter(|(_, keep)| *keep) {
             let copy = place.kind == SourceKind::BuiltIn && is_copy(&known.skill, &skills);
             if copy || !seen.insert(known.skill.path.clone()) {
@@ -50,13 +50,6 @@ pub(super) fn library(places: &[Place], roots: &[RootState], switches: &Switches
         }
     }
     Library::new(sources, skills, unloadable)
-}
-
-fn document_digest(skill: &Skill) -> Option<Digest> {
-    let named = |name: &str| skill.files.iter().find(|file| file.path.as_str() == name);
-    named(SKILL_FILE)
-        .or_else(|| named(SKILL_FILE_LOWER))
-        .and_then(|file| file.digest)
 }
 
 /// What the switches know a skill by; a built-in one by its full name, because its folder moves

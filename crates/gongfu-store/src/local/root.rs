@@ -79,7 +79,9 @@ impl RootState {
         // What is left has gone.
         let mut changed = !before.is_empty();
         let mut settled = false;
-        let mut unloadable = left_out(place, &root, &walk);
+        // What a person linked into their own folders is a place of its own.
+        let links = place.kind != SourceKind::User;
+        let mut unloadable = walk::left_out(&root, &walk, links);
         for (path, outcome) in outcomes {
             match outcome {
                 Outcome::Same(known) => drop(self.known.insert(path, known)),
@@ -123,7 +125,7 @@ impl RootState {
             let finding = match error.kind() {
                 io::ErrorKind::NotFound => Finding::PathMissing { path: path.clone() },
                 io::ErrorKind::NotADirectory => Finding::PathNotAFolder { path: path.clone() },
-                _ => Finding::FileUnreadable {
+                _ => Finding::FolderUnreadable {
                     reason: disk::reason(error),
                 },
             };
@@ -310,44 +312,4 @@ fn stored(below: &SkillPath, known: &Known) -> Stored {
         odd: known.odd,
         settled: known.settled,
     }
-}
-
-/// What a walk left out, and folders that define a skill in code only.
-fn left_out(place: &Place, root: &Root, walk: &Walk) -> Vec<Unloadable> {
-    // What a person linked into their own folders is a place of its own.
-    let linked = match place.kind {
-        SourceKind::User => Vec::new(),
-        _ => walk::links_to_skills(root, walk),
-    };
-    let mut unloadable = Vec::new();
-    if !walk.left_out.is_empty() {
-        unloadable.push(Unloadable {
-            path: shown(root, &SkillPath::root()),
-            diagnostics: walk.left_out.clone(),
-        });
-    }
-    for folder in walk.folders.iter().filter(|folder| !folder.in_skill) {
-        let finding = match &folder.unreadable {
-            Some(reason) => Some(Finding::FileUnreadable {
-                reason: reason.clone(),
-            }),
-            None if folder.level > 1 => None,
-            None => {
-                walk::code_marker(root, folder).map(|marker| Finding::SkillFileIsCode { marker })
-            }
-        };
-        if let Some(finding) = finding {
-            unloadable.push(Unloadable {
-                path: shown(root, &folder.path),
-                diagnostics: vec![Diagnostic::about_folder(finding)],
-            });
-        }
-    }
-    for link in linked {
-        unloadable.push(Unloadable {
-            path: shown(root, &link),
-            diagnostics: vec![Diagnostic::about_folder(Finding::LinkOutside)],
-        });
-    }
-    unloadable
 }

@@ -34,7 +34,7 @@ fn skills(home: &Path, roots: &[&Path]) -> LocalSkills {
     };
     LocalSkills::new(
         Home::at(home),
-        &settings,
+        settings,
         Arc::new(Ahead(AtomicI64::new(4_000_000_000_000))),
     )
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use gongfu_core::skill::{Diagnostic, Finding, Severity};
 use gongfu_store::check::{self, Checked};
-use gongfu_store::disk::Root;
+use gongfu_store::disk;
 use gongfu_store::mend;
+use gongfu_store::walk::{Limits, NAMED};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -16,50 +17,38 @@ use crate::report::Report;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
 
-/// Mending one finding can lay bare the next; more rounds than this help nobody.
-const ROUNDS: usize = 8;
-
 pub(crate) fn run(
     arguments: &CheckArguments,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let paths = if arguments.paths.is_empty() {
-        library_paths(arguments, environment)?
-    } else {
-        arguments.paths.clone()
-    };
-    let judged = |strict| {
-        let mut skills = judged(&paths, strict);
-        if arguments.paths.is_empty() {
-            // A place of the library that holds nothing is no fault; a path that was named is.
-            skills
-                .retain(|skill| !paths.contains(&skill.path) || skill.loadable || !is_empty(skill));
-        }
-        skills
-    };
-    let mut skills = judged(arguments.strict);
+    let fix = arguments.fix || arguments.dry_run;
+    if fix && arguments.paths.is_empty() {
+        terminal.note("error: --fix changes files only where it is told to; name the skills: gongfu skill check --fix PATH");
+        return Ok(Outcome::WrongUse);
+    }
+    let roots = roots(arguments, environment)?;
+    if roots.is_empty() {
+        terminal.note("error: there are no skills folders here; name one: gongfu skill check PATH");
+        return Ok(Outcome::WrongUse);
+    }
+    let mut skills = judged(&roots, arguments);
     let mut fixed = 0;
-    if arguments.fix {
-        for round in 0..ROUNDS {
-            // A dry run can't see what a second round would find.
-            let mended: usize = skills
-                .iter()
-                .map(|skill| mend(skill, arguments, terminal))
-                .sum();
-            fixed += mended;
-            if mended == 0 || arguments.dry_run || round + 1 == ROUNDS {
-                break;
-            }
-            skills = judged(arguments.strict);
+    if fix {
+        fixed = skills
+            .iter()
+            .map(|skill| mend(skill, arguments, terminal))
+            .sum();
+        if fixed > 0 && !arguments.dry_run {
+            skills = judged(&roots, arguments);
         }
     }
     if arguments.json {
-        terminal.json(&as_json(&skills, arguments.fix.then_some(fixed)))?;
-    } else if !arguments.dry_run {
-        show(&skills, environment, terminal)?;
-    }
-    if !arguments.json {
+        terminal.json(&as_json(&skills, fix.then_some(fixed)))?;
+    } else {
+        if !arguments.dry_run {
+            show(&skills, environment, terminal)?;
+        }
         summarise(&skills, arguments, fixed, terminal)?;
     }
     let errors = skills.iter().any(|skill| !skill.valid);
@@ -70,38 +59,57 @@ pub(crate) fn run(
     })
 }
 
-fn library_paths(
+/// A folder that is checked, and how far it is walked.
+struct CheckedRoot {
+    path: PathBuf,
+    limits: Limits,
+    /// Whether it is worth a word when there is nothing in it.
+    named: bool,
+}
+
+/// What was named on the command line, else every place of the library.
+fn roots(
     arguments: &CheckArguments,
     environment: &Environment,
-) -> anyhow::Result<Vec<PathBuf>> {
-    let parts = wiring::parts(environment, &arguments.places)?;
-    let mut paths: Vec<PathBuf> = parts
-        .skills
-        .places()
-        .iter()
-        .filter_map(|place| Root::open(&place.path).ok())
-        .map(|root| root.path().to_owned())
-        .collect();
-    if paths.is_empty() {
-        paths.extend(environment.directory.clone());
+) -> anyhow::Result<Vec<CheckedRoot>> {
+    if !arguments.paths.is_empty() {
+        let named = |path: &PathBuf| CheckedRoot {
+            path: path.clone(),
+            limits: NAMED,
+            named: true,
+        };
+        return Ok(arguments.paths.iter().map(named).collect());
     }
-    Ok(paths)
+    let parts = wiring::parts(environment, &arguments.places)?;
+    let places = parts.skills.places().into_iter();
+    let roots = places.map(|place| CheckedRoot {
+        named: place.is_named(),
+        limits: place.limits,
+        path: place.path,
+    });
+    Ok(roots
+        .filter(|root| root.named || disk::kind_outside(&root.path).is_some())
+        .collect())
+}
+
+fn judged(roots: &[CheckedRoot], arguments: &CheckArguments) -> Vec<Checked> {
+    let mut seen = HashSet::new();
+    let mut skills = progress::during("checking skills", || {
+        let of_root = |root: &CheckedRoot| {
+            let mut skills = check::check(&root.path, root.limits, arguments.strict);
+            // A place of the library that holds nothing is no fault.
+            skills.retain(|skill| root.named || !is_empty(skill));
+            skills
+        };
+        roots.iter().flat_map(of_root).collect::<Vec<_>>()
+    });
+    skills.retain(|skill| seen.insert(skill.path.clone()));
+    check::report_taken(&mut skills);
+    skills
 }
 
 fn is_empty(skill: &Checked) -> bool {
     matches!(skill.diagnostics.as_slice(), [only] if only.finding == Finding::SkillFileMissing)
-}
-
-fn judged(paths: &[PathBuf], strict: bool) -> Vec<Checked> {
-    let mut seen = HashSet::new();
-    let mut skills = progress::during("checking skills", || {
-        paths
-            .iter()
-            .flat_map(|path| check::check(path, strict))
-            .collect::<Vec<_>>()
-    });
-    skills.retain(|skill| seen.insert(skill.path.clone()));
-    skills
 }
 
 /// Applies the fixes of one skill; answers how many.
@@ -199,7 +207,7 @@ fn summarise(
         .filter(|found| found.fixable())
         .count();
     let more = match (arguments.fix, arguments.dry_run) {
-        (true, true) => format!(
+        (_, true) => format!(
             "; {} would be mended by --fix without --dry-run",
             counted(fixed, "finding")
         ),

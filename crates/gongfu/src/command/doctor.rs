@@ -3,7 +3,7 @@
 use gongfu_core::library::Library;
 use gongfu_core::skill::SkillPath;
 use gongfu_store::Home;
-use gongfu_store::disk::{self, Root};
+use gongfu_store::disk;
 use gongfu_store::source::Place;
 use gongfu_store::switches::Switches;
 use serde::Serialize;
@@ -147,7 +147,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     });
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
-            Ok(library) => checks.extend(library_checks(&library, parts.skills.places())),
+            Ok(library) => checks.extend(library_checks(&library, &parts.skills.places())),
             Err(error) => checks.push(Check::fail(
                 "skills",
                 error.to_string(),
@@ -196,47 +196,39 @@ fn home_check(home: &Home) -> Check {
 
 /// Whether a folder's handle really holds: a link out of it must not be followed.
 fn handle_check(home: &Home) -> Check {
-    let proof = home.folder("doctor").and_then(|root| {
-        // What is left of a check that was interrupted.
-        let _ = root.dir().remove_file("out");
-        root.dir().symlink("inside", "out")?;
-        let dangling = root
-            .read(&SkillPath::root_file("out"), 1)
-            .err()
-            .map(|error| error.kind());
-        root.dir().remove_file("out")?;
-        let escape = outside(&root);
-        Ok(dangling == Some(std::io::ErrorKind::NotFound) && escape)
-    });
-    match proof {
-        Ok(true) => Check::ok("handles", "links out of a folder are not followed"),
-        Ok(false) => Check::fail(
+    match follows_out(home) {
+        Ok(false) => Check::ok("handles", "links out of a folder are not followed"),
+        Ok(true) => Check::fail(
             "handles",
             "a link out of a folder was followed",
             "don't use gongfu on this system; please report it",
         ),
         Err(error) => Check::warn(
             "handles",
-            format!("couldn't be tried: {error}"),
+            format!("it couldn't be tried: {error}"),
             "see the check of the home above",
         ),
     }
 }
 
-/// Tries to read a file of the home through a link out of a folder below it.
-fn outside(root: &Root) -> bool {
-    let parent = root
-        .path()
-        .parent()
-        .and_then(|parent| Root::open(parent).ok());
-    let Some(parent) = parent else { return false };
-    let planted = parent
-        .replace(".doctor-outside", b"x", false)
-        .and_then(|()| root.dir().symlink("../.doctor-outside", "escape"));
-    let refused = root.read(&SkillPath::root_file("escape"), 1).is_err();
-    let _ = root.dir().remove_file("escape");
-    let _ = parent.dir().remove_file(".doctor-outside");
-    planted.is_ok() && refused
+/// Plants a link out of a folder and reads through it; names are new, so that nothing that others
+/// left or plant at the same time is in the way.
+fn follows_out(home: &Home) -> std::io::Result<bool> {
+    let root = home.open()?;
+    let (folder, file) = (
+        disk::temporary_name("doctor"),
+        disk::temporary_name("doctor"),
+    );
+    root.dir().create_dir(&folder)?;
+    let tried = root.replace(&file, b"x", false).and_then(|()| {
+        let inside = root.below(&SkillPath::new(&folder).map_err(std::io::Error::other)?)?;
+        inside.dir().symlink(format!("../{file}"), "out")?;
+        let link = SkillPath::new("out").map_err(std::io::Error::other)?;
+        Ok(inside.read(&link, 1).is_ok())
+    });
+    let _ = root.dir().remove_file(&file);
+    let _ = root.dir().remove_dir_all(&folder);
+    tried
 }
 
 fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {

@@ -8,6 +8,7 @@ use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::SkillStore as _;
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use gongfu_hub::{Content, Problem, Profile, ToolError};
+use gongfu_store::walk::NAMED;
 use serde_json::{Map, Value, json};
 
 use super::{Outcome, check, tool};
@@ -140,7 +141,7 @@ fn show(
         return Ok(Outcome::Findings);
     };
     let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
-    let checked = gongfu_store::check::check(skill.path.as_ref(), false);
+    let checked = gongfu_store::check::check(skill.path.as_ref(), NAMED, false);
     let mine: Vec<_> = checked
         .into_iter()
         .filter(|checked| checked.path.to_string_lossy() == skill.path)
@@ -364,8 +365,13 @@ fn switch(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &arguments.places)?;
     let library = library(&parts)?;
-    let Some(skill) = found(&library, &arguments.name, true, arguments.json, terminal)? else {
-        return Ok(Outcome::Findings);
+    let skill = match library.resolve_switch(&arguments.name, enabled) {
+        Ok(skill) => Arc::clone(skill),
+        Err(why) => {
+            let error = Problem::unresolved(&arguments.name, why).error();
+            tell(&error, arguments.json, terminal)?;
+            return Ok(Outcome::Findings);
+        }
     };
     let changed =
         match wiring::runtime()?.block_on(parts.skills.set_enabled(&Owner::Local, &skill, enabled))

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_hub::{Content, Profile, ToolError, ToolResult, ToolSpec};
+use gongfu_hub::{Content, ToolError, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -88,7 +88,6 @@ pub(crate) fn tool_json(spec: &ToolSpec) -> Value {
         "outputSchema": spec.output_schema.as_deref(),
         "access": spec.access,
         "safety": spec.safety,
-        "profiles": Profile::ALL.map(Profile::as_str),
     })
 }
 
@@ -109,7 +108,9 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
     }
     let mut parsed = Map::new();
     for argument in arguments {
-        let Some((key, value)) = argument.split_once('=') else {
+        let pair = argument.split_once('=');
+        let Some((key, value)) = pair.or_else(|| Some((only_required(spec)?, argument.as_str())))
+        else {
             return Err(format!(
                 "`{argument}` is no key=value pair; write e.g. skill_name=pdf, or one JSON object"
             ));
@@ -122,6 +123,14 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
         }
     }
     Ok(parsed)
+}
+
+/// The argument that a value without a name is for: the only one that the tool can't do without.
+fn only_required(spec: Option<&ToolSpec>) -> Option<&str> {
+    match spec?.input_schema.get("required")?.as_array()?.as_slice() {
+        [only] => only.as_str(),
+        _ => None,
+    }
 }
 
 /// A value of the type that the schema asks for; whatever doesn't fit stays a text, and the gate

@@ -1,0 +1,153 @@
+//! Copies: the same skill at a second path inside of one enclosing skill is listed once.
+
+use std::collections::HashMap;
+
+use gongfu_core::skill::digest::Hasher;
+use gongfu_core::skill::{Digest, FileEntry, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
+
+/// A skill as far as copies are concerned: its folder below the root, and its files.
+pub type Candidate<'a> = (&'a SkillPath, &'a [FileEntry]);
+
+/// Tells which of the skills to keep; they stand in order of their paths.
+///
+/// A copy has the same files with the same contents; what lies in skills inside of it doesn't
+/// count.
+pub fn keep(skills: &[Candidate<'_>]) -> Vec<bool> {
+    let mut alike: HashMap<(SkillPath, Digest), Vec<usize>> = HashMap::new();
+    for (at, (path, files)) in skills.iter().enumerate() {
+        if let Some(document) = document(files) {
+            let key = (outermost(path, skills), document);
+            alike.entry(key).or_default().push(at);
+        }
+    }
+    let mut keep = vec![true; skills.len()];
+    for group in alike.into_values().filter(|group| group.len() > 1) {
+        let mut seen: Vec<Digest> = Vec::new();
+        for at in group {
+            let Some(candidate) = skills.get(at) else {
+                continue;
+            };
+            let own = fingerprint(candidate, skills);
+            if seen.contains(&own)
+                && let Some(kept) = keep.get_mut(at)
+            {
+                *kept = false;
+            }
+            seen.push(own);
+        }
+    }
+    keep
+}
+
+fn document(files: &[FileEntry]) -> Option<Digest> {
+    let named = |name: &str| files.iter().find(|file| file.path.as_str() == name);
+    let file = named(SKILL_FILE).or_else(|| named(SKILL_FILE_LOWER));
+    file.and_then(|file| file.digest)
+}
+
+/// The topmost skill that a path lies in; the path itself when there is none.
+fn outermost(path: &SkillPath, skills: &[Candidate<'_>]) -> SkillPath {
+    let mut top = path.clone();
+    let mut here = path.clone();
+    while !here.is_root() {
+        here = here.parent();
+        if skills
+            .binary_search_by(|(known, _)| (*known).cmp(&here))
+            .is_ok()
+        {
+            top = here.clone();
+        }
+    }
+    top
+}
+
+/// The digest of all files of a skill, those of skills inside of it left out.
+fn fingerprint((path, files): &Candidate<'_>, skills: &[Candidate<'_>]) -> Digest {
+    let inner = skills
+        .iter()
+        .filter(|(other, _)| other != path && other.is_within(path));
+    let prefix = if path.is_root() {
+        0
+    } else {
+        path.as_str().len() + 1
+    };
+    let inner: Vec<&str> = inner
+        .filter_map(|(other, _)| other.as_str().get(prefix..))
+        .collect();
+    let is_inner = |file: &str| {
+        let below = |folder: &&str| {
+            file.strip_prefix(*folder)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        inner.iter().any(below)
+    };
+    let mut hasher = Hasher::default();
+    for file in files.iter().filter(|file| !is_inner(file.path.as_str())) {
+        hasher.update(file.path.as_str().as_bytes());
+        hasher.update(&[0]);
+        // What has no digest is never the same as anything.
+        let digest = file
+            .digest
+            .unwrap_or_else(|| Digest::of(path.as_str().as_bytes()));
+        hasher.update(&digest.to_bytes());
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillPath};
+
+    fn files(list: &[(&str, &str)]) -> Vec<FileEntry> {
+        let file = |(path, content): &(&str, &str)| FileEntry {
+            path: SkillPath::new(path).unwrap(),
+            size: content.len() as u64,
+            digest: Some(Digest::of(content.as_bytes())),
+            kind: FileKind::Text,
+        };
+        list.iter().map(file).collect()
+    }
+
+    fn kept(skills: &[(&str, Vec<FileEntry>)]) -> Vec<bool> {
+        let paths: Vec<SkillPath> = skills
+            .iter()
+            .map(|(path, _)| SkillPath::new(path).unwrap())
+            .collect();
+        let pairs = paths.iter().zip(skills);
+        let candidates: Vec<_> = pairs
+            .map(|(path, (_, files))| (path, files.as_slice()))
+            .collect();
+        super::keep(&candidates)
+    }
+
+    #[test]
+    fn only_what_is_the_same_throughout_is_a_copy() {
+        let same = || files(&[("SKILL.md", "x"), ("run.sh", "1")]);
+        let other = files(&[("SKILL.md", "x"), ("run.sh", "2")]);
+        let outer = files(&[
+            ("SKILL.md", "x"),
+            ("c/SKILL.md", "x"),
+            ("c/run.sh", "1"),
+            ("run.sh", "1"),
+        ]);
+        assert_eq!(
+            kept(&[("a", outer), ("a/c", same())]),
+            [true, false],
+            "an inner copy of the outer one"
+        );
+        let top = || files(&[("SKILL.md", "top")]);
+        assert_eq!(
+            kept(&[("t", top()), ("t/a", same()), ("t/b", same())]),
+            [true, true, false]
+        );
+        assert_eq!(
+            kept(&[("t", top()), ("t/a", same()), ("t/b", other)]),
+            [true, true, true]
+        );
+        assert_eq!(
+            kept(&[("a", same()), ("b", same())]),
+            [true, true],
+            "no enclosing skill"
+        );
+    }
+}

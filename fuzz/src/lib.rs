@@ -1,0 +1,34 @@
+//! What the fuzz targets share: what must hold, from `cargo xtask prove-parse`, and the place in
+//! which it is tried.
+//!
+//! A target is a kind of input; what reads it and what is expected of that is written down once, in
+//! `xtask/src/prove/property.rs`.
+
+use std::sync::OnceLock;
+
+/// The same files as in `xtask`, in a module of the same name.
+#[allow(dead_code, reason = "shared with xtask, which uses all of it")]
+#[path = "../../xtask/src/prove"]
+mod prove {
+    pub(crate) mod property;
+}
+
+use prove::property::{Ground, Kind};
+
+/// Checks an input of the kind of this name.
+///
+/// # Panics
+/// Something doesn't hold: that is how a fuzz target tells.
+pub fn check(kind: &str, input: &[u8]) {
+    static GROUND: OnceLock<Ground> = OnceLock::new();
+    let ground = GROUND.get_or_init(|| match Ground::new(None) {
+        Ok(ground) => ground,
+        Err(reason) => panic!("nothing can be tried: {reason}"),
+    });
+    let Some(kind) = Kind::ALL.into_iter().find(|known| known.as_str() == kind) else {
+        panic!("there is no kind `{kind}`");
+    };
+    if let Err(broken) = kind.check(ground, input) {
+        panic!("{broken}");
+    }
+}

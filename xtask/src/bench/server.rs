@@ -1,0 +1,205 @@
+//! A program that speaks MCP on its standard streams, started and asked one thing after another.
+//!
+//! Knows the wire (a line of JSON each way) and the memory of a process, and nothing of what is
+//! measured or of who the server is.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+/// The revision of the protocol that is asked for; a server may answer with another one.
+const PROTOCOL: &str = "2025-06-18";
+/// How long a server may take to end by itself once its input is closed.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How to start a server.
+#[derive(Clone)]
+pub(super) struct Recipe {
+    pub(super) program: PathBuf,
+    pub(super) arguments: Vec<String>,
+    pub(super) variables: Vec<(String, String)>,
+}
+
+/// A running server.
+pub(super) struct Server {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    next: u64,
+    started: Instant,
+}
+
+/// An answer, and how long it took from the request's first byte to the answer's last.
+pub(super) struct Answer {
+    pub(super) result: Value,
+    pub(super) took: Duration,
+}
+
+/// What a process holds, in mebibytes.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Memory {
+    /// In memory now, what is shared with others included.
+    pub(super) resident: f64,
+    /// The most that was in memory at once.
+    pub(super) peak: f64,
+    /// In memory now, what is shared divided by those who share it.
+    pub(super) proportional: f64,
+}
+
+impl Recipe {
+    /// The command, with nothing connected.
+    pub(super) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+impl Server {
+    /// Starts a server; the clock of [`Server::age`] runs from here.
+    pub(super) fn start(recipe: &Recipe) -> Result<Self> {
+        let started = Instant::now();
+        let mut child = recipe
+            .command()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("could not start {}", recipe.program.display()))?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().context("the server has no output")?;
+        Ok(Self {
+            child,
+            input,
+            output: BufReader::new(output),
+            next: 0,
+            started,
+        })
+    }
+
+    /// Starts a server and begins a session with it.
+    pub(super) fn begin(recipe: &Recipe) -> Result<Self> {
+        let mut server = Self::start(recipe)?;
+        let client = json!({ "name": "gongfu-bench", "version": "1" });
+        server.ask(
+            "initialize",
+            json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client }),
+        )?;
+        server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(server)
+    }
+
+    /// The time since its start.
+    pub(super) fn age(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Asks for something and waits for the answer; an error is one here too.
+    pub(super) fn ask(&mut self, method: &str, parameters: Value) -> Result<Answer> {
+        self.next += 1;
+        let id = self.next;
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters });
+        let asked = Instant::now();
+        self.send(&request)?;
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self.output.read_line(&mut line)? == 0 {
+                bail!("the server ended instead of answering `{method}`");
+            }
+            let took = asked.elapsed();
+            let mut message: Value = serde_json::from_str(&line)
+                .with_context(|| format!("the answer to `{method}` is not JSON"))?;
+            // Notifications may come in between.
+            if message.get("id").and_then(Value::as_u64) != Some(id) {
+                continue;
+            }
+            if let Some(error) = message.get("error") {
+                bail!("`{method}` failed: {error}");
+            }
+            let result = message
+                .get_mut("result")
+                .map(Value::take)
+                .unwrap_or_default();
+            return Ok(Answer { result, took });
+        }
+    }
+
+    /// Calls a tool; a failed call is an error.
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer> {
+        let answer = self.ask(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments.clone() }),
+        )?;
+        if answer.result.get("isError").and_then(Value::as_bool) == Some(true) {
+            bail!(
+                "{tool} {arguments} failed: {}",
+                answer.result.get("content").unwrap_or(&Value::Null)
+            );
+        }
+        Ok(answer)
+    }
+
+    fn send(&mut self, message: &Value) -> Result<()> {
+        let mut line = message.to_string();
+        line.push('\n');
+        let input = self.input.as_mut().context("the input is closed")?;
+        input.write_all(line.as_bytes())?;
+        input.flush()?;
+        Ok(())
+    }
+
+    /// What it holds now; `None` where the system doesn't tell.
+    pub(super) fn memory(&self) -> Option<Memory> {
+        let process = format!("/proc/{}", self.child.id());
+        let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
+        let sums = std::fs::read_to_string(format!("{process}/smaps_rollup")).unwrap_or_default();
+        Some(Memory {
+            resident: mebibytes(&status, "VmRSS:")?,
+            peak: mebibytes(&status, "VmHWM:")?,
+            proportional: mebibytes(&sums, "Pss:").unwrap_or_default(),
+        })
+    }
+}
+
+impl Drop for Server {
+    /// Closes its input, and ends it when it doesn't end by itself.
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let closed = Instant::now();
+        while closed.elapsed() < PATIENCE {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // It is ours, and nothing is lost with it.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A figure of the kernel's, given in kibibytes behind its name.
+fn mebibytes(text: &str, name: &str) -> Option<f64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: f64 = rest.split_whitespace().next()?.parse().ok()?;
+    Some(kibibytes / 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mebibytes;
+
+    #[test]
+    fn a_figure_is_found_by_its_name() {
+        let text = "VmPeak:\t   9 kB\nVmHWM:\t    2048 kB\n";
+        assert_eq!(mebibytes(text, "VmHWM:"), Some(2.0));
+        assert_eq!(mebibytes(text, "VmRSS:"), None);
+    }
+}

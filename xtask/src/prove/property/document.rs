@@ -1,0 +1,166 @@
+//! A SKILL.md: what is loaded points into the file, and mending it changes what it says it changes
+//! and nothing else.
+
+use gongfu_core::skill::diagnostic::Edit;
+use gongfu_core::skill::{Diagnostic, Document, SKILL_FILE, fix, load, strict};
+use gongfu_core::text;
+
+use super::{Verdict, ensure};
+
+/// After so many rounds of mending, nothing more may be mended.
+const ROUNDS: usize = 8;
+/// So many fixes are also applied alone.
+const ALONE: usize = 6;
+/// Names of folders: a good one, one that YAML reads as something else, and odd ones.
+const FOLDERS: [&str; 6] = ["skill-name", "true", "My Skill", "..", "技能", "a\\b:\n"];
+
+/// Checks one file.
+pub(super) fn check(bytes: &[u8]) -> Verdict {
+    let folder = FOLDERS
+        .get(bytes.len() % FOLDERS.len())
+        .copied()
+        .unwrap_or_default();
+    let _ = strict::validate(bytes, folder);
+    let mut diagnostics = Vec::new();
+    let document = load(bytes, folder, &mut diagnostics);
+    places(bytes, &diagnostics)?;
+    let Some(document) = document else {
+        return ensure(!diagnostics.is_empty(), || {
+            "refused without a reason".to_owned()
+        });
+    };
+    whole(&document)?;
+    alone(bytes, folder, &diagnostics)?;
+    mended(bytes, folder, &document, diagnostics)
+}
+
+/// Every finding has words and points into the file.
+fn places(bytes: &[u8], diagnostics: &[Diagnostic]) -> Verdict {
+    for found in diagnostics {
+        let code = found.finding.code();
+        if let Some(span) = &found.span {
+            ensure(span.start <= span.end && span.end <= bytes.len(), || {
+                format!("{code} is about bytes {span:?} of {}", bytes.len())
+            })?;
+        }
+        if let Some(position) = found.position {
+            ensure(position.line > 0 && position.column > 0, || {
+                format!("{code} is at {position:?}")
+            })?;
+        }
+        ensure(!text::finding(&found.finding).message.is_empty(), || {
+            format!("{code} has no words")
+        })?;
+        for edit in found.fix.iter().flat_map(|fix| &fix.edits) {
+            ensure(edit.start <= edit.end && edit.end <= bytes.len(), || {
+                format!("{code} would edit {edit:?} of {} bytes", bytes.len())
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The parts of a document fit together.
+fn whole(document: &Document) -> Verdict {
+    let text = &document.source.text;
+    ensure(text.is_char_boundary(document.body), || {
+        format!("the body starts at {} of {}", document.body, text.len())
+    })?;
+    let json = serde_json::Value::Object(document.frontmatter.clone()).to_string();
+    let again: Result<serde_json::Value, _> = serde_json::from_str(&json);
+    ensure(again.is_ok(), || "the frontmatter is no JSON".to_owned())
+}
+
+/// A fix that is applied alone makes its own edits, changes no other byte, and mends something.
+fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
+    let fixable = diagnostics.iter().filter(|found| found.fix.is_some());
+    for found in fixable.take(ALONE) {
+        let Some(edits) = found.fix.as_ref().map(|fix| fix.edits.clone()) else {
+            continue;
+        };
+        let code = found.finding.code();
+        let mended = fix::apply(bytes, SKILL_FILE, std::slice::from_ref(found));
+        let Some(mended) = mended else {
+            return Err(format!("{code} has a fix that can't be applied alone"));
+        };
+        ensure(mended.bytes == edited(bytes, edits), || {
+            format!("the fix of {code} changes other bytes than it says")
+        })?;
+        let mut after = Vec::new();
+        load(&mended.bytes, folder, &mut after);
+        let like_it = |all: &[Diagnostic]| {
+            let same = all.iter().filter(|other| other.finding.code() == code);
+            same.count()
+        };
+        ensure(like_it(&after) < like_it(diagnostics), || {
+            format!("the fix of {code} does not mend it")
+        })?;
+    }
+    Ok(())
+}
+
+/// The bytes with these edits made, the last one first.
+fn edited(bytes: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
+    edits.sort();
+    let mut all = bytes.to_vec();
+    for edit in edits.into_iter().rev() {
+        all.splice(edit.start..edit.end, edit.replacement.into_bytes());
+    }
+    all
+}
+
+/// Mending comes to an end, keeps the skill loadable, and keeps what it is for.
+fn mended(bytes: &[u8], folder: &str, before: &Document, first: Vec<Diagnostic>) -> Verdict {
+    let mut bytes = bytes.to_vec();
+    let mut diagnostics = first;
+    for round in 1..=ROUNDS + 1 {
+        let Some(mended) = fix::apply(&bytes, SKILL_FILE, &diagnostics) else {
+            return Ok(());
+        };
+        let codes = || -> Vec<&str> {
+            let fixable = diagnostics.iter().filter(|found| found.fix.is_some());
+            fixable.map(|found| found.finding.code()).collect()
+        };
+        ensure(round <= ROUNDS, || {
+            format!(
+                "there is something to mend after {ROUNDS} rounds: {:?}",
+                codes()
+            )
+        })?;
+        outside(&bytes, &mended.bytes, &diagnostics)?;
+        let mut next = Vec::new();
+        let Some(after) = load(&mended.bytes, folder, &mut next) else {
+            return Err(format!("after mending {:?} it can't be loaded", codes()));
+        };
+        places(&mended.bytes, &next)?;
+        // A stand-in for a missing one may change with the text that it is taken from.
+        let is_same = after.description == before.description
+            || !before.frontmatter.contains_key("description");
+        ensure(is_same, || {
+            format!(
+                "mending {:?} changed the description from {:?} to {:?}",
+                codes(),
+                before.description,
+                after.description
+            )
+        })?;
+        diagnostics = next;
+        bytes = mended.bytes;
+    }
+    Ok(())
+}
+
+/// What lies before the first edit and behind the last one is as it was.
+fn outside(old: &[u8], new: &[u8], diagnostics: &[Diagnostic]) -> Verdict {
+    let edits = diagnostics
+        .iter()
+        .filter_map(|found| found.fix.as_ref())
+        .flat_map(|fix| &fix.edits);
+    let first = edits.clone().map(|edit| edit.start).min().unwrap_or(0);
+    let last = edits.map(|edit| edit.end).max().unwrap_or(old.len());
+    let tail = old.get(last..).unwrap_or_default();
+    ensure(
+        old.get(..first) == new.get(..first) && new.ends_with(tail),
+        || format!("bytes outside of {first}..{last} changed"),
+    )
+}
