@@ -321,7 +321,7 @@ fn by_the_commands_about_skills() {
 }
 
 #[test]
-fn arguments_come_in_three_forms() {
+fn arguments_come_in_four_forms() {
     let world = World::with_skills();
     let call = |arguments: &[&str]| {
         let mut all = vec!["tool", "call", "skill_load"];
@@ -329,6 +329,11 @@ fn arguments_come_in_three_forms() {
         world.only(all)
     };
     assert_eq!(call(&["skill_name=pdf-tools"]).good().text(), STORY);
+    assert_eq!(
+        call(&["pdf-tools"]).good().text(),
+        STORY,
+        "the only one that is required needs no name"
+    );
     assert_eq!(
         call(&["{\"skill_name\": \"pdf-tools\"}"]).good().text(),
         STORY
@@ -347,8 +352,7 @@ fn arguments_come_in_three_forms() {
         "---\n"
     );
     for wrong in [
-        &["pdf-tools"][..],
-        &["{\"skill_name\": "],
+        &["{\"skill_name\": "][..],
         &["skill_name=a", "skill_name=b"],
         &["name=pdf-tools"],
         &[],

@@ -248,3 +248,54 @@ fn two_skills_of_one_name_are_told() {
     assert_eq!(codes(at(&answer, "/skills/0")), [""; 0]);
     assert_eq!(codes(at(&answer, "/skills/1")), ["name-taken"]);
 }
+
+#[test]
+fn a_place_that_is_named_and_missing_is_an_error() {
+    let world = World::new();
+    world.skill("good", "Does good.");
+    let ran = world
+        .gongfu([
+            "skill",
+            "check",
+            "--json",
+            "--no-default-dirs",
+            "--skills-dir",
+            "/no/such/folder",
+        ])
+        .ends(1);
+    assert_eq!(codes(at(&ran.json(), "/skills/0")), ["path-missing"]);
+}
+
+#[test]
+fn what_was_left_out_does_not_hide_the_skill_above_it() {
+    let world = World::new();
+    let deep = "d/".repeat(70);
+    world.write("skills/deep/SKILL.md", "---\nname: Deep\n---\n\nText.\n");
+    world.write(format!("skills/deep/{deep}x"), "x");
+    let answer = checked(&world, &["skills/deep"], &[], 1);
+    assert_eq!(at(&answer, "/summary/skills"), 1);
+    let found = codes(at(&answer, "/skills/0"));
+    for code in ["description-missing", "depth-left-out"] {
+        assert!(found.iter().any(|known| known == code), "{found:?}");
+    }
+}
+
+#[test]
+fn a_name_is_held_across_paths() {
+    let world = World::new();
+    world.skill_in("one", "same", "First.");
+    world.skill_in("two", "same", "Second.");
+    let answer = checked(&world, &["one", "two"], &[], 0);
+    assert!(codes(at(&answer, "/skills/1")).contains(&"name-taken".to_owned()));
+}
+
+#[test]
+fn a_key_of_keys_costs_nothing() {
+    let world = World::new();
+    let keys = "? ".repeat(60);
+    world.write(
+        "skills/k/SKILL.md",
+        format!("---\nname: k\n{keys}\n---\nb\n"),
+    );
+    checked(&world, &["skills"], &[], 1);
+}

@@ -156,3 +156,40 @@ fn many_at_once_mend_a_file_once() {
         assert_eq!(files, 1, "nothing is left beside it");
     }
 }
+
+#[test]
+fn only_what_is_named_is_changed() {
+    let world = World::new();
+    let file = world.write("skills/broken/SKILL.md", BROKEN);
+    let here = file.parent().unwrap().to_owned();
+    for arguments in [
+        &["--fix"][..],
+        &[
+            "--fix",
+            "--skills-dir",
+            "/no/such/folder",
+            "--no-default-dirs",
+        ],
+        &["--dry-run"],
+    ] {
+        let mut all = vec!["skill", "check"];
+        all.extend(arguments);
+        let ran = world.gongfu(all).within(here.clone()).ends(2);
+        assert!(ran.stderr.contains("PATH"), "{}", ran.stderr);
+        assert_eq!(fs::read(&file).unwrap(), BROKEN.as_bytes());
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn what_would_lose_a_name_or_an_owner_is_refused() {
+    let world = World::new();
+    let file = world.write("skills/broken/SKILL.md", BROKEN);
+    fs::hard_link(&file, world.path("other")).unwrap();
+    let ran = world.gongfu(arguments(&world, &["--fix"])).ends(1);
+    assert!(ran.stderr.contains("hard links"), "{}", ran.stderr);
+    assert_eq!(fs::read(&file).unwrap(), BROKEN.as_bytes());
+    fs::remove_file(world.path("other")).unwrap();
+    world.gongfu(arguments(&world, &["--fix"])).ends(0);
+    assert_eq!(fs::read(&file).unwrap(), MENDED.as_bytes());
+}
