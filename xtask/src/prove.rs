@@ -120,6 +120,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         real: real(&corpus),
     };
     let kept = root.join("target/prove");
+    if arguments.at.is_none() && kept.exists() {
+        // What an earlier run kept would be taken for this one's.
+        std::fs::remove_dir_all(&kept)?;
+    }
     std::fs::create_dir_all(&kept).with_context(|| format!("could not make {}", kept.display()))?;
     let slot = |worker| Slot::new(&kept, worker);
     let mut report = Report::new(kept.clone(), arguments.seed, generator.real.len());

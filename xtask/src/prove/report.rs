@@ -194,18 +194,20 @@ impl Report {
             return;
         }
         let name = format!("growth-{}", shape.name.replace([' ', ',', ':'], "-"));
-        let file = self.keep(&name, &shape.input(growth.size));
+        let input = shape.input(growth.size);
+        let file = self.keep(&name, &input);
         let (kind, small) = (shape.kind.as_str(), growth.small);
         match growth.large {
             Some(large) => println!(
                 "grows: {kind}, {}: {small:.1?}, and {large:.0?} for four times as much ({:.0}×, {} bytes): {file}",
                 shape.name,
                 growth.ratio(),
-                growth.size,
+                input.len(),
             ),
             None => println!(
                 "grows: {kind}, {}: {small:.1?} for {} bytes: {file}",
-                shape.name, growth.size
+                shape.name,
+                input.len()
             ),
         }
     }

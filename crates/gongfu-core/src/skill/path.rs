@@ -49,10 +49,7 @@ impl SkillPath {
         if path.contains('\\') {
             return Err(PathError::Backslash);
         }
-        let drive =
-            path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();
-        let home = path == "~" || path.starts_with("~/");
-        if path.starts_with('/') || drive || home || path.contains("://") {
+        if path.starts_with('/') || path.contains("://") {
             return Err(PathError::Absolute);
         }
         let mut normal = String::with_capacity(path.len());
@@ -68,6 +65,11 @@ impl SkillPath {
                     normal.push_str(plain);
                 }
             }
+        }
+        // Asked of the normal form, so that `./~` is no way round it.
+        let drive = matches!(normal.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+        if drive || normal == "~" || normal.starts_with("~/") {
+            return Err(PathError::Absolute);
         }
         Ok(Self(normal))
     }
@@ -166,6 +168,8 @@ mod tests {
             ("..\\x", PathError::Backslash),
             ("C:/x", PathError::Absolute),
             ("~/x", PathError::Absolute),
+            ("./~", PathError::Absolute),
+            (".//C:/x", PathError::Absolute),
             ("file:///x", PathError::Absolute),
             ("a\0b", PathError::Control),
             (&"x".repeat(256), PathError::TooLong),

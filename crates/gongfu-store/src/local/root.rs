@@ -47,12 +47,19 @@ impl RootState {
             Ok(root) => Arc::new(root),
             Err(error) => return self.vanish(place, &error),
         };
-        if first {
-            let kept = index::load(home, root.path()).into_iter();
-            let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
-            self.known = kept.map(revive).collect();
-        }
-        let walk = walk::walk(&root, place.limits);
+        // Two things that wait for the disk in different ways: at once they take half the time.
+        let (walk, kept) = rayon::join(
+            || walk::walk(&root, place.limits),
+            || {
+                if first {
+                    index::load(home, root.path())
+                } else {
+                    Vec::new()
+                }
+            },
+        );
+        let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
+        self.known.extend(kept.into_iter().map(revive));
         let mut before = std::mem::take(&mut self.known);
         let inventories: Vec<(usize, Inventory)> = walk
             .skills

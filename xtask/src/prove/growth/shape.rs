@@ -130,6 +130,19 @@ pub(in crate::prove) const SHAPES: &[Shape] = &[
             ))
         },
     ),
+    shape(
+        "many values to mend, in a folder of another name",
+        Kind::Document,
+        |size| {
+            // The name of the folder goes by the length; this one is no good name.
+            let values = numbered(1_200, |number| format!("k{number}: Use: this \"now\"\n"));
+            let mut text = fenced(&format!("{values}m: [{}]\n", repeated("a, ", size / 8)));
+            while text.len() % 6 != 2 {
+                text.push('b');
+            }
+            text
+        },
+    ),
     shape("keys in keys in keys", Kind::Document, |size| {
         fenced(&numbered(size.min(2_000), |_| {
             format!("{}a\n", "? ".repeat(60))

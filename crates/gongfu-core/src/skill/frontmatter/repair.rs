@@ -11,6 +11,9 @@ use crate::skill::yaml::{self, Kind, Node, YamlError};
 
 /// How many values are quoted before a text counts as not YAML at all.
 const MAX_REPAIRS: usize = 64;
+/// How many bytes are parsed again for that at most, so that a long text isn't parsed as often as
+/// a short one may be.
+const MAX_PARSED_AGAIN: usize = 512 * 1024;
 
 /// A value that is put in double quotes.
 #[derive(Debug, Clone)]
@@ -33,7 +36,8 @@ pub(super) fn parse(text: &str) -> (Result<Option<Node>, YamlError>, Vec<Repair>
     let mut candidates = unquoted_values(text);
     let mut repairs: Vec<Repair> = Vec::new();
     let mut line = line_of(text, first.offset());
-    while repairs.len() < MAX_REPAIRS {
+    let most = (MAX_PARSED_AGAIN / text.len().max(1)).min(MAX_REPAIRS);
+    while repairs.len() < most {
         // The parser reports a plain value's fault on its line or, for a value that looks like the
         // start of something, on a line further down.
         let Some(nearest) = candidates.iter().rposition(|known| known.line <= line) else {
