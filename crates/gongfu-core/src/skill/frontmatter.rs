@@ -1,6 +1,7 @@
 //! The frontmatter of a SKILL.md: finding it, reading it, and reading it all the same when it is
 //! not quite YAML.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde_json::{Map, Value};
@@ -12,7 +13,7 @@ use super::yaml::{self, Kind, Node, YamlError};
 
 mod repair;
 
-use repair::{Entry, Repair};
+use repair::{Entry, Repair, WayBack};
 
 /// The largest frontmatter that is read as YAML, in bytes.
 const MAX_FRONTMATTER: usize = 64 * 1024;
@@ -88,7 +89,7 @@ impl Frontmatter {
 }
 
 fn report_duplicates(source: &SourceText, fields: &[Field], diagnostics: &mut Vec<Diagnostic>) {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for field in fields {
         if !seen.insert(field.name.as_str()) {
             let finding = Finding::YamlDuplicateKey {
@@ -222,6 +223,7 @@ fn read_fields(
         Ok(None) => return Vec::new(),
         Ok(Some(node)) => {
             report_repairs(source, within.start, &repairs, diagnostics);
+            let way_back = WayBack::over(&repairs);
             let Kind::Mapping(entries) = node.kind else {
                 let finding = Finding::YamlNotAMapping;
                 diagnostics.push(source.found(finding, within.start, within.end));
@@ -229,7 +231,7 @@ fn read_fields(
             };
             let fields = entries.into_iter();
             return fields
-                .map(|(key, value)| field(key, value, &repairs))
+                .map(|(key, value)| field(key, value, &way_back))
                 .collect();
         }
         Err(error) => error,
@@ -275,18 +277,11 @@ fn report_repairs(
     }
 }
 
-fn field(key: Node, mut value: Node, repairs: &[Repair]) -> Field {
+fn field(key: Node, mut value: Node, way_back: &WayBack) -> Field {
     let name = key.key_text();
-    let span = repair::original(&key.span, repairs);
-    unrepair_node(&mut value, repairs);
+    let span = way_back.original(&key.span);
+    visit(&mut value, &mut |span| *span = way_back.original(span));
     Field { name, span, value }
-}
-
-fn unrepair_node(node: &mut Node, repairs: &[Repair]) {
-    if repairs.is_empty() {
-        return;
-    }
-    visit(node, &mut |span| *span = repair::original(span, repairs));
 }
 
 fn shift(node: &mut Node, by: usize) {
@@ -312,6 +307,7 @@ fn visit(node: &mut Node, change: &mut impl FnMut(&mut Range<usize>)) {
 /// The last resort: top-level `key: value` lines, taken as they stand.
 fn by_line(text: &str) -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
+    let mut seen = HashSet::new();
     let mut offset = 0;
     for line in text.split_inclusive('\n').take(10_000) {
         let start = offset;
@@ -326,7 +322,7 @@ fn by_line(text: &str) -> Vec<Field> {
             .strip_prefix(['"', '\''])
             .and_then(|rest| rest.strip_suffix(['"', '\'']))
             .unwrap_or(value);
-        if fields.iter().any(|known| known.name == key) || bare.starts_with(['|', '>']) {
+        if bare.starts_with(['|', '>']) || !seen.insert(key) {
             continue;
         }
         let value = Node {

@@ -85,19 +85,36 @@ fn apply(text: &str, repairs: &[Repair]) -> String {
     out
 }
 
-/// A place in the repaired text, in the text as it stands in the file.
-pub(super) fn original(span: &Range<usize>, repairs: &[Repair]) -> Range<usize> {
-    let back = |offset: usize| {
-        let mut inserted = 0;
+/// The way back from places in the repaired text to the text as it stands in the file.
+pub(super) struct WayBack {
+    /// Where something was inserted, in the repaired text, and how much up to there; in order.
+    inserted: Vec<(usize, usize)>,
+}
+
+impl WayBack {
+    /// The way back over these repairs, which stand in order.
+    pub(super) fn over(repairs: &[Repair]) -> Self {
+        let mut inserted = Vec::new();
+        let mut sum = 0;
         for edit in repairs.iter().flat_map(Repair::edits) {
-            if edit.start + inserted >= offset {
-                break;
-            }
-            inserted += edit.replacement.len();
+            let at = edit.start + sum;
+            sum += edit.replacement.len();
+            inserted.push((at, sum));
         }
-        offset.saturating_sub(inserted)
-    };
-    back(span.start)..back(span.end)
+        Self { inserted }
+    }
+
+    /// Where a part of the repaired text stands in the file.
+    pub(super) fn original(&self, span: &Range<usize>) -> Range<usize> {
+        let back = |offset: usize| {
+            let before = self.inserted.partition_point(|&(at, _)| at < offset);
+            let last = before
+                .checked_sub(1)
+                .and_then(|last| self.inserted.get(last));
+            offset.saturating_sub(last.map_or(0, |&(_, sum)| sum))
+        };
+        back(span.start)..back(span.end)
+    }
 }
 
 /// Values that quoting can change: `key: value` lines whose value, alone, isn't a plain scalar.
