@@ -3,17 +3,24 @@
 //! On Linux every access is one `openat2` with `RESOLVE_BENEATH` (by cap-std, which resolves step
 //! by step elsewhere). This is the only module that turns a path of the outside into a handle.
 
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
-use gongfu_core::port::{FileContent, PortError};
+use gongfu_core::port::FileContent;
 use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
 
 mod listing;
+mod trouble;
+mod writing;
+
+pub use trouble::{is_escape, is_loop, port_error, reason};
+pub use writing::temporary_name;
+
+/// How much memory is taken for a file before any of it is read, in bytes.
+const MAX_RESERVED: u64 = 1024 * 1024;
 
 /// A folder whose inside is reached only through this handle.
 #[derive(Debug)]
@@ -167,25 +174,15 @@ impl Root {
     /// As [`Root::open_file`], or reading fails.
     pub fn read(&self, path: &SkillPath, limit: u64) -> io::Result<FileContent> {
         let (file, size) = self.open_file(path)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0));
+        // What a file says of its length is a stranger's word: memory is taken as it is read.
+        let likely = size.min(limit).min(MAX_RESERVED);
+        let mut bytes = Vec::with_capacity(usize::try_from(likely).unwrap_or(0));
         let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes)? as u64;
         let size = size.max(read);
         bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(FileContent { bytes, size })
     }
 
-    /// Replaces a file as a whole: written beside it, then renamed over it.
-    ///
-    /// With `durable` the content is on the disk before this returns.
-    ///
-    /// # Errors
-    /// It can't be written.
-    pub fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
-        self.write_beside(name, bytes, None, durable)
-    }
-}
-
-impl Root {
     /// The real folder that a link below leads to, when that lies outside of this one.
     #[expect(
         clippy::disallowed_methods,
@@ -196,107 +193,6 @@ impl Root {
         let folder = kind_outside(&target) == Some(EntryKind::Folder);
         (folder && !target.starts_with(&self.path)).then_some(target)
     }
-}
-
-/// A name beside `name` that no other writer of any process uses, not even one whose process id
-/// comes again: as it does in containers.
-pub fn temporary_name(name: &str) -> String {
-    let random = std::hash::RandomState::new().build_hasher().finish();
-    format!(".{name}.{random:016x}")
-}
-
-impl Root {
-    /// Writes new content into a file that must still hold `expected`; its permissions stay.
-    ///
-    /// # Errors
-    /// It changed meanwhile, is a link, or can't be written; then it is as it was.
-    pub fn rewrite(&self, path: &SkillPath, expected: &[u8], bytes: &[u8]) -> io::Result<()> {
-        let folder = self.below(&path.parent())?;
-        let name = path.file_name();
-        let metadata = folder.dir.symlink_metadata(name)?;
-        if !metadata.is_file() {
-            return Err(io::Error::other(format!(
-                "{} is never written through",
-                described(kind_of(metadata.file_type()))
-            )));
-        }
-        if self.read(path, metadata.len().saturating_add(1))?.bytes != expected {
-            return Err(io::Error::other("it changed meanwhile"));
-        }
-        if metadata.permissions().readonly() {
-            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
-        }
-        if other_names(&metadata) {
-            return Err(io::Error::other(
-                "it has other names (hard links) that would be left behind",
-            ));
-        }
-        folder.write_beside(name, bytes, Some(&metadata), true)
-    }
-
-    fn write_beside(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        like: Option<&Metadata>,
-        durable: bool,
-    ) -> io::Result<()> {
-        use std::io::Write as _;
-        let temporary = temporary_name(name);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        let written = self
-            .dir
-            .open_with(&temporary, &options)
-            .and_then(|mut file| {
-                file.write_all(bytes)?;
-                if let Some(like) = like {
-                    keep_owner(&file, like)?;
-                    file.set_permissions(like.permissions())?;
-                }
-                if durable { file.sync_all() } else { Ok(()) }
-            });
-        let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, name));
-        if renamed.is_err() {
-            // The error that matters is the one above.
-            let _ = self.dir.remove_file(&temporary);
-        }
-        renamed?;
-        // The handle itself may be one that can't be synced, so the folder is opened anew.
-        if durable {
-            self.dir.open(".")?.sync_all()
-        } else {
-            Ok(())
-        }
-    }
-}
-
-#[cfg(unix)]
-fn other_names(metadata: &Metadata) -> bool {
-    use cap_std::fs::MetadataExt as _;
-    metadata.nlink() > 1
-}
-
-#[cfg(not(unix))]
-fn other_names(_: &Metadata) -> bool {
-    false
-}
-
-/// Gives a new file the owner of the one that it will replace.
-#[cfg(unix)]
-fn keep_owner(file: &File, like: &Metadata) -> io::Result<()> {
-    use cap_std::fs::MetadataExt as _;
-    let own = file.metadata()?;
-    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
-        return Ok(());
-    }
-    let kept = std::os::unix::fs::fchown(file, Some(like.uid()), Some(like.gid()));
-    kept.map_err(|error| io::Error::other(format!("its owner can't be kept: {error}")))
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
-    Ok(())
 }
 
 /// What a path of the outside is, links followed; `None` when there is nothing, or nothing that
@@ -386,46 +282,6 @@ fn stamp_of(metadata: &Metadata) -> Stamp {
         modified,
         changed: 0,
         inode: 0,
-    }
-}
-
-/// Whether an error says that a path would lead out of its root.
-pub fn is_escape(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
-}
-
-/// Whether an error says that links lead in a circle.
-pub fn is_loop(error: &io::Error) -> bool {
-    // Stable Rust has no error kind for it; the number is that of Linux, macOS and the BSDs.
-    let number = if cfg!(target_os = "linux") { 40 } else { 62 };
-    error.raw_os_error() == Some(number)
-}
-
-/// The reason of an error in words for people, without numbers or paths.
-pub fn reason(error: &io::Error) -> String {
-    if is_escape(error) {
-        return "it leads out of its folder".to_owned();
-    }
-    if is_loop(error) {
-        return "its links lead in a circle".to_owned();
-    }
-    match error.kind() {
-        io::ErrorKind::NotFound => "it points to nothing".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::NotADirectory => "it is not a folder".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-/// An error of the disk as one of the port's.
-pub fn port_error(error: io::Error) -> PortError {
-    match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => PortError::NotFound,
-        io::ErrorKind::PermissionDenied => PortError::Denied(reason(&error)),
-        io::ErrorKind::Other => PortError::Denied(error.to_string()),
-        _ if is_loop(&error) => PortError::Denied(reason(&error)),
-        _ => PortError::Other(Box::new(error)),
     }
 }
 

@@ -57,7 +57,7 @@ const FILES: &[(&str, &str)] = &[
     ("fuzz/fuzz_targets/frontmatter.rs", "#![no_main]\n"),
     (
         "ARCHITECTURE.md",
-        "# Architecture\n\nSkills are in /home/me/skills and ~/work/skills.\n",
+        "# Architecture\n\nSkills are in /home/me/skills and ~/mine/skills.\n",
     ),
 ];
 

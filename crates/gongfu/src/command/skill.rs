@@ -18,6 +18,9 @@ use crate::progress;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::{self, Parts};
 
+/// The largest file that is printed, in bytes.
+const MAX_SHOWN: u64 = 1024 * 1024 * 1024;
+
 pub(crate) fn run(
     command: SkillCommand,
     environment: &Environment,
@@ -282,8 +285,13 @@ fn read(
             &Owner::Local,
             &skill,
             &path,
-            u64::MAX - 1,
+            MAX_SHOWN,
         )) {
+            Ok(content) if content.is_cut() => Problem::FileTooLarge {
+                path: wanted.to_owned(),
+                bytes: content.size,
+                limit: MAX_SHOWN,
+            },
             Ok(content) => {
                 terminal.file(&content.bytes)?;
                 return Ok(Outcome::Good);

@@ -1,0 +1,45 @@
+//! Errors of the disk in words for people, and as errors of the port.
+
+use std::io;
+
+use gongfu_core::port::PortError;
+
+/// Whether an error says that a path would lead out of its root.
+pub fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// Whether an error says that links lead in a circle.
+pub fn is_loop(error: &io::Error) -> bool {
+    // Stable Rust has no error kind for it; the number is that of Linux, macOS and the BSDs.
+    let number = if cfg!(target_os = "linux") { 40 } else { 62 };
+    error.raw_os_error() == Some(number)
+}
+
+/// The reason of an error in words for people, without numbers or paths.
+pub fn reason(error: &io::Error) -> String {
+    if is_escape(error) {
+        return "it leads out of its folder".to_owned();
+    }
+    if is_loop(error) {
+        return "its links lead in a circle".to_owned();
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => "it points to nothing".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "it is not a folder".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// An error of the disk as one of the port's.
+pub fn port_error(error: io::Error) -> PortError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => PortError::NotFound,
+        io::ErrorKind::PermissionDenied => PortError::Denied(reason(&error)),
+        io::ErrorKind::Other => PortError::Denied(error.to_string()),
+        _ if is_loop(&error) => PortError::Denied(reason(&error)),
+        _ => PortError::Other(Box::new(error)),
+    }
+}
