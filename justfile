@@ -85,6 +85,15 @@ fuzz TARGET SECONDS="60" *OPTIONS:
 compare-reference *FOLDERS:
     {{ python }} scripts/compare_reference.py {{ FOLDERS }}
 
+# The same on the adversarial folders, some mutations, and the corpus where it is
+compare-reference-short:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    cargo build --quiet --package gongfu
+    corpus=()
+    [ -d ../shared/corpus ] && corpus=(../shared/corpus)
+    {{ python }} scripts/compare_reference.py --gongfu target/debug/gongfu --adversarial --fuzz 300 "${corpus[@]}"
+
 # Let real MCP clients speak with the server
 clients *ARGUMENTS:
     {{ python }} scripts/clients.py {{ ARGUMENTS }}
@@ -105,7 +114,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short doc clients
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short compare-reference-short doc clients
 
 # Check the format
 fmt-check:
