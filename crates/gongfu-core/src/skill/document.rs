@@ -45,13 +45,15 @@ impl Document {
 pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
     let mut found = Vec::new();
     let document = read(bytes, folder, &mut found);
-    if let Some((document, essence)) = &document {
-        fix::keep_sound(bytes, folder, essence, &mut found);
+    if let Some(document) = &document {
+        if found.iter().any(Diagnostic::fixable) {
+            fix::keep_sound(bytes, folder, &Essence::of(document), &mut found);
+        }
         check::body::check(&document.source, document.body, &mut found);
         check::hidden::check(&document.source, &mut found);
     }
     diagnostics.append(&mut found);
-    document.map(|(document, _)| document)
+    document
 }
 
 /// What a file says, apart from how: enough to tell whether mending kept it.
@@ -62,6 +64,13 @@ pub(super) struct Essence {
 }
 
 impl Essence {
+    fn of(document: &Document) -> Self {
+        Self {
+            fields: document.frontmatter.clone(),
+            body: document.body().to_owned(),
+        }
+    }
+
     /// Whether `after` says the same, but perhaps another name.
     pub(super) fn is_kept_by(&self, after: &Self, name: Option<&str>) -> bool {
         let Some(name) = name else {
@@ -78,15 +87,11 @@ impl Essence {
 /// What a file says, with its findings, as far as mending is concerned.
 pub(super) fn essence(bytes: &[u8], folder: &str) -> (Option<Essence>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
-    let read = read(bytes, folder, &mut diagnostics);
-    (read.map(|(_, essence)| essence), diagnostics)
+    let document = read(bytes, folder, &mut diagnostics);
+    (document.as_ref().map(Essence::of), diagnostics)
 }
 
-fn read(
-    bytes: &[u8],
-    folder: &str,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Option<(Document, Essence)> {
+fn read(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
     let refused = |finding, diagnostics: &mut Vec<Diagnostic>| {
         diagnostics.push(Diagnostic::about_file(finding, SKILL_FILE));
         None
@@ -120,21 +125,13 @@ fn read(
         }
         stand_in.unwrap_or_default()
     });
-    let fields = frontmatter.to_json();
-    let essence = Essence {
-        fields: fields.clone(),
-        body: body_text.to_owned(),
-    };
-    Some((
-        Document {
-            name,
-            description,
-            frontmatter: fields,
-            source,
-            body,
-        },
-        essence,
-    ))
+    Some(Document {
+        name,
+        description,
+        frontmatter: frontmatter.to_json(),
+        source,
+        body,
+    })
 }
 
 /// Whether a skill with these findings is valid: none of them is an error.
