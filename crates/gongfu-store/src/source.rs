@@ -103,8 +103,10 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
             for (id, below) in USER {
                 places.add(id, SourceKind::User, user.join(below), CONVENTIONAL);
             }
+            // What lies in one of the places so far is found there.
+            let known = places.roots();
             for (id, below) in USER {
-                places.add_linked(id, &user.join(below));
+                places.add_linked(id, &user.join(below), &known);
             }
         }
         places.add(
@@ -170,9 +172,17 @@ impl Places {
 }
 
 impl Places {
+    /// The places that are there, by their real paths.
+    fn roots(&self) -> Vec<Root> {
+        let places = self.list.iter();
+        places
+            .filter_map(|place| Root::open(&place.path).ok())
+            .collect()
+    }
+
     /// Folders that a person linked into one of their own: each is a place, because nothing leads
     /// out of the folder itself. Links in anybody else's folders are not followed.
-    fn add_linked(&mut self, id: &str, folder: &Path) {
+    fn add_linked(&mut self, id: &str, folder: &Path, known: &[Root]) {
         let Ok(root) = Root::open(folder) else { return };
         let entries = root.list(&SkillPath::root()).unwrap_or_default();
         for link in entries.iter().filter(|entry| entry.kind == EntryKind::Link) {
@@ -182,10 +192,7 @@ impl Places {
             else {
                 continue;
             };
-            let known = self.list.iter().any(|place| {
-                let root = Root::open(&place.path);
-                root.is_ok_and(|root| target.starts_with(root.path()))
-            });
+            let known = known.iter().any(|root| target.starts_with(root.path()));
             if !known {
                 self.add(
                     &format!("{id}-{}", link.name),
@@ -273,6 +280,36 @@ mod tests {
             &Home::at("/h"),
         );
         assert!(only.iter().all(|place| place.kind == SourceKind::Explicit));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_a_person_linked_into_their_own_folder_is_a_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let skills = folder.path().join("me/.claude/skills");
+        for path in ["me/.claude/skills", "me/.agents/skills/own", "elsewhere"] {
+            std::fs::create_dir_all(folder.path().join(path)).unwrap();
+        }
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, skills.join(name)).unwrap();
+        };
+        link("../../../elsewhere", "linked");
+        link("../../.agents/skills/own", "own");
+        // One that leads everywhere must not swallow the others.
+        link("/", "everything");
+        let settings = Settings {
+            user: Some(folder.path().join("me")),
+            default_dirs: true,
+            discover_user: true,
+            ..Settings::default()
+        };
+        let found = places(&settings, &Home::at("/h"));
+        let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
+        assert!(ids.contains(&"user-claude-linked"), "{ids:?}");
+        assert!(
+            !ids.contains(&"user-claude-own"),
+            "it is in .agents/skills: {ids:?}"
+        );
     }
 
     #[test]
