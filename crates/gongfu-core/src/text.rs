@@ -23,3 +23,14 @@ impl Text {
         }
     }
 }
+
+/// The first `most` characters of a text, with `…` when there are more, and `mark` in place of
+/// control characters.
+pub fn clipped(text: &str, most: usize, mark: char) -> String {
+    let clean = |c: char| if c.is_control() { mark } else { c };
+    let mut short: String = text.chars().take(most).map(clean).collect();
+    if text.chars().nth(most).is_some() {
+        short.push('…');
+    }
+    short
+}

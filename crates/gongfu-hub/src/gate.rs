@@ -73,11 +73,6 @@ impl Gate {
         }
     }
 
-    /// The names of the stages, in order.
-    pub fn stages(&self) -> Vec<&'static str> {
-        self.stages.iter().map(|stage| stage.name()).collect()
-    }
-
     /// Passes a call through all stages, runs it and writes it down.
     ///
     /// # Errors

@@ -327,13 +327,7 @@ fn listed(lead: &str, names: &[String]) -> String {
     format!("{lead}: {}", shown.join(", "))
 }
 
-/// A stranger's text, cut to what fits in a message, without control characters.
+/// A stranger's text, cut to what fits in a message, its control characters marked.
 fn clipped(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let short: String = text.chars().take(MOST).map(clean).collect();
-    if text.chars().nth(MOST).is_some() {
-        format!("{short}…")
-    } else {
-        short
-    }
+    gongfu_core::text::clipped(text, MOST, char::REPLACEMENT_CHARACTER)
 }

@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
+use crate::excerpt::Excerpt;
 use crate::schema;
 
 /// A tool: its fields are the arguments, its doc comment is the description.
@@ -117,6 +118,14 @@ impl Content {
 /// Several clients show a model the structured part only, so a document is never put into both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document(pub Vec<Content>);
+
+impl From<Excerpt<'_>> for Document {
+    fn from(excerpt: Excerpt<'_>) -> Self {
+        let mut content = vec![Content::text(excerpt.text)];
+        content.extend(excerpt.note.map(Content::text));
+        Self(content)
+    }
+}
 
 impl Output for Document {
     fn schema() -> Option<Map<String, Value>> {

@@ -337,14 +337,7 @@ fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-/// A stranger's text, cut to what fits in a message, without line breaks.
+/// A stranger's text on one line, cut to what fits in a message.
 fn clipped(text: &str) -> String {
-    const MOST: usize = 80;
-    let clean = |c: char| if c.is_control() { ' ' } else { c };
-    let short: String = text.chars().take(MOST).map(clean).collect();
-    if text.chars().nth(MOST).is_some() {
-        format!("{short}…")
-    } else {
-        short
-    }
+    super::clipped(text, 80, ' ')
 }

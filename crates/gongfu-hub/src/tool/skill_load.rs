@@ -11,7 +11,7 @@ use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Content, Context, Document, Tool};
+use crate::tool::{Context, Document, Tool};
 
 /// Load the instructions of a skill (its SKILL.md). Do this before you start a task that a skill
 /// is for, then follow what it says. Other files that it mentions are read with `skill_read`.
@@ -83,10 +83,7 @@ impl Tool for SkillLoad {
             }
             None => 0..text.len(),
         };
-        let excerpt = excerpt::cut(text, within, wanted)?;
-        let mut content = vec![Content::text(excerpt.text)];
-        content.extend(excerpt.note.map(Content::text));
-        Ok(Document(content))
+        Ok(excerpt::cut(text, within, wanted)?.into())
     }
 }
 

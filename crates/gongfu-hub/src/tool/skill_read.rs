@@ -124,9 +124,7 @@ impl Tool for SkillRead {
             FileKind::Text => {
                 let text = String::from_utf8_lossy(&bytes);
                 let excerpt = excerpt::cut(&text, 0..text.len(), wanted)?;
-                let mut content = vec![Content::text(excerpt.text)];
-                content.extend(excerpt.note.map(Content::text));
-                Ok(FileAnswer::File(Document(content)))
+                Ok(FileAnswer::File(excerpt.into()))
             }
             FileKind::Binary => binary(&skill, &path, &bytes, wanted).map(FileAnswer::File),
         }
