@@ -96,7 +96,8 @@ compare-reference-short:
 
 # Let real MCP clients speak with the server
 clients *ARGUMENTS:
-    {{ python }} scripts/clients.py {{ ARGUMENTS }}
+    cargo build --quiet --package gongfu
+    {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
 # Check, lint and test after each change of a source file
 dev:
