@@ -9,5 +9,6 @@ pub mod capability;
 pub mod library;
 pub mod near;
 pub mod port;
+pub mod search;
 pub mod skill;
 pub mod text;

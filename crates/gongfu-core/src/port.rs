@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::account::{Owner, Role};
 use crate::capability::Access;
 use crate::library::{Library, Skill};
+use crate::search::{Answer, Query};
 use crate::skill::SkillPath;
 
 /// An answer that may take a while.
@@ -74,6 +75,15 @@ pub trait SkillStore: Send + Sync {
         skill: &'a Skill,
         enabled: bool,
     ) -> Pending<'a, bool>;
+}
+
+/// Finding skills by words.
+///
+/// Every space is ranked by its own skills alone: whatever another owner keeps never changes an
+/// answer.
+pub trait SkillSearch: Send + Sync {
+    /// The skills of the owner that fit a query best, as the library is now.
+    fn search<'a>(&'a self, owner: &'a Owner, query: &'a Query) -> Pending<'a, Answer>;
 }
 
 /// One line of the audit.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gongfu_core::account::Actor;
 use gongfu_core::capability::Origin;
 use gongfu_core::near;
-use gongfu_core::port::{AuditLog, Clock, SkillStore};
+use gongfu_core::port::{AuditLog, Clock, SkillSearch, SkillStore};
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
@@ -34,6 +34,7 @@ tools! {
     skill_list::SkillList,
     skill_load::SkillLoad,
     skill_read::SkillRead,
+    skill_search::SkillSearch,
 }
 
 /// Something in the catalog that can be called; where it comes from is its own affair.
@@ -96,12 +97,14 @@ pub struct Catalog {
     entries: Vec<Box<dyn Entry>>,
     gate: Gate,
     skills: Arc<dyn SkillStore>,
+    search: Arc<dyn SkillSearch>,
 }
 
 impl Catalog {
     /// The catalog over these ports.
     pub fn new(
         skills: Arc<dyn SkillStore>,
+        search: Arc<dyn SkillSearch>,
         audit: Arc<dyn AuditLog>,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -109,6 +112,7 @@ impl Catalog {
             entries: native(),
             gate: Gate::new(audit, clock),
             skills,
+            search,
         }
     }
 
@@ -151,6 +155,7 @@ impl Catalog {
         let context = Context {
             actor: actor.clone(),
             skills: Arc::clone(&self.skills),
+            search: Arc::clone(&self.search),
         };
         let call = Call {
             actor,

@@ -15,6 +15,9 @@ use crate::tool::Context;
 /// The most bytes of a file that are read for an answer.
 pub const MAX_READ: u64 = 16 * 1024 * 1024;
 
+/// The longest description that is told, in characters: what the format allows.
+pub const MAX_DESCRIPTION: usize = 1_024;
+
 /// The library of the caller.
 ///
 /// # Errors
@@ -46,6 +49,35 @@ pub async fn skill(context: &Context, name: &str) -> Result<Arc<Skill>, ToolErro
             _ => Problem::unresolved(name, why).error(),
         }
     })
+}
+
+/// Checks that a source is there.
+///
+/// # Errors
+/// It isn't; the error names those that are.
+pub fn known_source(library: &Library, source: &str) -> Result<(), ToolError> {
+    if library.sources().iter().any(|known| *known.id == *source) {
+        return Ok(());
+    }
+    let ids: Vec<&str> = library.sources().iter().map(|known| &*known.id).collect();
+    let problem = Problem::WrongValue {
+        name: "source".to_owned(),
+        reason: "there is no such source".to_owned(),
+        hint: format!("the sources are: {}", ids.join(", ")),
+    };
+    Err(problem.error())
+}
+
+/// A description in one line, without control characters, clipped to so many characters.
+pub fn one_line(description: &str, most: usize) -> String {
+    let words: Vec<&str> = description.split_whitespace().collect();
+    let line = words.join(" ");
+    let kept = line.chars().take(most).filter(|c| !c.is_control());
+    let mut kept: String = kept.collect();
+    if line.chars().nth(most).is_some() {
+        kept.push('…');
+    }
+    kept
 }
 
 /// A file of a skill, whole.

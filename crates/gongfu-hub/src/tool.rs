@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
-use gongfu_core::port::SkillStore;
+use gongfu_core::port::{SkillSearch, SkillStore};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -45,6 +45,8 @@ pub struct Context {
     pub actor: Actor,
     /// The skills of everybody; each method takes the owner.
     pub skills: Arc<dyn SkillStore>,
+    /// Search over them.
+    pub search: Arc<dyn SkillSearch>,
 }
 
 /// An answer that can be shown.

@@ -13,9 +13,11 @@ pub mod index;
 pub mod local;
 pub mod mend;
 pub mod reading;
+pub mod search;
 pub mod source;
 pub mod switches;
 pub mod walk;
 
 pub use home::Home;
 pub use local::LocalSkills;
+pub use search::Search;

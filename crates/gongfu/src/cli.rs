@@ -97,6 +97,26 @@ pub(crate) enum SkillCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Find the skills that fit a task, best first
+    Search {
+        /// What is looked for, in plain words of any language
+        #[arg(allow_hyphen_values = true)]
+        query: String,
+        /// How many skills to name at most
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
+        limit: u16,
+        /// Only skills of this source, by its id
+        #[arg(long, value_name = "ID")]
+        source: Option<String>,
+        /// Only skills with this tag in their frontmatter
+        #[arg(long)]
+        tag: Option<String>,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show what is known about a skill
     Show {
         /// Its name or full name

@@ -5,6 +5,7 @@ mod doctor;
 mod generate;
 mod init;
 mod mcp;
+mod search;
 mod skill;
 mod tool;
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use gongfu_core::port::SkillStore;
+use gongfu_core::port::{SkillSearch, SkillStore};
 use gongfu_hub::Catalog;
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
 use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalSkills, built_in};
+use gongfu_store::{Home, LocalSkills, Search, built_in};
 use include_dir::{Dir, include_dir};
 
 use crate::cli::Places;
@@ -22,6 +22,7 @@ static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills")
 /// The parts of a running gongfu.
 pub(crate) struct Parts {
     pub(crate) skills: Arc<LocalSkills>,
+    pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
 }
 
@@ -49,12 +50,18 @@ pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Resul
         Arc::new(SystemClock),
     ));
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
+    let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
     let catalog = Arc::new(Catalog::new(
         store,
+        Arc::<Search>::clone(&search) as Arc<dyn SkillSearch>,
         Arc::new(LocalAudit::new(home)),
         Arc::new(SystemClock),
     ));
-    Ok(Parts { skills, catalog })
+    Ok(Parts {
+        skills,
+        search,
+        catalog,
+    })
 }
 
 fn settings(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<Settings> {

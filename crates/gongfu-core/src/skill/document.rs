@@ -56,6 +56,11 @@ pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Op
     document
 }
 
+/// What a SKILL.md says, without judging it; `None` for what [`load`] refuses.
+pub fn parse(bytes: &[u8], folder: &str) -> Option<Document> {
+    read(bytes, folder, &mut Vec::new())
+}
+
 /// What a file says, apart from how: enough to tell whether mending kept it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Essence {

@@ -8,8 +8,10 @@ use std::task::{Context, Poll, Waker};
 use gongfu_core::account::{Actor, Owner, Role};
 use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
 use gongfu_core::port::{
-    AuditEntry, AuditLog, Clock, FileContent, Pending, PortError, SkillStore, Timestamp,
+    AuditEntry, AuditLog, Clock, FileContent, Pending, PortError, SkillSearch, SkillStore,
+    Timestamp,
 };
+use gongfu_core::search::{Answer, Hit, Query};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use serde_json::{Value, json};
 
@@ -57,6 +59,28 @@ impl SkillStore for Memory {
         _enabled: bool,
     ) -> Pending<'a, bool> {
         Box::pin(std::future::ready(Ok(false)))
+    }
+}
+
+/// Finds by the names alone: ranking is tested where it is made.
+impl SkillSearch for Memory {
+    fn search<'a>(&'a self, _owner: &'a Owner, query: &'a Query) -> Pending<'a, Answer> {
+        let fits = |skill: &&Arc<Skill>| skill.enabled && query.text.contains(skill.name.as_str());
+        let skills = self.library.skills().iter().filter(fits);
+        let all: Vec<Hit> = skills
+            .map(|skill| Hit {
+                skill: Arc::clone(skill),
+                score: 1.5,
+                snippet: "the place".to_owned(),
+            })
+            .collect();
+        let answer = Answer {
+            total: all.len(),
+            hits: all.into_iter().take(query.limit).collect(),
+            shortened: false,
+            words: query.text.contains(char::is_alphabetic),
+        };
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
@@ -139,6 +163,7 @@ fn catalog() -> Catalog {
     });
     Catalog::new(
         Arc::clone(&memory) as Arc<dyn SkillStore>,
+        Arc::clone(&memory) as Arc<dyn SkillSearch>,
         Arc::clone(&memory) as Arc<dyn AuditLog>,
         memory,
     )
@@ -394,4 +419,35 @@ fn the_library_is_listed_in_pages() {
         text("skill_list", json!({ "source": "user" })),
         "- user/pdf: Read PDFs.\n"
     );
+}
+
+#[test]
+fn a_search_names_the_skills_that_fit() {
+    let result = call("skill_search", json!({ "query": "a pdf", "limit": 1 })).unwrap();
+    let found = result.structured_content.unwrap();
+    assert_eq!(found["total"], 2);
+    assert_eq!(
+        found["results"],
+        json!([{
+            "name": "pdf", "full_name": "lib/pdf", "score": 1.5, "description": "Read PDFs.",
+            "snippet": "the place", "path": "/x/lib/pdf",
+        }])
+    );
+    let [Content::Text { text }] = result.content.as_slice() else {
+        panic!("one text")
+    };
+    assert_eq!(
+        text,
+        "- pdf: Read PDFs.\n  > the place\n… and 1 more that fit less: raise `limit` to see them\n"
+    );
+    for (arguments, code) in [
+        (json!({ "query": "" }), "INVALID_ARGUMENT"),
+        (json!({ "query": "?! -" }), "INVALID_ARGUMENT"),
+        (json!({ "query": "pdf", "source": "no" }), "INVALID_ARGUMENT"),
+        (json!({ "query": "pdf", "limit": 0 }), "INVALID_ARGUMENT"),
+        (json!({}), "MISSING_ARGUMENT"),
+    ] {
+        let error = call("skill_search", arguments.clone()).unwrap_err();
+        assert_eq!(error.code().as_str(), code, "{arguments}");
+    }
 }

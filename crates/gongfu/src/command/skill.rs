@@ -11,7 +11,7 @@ use gongfu_hub::{Content, Problem, Profile, ToolError};
 use gongfu_store::walk::NAMED;
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, check, tool};
+use super::{Outcome, check, search, tool};
 use crate::cli::{Places, SkillCommand, SwitchArguments};
 use crate::environment::Environment;
 use crate::progress;
@@ -28,6 +28,17 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match command {
         SkillCommand::List { places, json } => list(&places, json, environment, terminal),
+        SkillCommand::Search {
+            query,
+            limit,
+            source,
+            tag,
+            places,
+            json,
+        } => {
+            let wanted = json!({ "query": query, "limit": limit, "source": source, "tag": tag });
+            search::run(wanted, &places, json, environment, terminal)
+        }
         SkillCommand::Show { name, places, json } => {
             show(&name, &places, json, environment, terminal)
         }
@@ -254,7 +265,7 @@ fn found(
     Ok(None)
 }
 
-fn tell(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
+pub(super) fn tell(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
     if json {
         terminal.json(&json!({ "error": Value::Object(error.to_json()) }))?;
     } else {

@@ -1,0 +1,145 @@
+//! `skill_search`: finding the skill for a task.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::library::Library;
+use gongfu_core::search::query::{Filter, Hit, MAX_QUERY, Query, Scope};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ToolError;
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::{Context, Data, Tool};
+
+/// How many skills an answer names when no limit is given.
+const LIMIT: usize = 10;
+const MAX_LIMIT: usize = 100;
+/// How much of a description the words for a model repeat, in characters.
+const SHORT: usize = 300;
+
+/// Find the skills that fit a task, best first: by names, descriptions and everything that their
+/// instructions say, in any language. Say what is to be done in a few words, then read the
+/// instructions of the one that fits with `skill_load`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillSearch {
+    /// What is looked for, in plain words; nothing in them is an operator.
+    query: String,
+    /// How many skills to name at most (default 10, at most 100).
+    #[schemars(range(min = 1))]
+    limit: Option<usize>,
+    /// Only skills of this source, by its id (the part of a full name before the first `/`).
+    source: Option<String>,
+    /// Only skills with this tag in their frontmatter.
+    tag: Option<String>,
+}
+
+/// The skills that fit.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Found {
+    /// The skills, best first.
+    results: Vec<FoundSkill>,
+    /// How many skills have any of the words.
+    total: usize,
+}
+
+/// A skill that fits.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundSkill {
+    /// What it is called; give it to `skill_load`.
+    name: String,
+    /// Its unique name, for when another skill holds the short one.
+    full_name: String,
+    /// How well it fits; comparable within one answer only.
+    score: f32,
+    /// What it does and when to use it.
+    description: String,
+    /// The place of its instructions that fits best.
+    snippet: String,
+    /// The folder that it lies in.
+    path: String,
+}
+
+impl Tool for SkillSearch {
+    const NAME: &'static str = "skill_search";
+    const TITLE: &'static str = "Search skills";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Safe;
+    type Output = Data<Found>;
+
+    async fn run(self, context: &Context) -> Result<Data<Found>, ToolError> {
+        let library = shelf::library(context).await?;
+        if let Some(source) = &self.source {
+            shelf::known_source(&library, source)?;
+        }
+        let query = Query {
+            text: self.query,
+            limit: self.limit.unwrap_or(LIMIT).min(MAX_LIMIT),
+            scope: Scope::Everything,
+            filter: Filter {
+                source: self.source,
+                tag: self.tag,
+            },
+        };
+        let searching = context.search.search(&context.actor.owner, &query);
+        let answer = searching
+            .await
+            .map_err(|error| Problem::broken("search", &error).error())?;
+        if !answer.words {
+            let problem = Problem::WrongValue {
+                name: "query".to_owned(),
+                reason: "there is no word in it".to_owned(),
+                hint: "say in a few words what is to be done".to_owned(),
+            };
+            return Err(problem.error());
+        }
+        let mut text = String::new();
+        for hit in &answer.hits {
+            write_hit(&mut text, &library, hit);
+        }
+        if answer.hits.is_empty() {
+            text.push_str("no skill has any of these words; try others, or see skill_list\n");
+        } else if answer.total > answer.hits.len() {
+            let more = answer.total - answer.hits.len();
+            let _ = writeln!(text, "… and {more} more that fit less: raise `limit` to see them");
+        }
+        if answer.shortened {
+            let _ = writeln!(text, "only the first {MAX_QUERY} bytes of the query were read");
+        }
+        let results = answer.hits.iter().map(found).collect();
+        Ok(Data {
+            data: Found {
+                results,
+                total: answer.total,
+            },
+            text,
+        })
+    }
+}
+
+fn write_hit(text: &mut String, library: &Library, hit: &Hit) {
+    let skill = &hit.skill;
+    let shown = if library.shadowed_by(skill).is_some() {
+        &*skill.full_name
+    } else {
+        skill.name.as_str()
+    };
+    let description = shelf::one_line(&skill.description, SHORT);
+    let _ = writeln!(text, "- {shown}: {description}");
+    if !hit.snippet.is_empty() {
+        let _ = writeln!(text, "  > {}", hit.snippet);
+    }
+}
+
+fn found(hit: &Hit) -> FoundSkill {
+    FoundSkill {
+        name: hit.skill.name.to_string(),
+        full_name: hit.skill.full_name.to_string(),
+        score: hit.score,
+        description: shelf::one_line(&hit.skill.description, shelf::MAX_DESCRIPTION),
+        snippet: hit.snippet.clone(),
+        path: hit.skill.path.clone(),
+    }
+}

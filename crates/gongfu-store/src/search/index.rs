@@ -1,0 +1,300 @@
+//! One index of texts, by tantivy: on disk or in memory.
+//!
+//! Knows terms and counts, no skills and no ranking. A damaged one is made anew.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use gongfu_core::search::rank::FIELDS;
+use tantivy::directory::{MmapDirectory, RamDirectory};
+use tantivy::index::SegmentReader;
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::{
+    IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument,
+    TantivyError, Term,
+};
+
+use super::indexing::Terms;
+
+/// How much memory a thread that indexes takes before it writes, in bytes: the least that tantivy
+/// takes.
+const WRITER_MEMORY: usize = 15_000_000;
+/// The same for an index in memory, whose few texts need less.
+const SMALL_WRITER_MEMORY: usize = 1_000_000;
+/// After how much text something is written, in bytes.
+const CHUNK: usize = 12 * 1024 * 1024;
+/// How often another process's writing is waited for, and how long each time.
+const WAITS: u32 = 600;
+const WAIT: Duration = Duration::from_millis(50);
+
+/// The fields of the index.
+#[derive(Debug, Clone)]
+pub(super) struct Fields {
+    /// What tells a text from others.
+    identity: Field,
+    /// The lengths of its parts, packed.
+    lengths: Field,
+    /// The terms of each part, in the order of [`FIELDS`].
+    pub(super) terms: Vec<Field>,
+}
+
+/// An index that can be read and written.
+pub(super) struct Index {
+    index: tantivy::Index,
+    reader: IndexReader,
+    fields: Fields,
+    /// How much memory it takes by itself, in bytes.
+    memory: usize,
+}
+
+impl Index {
+    /// Opens the index in a folder, or makes it there; one that can't be read is made anew.
+    pub(super) fn on_disk(folder: &Path) -> io::Result<Self> {
+        let open = || -> tantivy::Result<Self> {
+            let directory = MmapDirectory::open(folder)?;
+            let (schema, fields) = schema();
+            let index = tantivy::Index::builder()
+                .schema(schema)
+                .settings(settings())
+                .open_or_create(directory)?;
+            Self::over(index, fields, 0)
+        };
+        guarded(open).or_else(|error| {
+            tracing::debug!(folder = %folder.display(), %error, "the search index is made anew");
+            clear(folder)?;
+            guarded(open)
+        })
+    }
+
+    /// An index in memory of these texts and no others.
+    pub(super) fn in_memory(
+        texts: &mut dyn Iterator<Item = (u64, Terms)>,
+    ) -> io::Result<Self> {
+        guarded(|| {
+            let directory = RamDirectory::create();
+            let (schema, fields) = schema();
+            let mut writer = tantivy::Index::builder()
+                .schema(schema)
+                .settings(settings())
+                .single_segment_index_writer(directory.clone(), SMALL_WRITER_MEMORY)?;
+            for (identity, terms) in texts {
+                writer.add_document(fields.document(identity, &terms))?;
+            }
+            let index = writer.finalize()?;
+            Self::over(index, fields, directory.total_mem_usage())
+        })
+    }
+
+    fn over(index: tantivy::Index, fields: Fields, memory: usize) -> tantivy::Result<Self> {
+        let reader = index.reader_builder();
+        let reader = reader.reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self {
+            index,
+            reader,
+            fields,
+            memory,
+        })
+    }
+
+    pub(super) fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// The parts of the index as they are now.
+    pub(super) fn segments(&self) -> Vec<SegmentReader> {
+        self.reader.searcher().segment_readers().to_vec()
+    }
+
+    /// Sees what other processes wrote; answers the identities of all texts.
+    pub(super) fn identities(&self) -> io::Result<BTreeSet<u64>> {
+        guarded(|| {
+            self.reader.reload()?;
+            let mut identities = BTreeSet::new();
+            for segment in self.reader.searcher().segment_readers() {
+                let column = segment.fast_fields().u64("identity")?;
+                for document in segment.doc_ids_alive() {
+                    identities.extend(column.first(document));
+                }
+            }
+            Ok(identities)
+        })
+    }
+
+    /// Makes the index hold exactly the wanted texts.
+    ///
+    /// `read` gives the terms of texts that are missing; one that it leaves out stays missing.
+    pub(super) fn update(
+        &self,
+        wanted: &BTreeSet<u64>,
+        read: &mut dyn FnMut(&[u64]) -> Vec<(u64, Terms)>,
+    ) -> io::Result<()> {
+        let Some(mut writer) = self.writer_for(wanted)? else {
+            return Ok(());
+        };
+        // What another process wrote meanwhile needs no writing.
+        let known = self.identities()?;
+        guarded(|| {
+            for gone in known.difference(wanted) {
+                writer.delete_term(Term::from_field_u64(self.fields.identity, *gone));
+            }
+            let missing: Vec<u64> = wanted.difference(&known).copied().collect();
+            let mut size = 0;
+            for some in missing.chunks(64) {
+                for (identity, terms) in read(some) {
+                    size += terms.size();
+                    writer.add_document(self.fields.document(identity, &terms))?;
+                }
+                if size > CHUNK {
+                    writer.commit()?;
+                    size = 0;
+                }
+            }
+            writer.commit()?;
+            writer.wait_merging_threads()?;
+            self.reader.reload()
+        })
+    }
+
+    /// The right to write, when there is anything to be written; while another process has it,
+    /// that one may be writing just what is missing here.
+    fn writer_for(&self, wanted: &BTreeSet<u64>) -> io::Result<Option<IndexWriter>> {
+        for _ in 0..WAITS {
+            let known = self.identities()?;
+            let gone = known.difference(wanted).count();
+            // Texts that are no more wanted cost little; they go with the next writing.
+            let few = gone <= 64.max(wanted.len() / 4);
+            if few && wanted.is_subset(&known) {
+                return Ok(None);
+            }
+            let many = wanted.len().saturating_sub(known.len()) > 128;
+            let options = IndexWriterOptions::builder()
+                .num_worker_threads(if many { 2 } else { 1 })
+                .num_merge_threads(1)
+                .memory_budget_per_thread(WRITER_MEMORY)
+                .build();
+            match self.index.writer_with_options(options) {
+                Ok(writer) => {
+                    writer.set_merge_policy(Box::new(LogMergePolicy::default()));
+                    return Ok(Some(writer));
+                }
+                Err(TantivyError::LockFailure(..)) => std::thread::sleep(WAIT),
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+        Err(io::Error::other("another process writes the search index for too long"))
+    }
+}
+
+/// What a text's parts are as long as, in words; packed into one number.
+pub(super) fn unpacked(lengths: u64) -> [f32; FIELDS.len()] {
+    let mut unpacked = [0.0; FIELDS.len()];
+    let mut rest = lengths;
+    for (length, bits) in unpacked.iter_mut().zip(BITS) {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^24, where floats are exact")]
+        let value = (rest & ((1 << bits) - 1)) as f32;
+        *length = value;
+        rest >>= bits;
+    }
+    unpacked
+}
+
+/// How many bits the length of each part has; 64 together.
+const BITS: [u32; FIELDS.len()] = [8, 14, 18, 24];
+
+fn packed(lengths: [usize; FIELDS.len()]) -> u64 {
+    let mut packed = 0;
+    let mut shift = 0;
+    for (length, bits) in lengths.into_iter().zip(BITS) {
+        packed |= (length as u64).min((1 << bits) - 1) << shift;
+        shift += bits;
+    }
+    packed
+}
+
+impl Fields {
+    fn document(&self, identity: u64, terms: &Terms) -> TantivyDocument {
+        let mut document = TantivyDocument::default();
+        document.add_u64(self.identity, identity);
+        document.add_u64(self.lengths, packed(terms.lengths));
+        for (field, text) in self.terms.iter().zip(&terms.texts) {
+            document.add_text(*field, text);
+        }
+        document
+    }
+}
+
+/// Terms with their counts, without places: they are joined by spaces, so tantivy has nothing to
+/// find out about words.
+fn schema() -> (Schema, Fields) {
+    let mut schema = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer("whitespace")
+        .set_index_option(IndexRecordOption::WithFreqs)
+        .set_fieldnorms(false);
+    let terms = TextOptions::default().set_indexing_options(indexing);
+    let fields = Fields {
+        identity: schema.add_u64_field("identity", FAST | INDEXED),
+        lengths: schema.add_u64_field("lengths", FAST),
+        terms: FIELDS
+            .iter()
+            .map(|field| schema.add_text_field(field.name, terms.clone()))
+            .collect(),
+    };
+    (schema.build(), fields)
+}
+
+fn settings() -> IndexSettings {
+    IndexSettings {
+        docstore_compression: tantivy::store::Compressor::None,
+        ..IndexSettings::default()
+    }
+}
+
+/// Removes everything of a damaged index but its locks.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the folder is gongfu's own, below its home, and tantivy opens it by its path as well"
+)]
+fn clear(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path: PathBuf = entry?.path();
+        if path.extension().is_none_or(|ending| ending != "lock") {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs something of tantivy's, which may panic over a damaged file.
+fn guarded<T>(run: impl FnOnce() -> tantivy::Result<T>) -> io::Result<T> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(outcome) => outcome.map_err(io::Error::other),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the search index is damaged",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{packed, unpacked};
+
+    #[test]
+    fn lengths_survive_packing() {
+        assert_eq!(unpacked(packed([3, 70, 900, 150_000])), [3.0, 70.0, 900.0, 150_000.0]);
+        let most = packed([usize::MAX; 4]);
+        assert_eq!(most, u64::MAX);
+        assert!(unpacked(most).iter().all(|length| *length >= 255.0));
+    }
+}

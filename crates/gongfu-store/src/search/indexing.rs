@@ -1,0 +1,143 @@
+//! From skills to texts to terms, and which of them have to be read.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gongfu_core::account::Owner;
+use gongfu_core::library::{Library, Skill};
+use gongfu_core::port::{PortError, SkillStore};
+use gongfu_core::search::SearchText;
+use gongfu_core::search::rank::FIELDS;
+use gongfu_core::search::word::{Kind, Words};
+use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
+use gongfu_core::skill::Digest;
+use rayon::prelude::*;
+
+use super::group::{self, Group};
+use super::index::Index;
+use super::view::View;
+use crate::home::Home;
+
+/// Raise it when the tokens, the fields or what goes into them change.
+const SCHEMA: &str = "1";
+const FOLDER: &str = "search";
+
+/// The terms of a text, part by part.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Terms {
+    /// The terms of each part, with spaces between them.
+    pub(super) texts: [String; FIELDS.len()],
+    /// How many words each part has.
+    pub(super) lengths: [usize; FIELDS.len()],
+}
+
+impl Terms {
+    /// The terms of a text.
+    pub(super) fn of(text: &SearchText, words: &mut Words) -> Self {
+        let mut terms = Self::default();
+        let parts = [&text.name, &text.description, &text.headings, &text.body];
+        for ((part, joined), length) in parts
+            .into_iter()
+            .zip(&mut terms.texts)
+            .zip(&mut terms.lengths)
+        {
+            words.each(part, &mut |term| {
+                joined.push_str(term.text);
+                joined.push(' ');
+                *length += usize::from(term.kind == Kind::Word);
+            });
+        }
+        terms
+    }
+
+    /// How much memory they take, in bytes.
+    pub(super) fn size(&self) -> usize {
+        self.texts.iter().map(String::len).sum()
+    }
+}
+
+/// The library, ready to be searched.
+///
+/// Below `home` an index is kept where it can be written; else it is made in memory.
+pub(super) fn view(
+    skills: &Arc<dyn SkillStore>,
+    owner: &Owner,
+    home: Option<&Home>,
+    library: &Arc<Library>,
+    before: Option<&View>,
+) -> Result<View, PortError> {
+    let mut indexes = Vec::new();
+    for group in group::groups(library) {
+        let wanted: BTreeSet<u64> = group.texts.keys().copied().collect();
+        let mut read = |identities: &[u64]| read(skills, owner, library, &group, identities);
+        let kept = home.and_then(|home| {
+            let known = before.and_then(|view| view.index(&group.key));
+            match known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok) {
+                Ok(index) => match index.update(&wanted, &mut read) {
+                    Ok(()) => Some(index),
+                    Err(error) => told(&error),
+                },
+                Err(error) => told(&error),
+            }
+        });
+        let index = match kept {
+            Some(index) => index,
+            None => {
+                let all: Vec<u64> = wanted.into_iter().collect();
+                let mut texts = all.chunks(64).flat_map(&mut read);
+                let index = Index::in_memory(&mut texts);
+                Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?)
+            }
+        };
+        indexes.push((group, index));
+    }
+    View::new(library, indexes).map_err(|error| PortError::Unavailable(error.to_string()))
+}
+
+fn told<T>(error: &std::io::Error) -> Option<T> {
+    tracing::debug!(%error, "the search index can't be kept: it is made in memory");
+    None
+}
+
+fn open(home: &Home, key: &str) -> std::io::Result<Index> {
+    let folder = home.folder(&format!("{FOLDER}/{key}-{SCHEMA}"))?;
+    Index::on_disk(folder.path())
+}
+
+/// Reads the texts with these identities; one that changed meanwhile is left for the next time.
+fn read(
+    skills: &Arc<dyn SkillStore>,
+    owner: &Owner,
+    library: &Library,
+    group: &Group,
+    identities: &[u64],
+) -> Vec<(u64, Terms)> {
+    let runtime = tokio::runtime::Handle::current();
+    let wanted: Vec<(u64, &Skill)> = identities
+        .iter()
+        .filter_map(|identity| {
+            let at = *group.texts.get(identity)?.first()?;
+            Some((*identity, &**group::skill(library, at)?))
+        })
+        .collect();
+    let terms = |words: &mut Words, (identity, skill): &(u64, &Skill)| {
+        let path = &group::document(skill)?.path;
+        let reading = skills.read(owner, skill, path, MAX_SKILL_FILE);
+        let content = runtime.block_on(reading).ok()?;
+        let name = skill.name.as_str();
+        if group::identity_of(name, Digest::of(&content.bytes)) != *identity {
+            return None;
+        }
+        let document = document::parse(&content.bytes, name)?;
+        let text = SearchText {
+            name: name.to_owned(),
+            ..SearchText::of(&document)
+        };
+        Some((*identity, Terms::of(&text, words)))
+    };
+    wanted
+        .par_iter()
+        .map_init(Words::default, terms)
+        .flatten()
+        .collect()
+}

@@ -1,0 +1,157 @@
+//! Ranking a view's texts for a query, term by term.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use gongfu_core::search::query::Query;
+use gongfu_core::search::rank;
+use gongfu_core::search::word::{Kind, Words, composed};
+use tantivy::postings::Postings as _;
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet as _, TERMINATED, Term};
+
+use super::view::{NONE, View};
+
+/// How many words, and how many pairs, of a query count: the rarest ones.
+const MAX_TERMS: usize = 48;
+
+/// A term of a query.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Wanted {
+    /// The term.
+    pub(super) text: String,
+    /// What it is.
+    pub(super) kind: Kind,
+}
+
+/// The terms that a query asks for, each once. Words that say nothing count only where there are no
+/// others, and a single character of a dense script only where it stands alone.
+pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
+    let mut all: BTreeMap<Wanted, bool> = BTreeMap::new();
+    let mut characters: Vec<(String, usize, usize)> = Vec::new();
+    let mut covered: Vec<(usize, usize)> = Vec::new();
+    words.each(&composed(query.read()), &mut |term| {
+        let text = term.text.to_owned();
+        match term.kind {
+            Kind::Character => characters.push((text, term.start, term.end)),
+            kind => {
+                covered.push((term.start, term.end));
+                all.insert(Wanted { text, kind }, term.stop);
+            }
+        }
+    });
+    // Both lists are in the order of the text.
+    let mut covered = covered.into_iter().peekable();
+    for (text, start, end) in characters {
+        while covered.next_if(|(_, until)| *until <= start).is_some() {}
+        if covered.peek().is_none_or(|(from, _)| *from >= end) {
+            let kind = Kind::Character;
+            all.insert(Wanted { text, kind }, false);
+        }
+    }
+    let substance = all.values().any(|stop| !stop);
+    let kept = all.into_iter().filter(|(_, stop)| !(substance && *stop));
+    kept.map(|(wanted, _)| wanted).collect()
+}
+
+/// The texts that have any of the terms, best first, with their scores; and what each term counts.
+pub(super) struct Ranked {
+    /// Numbers of texts in the view.
+    pub(super) texts: Vec<(u32, f32)>,
+    /// The terms that were found anywhere, with what they count.
+    pub(super) terms: Vec<(Wanted, f32)>,
+}
+
+/// Ranks the texts of a view.
+pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Result<Ranked> {
+    let fields = rank::fields_of(query.scope);
+    let mut scores = vec![0.0_f32; view.texts.len()];
+    let mut weights = vec![0.0_f32; view.texts.len()];
+    let mut touched: Vec<u32> = Vec::new();
+    let mut terms = Vec::new();
+    for wanted in rarest(view, wanted, fields)? {
+        touched.clear();
+        for segment in &view.segments {
+            let readers = segment.terms.iter().zip(&segment.fields).take(fields);
+            for (field, (reader, name)) in readers.enumerate() {
+                let term = Term::from_field_text(*name, &wanted.text);
+                let Some(mut postings) = reader.read_postings(&term, IndexRecordOption::WithFreqs)?
+                else {
+                    continue;
+                };
+                let average = view.averages.get(field).copied().unwrap_or(0.0);
+                let mut document = postings.doc();
+                while document != TERMINATED {
+                    let number = segment.texts.get(document as usize).copied();
+                    let text = number.filter(|number| *number != NONE);
+                    if let Some(text) = text
+                        && let Some(sum) = weights.get_mut(text as usize)
+                        && let Some(lengths) = view.lengths.get(text as usize)
+                    {
+                        if *sum == 0.0 {
+                            touched.push(text);
+                        }
+                        #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+                        let frequency = postings.term_freq() as f32;
+                        let length = lengths.get(field).copied().unwrap_or(0.0);
+                        *sum += rank::weight(field, frequency, length, average);
+                    }
+                    document = postings.advance();
+                }
+            }
+        }
+        let rarity = rank::rarity(wanted.kind, touched.len(), view.texts.len());
+        for text in &touched {
+            if let (Some(sum), Some(score)) = (
+                weights.get_mut(*text as usize),
+                scores.get_mut(*text as usize),
+            ) {
+                *score += rank::score(*sum, rarity);
+                *sum = 0.0;
+            }
+        }
+        if !touched.is_empty() {
+            terms.push((wanted, rarity));
+        }
+    }
+    let numbered = scores.into_iter().enumerate();
+    let found = numbered.filter(|(_, score)| *score > 0.0);
+    let mut texts: Vec<(u32, f32)> = found
+        .filter_map(|(number, score)| Some((u32::try_from(number).ok()?, score)))
+        .collect();
+    // Of equals, the one by precedence: the same answer every time, whatever lies where.
+    let precedence = |number: u32| view.texts.get(number as usize).and_then(|skills| skills.first());
+    texts.sort_by(|(left, left_score), (right, right_score)| {
+        right_score
+            .total_cmp(left_score)
+            .then_with(|| precedence(*left).cmp(&precedence(*right)))
+    });
+    Ok(Ranked { texts, terms })
+}
+
+/// The terms that any text has; of very many, the rarest.
+fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Wanted>> {
+    let mut counted: Vec<(u32, Wanted)> = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        let mut having = 0;
+        for segment in &view.segments {
+            for (reader, name) in segment.terms.iter().zip(&segment.fields).take(fields) {
+                let term = Term::from_field_text(*name, &wanted.text);
+                having = reader.doc_freq(&term)?.saturating_add(having);
+            }
+        }
+        if having > 0 {
+            counted.push((having, wanted));
+        }
+    }
+    if counted.len() > MAX_TERMS {
+        counted.sort();
+        let mut room: BTreeMap<Kind, usize> = BTreeMap::new();
+        counted.retain(|(_, wanted)| {
+            let taken = room.entry(wanted.kind).or_default();
+            *taken += 1;
+            *taken <= MAX_TERMS
+        });
+    }
+    Ok(counted.into_iter().map(|(_, wanted)| wanted).collect())
+}

@@ -1,0 +1,135 @@
+//! The texts of a library as they lie in its indexes, numbered through.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use gongfu_core::library::Library;
+use gongfu_core::search::rank::FIELDS;
+use tantivy::index::InvertedIndexReader;
+
+use super::group::{Group, skill};
+use super::index::{Index, unpacked};
+
+/// Stands for a text that doesn't count: of no skill of this library, or of one switched off.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Everything that ranking needs to know.
+pub(super) struct View {
+    /// The indexes by their keys, to be updated next time.
+    indexes: BTreeMap<String, Arc<Index>>,
+    /// The segments of all indexes.
+    pub(super) segments: Vec<Segment>,
+    /// The texts that count: the skills that have them, by precedence.
+    pub(super) texts: Vec<Vec<u32>>,
+    /// The lengths of their parts.
+    pub(super) lengths: Vec<[f32; FIELDS.len()]>,
+    /// What those are on average.
+    pub(super) averages: [f32; FIELDS.len()],
+}
+
+/// A part of an index.
+pub(super) struct Segment {
+    /// The terms of each field of [`FIELDS`].
+    pub(super) terms: Vec<Arc<InvertedIndexReader>>,
+    /// The fields themselves.
+    pub(super) fields: Vec<tantivy::schema::Field>,
+    /// The number of each document's text, or [`NONE`].
+    pub(super) texts: Vec<u32>,
+}
+
+impl View {
+    /// Numbers the texts of the library.
+    pub(super) fn new(library: &Library, indexes: Vec<(Group, Arc<Index>)>) -> io::Result<Self> {
+        let mut view = Self {
+            indexes: BTreeMap::new(),
+            segments: Vec::new(),
+            texts: Vec::new(),
+            lengths: Vec::new(),
+            averages: [0.0; FIELDS.len()],
+        };
+        // A text that lies in two indexes counts once.
+        let mut numbers: BTreeMap<u64, u32> = BTreeMap::new();
+        let mut skills: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for (group, _) in &indexes {
+            for (identity, places) in &group.texts {
+                let enabled = places
+                    .iter()
+                    .filter(|at| skill(library, **at).is_some_and(|skill| skill.enabled));
+                let places = enabled.filter_map(|at| u32::try_from(*at).ok());
+                skills.entry(*identity).or_default().extend(places);
+            }
+        }
+        for (group, index) in indexes {
+            for segment in index.segments() {
+                let segment = view.add(&segment, &index, &mut numbers, &mut skills);
+                view.segments.push(segment.map_err(io::Error::other)?);
+            }
+            view.indexes.insert(group.key, index);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
+        let count = view.lengths.len().max(1) as f64;
+        for (field, average) in view.averages.iter_mut().enumerate() {
+            let lengths = view.lengths.iter().filter_map(|lengths| lengths.get(field));
+            #[expect(clippy::cast_possible_truncation, reason = "an average needs no more")]
+            let mean = (lengths.map(|length| f64::from(*length)).sum::<f64>() / count) as f32;
+            *average = mean;
+        }
+        Ok(view)
+    }
+
+    fn add(
+        &mut self,
+        segment: &tantivy::SegmentReader,
+        index: &Index,
+        numbers: &mut BTreeMap<u64, u32>,
+        skills: &mut BTreeMap<u64, Vec<u32>>,
+    ) -> tantivy::Result<Segment> {
+        let identities = segment.fast_fields().u64("identity")?;
+        let lengths = segment.fast_fields().u64("lengths")?;
+        let mut texts = vec![NONE; segment.max_doc() as usize];
+        for document in segment.doc_ids_alive() {
+            let Some(identity) = identities.first(document) else {
+                continue;
+            };
+            let Some(places) = skills.get_mut(&identity).filter(|places| !places.is_empty())
+            else {
+                continue;
+            };
+            let number = u32::try_from(self.texts.len()).unwrap_or(NONE);
+            if numbers.insert(identity, number).is_some() {
+                continue;
+            }
+            let mut places = std::mem::take(places);
+            places.sort_unstable();
+            self.texts.push(places);
+            self.lengths.push(unpacked(lengths.first(document).unwrap_or(0)));
+            if let Some(text) = texts.get_mut(document as usize) {
+                *text = number;
+            }
+        }
+        let fields = index.fields().terms.clone();
+        let terms: tantivy::Result<Vec<_>> = fields
+            .iter()
+            .map(|field| segment.inverted_index(*field))
+            .collect();
+        Ok(Segment {
+            terms: terms?,
+            fields,
+            texts,
+        })
+    }
+
+    /// The index of a group, if it is part of this view.
+    pub(super) fn index(&self, key: &str) -> Option<Arc<Index>> {
+        self.indexes.get(key).map(Arc::clone)
+    }
+
+    /// How much memory it takes, in bytes, as far as known.
+    pub(super) fn memory(&self) -> usize {
+        let indexes: usize = self.indexes.values().map(|index| index.memory()).sum();
+        let numbers: usize = self.segments.iter().map(|segment| segment.texts.len() * 4).sum();
+        // What tantivy needs for each open segment, by measuring.
+        indexes + numbers + self.texts.len() * 48 + self.segments.len() * 16 * 1024
+    }
+}

@@ -1,0 +1,68 @@
+//! `gongfu skill search`: the tool that agents use, with a view for people.
+
+use gongfu_core::account::{Actor, Role};
+use gongfu_hub::Profile;
+use serde_json::Value;
+
+use super::{Outcome, skill};
+use crate::cli::Places;
+use crate::environment::Environment;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::{progress, wiring};
+
+pub(crate) fn run(
+    wanted: Value,
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, places)?;
+    let actor = Actor::local(Role::Developer, "cli");
+    let arguments = wanted.as_object().cloned().unwrap_or_default();
+    let runtime = wiring::runtime()?;
+    let profiles = [Profile::Standard];
+    let calling = parts
+        .catalog
+        .call(&profiles, "skill_search", arguments, &actor);
+    let outcome = progress::during("searching", || runtime.block_on(calling));
+    let found = match outcome {
+        Ok(result) => result.structured_content.unwrap_or_default(),
+        Err(error) => {
+            skill::tell(&error, json, terminal)?;
+            let wrong_use = error.code().is_wrong_use();
+            return Ok(if wrong_use {
+                Outcome::WrongUse
+            } else {
+                Outcome::Findings
+            });
+        }
+    };
+    let none = Value::Array(Vec::new());
+    let results = found.get("results").unwrap_or(&none);
+    if json {
+        terminal.json(results)?;
+        return Ok(Outcome::Good);
+    }
+    let results = results.as_array().map_or(&[][..], Vec::as_slice);
+    for result in results {
+        let text = |member: &str| plain(result.get(member).and_then(Value::as_str).unwrap_or(""));
+        let score = result.get("score").and_then(Value::as_f64).unwrap_or(0.0);
+        let name = terminal.paint(Paint::Bold, &text("name"));
+        let about = terminal.paint(Paint::Dim, &format!("{score:.1}  {}", text("full_name")));
+        terminal.line(&format!("{name}  {about}"))?;
+        terminal.line(&format!("    {}", text("description")))?;
+        let snippet = text("snippet");
+        if !snippet.is_empty() {
+            terminal.line(&terminal.paint(Paint::Dim, &format!("    > {snippet}")))?;
+        }
+    }
+    let total = found.get("total").and_then(Value::as_u64).unwrap_or(0);
+    if results.is_empty() {
+        terminal.note("no skill has any of these words; try others, or see gongfu skill list");
+    } else if total > results.len() as u64 {
+        let more = total - results.len() as u64;
+        terminal.note(&format!("… and {more} more that fit less: see them with --limit"));
+    }
+    Ok(Outcome::Good)
+}
