@@ -12,6 +12,7 @@ mod bench;
 mod generate;
 mod prove;
 mod rust_text;
+mod search;
 mod tidy;
 mod tree;
 
@@ -30,6 +31,8 @@ enum Command {
     Generate(generate::Arguments),
     /// Measure the speed of the real binary
     Bench(bench::Arguments),
+    /// Measure how well search finds, beside plain BM25
+    BenchSearch(search::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
     ProveParse(prove::Arguments),
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::BenchSearch(arguments) => search::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
     };
     match outcome {

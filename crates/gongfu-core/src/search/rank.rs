@@ -1,8 +1,8 @@
-//! What is better than what: BM25F over words and pairs of words.
+//! What is better than what: BM25F over words, their stems and pairs of words.
 //!
-//! A term counts in every part of a text at once, each with its own weight and its own judgement of
-//! length, and saturates over all of them together (Robertson and Zaragoza, "The Probabilistic
-//! Relevance Framework: BM25 and Beyond", 2009, section 3.5).
+//! A term counts in every part of a text at once, each with its own weight, and saturates over all
+//! of them together (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
+//! Beyond", 2009, section 3.5). `just bench-search` prints what that is worth.
 
 use super::query::Scope;
 use super::word::Kind;
@@ -14,37 +14,41 @@ pub struct Field {
     pub name: &'static str,
     /// How much a term in it counts.
     pub weight: f32,
-    /// How much its length is held against it, from 0 to 1.
-    pub length: f32,
 }
 
 /// The parts of a text, those that say most about it first.
-pub const FIELDS: [Field; 4] = [
+pub const FIELDS: [Field; 5] = [
     Field {
         name: "name",
-        weight: 5.0,
-        length: 0.3,
+        weight: 6.0,
     },
     Field {
         name: "description",
-        weight: 3.0,
-        length: 0.5,
+        weight: 5.0,
     },
     Field {
         name: "headings",
         weight: 1.5,
-        length: 0.5,
     },
     Field {
-        name: "body",
+        name: "prose",
         weight: 1.0,
-        length: 0.75,
+    },
+    Field {
+        name: "code",
+        weight: 0.5,
     },
 ];
-/// How soon more of the same term stops to count.
-const SATURATION: f32 = 1.2;
-/// How much a pair counts beside a word.
-const PAIR: f32 = 0.5;
+/// How much the length of a part is held against it, from 0 to 1.
+const LENGTH: f32 = 0.6;
+/// How soon more of the same word stops to count.
+const SATURATION: f32 = 2.0;
+/// The same for pairs.
+const PAIR_SATURATION: f32 = 0.8;
+/// How much a word counts that says nothing about what a text is about.
+pub const STOP: f32 = 0.5;
+/// How often a pair of neighbours is put into an index, beside a wide pair, which counts half.
+pub const PAIR_FREQUENCY: u8 = 2;
 
 /// How many parts of a text a scope reads.
 pub fn fields_of(scope: Scope) -> usize {
@@ -55,29 +59,59 @@ pub fn fields_of(scope: Scope) -> usize {
     }
 }
 
+/// How much a term of a query counts for each time that it stands there.
+pub fn importance(kind: Kind) -> f32 {
+    match kind {
+        Kind::Stem => 0.65,
+        Kind::Surface => 0.45,
+        Kind::Dense | Kind::Character => 1.1,
+        Kind::Pair => 0.3,
+        Kind::WidePair => 0.15,
+    }
+}
+
 /// How much a term that occurs in a part adds there.
 ///
 /// `field` is the part's place in [`FIELDS`], `length` and `average` are in words.
 pub fn weight(field: usize, frequency: f32, length: f32, average: f32) -> f32 {
     FIELDS.get(field).map_or(0.0, |field| {
         let relative = if average > 0.0 { length / average } else { 1.0 };
-        let held = 1.0 - field.length + field.length * relative;
-        field.weight * frequency / held
+        field.weight * frequency / (1.0 - LENGTH + LENGTH * relative)
     })
 }
 
-/// How much a term counts that `having` of `all` texts have.
-pub fn rarity(kind: Kind, having: usize, all: usize) -> f32 {
+/// How much a term says that `having` of `all` texts have.
+pub fn rarity(having: usize, all: usize) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "counts of texts")]
     let (having, all) = (having as f32, all as f32);
-    let rarity = (1.0 + (all - having + 0.5) / (having + 0.5)).ln();
+    (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
+}
+
+/// What a term adds to a text, by the weights of its occurrences; at most 1.
+pub fn saturated(kind: Kind, weights: f32) -> f32 {
     match kind {
-        Kind::Pair => PAIR * rarity,
-        Kind::Word | Kind::Character => rarity,
+        Kind::Pair | Kind::WidePair => {
+            let weights = weights / f32::from(PAIR_FREQUENCY);
+            weights / (weights + PAIR_SATURATION)
+        }
+        _ => weights / (weights + SATURATION),
     }
 }
 
-/// What all parts of a text together add for a term of this rarity.
-pub fn score(weights: f32, rarity: f32) -> f32 {
-    rarity * weights * (SATURATION + 1.0) / (SATURATION + weights)
+#[cfg(test)]
+mod tests {
+    use super::{rarity, saturated, weight};
+    use crate::search::word::Kind;
+
+    #[test]
+    fn more_is_better_and_never_without_end() {
+        assert!(rarity(1, 100) > rarity(50, 100));
+        assert!(rarity(100, 100) > 0.0, "what all have still counts a little");
+        assert!(saturated(Kind::Stem, 5.0) > saturated(Kind::Stem, 1.0));
+        assert!(saturated(Kind::Stem, 1e9) <= 1.0);
+        assert!(weight(0, 1.0, 3.0, 3.0) > weight(3, 1.0, 3.0, 3.0));
+        assert!(weight(3, 1.0, 100.0, 10.0) < weight(3, 1.0, 10.0, 10.0));
+        assert!(weight(3, 1.0, 0.0, 0.0).is_finite());
+        assert!(weight(9, 1.0, 1.0, 1.0).abs() < f32::EPSILON);
+    }
 }

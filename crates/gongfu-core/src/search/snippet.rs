@@ -24,7 +24,7 @@ pub fn best(text: &str, terms: &HashMap<&str, f32>, words: &mut Words) -> Option
         numbers.insert(term, number);
     }
     words.each(text, &mut |term| {
-        if term.kind != Kind::Pair
+        if matches!(term.kind, Kind::Stem | Kind::Dense | Kind::Character)
             && let (Some(number), Some(weight)) = (numbers.get(term.text), terms.get(term.text))
         {
             found.push(Match {

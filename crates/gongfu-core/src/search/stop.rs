@@ -2,17 +2,17 @@
 
 /// Sorted, for binary search.
 const WORDS: &[&str] = &[
-    "a", "about", "above", "after", "again", "against", "all", "am", "an", "and", "any", "are",
-    "as", "at", "be", "because", "been", "before", "being", "below", "between", "both", "but",
-    "by", "can", "could", "did", "do", "does", "doing", "down", "during", "each", "etc", "few",
-    "for", "from", "further", "had", "has", "have", "having", "he", "her", "here", "hers", "him",
-    "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "more", "most", "my",
-    "need", "needs", "no", "nor", "not", "now", "of", "off", "on", "once", "only", "or", "other",
-    "our", "out", "over", "own", "same", "she", "should", "so", "some", "such", "than", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to",
-    "too", "under", "until", "up", "use", "used", "user", "uses", "using", "very", "via", "want",
-    "wants", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "why",
-    "will", "with", "would", "you", "your",
+    "a", "about", "above", "after", "again", "against", "all", "also", "am", "an", "and", "any",
+    "are", "as", "at", "be", "because", "been", "before", "being", "below", "between", "both",
+    "but", "by", "can", "could", "did", "do", "does", "doing", "down", "during", "each", "etc",
+    "few", "for", "from", "further", "had", "has", "have", "having", "he", "her", "here",
+    "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just",
+    "let", "me", "more", "most", "my", "no", "nor", "not", "of", "off", "on", "once", "only",
+    "or", "other", "our", "ours", "out", "over", "own", "same", "she", "should", "so", "some",
+    "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they",
+    "this", "those", "through", "to", "too", "under", "until", "up", "very", "via", "was", "we",
+    "were", "what", "when", "where", "whether", "which", "while", "who", "whom", "why", "will",
+    "with", "within", "without", "would", "you", "your", "yours",
 ];
 
 /// Whether a folded word is one that says nothing.
@@ -27,6 +27,7 @@ mod tests {
     #[test]
     fn the_list_is_sorted() {
         assert!(WORDS.is_sorted());
+        assert!(!WORDS.is_empty());
         assert!(is_stop_word("the") && !is_stop_word("pdf"));
     }
 }

@@ -20,8 +20,10 @@ pub struct SearchText {
     pub description: String,
     /// The headings of its body, one a line.
     pub headings: String,
-    /// Its body.
-    pub body: String,
+    /// Its body without headings and code.
+    pub prose: String,
+    /// The code in its body.
+    pub code: String,
 }
 
 impl SearchText {
@@ -31,11 +33,8 @@ impl SearchText {
         let body = body
             .get(..body.floor_char_boundary(MAX_BODY))
             .unwrap_or_default();
-        let mut headings = String::new();
-        for heading in section::headings(body) {
-            headings.push_str(&heading.text);
-            headings.push('\n');
-        }
+        let (mut headings, mut prose, mut code) = Default::default();
+        split(body, &mut headings, &mut prose, &mut code);
         let mut description = document.description.clone();
         for text in purpose(&document.frontmatter) {
             description.push('\n');
@@ -45,8 +44,49 @@ impl SearchText {
             name: composed(document.name.as_str()).into_owned(),
             description: composed(&description).into_owned(),
             headings: composed(&headings).into_owned(),
-            body: composed(body).into_owned(),
+            prose: composed(&prose).into_owned(),
+            code: composed(&code).into_owned(),
         }
+    }
+
+    /// The texts in the order of [`FIELDS`](super::rank::FIELDS).
+    pub fn parts(&self) -> [&str; super::rank::FIELDS.len()] {
+        let Self {
+            name,
+            description,
+            headings,
+            prose,
+            code,
+        } = self;
+        [name, description, headings, prose, code].map(String::as_str)
+    }
+}
+
+/// Sorts a Markdown text into headings, prose and code.
+fn split(body: &str, headings: &mut String, prose: &mut String, code: &mut String) {
+    let listed = section::headings(body);
+    let lines = listed.iter().map(|heading| {
+        let rest = body.get(heading.start..).unwrap_or_default();
+        let line = rest.find('\n').unwrap_or(rest.len());
+        (heading.start..heading.start + line, true)
+    });
+    let blocks = section::code(body).into_iter().map(|range| (range, false));
+    let mut apart: Vec<_> = lines.chain(blocks).collect();
+    apart.sort_by_key(|(range, _)| range.start);
+    let mut at = 0;
+    for (range, is_heading) in apart {
+        prose.push_str(body.get(at..range.start).unwrap_or_default());
+        prose.push('\n');
+        if !is_heading {
+            code.push_str(body.get(range.clone()).unwrap_or_default());
+            code.push('\n');
+        }
+        at = at.max(range.end);
+    }
+    prose.push_str(body.get(at..).unwrap_or_default());
+    for heading in listed {
+        headings.push_str(&heading.text);
+        headings.push('\n');
     }
 }
 
@@ -66,4 +106,22 @@ fn purpose(frontmatter: &Map<String, Value>) -> Vec<String> {
         }
     }
     texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SearchText;
+    use crate::skill::document;
+
+    #[test]
+    fn every_part_goes_where_it_belongs() {
+        let document = "---\nname: a\ndescription: d\ntags: [x, y]\nmetadata:\n  use-case: when z\n---\n\n# Head\n\nprose\n\n```sh\n# no head\ncode\n```\n\n- item\n\nUnder\n-----\nlast";
+        let document = document::parse(document.as_bytes(), "a").unwrap();
+        let text = SearchText::of(&document);
+        assert_eq!((&*text.name, &*text.description), ("a", "d\nx\ny\nwhen z"));
+        assert_eq!(text.headings, "Head\nUnder\n");
+        assert_eq!(text.code, "```sh\n# no head\ncode\n```\n");
+        let prose: Vec<&str> = text.prose.split_whitespace().collect();
+        assert_eq!(prose, ["prose", "-", "item", "-----", "last"]);
+    }
 }

@@ -1,11 +1,14 @@
 //! The words of a text: what an index is made of and what a query asks for.
 //!
-//! - Identifiers are split (`camelCase`, `snake_case`, `kebab-case`, `dotted.name`, `v2`) and kept
-//!   whole as well where their parts hang together without a sign between them.
-//! - English words lose their endings (Snowball), accents their marks, all letters their case.
-//! - Chinese, Japanese, Korean and other scripts without spaces become pairs of neighbours, which
-//!   need no dictionary; single characters are told as well, for queries that are no longer.
-//! - Neighbouring words of substance form a pair, because "pull request" says more than its words.
+//! - Identifiers are split (`camelCase`, `snake_case`, `kebab-case`, `dotted.name`); what is written
+//!   in one piece is kept whole as well.
+//! - A word is told as it stands and without its English ending (Snowball); accents, width and
+//!   letter case don't count.
+//! - Chinese, Japanese, Korean and other scripts without spaces become pairs of neighbouring
+//!   characters, which need no dictionary; single characters are told as well, for queries that are
+//!   no longer.
+//! - Words of substance near each other form pairs, because "pull request" says more than its words.
+//!   Their order doesn't count: who looks for "reviewing code" wants "code review".
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -24,12 +27,18 @@ const MAX_REMEMBERED: usize = 50_000;
 /// What a term is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// A word, or two neighbours of a script without spaces.
-    Word,
-    /// Two words of substance that follow each other.
-    Pair,
+    /// A word without its ending.
+    Stem,
+    /// A word as it stands, in small letters.
+    Surface,
+    /// Two neighbours of a script without spaces; or a picture.
+    Dense,
     /// A single character of a script without spaces.
     Character,
+    /// Two words of substance that follow each other.
+    Pair,
+    /// Two words of substance with a third one between them.
+    WidePair,
 }
 
 /// A term of a text.
@@ -65,14 +74,13 @@ pub fn composed(text: &str) -> Cow<'_, str> {
 pub struct Words {
     stemmer: Stemmer,
     stems: HashMap<Box<str>, Box<str>>,
-    /// The identifier that is being read, as written, and the same folded.
+    /// The identifier that is being read, folded.
     word: String,
-    /// Its parts: where they begin in `word`, and in the text.
+    /// Its parts: where they begin in `word`, and where they stand in the text.
     parts: Vec<Part>,
+    /// The last two words of substance on this line, the later one first, with their starts.
+    before: [(Box<str>, usize); 2],
     pair: String,
-    /// The last word of substance, for pairs.
-    before: String,
-    before_start: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -89,14 +97,13 @@ impl Default for Words {
             stems: HashMap::new(),
             word: String::new(),
             parts: Vec::new(),
+            before: Default::default(),
             pair: String::new(),
-            before: String::new(),
-            before_start: 0,
         }
     }
 }
 
-/// What the last character was, for telling where a part of an identifier ends.
+/// What the last letter was, for telling where a part of an identifier ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Nothing,
@@ -108,76 +115,64 @@ enum Shape {
 impl Words {
     /// Tells every term of a [`composed`] text, in order.
     pub fn each(&mut self, text: &str, tell: &mut impl FnMut(Term<'_>)) {
-        self.before.clear();
+        self.before = Default::default();
         let mut shape = Shape::Nothing;
-        // The last dense character, whether a pair began with it, and where it stands.
         let mut dense: Option<(char, usize)> = None;
-        let mut characters = text.char_indices().peekable();
-        while let Some((at, character)) = characters.next() {
+        let mut skipped = 0;
+        for (at, character) in text.char_indices() {
+            if at < skipped {
+                continue;
+            }
             let end = at + character.len_utf8();
-            let class = class(character);
-            if !matches!(class, Class::Letter | Class::Digit | Class::Mark) {
-                self.finish(tell);
-                shape = Shape::Nothing;
-            }
-            if class != Class::Dense {
-                dense = None;
-            }
-            match class {
-                Class::Letter | Class::Digit => {
-                    let now = match class {
-                        Class::Digit => Shape::Digit,
-                        _ if character.is_uppercase() => Shape::Upper,
-                        _ => Shape::Lower,
-                    };
-                    let next = characters.peek().map(|(_, next)| *next);
-                    let next_lower = next.is_some_and(char::is_lowercase);
-                    // `HTTPServer` is http and server, `pdfFile` pdf and file, `v2` v and 2.
-                    let splits = match (shape, now) {
-                        (Shape::Nothing, _) => true,
-                        (Shape::Lower, Shape::Upper) => true,
-                        (Shape::Upper, Shape::Upper) => next_lower,
-                        (Shape::Digit, now) => now != Shape::Digit,
-                        (_, Shape::Digit) => true,
-                        _ => false,
-                    };
-                    if splits {
+            let rest = text.get(end..).unwrap_or_default();
+            match class(character) {
+                class @ (Class::Letter | Class::Digit) => {
+                    dense = None;
+                    let now = shape_of(class, character);
+                    if self.parts.is_empty() || splits(shape, now, rest) {
                         let from = self.word.len();
-                        let start = at;
-                        self.parts.push(Part { from, start, end });
+                        self.parts.push(Part { from, start: at, end });
                     }
                     fold(character, &mut self.word);
                     if let Some(part) = self.parts.last_mut() {
                         part.end = end;
                     }
                     shape = now;
+                    continue;
                 }
-                Class::Mark | Class::Other => {
-                    // The end of a sentence ends what belongs together.
-                    if matches!(character, '.' | ':' | ';' | '!' | '?' | '\n' | '|')
-                        && characters.peek().is_none_or(|(_, next)| !next.is_alphanumeric())
-                    {
-                        self.before.clear();
+                Class::Mark => continue,
+                Class::Other => {
+                    let open = !self.parts.is_empty();
+                    if let Some(sign) = sign(character, rest).filter(|_| self.word.len() == 1) {
+                        // `C#` and `C++` are words of their own.
+                        self.word.push_str(sign);
+                        skipped = at + sign.len();
+                        if let Some(part) = self.parts.last_mut() {
+                            part.end = skipped;
+                        }
+                    } else if open && matches!(character, '\'' | '\u{2019}') {
+                        skipped = end + ending(rest);
                     }
+                    self.finish(tell);
+                    if character == '\n' {
+                        self.before = Default::default();
+                    }
+                    dense = None;
                 }
                 Class::Dense => {
-                    self.before.clear();
-                    let mut buffer = String::new();
-                    if let Some((last, start)) = dense {
-                        fold(last, &mut buffer);
-                        fold(character, &mut buffer);
-                        tell(term(&buffer, Kind::Word, start, end));
-                        buffer.clear();
-                    }
-                    fold(character, &mut buffer);
-                    tell(term(&buffer, Kind::Character, at, end));
+                    self.finish(tell);
+                    dense_terms(dense, character, at, tell);
                     dense = Some((character, at));
                 }
                 Class::Picture => {
+                    self.finish(tell);
                     let mut buffer = [0; 4];
-                    tell(term(character.encode_utf8(&mut buffer), Kind::Word, at, end));
+                    let picture = character.encode_utf8(&mut buffer);
+                    tell(term(picture, Kind::Dense, at, end));
+                    dense = None;
                 }
             }
+            shape = Shape::Nothing;
         }
         self.finish(tell);
     }
@@ -187,45 +182,61 @@ impl Words {
         if self.parts.is_empty() {
             return;
         }
-        let word = std::mem::take(&mut self.word);
-        let parts = std::mem::take(&mut self.parts);
-        let ends = parts.iter().skip(1).map(|part| part.from).chain([word.len()]);
-        for (part, to) in parts.iter().zip(ends) {
-            let text = word.get(part.from..to).unwrap_or_default();
-            if text.is_empty() || text.len() > MAX_WORD {
-                self.before.clear();
+        let mut word = std::mem::take(&mut self.word);
+        let mut parts = std::mem::take(&mut self.parts);
+        let ends = parts.iter().skip(1).map(|part| part.from);
+        for (part, to) in parts.iter().zip(ends.chain([word.len()])) {
+            let surface = word.get(part.from..to).unwrap_or_default();
+            if surface.is_empty() || surface.len() > MAX_WORD {
                 continue;
             }
-            let stem = self.stem(text);
-            let stop = stop::is_stop_word(text);
-            tell(Term {
-                stop,
-                ..term(&stem, Kind::Word, part.start, part.end)
-            });
-            if stop {
-                continue;
+            let stop = stop::is_stop_word(surface);
+            let stem = self.stem(surface);
+            for (text, kind) in [(&*stem, Kind::Stem), (surface, Kind::Surface)] {
+                tell(Term {
+                    stop,
+                    ..term(text, kind, part.start, part.end)
+                });
             }
-            if !self.before.is_empty() {
-                self.pair.clear();
-                self.pair.push_str(&self.before);
-                self.pair.push('_');
-                self.pair.push_str(&stem);
-                tell(term(&self.pair, Kind::Pair, self.before_start, part.end));
+            if !stop {
+                self.pairs(stem, *part, tell);
             }
-            self.before.clear();
-            self.before.push_str(&stem);
-            self.before_start = part.start;
         }
         if let [first, .., last] = parts.as_slice()
             && word.len() <= MAX_WORD
         {
-            tell(term(&word, Kind::Word, first.start, last.end));
+            let stem = self.stem(&word);
+            tell(term(&stem, Kind::Stem, first.start, last.end));
+            tell(term(&word, Kind::Surface, first.start, last.end));
         }
         // The memory is kept for the next one.
+        word.clear();
+        parts.clear();
         self.word = word;
-        self.word.clear();
         self.parts = parts;
-        self.parts.clear();
+    }
+
+    /// Tells the pairs that a word of substance forms with those before it.
+    fn pairs(&mut self, stem: Box<str>, part: Part, tell: &mut impl FnMut(Term<'_>)) {
+        for ((other, start), kind) in self.before.iter().zip([Kind::Pair, Kind::WidePair]) {
+            if other.is_empty() || *other == stem {
+                continue;
+            }
+            let (first, second) = if *other < stem {
+                (&**other, &*stem)
+            } else {
+                (&*stem, &**other)
+            };
+            self.pair.clear();
+            self.pair.push_str(first);
+            self.pair.push('_');
+            self.pair.push_str(second);
+            tell(term(&self.pair, kind, *start, part.end));
+        }
+        self.before.swap(0, 1);
+        if let Some(last) = self.before.first_mut() {
+            *last = (stem, part.start);
+        }
     }
 
     /// A folded word without its English ending.
@@ -242,6 +253,69 @@ impl Words {
         }
         stem
     }
+}
+
+fn shape_of(class: Class, character: char) -> Shape {
+    match class {
+        Class::Digit => Shape::Digit,
+        _ if character.is_uppercase() => Shape::Upper,
+        _ => Shape::Lower,
+    }
+}
+
+/// Whether a new part of an identifier begins: `fileName` is file and name, `HTTPServer` http and
+/// server, but `PDFs` is one word. Digits belong to the letters before them: so are `k8s`, `python3`.
+fn splits(before: Shape, now: Shape, rest: &str) -> bool {
+    match (before, now) {
+        (Shape::Lower, Shape::Upper) => true,
+        (Shape::Upper, Shape::Upper) => {
+            let mut next = rest.chars();
+            let mut lower = || next.next().is_some_and(char::is_lowercase);
+            lower() && lower()
+        }
+        _ => false,
+    }
+}
+
+/// The sign behind a letter that makes a name of a language of it.
+fn sign(character: char, rest: &str) -> Option<&'static str> {
+    let (sign, behind) = match character {
+        '#' => ("#", rest),
+        '+' => ("++", rest.strip_prefix('+')?),
+        _ => return None,
+    };
+    let ends = behind.chars().next().is_none_or(|next| !next.is_alphanumeric());
+    ends.then_some(sign)
+}
+
+/// How long the English ending behind an apostrophe is, in bytes; it is no word.
+fn ending(rest: &str) -> usize {
+    let letters = rest
+        .find(|character: char| !character.is_alphanumeric())
+        .unwrap_or(rest.len());
+    match rest.get(..letters) {
+        Some("s" | "t" | "re" | "ve" | "ll" | "d" | "m") => letters,
+        _ => 0,
+    }
+}
+
+/// Tells a character of a dense script, and the pair that it forms with the one before it.
+fn dense_terms(
+    before: Option<(char, usize)>,
+    character: char,
+    at: usize,
+    tell: &mut impl FnMut(Term<'_>),
+) {
+    let end = at + character.len_utf8();
+    let mut folded = String::with_capacity(8);
+    if let Some((last, start)) = before {
+        fold(last, &mut folded);
+        fold(character, &mut folded);
+        tell(term(&folded, Kind::Dense, start, end));
+        folded.clear();
+    }
+    fold(character, &mut folded);
+    tell(term(&folded, Kind::Character, at, end));
 }
 
 fn term(text: &str, kind: Kind, start: usize, end: usize) -> Term<'_> {
@@ -261,7 +335,7 @@ fn fold(character: char, to: &mut String) {
         return;
     }
     if class(character) == Class::Dense {
-        // Full and half width, compatibility forms; marks of these scripts belong to the letter.
+        // Compatibility forms; marks of these scripts belong to the letter.
         to.extend(character.nfkc());
         return;
     }
@@ -270,3 +344,17 @@ fn fold(character: char, to: &mut String) {
         to.extend(part.to_lowercase());
     }
 }
+
+/// A name by its letters and digits alone: `scikit-learn` and `Scikit Learn` are one.
+pub fn squashed(name: &str) -> String {
+    let mut squashed = String::with_capacity(name.len());
+    for character in composed(name).chars() {
+        if !matches!(class(character), Class::Other | Class::Mark) {
+            fold(character, &mut squashed);
+        }
+    }
+    squashed
+}
+
+#[cfg(test)]
+mod tests;

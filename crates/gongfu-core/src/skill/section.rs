@@ -58,6 +58,15 @@ pub fn headings(markdown: &str) -> Vec<Heading> {
     found
 }
 
+/// What of a Markdown text is code: fenced and indented blocks, as ranges of bytes in order.
+pub fn code(markdown: &str) -> Vec<Range<usize>> {
+    let events = Parser::new_ext(markdown, options()).into_offset_iter();
+    events
+        .filter(|(event, _)| matches!(event, Event::Start(Tag::CodeBlock(_))))
+        .map(|(_, range)| range)
+        .collect()
+}
+
 fn number(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,

@@ -69,8 +69,8 @@ async fn snippet_of(
 ) -> String {
     let weights: HashMap<&str, f32> = terms
         .iter()
-        .filter(|(wanted, _)| wanted.kind != Kind::Pair)
-        .map(|(wanted, rarity)| (wanted.text.as_str(), *rarity))
+        .filter(|(wanted, _)| matches!(wanted.kind, Kind::Stem | Kind::Dense | Kind::Character))
+        .map(|(wanted, rarity)| (wanted.key.as_str(), *rarity))
         .collect();
     let Some(file) = group::document(skill) else {
         return String::new();

@@ -209,7 +209,7 @@ pub(super) fn unpacked(lengths: u64) -> [f32; FIELDS.len()] {
 }
 
 /// How many bits the length of each part has; 64 together.
-const BITS: [u32; FIELDS.len()] = [8, 14, 18, 24];
+const BITS: [u32; FIELDS.len()] = [6, 12, 12, 18, 16];
 
 fn packed(lengths: [usize; FIELDS.len()]) -> u64 {
     let mut packed = 0;
@@ -292,9 +292,9 @@ mod tests {
 
     #[test]
     fn lengths_survive_packing() {
-        assert_eq!(unpacked(packed([3, 70, 900, 150_000])), [3.0, 70.0, 900.0, 150_000.0]);
-        let most = packed([usize::MAX; 4]);
+        assert_eq!(unpacked(packed([3, 70, 900, 150_000, 7])), [3.0, 70.0, 900.0, 150_000.0, 7.0]);
+        let most = packed([usize::MAX; 5]);
         assert_eq!(most, u64::MAX);
-        assert!(unpacked(most).iter().all(|length| *length >= 255.0));
+        assert!(unpacked(most).iter().all(|length| *length >= 63.0));
     }
 }

@@ -7,7 +7,7 @@ use gongfu_core::account::Owner;
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{PortError, SkillStore};
 use gongfu_core::search::SearchText;
-use gongfu_core::search::rank::FIELDS;
+use gongfu_core::search::rank::{FIELDS, PAIR_FREQUENCY};
 use gongfu_core::search::word::{Kind, Words};
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 use gongfu_core::skill::Digest;
@@ -35,16 +35,21 @@ impl Terms {
     /// The terms of a text.
     pub(super) fn of(text: &SearchText, words: &mut Words) -> Self {
         let mut terms = Self::default();
-        let parts = [&text.name, &text.description, &text.headings, &text.body];
-        for ((part, joined), length) in parts
+        for ((part, joined), length) in text
+            .parts()
             .into_iter()
             .zip(&mut terms.texts)
             .zip(&mut terms.lengths)
         {
             words.each(part, &mut |term| {
-                joined.push_str(term.text);
-                joined.push(' ');
-                *length += usize::from(term.kind == Kind::Word);
+                let times = match term.kind {
+                    Kind::Pair => PAIR_FREQUENCY,
+                    _ => 1,
+                };
+                for _ in 0..times {
+                    push(joined, term.kind, term.text);
+                }
+                *length += usize::from(matches!(term.kind, Kind::Stem | Kind::Dense));
             });
         }
         terms
@@ -54,6 +59,17 @@ impl Terms {
     pub(super) fn size(&self) -> usize {
         self.texts.iter().map(String::len).sum()
     }
+}
+
+/// Adds a term as it stands in the index; none has a space in it.
+///
+/// A word as it stands is kept apart from stems by a sign that no word has; pairs have one too.
+pub(super) fn push(to: &mut String, kind: Kind, text: &str) {
+    if kind == Kind::Surface {
+        to.push('=');
+    }
+    to.push_str(text);
+    to.push(' ');
 }
 
 /// The library, ready to be searched.

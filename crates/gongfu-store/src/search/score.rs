@@ -5,39 +5,57 @@ use std::io;
 
 use gongfu_core::search::query::Query;
 use gongfu_core::search::rank;
-use gongfu_core::search::word::{Kind, Words, composed};
+use gongfu_core::search::word::{Kind, Words, composed, squashed};
 use tantivy::postings::Postings as _;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet as _, TERMINATED, Term};
 
+use super::indexing;
 use super::view::{NONE, View};
 
-/// How many words, and how many pairs, of a query count: the rarest ones.
+/// How many terms of each kind count of a query: the rarest ones.
 const MAX_TERMS: usize = 48;
 
 /// A term of a query.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
-    /// The term.
-    pub(super) text: String,
+    /// The term as it stands in the index.
+    pub(super) key: String,
     /// What it is.
     pub(super) kind: Kind,
+    /// How much it counts.
+    pub(super) importance: f32,
+    /// Whether it says little.
+    stop: bool,
 }
 
-/// The terms that a query asks for, each once. Words that say nothing count only where there are no
-/// others, and a single character of a dense script only where it stands alone.
+/// The terms that a query asks for, each once. A single character of a dense script counts only
+/// where it stands alone.
 pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
-    let mut all: BTreeMap<Wanted, bool> = BTreeMap::new();
+    let mut all: BTreeMap<(String, Kind), Wanted> = BTreeMap::new();
+    let mut add = |text: &str, kind: Kind, stop: bool| {
+        let mut key = String::new();
+        indexing::push(&mut key, kind, text);
+        key.truncate(key.trim_end().len());
+        // Near or wide, a pair is one term.
+        let family = if kind == Kind::WidePair { Kind::Pair } else { kind };
+        let entry = all.entry((key.clone(), family)).or_insert(Wanted {
+            key,
+            kind: family,
+            importance: 0.0,
+            stop,
+        });
+        entry.importance += rank::importance(kind);
+    };
     let mut characters: Vec<(String, usize, usize)> = Vec::new();
     let mut covered: Vec<(usize, usize)> = Vec::new();
-    words.each(&composed(query.read()), &mut |term| {
-        let text = term.text.to_owned();
-        match term.kind {
-            Kind::Character => characters.push((text, term.start, term.end)),
-            kind => {
+    words.each(&composed(query.read()), &mut |term| match term.kind {
+        Kind::Character => characters.push((term.text.to_owned(), term.start, term.end)),
+        kind => {
+            if kind == Kind::Dense {
                 covered.push((term.start, term.end));
-                all.insert(Wanted { text, kind }, term.stop);
             }
+            add(term.text, kind, term.stop);
         }
     });
     // Both lists are in the order of the text.
@@ -45,13 +63,10 @@ pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
     for (text, start, end) in characters {
         while covered.next_if(|(_, until)| *until <= start).is_some() {}
         if covered.peek().is_none_or(|(from, _)| *from >= end) {
-            let kind = Kind::Character;
-            all.insert(Wanted { text, kind }, false);
+            add(&text, Kind::Character, false);
         }
     }
-    let substance = all.values().any(|stop| !stop);
-    let kept = all.into_iter().filter(|(_, stop)| !(substance && *stop));
-    kept.map(|(wanted, _)| wanted).collect()
+    all.into_values().collect()
 }
 
 /// The texts that have any of the terms, best first, with their scores; and what each term counts.
@@ -74,7 +89,7 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
         for segment in &view.segments {
             let readers = segment.terms.iter().zip(&segment.fields).take(fields);
             for (field, (reader, name)) in readers.enumerate() {
-                let term = Term::from_field_text(*name, &wanted.text);
+                let term = Term::from_field_text(*name, &wanted.key);
                 let Some(mut postings) = reader.read_postings(&term, IndexRecordOption::WithFreqs)?
                 else {
                     continue;
@@ -100,13 +115,14 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
                 }
             }
         }
-        let rarity = rank::rarity(wanted.kind, touched.len(), view.texts.len());
+        let rarity = rank::rarity(touched.len(), view.texts.len());
+        let most = rarity * wanted.importance;
         for text in &touched {
             if let (Some(sum), Some(score)) = (
                 weights.get_mut(*text as usize),
                 scores.get_mut(*text as usize),
             ) {
-                *score += rank::score(*sum, rarity);
+                *score += most * rank::saturated(wanted.kind, *sum);
                 *sum = 0.0;
             }
         }
@@ -114,6 +130,7 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
             terms.push((wanted, rarity));
         }
     }
+    favour(view, query, &mut scores);
     let numbered = scores.into_iter().enumerate();
     let found = numbered.filter(|(_, score)| *score > 0.0);
     let mut texts: Vec<(u32, f32)> = found
@@ -129,23 +146,47 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
     Ok(Ranked { texts, terms })
 }
 
-/// The terms that any text has; of very many, the rarest.
-fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Wanted>> {
-    let mut counted: Vec<(u32, Wanted)> = Vec::with_capacity(wanted.len());
-    for wanted in wanted {
-        let mut having = 0;
-        for segment in &view.segments {
-            for (reader, name) in segment.terms.iter().zip(&segment.fields).take(fields) {
-                let term = Term::from_field_text(*name, &wanted.text);
-                having = reader.doc_freq(&term)?.saturating_add(having);
-            }
+/// Whoever gives the name of a skill wants that one: it comes before all others.
+fn favour(view: &View, query: &Query, scores: &mut [f32]) {
+    let name = squashed(query.read());
+    let named = view.named(&name);
+    let best = scores.iter().copied().fold(0.0, f32::max);
+    for text in named {
+        if let Some(score) = scores.get_mut(*text as usize) {
+            *score += best + 1.0;
         }
-        if having > 0 {
-            counted.push((having, wanted));
+    }
+}
+
+/// The terms that any text has; of very many, the rarest. A word that says little counts when at
+/// most half of the texts have it, or when there are no others.
+fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Wanted>> {
+    let substance = wanted.iter().any(|wanted| !wanted.stop);
+    let mut counted: Vec<(u32, Wanted)> = Vec::with_capacity(wanted.len());
+    for mut wanted in wanted {
+        let mut most = 0;
+        for segment in &view.segments {
+            let mut having = 0;
+            for (reader, name) in segment.terms.iter().zip(&segment.fields).take(fields) {
+                let term = Term::from_field_text(*name, &wanted.key);
+                having = reader.doc_freq(&term)?.max(having);
+            }
+            most += having;
+        }
+        if wanted.stop && substance {
+            if most as usize > view.texts.len() / 2 {
+                continue;
+            }
+            wanted.importance *= rank::STOP;
+        }
+        if most > 0 {
+            counted.push((most, wanted));
         }
     }
     if counted.len() > MAX_TERMS {
-        counted.sort();
+        counted.sort_by(|(left, one), (right, other)| {
+            left.cmp(right).then_with(|| one.key.cmp(&other.key))
+        });
         let mut room: BTreeMap<Kind, usize> = BTreeMap::new();
         counted.retain(|(_, wanted)| {
             let taken = room.entry(wanted.kind).or_default();

@@ -1,11 +1,12 @@
 //! The texts of a library as they lie in its indexes, numbered through.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 
 use gongfu_core::library::Library;
 use gongfu_core::search::rank::FIELDS;
+use gongfu_core::search::word::squashed;
 use tantivy::index::InvertedIndexReader;
 
 use super::group::{Group, skill};
@@ -22,6 +23,8 @@ pub(super) struct View {
     pub(super) segments: Vec<Segment>,
     /// The texts that count: the skills that have them, by precedence.
     pub(super) texts: Vec<Vec<u32>>,
+    /// The texts whose skill has a name, by that name [`squashed`].
+    names: HashMap<String, Vec<u32>>,
     /// The lengths of their parts.
     pub(super) lengths: Vec<[f32; FIELDS.len()]>,
     /// What those are on average.
@@ -45,6 +48,7 @@ impl View {
             indexes: BTreeMap::new(),
             segments: Vec::new(),
             texts: Vec::new(),
+            names: HashMap::new(),
             lengths: Vec::new(),
             averages: [0.0; FIELDS.len()],
         };
@@ -66,6 +70,13 @@ impl View {
                 view.segments.push(segment.map_err(io::Error::other)?);
             }
             view.indexes.insert(group.key, index);
+        }
+        for (number, places) in (0_u32..).zip(&view.texts) {
+            let first = places.first().and_then(|at| skill(library, *at as usize));
+            if let Some(first) = first {
+                let name = squashed(first.name.as_str());
+                view.names.entry(name).or_default().push(number);
+            }
         }
         #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
         let count = view.lengths.len().max(1) as f64;
@@ -123,6 +134,11 @@ impl View {
     /// The index of a group, if it is part of this view.
     pub(super) fn index(&self, key: &str) -> Option<Arc<Index>> {
         self.indexes.get(key).map(Arc::clone)
+    }
+
+    /// The texts of skills with this name, [`squashed`].
+    pub(super) fn named(&self, name: &str) -> &[u32] {
+        self.names.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// How much memory it takes, in bytes, as far as known.

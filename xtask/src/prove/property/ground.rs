@@ -10,7 +10,7 @@ use gongfu_core::skill::SkillPath;
 use gongfu_hub::{Catalog, ToolError};
 use gongfu_store::disk::Root;
 use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalSkills};
+use gongfu_store::{Home, LocalSkills, Search};
 use tempfile::TempDir;
 
 use super::{Plant, Verdict, ensure};
@@ -81,12 +81,17 @@ impl Ground {
         };
         let clock: Arc<dyn Clock> = Arc::new(Stopped(now()));
         let home = Home::at(base.join("home"));
-        let skills = Arc::new(LocalSkills::new(home, settings, Arc::clone(&clock)));
+        let skills = Arc::new(LocalSkills::new(
+            home.clone(),
+            settings,
+            Arc::clone(&clock),
+        ));
         let library = skills.current().map_err(told)?;
         let store: Arc<dyn SkillStore> = skills;
+        let search = Arc::new(Search::new(Arc::clone(&store), Some(home)));
         let ground = Self {
             root: Root::open(&skill).map_err(told)?,
-            catalog: Catalog::new(store, Arc::new(Silent), clock),
+            catalog: Catalog::new(store, search, Arc::new(Silent), clock),
             library,
             plant,
             skill,
