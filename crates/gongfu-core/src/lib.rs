@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod capability;
+pub mod catalogue;
 pub mod library;
 pub mod near;
 pub mod port;

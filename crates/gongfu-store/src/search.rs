@@ -18,9 +18,11 @@ mod answer;
 mod group;
 mod index;
 mod indexing;
+mod pool;
 mod score;
 mod view;
 
+use pool::Pool;
 use view::View;
 
 /// How many spaces are kept ready at once.
@@ -34,6 +36,7 @@ pub struct Search {
     /// Where the index of the local owner is kept; everybody else's lies in memory.
     home: Option<Home>,
     spaces: Mutex<Spaces>,
+    words: Arc<Pool>,
 }
 
 /// What is kept ready, and when it was last used.
@@ -64,6 +67,7 @@ impl Search {
             skills,
             home,
             spaces: Mutex::default(),
+            words: Arc::default(),
         }
     }
 
@@ -93,10 +97,17 @@ impl Search {
             return Ok(ready);
         }
         let (skills, home) = (Arc::clone(&self.skills), self.home.clone());
+        let words = Arc::clone(&self.words);
         let (of, wanted, before) = (owner.clone(), Arc::clone(&library), space.view());
         let made = tokio::task::spawn_blocking(move || {
             let home = home.filter(|_| of == Owner::Local);
-            indexing::view(&skills, &of, home.as_ref(), &wanted, before.as_deref())
+            let place = indexing::Place {
+                skills: &*skills,
+                owner: &of,
+                home: home.as_ref(),
+                words: &words,
+            };
+            indexing::view(&place, &wanted, before.as_deref())
         });
         let view = match made.await {
             Ok(view) => Arc::new(view?),
@@ -174,7 +185,13 @@ impl SkillSearch for Search {
     fn search<'a>(&'a self, owner: &'a Owner, query: &'a Query) -> Pending<'a, Answer> {
         Box::pin(async move {
             let ready = self.ready(owner).await?;
-            answer::answer(&self.skills, owner, &ready.library, &ready.view, query).await
+            let asked = answer::Asked {
+                skills: &*self.skills,
+                owner,
+                words: &self.words,
+                query,
+            };
+            asked.answer(&ready.library, &ready.view).await
         })
     }
 }

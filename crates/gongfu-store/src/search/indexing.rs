@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use super::group::{self, Group};
 use super::index::Index;
+use super::pool::Pool;
 use super::view::View;
 use crate::home::Home;
 
@@ -72,21 +73,30 @@ pub(super) fn push(to: &mut String, kind: Kind, text: &str) {
     to.push(' ');
 }
 
+/// Where texts come from, and where their index is kept.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The skills.
+    pub(super) skills: &'a dyn SkillStore,
+    /// Whose skills.
+    pub(super) owner: &'a Owner,
+    /// Below this an index is kept where it can be written; else it is made in memory.
+    pub(super) home: Option<&'a Home>,
+    /// Readers of words.
+    pub(super) words: &'a Pool,
+}
+
 /// The library, ready to be searched.
-///
-/// Below `home` an index is kept where it can be written; else it is made in memory.
 pub(super) fn view(
-    skills: &Arc<dyn SkillStore>,
-    owner: &Owner,
-    home: Option<&Home>,
-    library: &Arc<Library>,
+    place: &Place<'_>,
+    library: &Library,
     before: Option<&View>,
 ) -> Result<View, PortError> {
     let mut indexes = Vec::new();
     for group in group::groups(library) {
         let wanted: BTreeSet<u64> = group.texts.keys().copied().collect();
-        let mut read = |identities: &[u64]| read(skills, owner, library, &group, identities);
-        let kept = home.and_then(|home| {
+        let mut read = |identities: &[u64]| read(place, library, &group, identities);
+        let kept = place.home.and_then(|home| {
             let known = before.and_then(|view| view.index(&group.key));
             match known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok) {
                 Ok(index) => match index.update(&wanted, &mut read) {
@@ -122,8 +132,7 @@ fn open(home: &Home, key: &str) -> std::io::Result<Index> {
 
 /// Reads the texts with these identities; one that changed meanwhile is left for the next time.
 fn read(
-    skills: &Arc<dyn SkillStore>,
-    owner: &Owner,
+    place: &Place<'_>,
     library: &Library,
     group: &Group,
     identities: &[u64],
@@ -136,9 +145,9 @@ fn read(
             Some((*identity, &**group::skill(library, at)?))
         })
         .collect();
-    let terms = |words: &mut Words, (identity, skill): &(u64, &Skill)| {
+    let terms = |(identity, skill): &(u64, &Skill)| {
         let path = &group::document(skill)?.path;
-        let reading = skills.read(owner, skill, path, MAX_SKILL_FILE);
+        let reading = place.skills.read(place.owner, skill, path, MAX_SKILL_FILE);
         let content = runtime.block_on(reading).ok()?;
         let name = skill.name.as_str();
         if group::identity_of(name, Digest::of(&content.bytes)) != *identity {
@@ -149,11 +158,8 @@ fn read(
             name: name.to_owned(),
             ..SearchText::of(&document)
         };
-        Some((*identity, Terms::of(&text, words)))
+        let terms = place.words.with(|words| Terms::of(&text, words));
+        Some((*identity, terms))
     };
-    wanted
-        .par_iter()
-        .map_init(Words::default, terms)
-        .flatten()
-        .collect()
+    wanted.par_iter().filter_map(terms).collect()
 }
