@@ -6,8 +6,10 @@
 
 pub mod account;
 pub mod capability;
+pub mod edit;
 pub mod library;
 pub mod near;
+pub mod place;
 pub mod port;
 pub mod skill;
 pub mod text;
