@@ -16,6 +16,8 @@ pub mod reading;
 pub mod source;
 pub mod switches;
 pub mod walk;
+pub mod workspace;
 
 pub use home::Home;
 pub use local::LocalSkills;
+pub use workspace::LocalWorkspace;
