@@ -115,7 +115,11 @@ fn split(path: &SkillPath) -> (&str, &str) {
     path.split_once('/').unwrap_or((path, ""))
 }
 
-fn checked(path: &str) -> Result<SkillPath, PlaceError> {
+/// A path below some folder that nobody can take for one that leads out of it.
+///
+/// # Errors
+/// The path climbs, in whatever spelling, or can't be one.
+pub fn checked(path: &str) -> Result<SkillPath, PlaceError> {
     let path = SkillPath::new(path)?;
     if path.as_str().split('/').any(is_disguised) {
         return Err(PlaceError::Disguised);

@@ -13,7 +13,7 @@ use gongfu_core::port::{
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use serde_json::{Value, json};
 
-use super::Catalog;
+use super::{Catalog, Ports};
 use crate::error::ToolError;
 use crate::profile::Profile;
 use crate::tool::{Content, ToolResult};
@@ -137,11 +137,12 @@ fn catalog() -> Catalog {
         library: Arc::new(Library::new(sources.into(), skills, Vec::new())),
         files,
     });
-    Catalog::new(
-        Arc::clone(&memory) as Arc<dyn SkillStore>,
-        Arc::clone(&memory) as Arc<dyn AuditLog>,
-        memory,
-    )
+    Catalog::new(Ports {
+        skills: Arc::clone(&memory) as Arc<dyn SkillStore>,
+        workspace: Arc::clone(&memory) as Arc<dyn Workspace>,
+        audit: Arc::clone(&memory) as Arc<dyn AuditLog>,
+        clock: memory,
+    })
 }
 
 fn call(name: &str, arguments: Value) -> Result<ToolResult, ToolError> {

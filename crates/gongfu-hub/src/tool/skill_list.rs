@@ -16,8 +16,6 @@ use crate::tool::{Context, Data, Tool};
 /// How many skills an answer lists when no limit is given.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
-/// The longest description that is listed, in characters: what the format allows.
-const MAX_DESCRIPTION: usize = 1_024;
 
 /// List the skills that are available: their names and what each is for. Call this first to find
 /// the skill that fits a task, then read its instructions with `skill_load`.
@@ -139,7 +137,7 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
             skill.name.as_str()
         };
         let off = if skill.enabled { "" } else { " (switched off)" };
-        let description = one_line(&skill.description);
+        let description = shelf::one_line(&skill.description);
         let _ = writeln!(text, "- {shown}{off}: {description}");
         skills.push(SkillEntry {
             name: skill.name.to_string(),
@@ -174,21 +172,6 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
         },
         text,
     }
-}
-
-/// A description in one line, without control characters, clipped to what the format allows.
-fn one_line(description: &str) -> String {
-    let words: Vec<&str> = description.split_whitespace().collect();
-    let line = words.join(" ");
-    let clipped = line
-        .chars()
-        .take(MAX_DESCRIPTION)
-        .filter(|c| !c.is_control());
-    let mut clipped: String = clipped.collect();
-    if line.chars().nth(MAX_DESCRIPTION).is_some() {
-        clipped.push('…');
-    }
-    clipped
 }
 
 fn wrong(name: &str, reason: &str, hint: String) -> ToolError {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use gongfu_core::library::Library;
 use gongfu_core::port::{AuditEntry, AuditLog, Clock, Pending, SkillStore, Timestamp};
 use gongfu_core::skill::SkillPath;
-use gongfu_hub::{Catalog, ToolError};
+use gongfu_hub::{Catalog, Ports, ToolError};
 use gongfu_store::disk::Root;
 use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalSkills};
+use gongfu_store::{Home, LocalSkills, LocalWorkspace};
 use tempfile::TempDir;
 
 use super::{Plant, Verdict, ensure};
@@ -84,9 +84,15 @@ impl Ground {
         let skills = Arc::new(LocalSkills::new(home, settings, Arc::clone(&clock)));
         let library = skills.current().map_err(told)?;
         let store: Arc<dyn SkillStore> = skills;
+        let workspace = LocalWorkspace::new(base.join("workspace"), &[]).map_err(told)?;
         let ground = Self {
             root: Root::open(&skill).map_err(told)?,
-            catalog: Catalog::new(store, Arc::new(Silent), clock),
+            catalog: Catalog::new(Ports {
+                skills: store,
+                workspace: Arc::new(workspace),
+                audit: Arc::new(Silent),
+                clock,
+            }),
             library,
             plant,
             skill,
