@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, Skill, Unresolved};
+use gongfu_core::library::{Library, MAX_NEAREST, Skill, Unresolved};
 use gongfu_core::near;
 use gongfu_core::port::PortError;
 use gongfu_core::skill::frontmatter::Frontmatter;
@@ -55,14 +55,29 @@ pub async fn skill(context: &Context, name: &str) -> Result<Arc<Skill>, ToolErro
     })
 }
 
-/// The skill that a bare name means; a full name is none.
+/// The skill that a bare name means; a full name or a path is the name of none.
 ///
 /// # Errors
-/// As [`skill`].
+/// As [`skill`], but nothing is no name: there is just no such skill.
 pub async fn skill_by_name(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
     match SkillName::new(name) {
         Ok(_) => skill(context, name).await,
-        Err(error) => Err(Problem::unresolved(name, Unresolved::Invalid(error)).error()),
+        Err(_) => {
+            let library = library(context).await?;
+            let names = names(&library);
+            let total = names.len();
+            let nearest = near::nearest_first(name, names);
+            Err(Problem::SkillUnknown {
+                name: name.to_owned(),
+                nearest: nearest
+                    .into_iter()
+                    .take(MAX_NEAREST)
+                    .map(str::to_owned)
+                    .collect(),
+                total,
+            }
+            .error())
+        }
     }
 }
 

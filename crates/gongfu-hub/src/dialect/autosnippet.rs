@@ -168,7 +168,6 @@ fn failure(error: &ToolError, _at: Timestamp) -> ToolResult {
         Problem::SkillUnknown { nearest, total, .. } => {
             json!({ "code": code, "message": text.message, "availableSkills": nearest, "total": total })
         }
-        Problem::SkillName { .. } => json!({ "code": code, "message": text.message }),
         Problem::SectionUnknown { headings, .. } => {
             json!({ "code": code, "message": text.message, "availableSections": headings })
         }

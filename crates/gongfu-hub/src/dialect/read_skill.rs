@@ -69,9 +69,7 @@ impl Tool for ReadSkill {
 
 fn failure(error: &ToolError, _at: Timestamp) -> ToolResult {
     let known = match &error.problem {
-        Problem::SkillUnknown { name, .. } | Problem::SkillName { name, .. } => {
-            Some(format!("Skill '{}' not found.", clipped(name)))
-        }
+        Problem::SkillUnknown { name, .. } => Some(format!("Skill '{}' not found.", clipped(name))),
         _ => None,
     };
     error_text(error, known)

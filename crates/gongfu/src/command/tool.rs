@@ -128,10 +128,19 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
     Ok(parsed)
 }
 
-/// The argument that a value without a name is for: the only one that the tool can't do without.
+/// The argument that a value without a name is for: the only one that the tool can't do without,
+/// or the only one that it has.
 fn only_required(spec: Option<&ToolSpec>) -> Option<&str> {
-    match spec?.input_schema.get("required")?.as_array()?.as_slice() {
-        [only] => only.as_str(),
+    let schema = &spec?.input_schema;
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut properties = schema.get("properties")?.as_object()?.keys();
+    match (
+        required.map(Vec::as_slice),
+        properties.next(),
+        properties.next(),
+    ) {
+        (Some([only]), _, _) => only.as_str(),
+        (None | Some([]), Some(only), None) => Some(only),
         _ => None,
     }
 }
