@@ -11,6 +11,7 @@
 mod bench;
 mod generate;
 mod prove;
+mod race;
 mod rust_text;
 mod tidy;
 mod tree;
@@ -32,6 +33,8 @@ enum Command {
     Bench(bench::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
     ProveParse(prove::Arguments),
+    /// Prove that no link that is swapped in leads a reader or writer outside
+    ProveRaces(race::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
+        Command::ProveRaces(arguments) => race::run(&arguments),
     };
     match outcome {
         Ok(code) => code,
