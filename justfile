@@ -59,6 +59,14 @@ prove-parse *ARGUMENTS:
 prove-parse-short:
     cargo run --quiet --profile checked --package xtask -- prove-parse --count 20000 --no-growth
 
+# Prove with 10,000 attempts that no link that is swapped in leads a reader or writer outside
+prove-races *ARGUMENTS:
+    cargo run --quiet --profile checked --package xtask -- prove-races {{ ARGUMENTS }}
+
+# The same with fewer attempts
+prove-races-short:
+    cargo run --quiet --profile checked --package xtask -- prove-races --count 1000
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash
@@ -99,6 +107,11 @@ clients *ARGUMENTS:
     cargo build --quiet --package gongfu
     {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Replay the examples of the source documents by a real MCP client
+replay *ARGUMENTS:
+    cargo build --quiet --package gongfu
+    {{ python }} scripts/replay.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Check, lint and test after each change of a source file
 dev:
     #!/usr/bin/env bash
@@ -115,7 +128,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short compare-reference-short doc clients
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short compare-reference-short prove-races-short doc clients replay
 
 # Check the format
 fmt-check:
@@ -149,4 +162,4 @@ gen-check:
 # The sources that cargo fmt does not find, because a macro declares them
 [private]
 tool-files:
-    @find crates/gongfu-hub/src/tool -name '*.rs' | sort
+    @find crates/gongfu-hub/src/tool crates/gongfu-hub/src/dialect -name '*.rs' | sort

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+import itertools
 import json
 import os
 import signal
@@ -58,11 +59,28 @@ GUIDE = "one\ntwo\nthree\n"
 DOT = b"\x89PNG\r\n\x1a\n\0\xff"
 
 # One call of each tool, and a text that its answer holds; a tool that is not here is a failure.
+# `{turn}` in an argument is another number in each call.
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
+    "file_list": ({}, "note.txt"),
+    "file_read": ({"path": "note.txt"}, "a note\n"),
+    "file_write": ({"path": "new/file-{turn}.txt", "content": "new\n"}, "wrote 4 bytes"),
+    "skill_create": ({"name": "new-{turn}", "description": "Does: it."}, "made the skill skills/new-"),
     "skill_list": ({}, "pdf-tools"),
     "skill_load": ({"skill_name": "pdf-tools"}, SKILL),
     "skill_read": ({"skill_name": "pdf-tools", "path": "references/guide.md"}, GUIDE),
+    "skill_write": (
+        {"skill_name": "pdf-tools", "path": "references/guide.md", "old_text": "two", "new_text": "two"},
+        "wrote 14 bytes",
+    ),
 }
+TURNS = itertools.count()
+
+
+def call_of(tool: str) -> tuple[dict[str, Any], str]:
+    """The arguments of one call of a tool, and a text of its answer."""
+    arguments, wanted = CALLS[tool]
+    turn = str(next(TURNS))
+    return {name: value.replace("{turn}", turn) for name, value in arguments.items()}, wanted
 
 
 class Failure(Exception):
@@ -101,11 +119,14 @@ class World:
         (skill / "references" / "guide.md").write_text(GUIDE)
         (skill / "dot.png").write_bytes(DOT)
         (self.folder / "person").mkdir()
+        (self.folder / "work").mkdir()
+        (self.folder / "work" / "note.txt").write_text("a note\n")
 
     @property
     def arguments(self) -> list[str]:
         """The arguments that start the server."""
-        return ["mcp", "--no-default-dirs", "--skills-dir", str(self.folder / "skills")]
+        folders = ["--skills-dir", str(self.folder / "skills"), "--workspace", str(self.folder / "work")]
+        return ["mcp", "--no-default-dirs", *folders]
 
     @property
     def variables(self) -> dict[str, str]:
@@ -150,7 +171,7 @@ async def lists_tools(client: Any) -> None:
 
 async def calls_each_tool(client: Any) -> None:
     for tool in (await client.list_tools()).tools:
-        arguments, wanted = CALLS[tool.name]
+        arguments, wanted = call_of(tool.name)
         result = await client.call_tool(tool.name, arguments)
         expect(not result.is_error, f"{tool.name}: {shown(result)}")
         expect(wanted in shown(result), f"{tool.name} answers {shown(result)!r}")
@@ -297,7 +318,7 @@ def inspector_lists(world: World, era: str) -> None:
 
 
 def inspector_calls(world: World, era: str, tool: str) -> None:
-    arguments, wanted = CALLS[tool]
+    arguments, wanted = call_of(tool)
     options = ["--method", "tools/call", "--tool-name", tool]
     for name, value in arguments.items():
         options += ["--tool-arg", f"{name}={value}"]

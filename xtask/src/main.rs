@@ -11,6 +11,7 @@
 mod bench;
 mod generate;
 mod prove;
+mod race;
 mod rust_text;
 mod search;
 mod tidy;
@@ -35,6 +36,8 @@ enum Command {
     BenchSearch(search::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
     ProveParse(prove::Arguments),
+    /// Prove that no link that is swapped in leads a reader or writer outside
+    ProveRaces(race::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::BenchSearch(arguments) => search::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
+        Command::ProveRaces(arguments) => race::run(&arguments),
     };
     match outcome {
         Ok(code) => code,

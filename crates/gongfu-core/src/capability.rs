@@ -36,9 +36,9 @@ pub enum Safety {
     Safe = 0,
     /// Reads what the owner keeps.
     Low = 1,
-    /// Reads files or the web.
+    /// Reads files or the web, or writes in a place that its owner set aside for that.
     Medium = 2,
-    /// Writes or executes.
+    /// Executes, or writes where its owner didn't say so.
     High = 3,
     /// Deletes.
     Critical = 4,

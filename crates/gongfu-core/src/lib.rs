@@ -7,8 +7,10 @@
 pub mod account;
 pub mod capability;
 pub mod catalogue;
+pub mod edit;
 pub mod library;
 pub mod near;
+pub mod place;
 pub mod port;
 pub mod search;
 pub mod skill;

@@ -12,8 +12,9 @@ use serde::Serialize;
 use crate::account::{Owner, Role};
 use crate::capability::Access;
 use crate::library::{Library, Skill};
+use crate::place::Location;
 use crate::search::{Answer, Query};
-use crate::skill::SkillPath;
+use crate::skill::{SkillName, SkillPath};
 
 /// An answer that may take a while.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, PortError>> + Send + 'a>>;
@@ -30,6 +31,20 @@ pub enum PortError {
     /// It is there and must not be touched: a link that leads out, a device.
     #[error("{0}")]
     Denied(String),
+    /// It may be read and not written.
+    #[error("`{place}` is read-only")]
+    ReadOnly {
+        /// The source of skills or the mount.
+        place: String,
+        /// Where such a thing can be written instead, for people.
+        instead: Option<String>,
+    },
+    /// A folder stands where a file is meant.
+    #[error("it is a folder")]
+    IsAFolder,
+    /// A file stands where a folder is meant.
+    #[error("it is not a folder")]
+    NotAFolder,
     /// What stands behind the port doesn't answer.
     #[error("{0}")]
     Unavailable(String),
@@ -54,6 +69,36 @@ impl FileContent {
     }
 }
 
+/// New content of a whole file.
+#[derive(Debug, Clone, Copy)]
+pub struct Change<'a> {
+    /// What the file holds afterwards.
+    pub bytes: &'a [u8],
+    /// What it must hold before, so that nobody else's change is lost; `None` for a file that is
+    /// written whatever it holds, or made.
+    pub expected: Option<&'a [u8]>,
+}
+
+/// What lies in a folder of a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderEntry {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: FolderEntryKind,
+}
+
+/// What an entry of a folder is; a link that stays inside is what it leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FolderEntryKind {
+    /// A regular file and its length in bytes.
+    File(u64),
+    /// A folder.
+    Folder,
+    /// Something that is neither and can't be reached: what it is, for people.
+    Other(String),
+}
+
 /// The skills of an owner.
 pub trait SkillStore: Send + Sync {
     /// The library as it is now.
@@ -74,6 +119,48 @@ pub trait SkillStore: Send + Sync {
         owner: &'a Owner,
         skill: &'a Skill,
         enabled: bool,
+    ) -> Pending<'a, bool>;
+
+    /// Makes a skill of this SKILL.md in the owner's writable source; the folder is called by its
+    /// name. A conflict when the folder is there already.
+    fn create<'a>(
+        &'a self,
+        owner: &'a Owner,
+        name: &'a SkillName,
+        document: &'a [u8],
+    ) -> Pending<'a, Arc<Skill>>;
+
+    /// Writes a file of a skill as a whole; makes it and the folders above it where they are
+    /// missing. Answers whether the file is new.
+    fn write<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool>;
+}
+
+/// The files that an owner works on: a workspace, and what the operator mounted beside it.
+pub trait Workspace: Send + Sync {
+    /// What lies in a folder, by name; a workspace that nobody wrote to yet is empty.
+    fn list<'a>(&'a self, owner: &'a Owner, place: &'a Location) -> Pending<'a, Vec<FolderEntry>>;
+
+    /// A file as it is now; at most `limit` bytes of it.
+    fn read<'a>(
+        &'a self,
+        owner: &'a Owner,
+        place: &'a Location,
+        limit: u64,
+    ) -> Pending<'a, FileContent>;
+
+    /// Writes a file as a whole; makes it and the folders above it where they are missing. Answers
+    /// whether the file is new.
+    fn write<'a>(
+        &'a self,
+        owner: &'a Owner,
+        place: &'a Location,
+        change: Change<'a>,
     ) -> Pending<'a, bool>;
 }
 
@@ -144,6 +231,16 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
+impl Timestamp {
+    /// The moment as RFC 3339 without a fraction of the second.
+    pub fn to_seconds(self) -> String {
+        match jiff::Timestamp::from_second(self.0.div_euclid(1_000)) {
+            Ok(moment) => moment.to_string(),
+            Err(_) => self.to_string(),
+        }
+    }
+}
+
 impl Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -165,6 +262,10 @@ mod tests {
         assert_eq!(
             Timestamp(1_795_253_400_000).to_string(),
             "2026-11-21T09:30:00.000Z"
+        );
+        assert_eq!(
+            Timestamp(1_795_253_400_999).to_seconds(),
+            "2026-11-21T09:30:00Z"
         );
     }
 }

@@ -6,6 +6,7 @@
 pub mod check;
 pub mod diagnostic;
 pub mod digest;
+pub mod draft;
 pub mod document;
 pub mod field;
 pub mod finding;

@@ -34,3 +34,57 @@ pub fn clipped(text: &str, most: usize, mark: char) -> String {
     }
     short
 }
+
+/// The first sentence of a text in one line, or as much of it as `most` characters hold.
+///
+/// A full stop ends a sentence only before a blank that no lower-case letter follows, so that
+/// `e.g. this` does not.
+pub fn first_sentence(text: &str, most: usize) -> String {
+    let line: Vec<char> = text
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(most + 1)
+        .collect();
+    let ends = |at: usize| match line.get(at) {
+        Some('。' | '！' | '？') => true,
+        Some('.' | '!' | '?') => match (line.get(at + 1), line.get(at + 2)) {
+            (None, _) => true,
+            (Some(' '), next) => next.is_none_or(|next| !next.is_lowercase()),
+            _ => false,
+        },
+        _ => false,
+    };
+    let end = (0..line.len())
+        .find(|&at| ends(at))
+        .map_or(line.len(), |at| at + 1);
+    let mut sentence: String = line.iter().take(end.min(most)).collect();
+    if end > most {
+        sentence.push('…');
+    }
+    sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_sentence;
+
+    #[test]
+    fn a_sentence_ends_where_people_think_it_does() {
+        for (text, wanted) in [
+            ("One. Two.", "One."),
+            (
+                "Use it, e.g. for\n  this. Then that.",
+                "Use it, e.g. for this.",
+            ),
+            ("Version 1.2 of it", "Version 1.2 of it"),
+            ("处理文件。再处理。", "处理文件。"),
+            ("", ""),
+        ] {
+            assert_eq!(first_sentence(text, 40), wanted, "{text}");
+        }
+        assert_eq!(first_sentence("No end that is near", 6), "No end…");
+        assert_eq!(first_sentence("Exact.", 6), "Exact.");
+    }
+}

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::capability::Origin;
+use gongfu_core::library::Library;
 use gongfu_core::near;
-use gongfu_core::port::{AuditLog, Clock, SkillSearch, SkillStore};
+use gongfu_core::port::{AuditLog, Clock, SkillSearch, SkillStore, Workspace};
 use serde_json::{Map, Value};
 
+use crate::dialect::{self, Dialect, MANY};
+use crate::entry::{self, Entry, View};
 use crate::error::ToolError;
-use crate::gate::{Call, Gate, Running};
+use crate::gate::{Call, Gate};
 use crate::problem::Problem;
 use crate::profile::Profile;
-use crate::schema;
-use crate::tool::{Context, Output as _, Tool, ToolResult, ToolSpec};
+use crate::shelf;
+use crate::tool::{Context, ToolResult, ToolSpec};
 
 /// Declares the files below `tool/` and lists their tools: the one line that adds a tool.
 macro_rules! tools {
@@ -25,105 +27,75 @@ macro_rules! tools {
 
         /// Every tool of gongfu's own, by name.
         fn native() -> Vec<Box<dyn Entry>> {
-            vec![$(Box::new(Native::<files::$file::$tool>::new()),)+]
+            vec![$(entry::native::<files::$file::$tool>(),)+]
         }
     };
 }
 
 tools! {
+    file_list::FileList,
+    file_read::FileRead,
+    file_write::FileWrite,
+    skill_create::SkillCreate,
     skill_list::SkillList,
     skill_load::SkillLoad,
     skill_read::SkillRead,
     skill_search::SkillSearch,
+    skill_write::SkillWrite,
 }
 
-/// Something in the catalog that can be called; where it comes from is its own affair.
-pub trait Entry: Send + Sync {
-    /// What it says about itself to this caller.
-    fn spec(&self, actor: &Actor) -> ToolSpec;
+/// The tool that a dialect gains when it has more skills than it can list.
+const SEARCH: &str = "skill_search";
 
-    /// Runs it; only the gate calls this.
-    fn run<'a>(&'a self, arguments: Map<String, Value>, context: &'a Context) -> Running<'a>;
-}
-
-/// A tool of gongfu's own as an entry.
-struct Native<T> {
-    spec: ToolSpec,
-    tool: std::marker::PhantomData<fn() -> T>,
-}
-
-impl<T: Tool> Native<T> {
-    fn new() -> Self {
-        let input = schema::of::<T>();
-        let spec = ToolSpec {
-            name: T::NAME,
-            title: T::TITLE,
-            description: input.description,
-            input_schema: Arc::new(input.schema),
-            output_schema: T::Output::schema().map(Arc::new),
-            access: T::ACCESS,
-            safety: T::SAFETY,
-            origin: Origin::Native,
-        };
-        Self {
-            spec,
-            tool: std::marker::PhantomData,
-        }
-    }
-}
-
-impl<T: Tool> Entry for Native<T> {
-    fn spec(&self, _actor: &Actor) -> ToolSpec {
-        self.spec.clone()
-    }
-
-    fn run<'a>(&'a self, mut arguments: Map<String, Value>, context: &'a Context) -> Running<'a> {
-        // An explicit null is an argument that isn't given.
-        arguments.retain(|_, value| !value.is_null());
-        let tool = serde_json::from_value::<T>(Value::Object(arguments)).map_err(|error| {
-            Problem::WrongValue {
-                name: self.spec.name.to_owned(),
-                reason: error.to_string(),
-                hint: "see the tool's schema".to_owned(),
-            }
-            .error()
-        });
-        Box::pin(async move { Ok(tool?.run(context).await?.into_result()) })
-    }
+/// What the tools reach the world by.
+#[derive(Clone)]
+pub struct Ports {
+    /// Skills.
+    pub skills: Arc<dyn SkillStore>,
+    /// Search over them.
+    pub search: Arc<dyn SkillSearch>,
+    /// Files that are worked on.
+    pub workspace: Arc<dyn Workspace>,
+    /// Where every call is written down.
+    pub audit: Arc<dyn AuditLog>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
 }
 
 /// Every tool, and the gate in front of them.
 pub struct Catalog {
-    entries: Vec<Box<dyn Entry>>,
+    entries: Entries,
     gate: Gate,
-    skills: Arc<dyn SkillStore>,
-    search: Arc<dyn SkillSearch>,
+    ports: Ports,
 }
 
 impl Catalog {
     /// The catalog over these ports.
-    pub fn new(
-        skills: Arc<dyn SkillStore>,
-        search: Arc<dyn SkillSearch>,
-        audit: Arc<dyn AuditLog>,
-        clock: Arc<dyn Clock>,
-    ) -> Self {
+    pub fn new(ports: Ports) -> Self {
         Self {
-            entries: native(),
-            gate: Gate::new(audit, clock),
-            skills,
-            search,
+            entries: Entries::new(),
+            gate: Gate::new(Arc::clone(&ports.audit), Arc::clone(&ports.clock)),
+            ports,
         }
     }
 
     /// The tools of the profiles, by name.
-    pub fn list(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        described(&self.entries, profiles, actor)
+    ///
+    /// The library is looked at only when a tool of the profiles says something about it: a client
+    /// that asks for gongfu's own tools doesn't wait until all skills are read. When it can't be
+    /// read, such a tool says less.
+    pub async fn list(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
+        let library = if self.entries.need_library(profiles) {
+            self.library(actor).await
+        } else {
+            None
+        };
+        self.entries.described(profiles, actor, library.as_deref())
     }
 
-    /// The tools that need no library to be described: gongfu's own.
+    /// The tools as they are described without any library.
     pub fn specs(profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        described(&native(), profiles, actor)
+        Entries::new().described(profiles, actor, None)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
@@ -137,12 +109,14 @@ impl Catalog {
         arguments: Map<String, Value>,
         actor: &Actor,
     ) -> Result<ToolResult, ToolError> {
-        let found = visible(&self.entries, profiles)
-            .map(|entry| (entry, entry.spec(actor)))
-            .find(|(_, spec)| spec.name == name);
-        let Some((entry, spec)) = found else {
-            let specs = self.list(profiles, actor);
-            let nearest = near::nearest_first(name, specs.iter().map(|spec| spec.name))
+        // Whether there are many skills is asked only where that decides about this tool.
+        let is_many = name == SEARCH
+            && dialect::chosen(profiles).any(|dialect| dialect.gains_search)
+            && self.library(actor).await.is_some_and(|all| is_many(&all));
+        let mut visible = self.entries.visible(profiles, is_many);
+        let Some(entry) = visible.find(|entry| entry.name() == name) else {
+            let visible = self.entries.visible(profiles, is_many);
+            let nearest = near::nearest_first(name, visible.map(Entry::name))
                 .into_iter()
                 .map(str::to_owned)
                 .collect();
@@ -152,36 +126,103 @@ impl Catalog {
             }
             .error());
         };
+        // What a call may hold doesn't depend on the library: the tool itself says which names
+        // there are, with its own words.
+        let library = None;
+        let spec = entry.spec(View { actor, library });
         let context = Context {
             actor: actor.clone(),
-            skills: Arc::clone(&self.skills),
-            search: Arc::clone(&self.search),
+            skills: Arc::clone(&self.ports.skills),
+            search: Arc::clone(&self.ports.search),
+            workspace: Arc::clone(&self.ports.workspace),
         };
         let call = Call {
             actor,
             spec: &spec,
             arguments: &arguments,
         };
-        self.gate
+        let outcome = self
+            .gate
             .pass(&call, || entry.run(arguments.clone(), &context))
-            .await
+            .await;
+        outcome.map_err(|error| {
+            let rendered = entry.failure(&error, self.ports.clock.now());
+            ToolError {
+                rendered: rendered.map(Box::new),
+                ..error
+            }
+        })
+    }
+
+    async fn library(&self, actor: &Actor) -> Option<Arc<Library>> {
+        let library = self.ports.skills.library(&actor.owner).await;
+        library
+            .inspect_err(|error| tracing::warn!(%error, "tools are described without the library"))
+            .ok()
     }
 }
 
-fn described(entries: &[Box<dyn Entry>], profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-    let mut specs: Vec<ToolSpec> = visible(entries, profiles)
-        .map(|entry| entry.spec(actor))
-        .collect();
-    specs.sort_by_key(|spec| spec.name);
-    specs
+/// Whether a library has more names than a dialect lists in a schema.
+fn is_many(library: &Library) -> bool {
+    shelf::names(library).len() > MANY
 }
 
-fn visible<'a>(
-    entries: &'a [Box<dyn Entry>],
-    profiles: &[Profile],
-) -> impl Iterator<Item = &'a dyn Entry> {
-    let standard = profiles.contains(&Profile::Standard);
-    entries.iter().filter(move |_| standard).map(Box::as_ref)
+/// Everything that can be called.
+struct Entries {
+    native: Vec<Box<dyn Entry>>,
+    dialects: Vec<(&'static Dialect, Vec<Box<dyn Entry>>)>,
+}
+
+impl Entries {
+    fn new() -> Self {
+        let dialects = dialect::all().iter();
+        Self {
+            native: native(),
+            dialects: dialects
+                .map(|dialect| (*dialect, dialect.entries()))
+                .collect(),
+        }
+    }
+
+    /// The entries of the profiles; `is_many` when there are more skills than a dialect can list.
+    fn visible<'a>(
+        &'a self,
+        profiles: &'a [Profile],
+        is_many: bool,
+    ) -> impl Iterator<Item = &'a dyn Entry> {
+        let all = profiles
+            .iter()
+            .any(|profile| matches!(profile, Profile::Standard | Profile::All));
+        let searches = is_many && dialect::chosen(profiles).any(|dialect| dialect.gains_search);
+        let native = self.native.iter();
+        let native = native.filter(move |entry| all || (searches && entry.name() == SEARCH));
+        let dialects = self.dialects.iter();
+        let spoken = dialects
+            .filter(move |(dialect, _)| dialect.is_chosen(profiles))
+            .flat_map(|(_, entries)| entries);
+        native.chain(spoken).map(Box::as_ref)
+    }
+
+    fn need_library(&self, profiles: &[Profile]) -> bool {
+        let mut visible = self.visible(profiles, false);
+        visible.any(Entry::is_dynamic)
+            || dialect::chosen(profiles).any(|dialect| dialect.gains_search)
+    }
+
+    fn described(
+        &self,
+        profiles: &[Profile],
+        actor: &Actor,
+        library: Option<&Library>,
+    ) -> Vec<ToolSpec> {
+        let view = View { actor, library };
+        let mut specs: Vec<ToolSpec> = self
+            .visible(profiles, library.is_some_and(is_many))
+            .map(|entry| entry.spec(view))
+            .collect();
+        specs.sort_by_key(|spec| spec.name);
+        specs
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::problem::Problem;
+use crate::tool::ToolResult;
 
 /// Everything that can go wrong with a call, for programs to branch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,6 +36,22 @@ pub enum ErrorCode {
     FileTooLarge,
     /// There is no such section in the document.
     SectionNotFound,
+    /// The source of the skill, or the mount, isn't written to.
+    SourceReadOnly,
+    /// There is a skill of that name already.
+    SkillExists,
+    /// What was to be written would not be a skill.
+    SkillInvalid,
+    /// The file is not text.
+    FileNotText,
+    /// A folder stands where a file is meant.
+    IsAFolder,
+    /// A file stands where a folder is meant.
+    NotAFolder,
+    /// The text to replace is not in the file, or not only once.
+    EditRefused,
+    /// Somebody else changed it meanwhile.
+    Conflict,
     /// The caller's role doesn't allow it.
     Forbidden,
     /// A person has to agree first.
@@ -54,7 +71,7 @@ struct Row {
 
 impl ErrorCode {
     /// Every code, for documentation and tests.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 25] = [
         Self::ToolNotFound,
         Self::MissingArgument,
         Self::UnknownArgument,
@@ -68,6 +85,14 @@ impl ErrorCode {
         Self::FileNotFound,
         Self::FileTooLarge,
         Self::SectionNotFound,
+        Self::SourceReadOnly,
+        Self::SkillExists,
+        Self::SkillInvalid,
+        Self::FileNotText,
+        Self::IsAFolder,
+        Self::NotAFolder,
+        Self::EditRefused,
+        Self::Conflict,
         Self::Forbidden,
         Self::ApprovalRequired,
         Self::Unavailable,
@@ -109,6 +134,14 @@ impl ErrorCode {
             Self::FileNotFound => ("FILE_NOT_FOUND", 404, 1),
             Self::FileTooLarge => ("FILE_TOO_LARGE", 413, 1),
             Self::SectionNotFound => ("SECTION_NOT_FOUND", 404, 1),
+            Self::SourceReadOnly => ("SOURCE_READ_ONLY", 403, 1),
+            Self::SkillExists => ("SKILL_EXISTS", 409, 1),
+            Self::SkillInvalid => ("SKILL_INVALID", 422, 1),
+            Self::FileNotText => ("FILE_NOT_TEXT", 415, 1),
+            Self::IsAFolder => ("IS_A_DIRECTORY", 409, 1),
+            Self::NotAFolder => ("NOT_A_DIRECTORY", 409, 1),
+            Self::EditRefused => ("EDIT_REFUSED", 409, 1),
+            Self::Conflict => ("CONFLICT", 409, 1),
             Self::Forbidden => ("FORBIDDEN", 403, 1),
             Self::ApprovalRequired => ("APPROVAL_REQUIRED", 403, 1),
             Self::Unavailable => ("UNAVAILABLE", 503, 1),
@@ -131,6 +164,8 @@ pub struct ToolError {
     pub problem: Problem,
     /// The stage of the gate that refused the call, if one did.
     pub refused_by: Option<&'static str>,
+    /// The failure in the form that the tool's own clients know; without it, in gongfu's.
+    pub rendered: Option<Box<ToolResult>>,
 }
 
 impl ToolError {
@@ -170,6 +205,7 @@ impl From<Problem> for ToolError {
         Self {
             problem,
             refused_by: None,
+            rendered: None,
         }
     }
 }

@@ -9,6 +9,9 @@ use crate::problem::Problem;
 /// The most bytes of text in one answer.
 pub const MAX_ANSWER: usize = 64 * 1024;
 
+/// The most bytes of a document in one answer of a dialect, whose tools know no lines.
+pub const MAX_WHOLE: usize = 1024 * 1024;
+
 /// Which part of a text is wanted; lines and columns count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -115,6 +118,30 @@ pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'
     Ok(Excerpt { text: shown, note })
 }
 
+/// Takes a whole text from a byte on, as far as one answer of a dialect goes.
+///
+/// # Errors
+/// The offset lies behind the end.
+pub fn whole(text: &str, offset: Option<usize>) -> Result<Excerpt<'_>, Problem> {
+    let start = offset.unwrap_or(0);
+    if start > text.len() {
+        return Err(Problem::WrongValue {
+            name: "offset".to_owned(),
+            reason: format!("the text has {} bytes", text.len()),
+            hint: "give the offset that the answer before gave".to_owned(),
+        });
+    }
+    let start = text.floor_char_boundary(start);
+    let end = text.floor_char_boundary(start.saturating_add(MAX_WHOLE));
+    let total = text.len();
+    let note = (end < total)
+        .then(|| format!("[cut at byte {end} of {total}: call again with offset={end}]"));
+    Ok(Excerpt {
+        text: text.get(start..end).unwrap_or_default(),
+        note,
+    })
+}
+
 /// Where an answer that starts at `start` stops: at the end of the last line that fits, or inside
 /// of a line that is too long for any answer.
 fn stop(text: &str, lines: &[usize], start: usize, end: usize) -> usize {
@@ -135,7 +162,7 @@ fn stop(text: &str, lines: &[usize], start: usize, end: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_ANSWER, Wanted, cut};
+    use super::{MAX_ANSWER, MAX_WHOLE, Wanted, cut, whole};
 
     fn lines(start: usize, end: usize) -> Wanted {
         Wanted {
@@ -204,6 +231,22 @@ mod tests {
                 end_line: None,
             };
         }
+    }
+
+    #[test]
+    fn a_long_document_comes_in_parts() {
+        let text = "é".repeat(MAX_WHOLE);
+        let (mut all, mut offset) = (String::new(), None);
+        loop {
+            let part = whole(&text, offset).unwrap();
+            all.push_str(part.text);
+            let Some(note) = part.note else { break };
+            let digits = note.rsplit('=').next().unwrap().trim_end_matches(']');
+            offset = Some(digits.parse().unwrap());
+        }
+        assert_eq!(all, text);
+        assert!(whole("ab", Some(3)).is_err());
+        assert_eq!(whole("ab", Some(2)).unwrap().text, "");
     }
 
     #[test]

@@ -130,6 +130,7 @@ impl Gate {
             stage.check(call).err().map(|problem| ToolError {
                 problem,
                 refused_by: Some(stage.name()),
+                rendered: None,
             })
         })
     }
@@ -142,6 +143,7 @@ impl Gate {
         written.map_err(|error| ToolError {
             problem: Problem::broken("the audit", &error),
             refused_by: Some("audit"),
+            rendered: None,
         })
     }
 }

@@ -5,17 +5,23 @@
 //! agent's driver will hold that port.
 
 pub mod argument;
+pub mod binary;
 pub mod catalog;
+mod dialect;
+pub mod entry;
 pub mod error;
 pub mod excerpt;
+pub mod file;
 pub mod gate;
+mod overview;
 pub mod problem;
 pub mod profile;
 pub mod schema;
 pub mod shelf;
 pub mod tool;
+pub mod writing;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, Ports};
 pub use error::{ErrorCode, ToolError};
 pub use problem::Problem;
 pub use profile::Profile;

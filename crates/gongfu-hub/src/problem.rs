@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::edit::EditError;
 use gongfu_core::library::Unresolved;
 use gongfu_core::port::PortError;
 use gongfu_core::skill::path::PathError;
@@ -83,6 +84,42 @@ pub enum Problem {
         section: String,
         headings: Vec<String>,
     },
+    PlacePath {
+        path: String,
+        reason: String,
+    },
+    PlaceUnknown {
+        path: String,
+    },
+    SourceReadOnly {
+        place: String,
+        instead: Option<String>,
+    },
+    SkillExists {
+        name: String,
+        full_name: String,
+    },
+    SkillInvalid {
+        reason: String,
+        hint: String,
+    },
+    FileNotText {
+        path: String,
+    },
+    IsAFolder {
+        path: String,
+    },
+    NotAFolder {
+        path: String,
+    },
+    EditRefused {
+        path: String,
+        why: EditError,
+    },
+    Conflict {
+        path: String,
+        reason: String,
+    },
     RoleTooLow {
         tool: String,
         access: Access,
@@ -116,10 +153,18 @@ impl Problem {
             Self::SkillUnknown { .. } => ErrorCode::SkillNotFound,
             Self::SkillDisabled { .. } => ErrorCode::SkillDeactivated,
             Self::SkillUnreadable { .. } => ErrorCode::SkillsReadError,
-            Self::FilePath { .. } => ErrorCode::InvalidFilePath,
-            Self::FileUnknown { .. } => ErrorCode::FileNotFound,
+            Self::FilePath { .. } | Self::PlacePath { .. } => ErrorCode::InvalidFilePath,
+            Self::FileUnknown { .. } | Self::PlaceUnknown { .. } => ErrorCode::FileNotFound,
             Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
             Self::SectionUnknown { .. } => ErrorCode::SectionNotFound,
+            Self::SourceReadOnly { .. } => ErrorCode::SourceReadOnly,
+            Self::SkillExists { .. } => ErrorCode::SkillExists,
+            Self::SkillInvalid { .. } => ErrorCode::SkillInvalid,
+            Self::FileNotText { .. } => ErrorCode::FileNotText,
+            Self::IsAFolder { .. } => ErrorCode::IsAFolder,
+            Self::NotAFolder { .. } => ErrorCode::NotAFolder,
+            Self::EditRefused { .. } => ErrorCode::EditRefused,
+            Self::Conflict { .. } => ErrorCode::Conflict,
             Self::RoleTooLow { .. } => ErrorCode::Forbidden,
             Self::NeedsApproval { .. } => ErrorCode::ApprovalRequired,
             Self::PartBroken { .. } => ErrorCode::Unavailable,
@@ -142,6 +187,7 @@ impl Problem {
                 nearest,
             } => json!({ "skill_name": skill, "path": clipped(path), "available": nearest }),
             Self::SectionUnknown { headings, .. } => json!({ "available": headings }),
+            Self::SkillExists { full_name, .. } => json!({ "full_name": full_name }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
@@ -153,6 +199,10 @@ impl Problem {
     }
 
     /// The words for people, in English.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one table, so that the compiler misses the words of a new problem"
+    )]
     pub fn text(&self) -> Text {
         let (message, hint) = match self {
             Self::UnknownTool { name, nearest } => (
@@ -233,6 +283,57 @@ impl Problem {
             Self::SectionUnknown { section, headings } => (
                 format!("there is no section `{}`", clipped(section)),
                 listed("the headings are", headings),
+            ),
+            Self::PlacePath { path, reason } => (
+                format!("`{}` can't be reached: {reason}", clipped(path)),
+                "give a path below the workspace, e.g. src/main.py, or an absolute one below a folder that the operator mounted (--mount)".to_owned(),
+            ),
+            Self::PlaceUnknown { path } => (
+                format!("there is nothing at `{}`", clipped(path)),
+                "list the folder above it to see what is there".to_owned(),
+            ),
+            Self::SourceReadOnly { place, instead } => (
+                format!("`{}` is not written to", clipped(place)),
+                match instead {
+                    Some(folder) => format!(
+                        "skills are written to {folder}: make one there under another name, or ask a person to change this one where it lies"
+                    ),
+                    None => "a person can name a folder to write to: --skills-dir for skills, --mount without `:ro` for files".to_owned(),
+                },
+            ),
+            Self::SkillExists { name, full_name } => (
+                format!("there is a skill `{}` already: {full_name}", clipped(name)),
+                "choose another name, or change that one".to_owned(),
+            ),
+            Self::SkillInvalid { reason, hint } => (
+                format!("that would be no skill that can be loaded: {reason}"),
+                format!("{hint}; nothing was written"),
+            ),
+            Self::FileNotText { path } => (
+                format!("`{}` is not text", clipped(path)),
+                "use it where it lies, e.g. by a script".to_owned(),
+            ),
+            Self::IsAFolder { path } => (
+                format!("`{}` is a folder", clipped(path)),
+                "give the path of a file".to_owned(),
+            ),
+            Self::NotAFolder { path } => (
+                format!("`{}` is not a folder, or something above it is none", clipped(path)),
+                "give the path of a folder, or of something below one".to_owned(),
+            ),
+            Self::EditRefused { path, why } => (
+                format!("`{}` can't be changed: {why}", clipped(path)),
+                match why {
+                    EditError::Ambiguous(_) => "give more of the text around it, so that it is unique".to_owned(),
+                    EditError::Encoding => "convert the file to UTF-8 first".to_owned(),
+                    EditError::Empty | EditError::Missing => {
+                        "read the file again and give the text exactly as it stands there".to_owned()
+                    }
+                },
+            ),
+            Self::Conflict { path, reason } => (
+                format!("`{}` was not written: {reason}", clipped(path)),
+                "read it again, then change what is there now".to_owned(),
             ),
             Self::RoleTooLow { tool, access } => (
                 format!("this caller may not use `{tool}`"),
@@ -328,6 +429,6 @@ fn listed(lead: &str, names: &[String]) -> String {
 }
 
 /// A stranger's text, cut to what fits in a message, its control characters marked.
-fn clipped(text: &str) -> String {
+pub(crate) fn clipped(text: &str) -> String {
     gongfu_core::text::clipped(text, MOST, char::REPLACEMENT_CHARACTER)
 }

@@ -2,22 +2,55 @@
 
 use std::str::FromStr;
 
+use crate::dialect;
+
 /// A set of tools that a client asks for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// gongfu's own tools.
     Standard,
+    /// The tools of a dialect, by its name.
+    Dialect(&'static str),
+    /// Everything, for tests.
+    All,
 }
 
 impl Profile {
     /// Every profile.
-    pub const ALL: [Self; 1] = [Self::Standard];
+    pub fn every() -> Vec<Self> {
+        let dialects = dialect::all().iter();
+        let mut every = vec![Self::Standard];
+        every.extend(dialects.map(|dialect| Self::Dialect(dialect.name)));
+        every.push(Self::All);
+        every
+    }
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Standard => "standard",
+            Self::Dialect(name) => name,
+            Self::All => "all",
         }
+    }
+
+    /// What its tools are, in a sentence.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Standard => "gongfu's own tools",
+            Self::Dialect(name) => {
+                let mut dialects = dialect::all().iter();
+                let found = dialects.find(|dialect| dialect.name == name);
+                found.map_or("", |dialect| dialect.about)
+            }
+            Self::All => "the tools of all profiles, for tests",
+        }
+    }
+
+    /// The names of all profiles, for a hint.
+    pub fn names() -> String {
+        let names: Vec<&str> = Self::every().into_iter().map(Self::as_str).collect();
+        names.join(", ")
     }
 }
 
@@ -27,15 +60,11 @@ pub struct UnknownProfile(String);
 
 impl std::fmt::Display for UnknownProfile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = Profile::ALL
-            .iter()
-            .map(|profile| profile.as_str())
-            .collect();
         write!(
             formatter,
             "there is no profile `{}`; give one or more of: {}",
             self.0,
-            names.join(", ")
+            Profile::names()
         )
     }
 }
@@ -46,7 +75,7 @@ impl FromStr for Profile {
     type Err = UnknownProfile;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
-        Self::ALL
+        Self::every()
             .into_iter()
             .find(|profile| profile.as_str() == name)
             .ok_or_else(|| UnknownProfile(name.to_owned()))

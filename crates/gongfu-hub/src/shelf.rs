@@ -1,12 +1,17 @@
 //! What the tools about skills share: finding a skill, opening its files.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, Skill, Unresolved};
+use gongfu_core::catalogue::shortened;
+use gongfu_core::library::{Library, MAX_NEAREST, Skill, Unresolved};
 use gongfu_core::near;
 use gongfu_core::port::PortError;
+use gongfu_core::skill::frontmatter::Frontmatter;
+use gongfu_core::skill::section;
 use gongfu_core::skill::source_text::SourceText;
-use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
+use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath};
+use serde_json::Value;
 
 use crate::error::ToolError;
 use crate::problem::Problem;
@@ -16,7 +21,7 @@ use crate::tool::Context;
 pub const MAX_READ: u64 = 16 * 1024 * 1024;
 
 /// The longest description that is told, in characters: what the format allows.
-pub const MAX_DESCRIPTION: usize = 1_024;
+const MAX_DESCRIPTION: usize = 1_024;
 
 /// The library of the caller.
 ///
@@ -68,16 +73,115 @@ pub fn known_source(library: &Library, source: &str) -> Result<(), ToolError> {
     Err(problem.error())
 }
 
-/// A description in one line, without control characters, clipped to so many characters.
-pub fn one_line(description: &str, most: usize) -> String {
-    let words: Vec<&str> = description.split_whitespace().collect();
-    let line = words.join(" ");
-    let kept = line.chars().take(most).filter(|c| !c.is_control());
-    let mut kept: String = kept.collect();
-    if line.chars().nth(most).is_some() {
-        kept.push('…');
+/// The skill that a bare name means; a full name or a path is the name of none.
+///
+/// # Errors
+/// As [`skill`], but nothing is no name: there is just no such skill.
+pub async fn skill_by_name(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
+    match SkillName::new(name) {
+        Ok(_) => skill(context, name).await,
+        Err(_) => {
+            let library = library(context).await?;
+            let names = names(&library);
+            let total = names.len();
+            let nearest = near::nearest_first(name, names);
+            Err(Problem::SkillUnknown {
+                name: name.to_owned(),
+                nearest: nearest
+                    .into_iter()
+                    .take(MAX_NEAREST)
+                    .map(str::to_owned)
+                    .collect(),
+                total,
+            }
+            .error())
+        }
     }
-    kept
+}
+
+/// The skills that can be reached by their bare names, in order of precedence.
+pub fn reachable(library: &Library) -> Vec<&Arc<Skill>> {
+    let mut seen = HashSet::new();
+    let enabled = library.skills().iter().filter(|skill| skill.enabled);
+    enabled
+        .filter(|skill| seen.insert(skill.name.as_str()))
+        .collect()
+}
+
+/// The bare names that exist.
+pub fn names(library: &Library) -> Vec<&str> {
+    let reachable = reachable(library).into_iter();
+    reachable.map(|skill| skill.name.as_str()).collect()
+}
+
+/// A text of a skill's own `metadata`, if it has one of that name.
+pub fn metadata(skill: &Skill, key: &str) -> Option<String> {
+    let frontmatter: Value = serde_json::from_str(&skill.frontmatter).ok()?;
+    let text = frontmatter.get("metadata")?.get(key)?.as_str()?;
+    Some(one_line(text)).filter(|text| !text.is_empty())
+}
+
+/// A description in one line, without control characters, clipped to what the format allows.
+pub fn one_line(description: &str) -> String {
+    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    let line: String = description.chars().map(printable).collect();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    shortened(&words.join(" "), MAX_DESCRIPTION)
+}
+
+/// The text of a file of a skill, whole.
+///
+/// # Errors
+/// As [`file`], or it is not text.
+pub async fn text(context: &Context, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
+    let bytes = file(context, skill, path).await?;
+    as_text(bytes, path.as_str())
+}
+
+/// The bytes of a file as text.
+///
+/// # Errors
+/// They are none.
+pub fn as_text(bytes: Vec<u8>, path: &str) -> Result<String, ToolError> {
+    let text = String::from_utf8(bytes).ok();
+    text.filter(|text| !text.contains('\0')).ok_or_else(|| {
+        Problem::FileNotText {
+            path: path.to_owned(),
+        }
+        .error()
+    })
+}
+
+/// The body of a SKILL.md: what stands behind the frontmatter and its blank lines.
+pub fn body(source: &SourceText) -> &str {
+    let body = Frontmatter::read(source, &mut Vec::new()).body;
+    let body = source.text.get(body..).unwrap_or_default();
+    body.trim_start_matches(['\r', '\n'])
+}
+
+/// The section of a document that is meant by a text.
+///
+/// # Errors
+/// No heading matches; the error names those that there are.
+pub fn section<'source>(
+    source: &'source SourceText,
+    wanted: &str,
+) -> Result<&'source str, ToolError> {
+    let body = Frontmatter::read(source, &mut Vec::new()).body;
+    let body = source.text.get(body..).unwrap_or_default();
+    let headings = section::headings(body);
+    let found = section::find(body, &headings, wanted).and_then(|range| body.get(range));
+    found.ok_or_else(|| unknown_section(wanted, &headings))
+}
+
+/// No heading is meant by this text; those that there are, nearest first.
+pub(crate) fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
+    let names = near::nearest_first(wanted, headings.iter().map(|heading| heading.text.as_str()));
+    Problem::SectionUnknown {
+        section: wanted.to_owned(),
+        headings: names.into_iter().take(100).map(str::to_owned).collect(),
+    }
+    .error()
 }
 
 /// A file of a skill, whole.

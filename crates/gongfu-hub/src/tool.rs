@@ -8,7 +8,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
-use gongfu_core::port::{SkillSearch, SkillStore};
+use gongfu_core::library::Library;
+use gongfu_core::port::{SkillSearch, SkillStore, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,8 +29,15 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     const ACCESS: Access;
     /// How much harm it can do.
     const SAFETY: Safety;
+    /// Whether it may lose something that was there before.
+    const DESTRUCTIVE: bool = !matches!(Self::ACCESS, Access::Read);
+    /// Whether what it says about itself depends on the caller's library.
+    const DYNAMIC: bool = false;
     /// What it answers.
     type Output: Output;
+
+    /// Makes what it says about itself fit the library; only asked when it is [`Tool::DYNAMIC`].
+    fn adapt(_spec: &mut ToolSpec, _library: &Library) {}
 
     /// Does it.
     fn run(self, context: &Context)
@@ -47,6 +55,8 @@ pub struct Context {
     pub skills: Arc<dyn SkillStore>,
     /// Search over them.
     pub search: Arc<dyn SkillSearch>,
+    /// The files that everybody works on; each method takes the owner.
+    pub workspace: Arc<dyn Workspace>,
 }
 
 /// An answer that can be shown.
@@ -58,7 +68,7 @@ pub trait Output: Send {
 }
 
 /// The answer of a call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// What a model or a person reads.
@@ -66,6 +76,16 @@ pub struct ToolResult {
     /// The same for programs, where there is more to it than text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
+}
+
+impl ToolResult {
+    /// An answer that is one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self {
+            content: vec![Content::text(text)],
+            structured_content: None,
+        }
+    }
 }
 
 /// A piece of an answer (MCP, content blocks).
@@ -120,6 +140,13 @@ impl Content {
 /// Several clients show a model the structured part only, so a document is never put into both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document(pub Vec<Content>);
+
+impl Document {
+    /// A document that is one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self(vec![Content::text(text)])
+    }
+}
 
 impl From<Excerpt<'_>> for Document {
     fn from(excerpt: Excerpt<'_>) -> Self {
@@ -180,6 +207,8 @@ pub struct ToolSpec {
     pub output_schema: Option<Arc<Map<String, Value>>>,
     /// What it does to the world.
     pub access: Access,
+    /// Whether it may lose something that was there before.
+    pub destructive: bool,
     /// How much harm it can do.
     pub safety: Safety,
     /// Where it is from.

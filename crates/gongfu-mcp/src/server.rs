@@ -72,9 +72,8 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let specs = self
-            .catalog
-            .list(&self.settings.profiles, &Self::actor(&context));
+        let actor = Self::actor(&context);
+        let specs = self.catalog.list(&self.settings.profiles, &actor).await;
         Ok(ListToolsResult::with_all_items(
             specs.into_iter().map(wire::tool).collect(),
         ))
@@ -123,7 +122,7 @@ impl ServerHandler for Server {
             Err(error) if error.code() == ErrorCode::ToolNotFound => {
                 Err(wire::unknown_tool(&error))
             }
-            Err(error) => Ok(wire::failure(&error).into()),
+            Err(error) => Ok(wire::failure(error).into()),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(crate) fn tool(spec: ToolSpec) -> Tool {
     let reads = spec.access == Access::Read;
     let annotations = ToolAnnotations::with_title(spec.title)
         .read_only(reads)
-        .destructive(!reads)
+        .destructive(spec.destructive)
         .idempotent(reads)
         .open_world(spec.access == Access::Execute);
     let tool = Tool::new(spec.name, spec.description, Arc::clone(&spec.input_schema))
@@ -34,7 +34,14 @@ pub(crate) fn result(result: ToolResult) -> CallToolResult {
 }
 
 /// A failed call as a result that the model sees (`isError`), with the code for programs.
-pub(crate) fn failure(error: &ToolError) -> CallToolResult {
+///
+/// A dialect's clients get it in the form that they know.
+pub(crate) fn failure(error: ToolError) -> CallToolResult {
+    if let Some(rendered) = error.rendered {
+        let mut wire = result(*rendered);
+        wire.is_error = Some(true);
+        return wire;
+    }
     let mut wire = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
     wire.structured_content = Some(Value::Object(error.to_json()));
     wire

@@ -16,8 +16,8 @@ mod listing;
 mod trouble;
 mod writing;
 
-pub use trouble::{is_escape, is_loop, port_error, reason};
-pub use writing::temporary_name;
+pub use trouble::{is_escape, is_loop, port_error, put_error, reason};
+pub use writing::{PutError, temporary_name};
 
 /// How much memory is taken for a file before any of it is read, in bytes.
 const MAX_RESERVED: u64 = 1024 * 1024;
@@ -104,6 +104,20 @@ impl Root {
     /// The handle.
     pub fn dir(&self) -> &Dir {
         &self.dir
+    }
+
+    /// Whether the folder is still part of its file system: a removed one takes nothing.
+    #[cfg(unix)]
+    pub fn is_linked(&self) -> bool {
+        use cap_std::fs::MetadataExt as _;
+        let metadata = self.dir.dir_metadata();
+        metadata.is_ok_and(|metadata| metadata.nlink() > 0)
+    }
+
+    /// Whether the folder is still part of its file system, which can't be told here.
+    #[cfg(not(unix))]
+    pub fn is_linked(&self) -> bool {
+        true
     }
 
     /// The folder's own name; empty for the root of the file system.

@@ -3,7 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use gongfu_core::skill::Digest;
+
 use crate::disk::Root;
+use crate::source::slug;
 
 /// The folder that gongfu keeps its things in.
 ///
@@ -12,6 +15,7 @@ use crate::disk::Root;
 /// built-in/        the skills that come with gongfu, one folder a version
 /// index/           what was read of skills folders; derived, may be deleted
 /// audit/           who called what; JSON lines, rotated
+/// workspaces/      files that agents work on, one folder a project; yours
 /// switches.json    which skills are switched off; yours
 /// config.toml      settings; yours
 /// ```
@@ -50,6 +54,19 @@ impl Home {
     /// Where the home's own skills lie.
     pub fn skills(&self) -> PathBuf {
         self.path.join("skills")
+    }
+
+    /// Where the files lie that agents work on in a project, unless a person names a folder.
+    ///
+    /// The name tells people which project it is; the digest of the real path makes it unique.
+    pub fn workspace_of(&self, project: &Path) -> PathBuf {
+        let real =
+            Root::open(project).map_or_else(|_| project.to_owned(), |root| root.path().to_owned());
+        let name = real.file_name().unwrap_or_default().to_string_lossy();
+        let digest = Digest::of(real.as_os_str().as_encoded_bytes()).to_string();
+        let digest: String = digest.chars().skip("sha256:".len()).take(12).collect();
+        let folder = format!("{}-{digest}", slug(&name));
+        self.path.join("workspaces").join(folder)
     }
 
     /// Where the settings are.

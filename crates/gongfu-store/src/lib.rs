@@ -17,7 +17,9 @@ pub mod search;
 pub mod source;
 pub mod switches;
 pub mod walk;
+pub mod workspace;
 
 pub use home::Home;
 pub use local::LocalSkills;
 pub use search::Search;
+pub use workspace::LocalWorkspace;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::{Library, Skill};
-use gongfu_core::port::{Clock, FileContent, Pending, PortError, SkillStore, Timestamp};
-use gongfu_core::skill::SkillPath;
+use gongfu_core::port::{Change, Clock, FileContent, Pending, PortError, SkillStore, Timestamp};
+use gongfu_core::skill::{SkillName, SkillPath};
 
 use crate::disk::{self, Root};
 use crate::home::Home;
@@ -18,6 +18,7 @@ use crate::switches::Switches;
 
 mod assembly;
 mod root;
+mod writing;
 
 use root::RootState;
 
@@ -97,6 +98,12 @@ impl LocalSkills {
         Ok(())
     }
 
+    /// What was changed from here is seen by the next answer.
+    fn look_again(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.looked = None;
+    }
+
     fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut roots = state.roots.iter();
@@ -152,11 +159,27 @@ impl SkillStore for LocalSkills {
     ) -> Pending<'a, bool> {
         let changed = Switches::set(&self.home, self.switch_key(skill), enabled)
             .map_err(|error| PortError::Unavailable(error.to_string()));
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .looked = None;
+        self.look_again();
         Box::pin(std::future::ready(changed))
+    }
+
+    fn create<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        name: &'a SkillName,
+        document: &'a [u8],
+    ) -> Pending<'a, Arc<Skill>> {
+        Box::pin(std::future::ready(self.make(name, document)))
+    }
+
+    fn write<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        Box::pin(std::future::ready(self.put(skill, path, change)))
     }
 }
 

@@ -30,6 +30,8 @@ pub struct Settings {
     pub discover_user: bool,
     /// The skills that come with gongfu, as a folder on disk.
     pub built_in: Option<PathBuf>,
+    /// The folder that tools write skills to, one of those above; without it the home's own.
+    pub writable: Option<PathBuf>,
 }
 
 /// A place where skills may be.
@@ -122,6 +124,12 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
     places.list
 }
 
+/// The project that a folder belongs to: the root of its repository, else the folder itself.
+pub fn project_root(start: &Path, user: Option<&Path>) -> PathBuf {
+    let levels = levels(start, user);
+    levels.last().map_or_else(|| start.to_owned(), Clone::clone)
+}
+
 /// From a folder up to the root of its repository; the folder alone when there is none.
 ///
 /// A person's home folder is no project, even where it is a repository: what lies there belongs to
@@ -206,7 +214,7 @@ impl Places {
 }
 
 /// A name as an id: everything that isn't an ASCII letter or digit becomes a single hyphen.
-fn slug(name: &str) -> String {
+pub(crate) fn slug(name: &str) -> String {
     let mut slug = String::new();
     for character in name.chars().take(64) {
         if character.is_ascii_alphanumeric() {
@@ -255,6 +263,7 @@ mod tests {
             default_dirs: true,
             discover_user: true,
             built_in: Some("/b".into()),
+            writable: None,
         };
         let found = places(&settings, &Home::at("/h"));
         let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gongfu_hub::Profile;
+use gongfu_store::workspace::Mount;
 
 /// A library of Agent Skills for any AI agent: found, checked, served over MCP.
 #[derive(Debug, Parser)]
@@ -69,22 +70,26 @@ pub(crate) struct Places {
     /// Look at nothing but --skills-dir: no conventional folders, no environment, no built-in skills
     #[arg(long)]
     pub(crate) no_default_dirs: bool,
-    /// The project to work in, instead of the current folder
+    /// The project to work in, instead of the current folder; its files can then be read and written
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 }
 
-/// Which tools are shown.
+/// Which tools are shown, and what they reach.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Profiles {
-    /// The sets of tools to show, separated by commas: standard
     #[arg(
         long = "profile",
         value_name = "PROFILE",
         value_delimiter = ',',
-        default_value = "standard"
+        default_value = "standard",
+        help = format!("The sets of tools to show, separated by commas: {}", Profile::names())
     )]
     pub(crate) list: Vec<Profile>,
+    /// A folder that the tools for files may reach by its absolute path, or by GUEST; may be given
+    /// several times
+    #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
+    pub(crate) mounts: Vec<Mount>,
 }
 
 #[derive(Debug, Subcommand)]

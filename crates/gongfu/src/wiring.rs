@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use gongfu_core::port::{SkillSearch, SkillStore};
-use gongfu_hub::Catalog;
+use gongfu_core::port::SkillStore;
+use gongfu_hub::{Catalog, Ports};
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
-use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalSkills, Search, built_in};
+use gongfu_store::source::{self, Settings};
+use gongfu_store::workspace::Mount;
+use gongfu_store::{Home, LocalSkills, LocalWorkspace, Search, built_in};
 use include_dir::{Dir, include_dir};
 
 use crate::cli::Places;
@@ -42,8 +43,19 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
 
 /// Puts everything together.
 pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Result<Parts> {
+    parts_with(environment, places, &[])
+}
+
+/// The same, with folders that the tools for files reach beside the workspace.
+pub(crate) fn parts_with(
+    environment: &Environment,
+    places: &Places,
+    mounts: &[Mount],
+) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let settings = settings(environment, places, &home)?;
+    let workspace = workspace(environment, places, &home)?;
+    let workspace = LocalWorkspace::new(workspace, mounts)?;
     let skills = Arc::new(LocalSkills::new(
         home.clone(),
         settings,
@@ -51,17 +63,29 @@ pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Resul
     ));
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
-    let catalog = Arc::new(Catalog::new(
-        store,
-        Arc::<Search>::clone(&search) as Arc<dyn SkillSearch>,
-        Arc::new(LocalAudit::new(home)),
-        Arc::new(SystemClock),
-    ));
+    let catalog = Arc::new(Catalog::new(Ports {
+        skills: store,
+        search: Arc::<Search>::clone(&search),
+        workspace: Arc::new(workspace),
+        audit: Arc::new(LocalAudit::new(home)),
+        clock: Arc::new(SystemClock),
+    }));
     Ok(Parts {
         skills,
         search,
         catalog,
     })
+}
+
+/// The folder that the tools for files work in: the one that was named, else one of the home for
+/// each project, so that a project's own files are touched only when a person says so.
+fn workspace(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<PathBuf> {
+    if let Some(named) = &places.workspace {
+        return Ok(std::path::absolute(named)?);
+    }
+    let folder = environment.directory.clone().unwrap_or_default();
+    let project = source::project_root(&folder, environment.user.as_deref());
+    Ok(home.workspace_of(&project))
 }
 
 fn settings(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<Settings> {
@@ -103,6 +127,7 @@ fn settings(environment: &Environment, places: &Places, home: &Home) -> anyhow::
         default_dirs,
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
         built_in,
+        writable: places.skills_dirs.first().cloned(),
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 use gongfu_core::account::{Owner, UserId};
 use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
-use gongfu_core::port::{FileContent, Pending, PortError, SkillSearch as _, SkillStore};
+use gongfu_core::port::{Change, FileContent, Pending, PortError, SkillSearch as _, SkillStore};
 use gongfu_core::search::Query;
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath, document};
 use gongfu_store::Search;
@@ -122,8 +122,35 @@ impl SkillStore for Many {
         _skill: &'a Skill,
         _enabled: bool,
     ) -> Pending<'a, bool> {
-        Box::pin(std::future::ready(Err(PortError::NotFound)))
+        read_only()
     }
+
+    fn create<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        _name: &'a SkillName,
+        _document: &'a [u8],
+    ) -> Pending<'a, Arc<Skill>> {
+        read_only()
+    }
+
+    fn write<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        _skill: &'a Skill,
+        _path: &'a SkillPath,
+        _change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        read_only()
+    }
+}
+
+fn read_only<'a, T: Send + 'a>() -> Pending<'a, T> {
+    let error = PortError::ReadOnly {
+        place: "space".to_owned(),
+        instead: None,
+    };
+    Box::pin(std::future::ready(Err(error)))
 }
 
 /// Searches every space twice in a row.

@@ -1,182 +1,42 @@
 //! The tools against skills in memory, called as every surface calls them.
 
-use std::collections::HashMap;
+mod dialect;
+mod memory;
+mod writing;
+
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use gongfu_core::account::{Actor, Owner, Role};
-use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
-use gongfu_core::port::{
-    AuditEntry, AuditLog, Clock, FileContent, Pending, PortError, SkillSearch, SkillStore,
-    Timestamp,
-};
-use gongfu_core::search::{Answer, Hit, Query};
-use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
+use gongfu_core::account::{Actor, Role};
+use gongfu_core::skill::Digest;
 use serde_json::{Value, json};
 
 use super::Catalog;
 use crate::error::ToolError;
 use crate::profile::Profile;
 use crate::tool::{Content, ToolResult};
-
-/// Skills in memory: full name to files.
-struct Memory {
-    library: Arc<Library>,
-    files: HashMap<(String, String), Vec<u8>>,
-}
-
-impl SkillStore for Memory {
-    fn library<'a>(&'a self, _owner: &'a Owner) -> Pending<'a, Arc<Library>> {
-        Box::pin(std::future::ready(Ok(Arc::clone(&self.library))))
-    }
-
-    fn read<'a>(
-        &'a self,
-        _owner: &'a Owner,
-        skill: &'a Skill,
-        path: &'a SkillPath,
-        limit: u64,
-    ) -> Pending<'a, FileContent> {
-        let found = self
-            .files
-            .get(&(skill.full_name.to_string(), path.to_string()));
-        let content = found.map(|bytes| FileContent {
-            bytes: bytes
-                .iter()
-                .copied()
-                .take(usize::try_from(limit).unwrap())
-                .collect(),
-            size: bytes.len() as u64,
-        });
-        Box::pin(std::future::ready(content.ok_or(PortError::NotFound)))
-    }
-
-    fn set_enabled<'a>(
-        &'a self,
-        _owner: &'a Owner,
-        _skill: &'a Skill,
-        _enabled: bool,
-    ) -> Pending<'a, bool> {
-        Box::pin(std::future::ready(Ok(false)))
-    }
-}
-
-/// Finds by the names alone: ranking is tested where it is made.
-impl SkillSearch for Memory {
-    fn search<'a>(&'a self, _owner: &'a Owner, query: &'a Query) -> Pending<'a, Answer> {
-        let fits = |skill: &&Arc<Skill>| skill.enabled && query.text.contains(skill.name.as_str());
-        let skills = self.library.skills().iter().filter(fits);
-        let all: Vec<Hit> = skills
-            .map(|skill| Hit {
-                skill: Arc::clone(skill),
-                score: 1.5,
-                snippet: "the place".to_owned(),
-            })
-            .collect();
-        let answer = Answer {
-            total: all.len(),
-            hits: all.into_iter().take(query.limit).collect(),
-            shortened: false,
-            words: query.text.contains(char::is_alphabetic),
-        };
-        Box::pin(std::future::ready(Ok(answer)))
-    }
-}
-
-impl AuditLog for Memory {
-    fn record<'a>(&'a self, _owner: &'a Owner, _entry: &'a AuditEntry) -> Pending<'a, ()> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-impl Clock for Memory {
-    fn now(&self) -> Timestamp {
-        Timestamp(0)
-    }
-}
-
-const DOCUMENT: &str = "---\nname: pdf\ndescription: Read\n  PDFs.\n---\n\n# PDF\n\nintro\n\n## Use\n\nuse it\n\n## Limits\n\nnone\n";
-
-fn catalog() -> Catalog {
-    let mut files: HashMap<(String, String), Vec<u8>> = HashMap::new();
-    let mut skills = Vec::new();
-    let wide: Vec<(String, Vec<u8>)> = (0..600)
-        .map(|number| (format!("assets/{number:03}.txt"), b"x".to_vec()))
-        .collect();
-    for (full_name, name, enabled, more) in [
-        (
-            "lib/pdf",
-            "pdf",
-            true,
-            vec![
-                ("SKILL.md".to_owned(), DOCUMENT.into()),
-                ("a.png".to_owned(), b"\x89PNG\0".to_vec()),
-                ("ref/x.md".to_owned(), b"one\ntwo\n".to_vec()),
-            ],
-        ),
-        ("lib/wide", "wide", true, wide),
-        (
-            "lib/off",
-            "off",
-            false,
-            vec![("SKILL.md".to_owned(), DOCUMENT.into())],
-        ),
-        (
-            "user/pdf",
-            "pdf",
-            true,
-            vec![("skill.md".to_owned(), b"lower".to_vec())],
-        ),
-    ] {
-        let mut entries: Vec<FileEntry> = Vec::new();
-        for (path, bytes) in more {
-            entries.push(FileEntry {
-                path: SkillPath::new(&path).unwrap(),
-                size: bytes.len() as u64,
-                digest: Some(Digest::of(&bytes)),
-                kind: FileKind::of(&bytes),
-            });
-            files.insert((full_name.to_owned(), path), bytes);
-        }
-        entries.sort_by(|left, right| left.path.cmp(&right.path));
-        skills.push(Arc::new(Skill {
-            name: SkillName::new(name).unwrap(),
-            full_name: full_name.into(),
-            description: "Read\n  PDFs.".to_owned(),
-            frontmatter: "{}".into(),
-            source: full_name.split('/').next().unwrap().into(),
-            path: format!("/x/{full_name}"),
-            files: entries.into(),
-            findings: FindingCount::default(),
-            enabled,
-        }));
-    }
-    let sources = ["lib", "user"].map(|id| Source {
-        id: id.into(),
-        kind: SourceKind::Explicit,
-        root: format!("/x/{id}"),
-    });
-    let memory = Arc::new(Memory {
-        library: Arc::new(Library::new(sources.into(), skills, Vec::new())),
-        files,
-    });
-    Catalog::new(
-        Arc::clone(&memory) as Arc<dyn SkillStore>,
-        Arc::clone(&memory) as Arc<dyn SkillSearch>,
-        Arc::clone(&memory) as Arc<dyn AuditLog>,
-        memory,
-    )
-}
+use memory::{DOCUMENT, catalog};
 
 fn call(name: &str, arguments: Value) -> Result<ToolResult, ToolError> {
-    let catalog = catalog();
+    call_in(&catalog(), Profile::Standard, name, arguments)
+}
+
+fn call_in(
+    catalog: &Catalog,
+    profile: Profile,
+    name: &str,
+    arguments: Value,
+) -> Result<ToolResult, ToolError> {
     let Value::Object(arguments) = arguments else {
         unreachable!()
     };
     let actor = Actor::local(Role::ExternalAgent, "test");
-    let calling = catalog.call(&[Profile::Standard], name, arguments, &actor);
-    match pin!(calling).poll(&mut Context::from_waker(Waker::noop())) {
+    now(catalog.call(&[profile], name, arguments, &actor))
+}
+
+/// What a future answers at once, as everything in memory does.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("nothing here waits"),
     }
@@ -185,19 +45,24 @@ fn call(name: &str, arguments: Value) -> Result<ToolResult, ToolError> {
 /// The text of an answer, or the code of an error.
 fn text(name: &str, arguments: Value) -> String {
     match call(name, arguments) {
-        Ok(result) => result
-            .content
-            .iter()
-            .map(|content| match content {
-                Content::Text { text } => text.clone(),
-                Content::Resource { resource } => format!(
-                    "[{} {} {}]",
-                    resource.uri, resource.mime_type, resource.blob
-                ),
-            })
-            .collect(),
+        Ok(result) => shown(&result),
         Err(error) => error.code().to_string(),
     }
+}
+
+/// The texts of an answer together.
+fn shown(result: &ToolResult) -> String {
+    result
+        .content
+        .iter()
+        .map(|content| match content {
+            Content::Text { text } => text.clone(),
+            Content::Resource { resource } => format!(
+                "[{} {} {}]",
+                resource.uri, resource.mime_type, resource.blob
+            ),
+        })
+        .collect()
 }
 
 #[test]

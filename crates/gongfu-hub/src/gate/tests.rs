@@ -52,6 +52,7 @@ fn spec(access: Access, safety: Safety) -> ToolSpec {
         input_schema: Arc::new(schema),
         output_schema: None,
         access,
+        destructive: access != Access::Read,
         safety,
         origin: Origin::Native,
     }

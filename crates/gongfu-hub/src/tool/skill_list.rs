@@ -130,7 +130,7 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
             skill.name.as_str()
         };
         let off = if skill.enabled { "" } else { " (switched off)" };
-        let description = shelf::one_line(&skill.description, shelf::MAX_DESCRIPTION);
+        let description = shelf::one_line(&skill.description);
         let _ = writeln!(text, "- {shown}{off}: {description}");
         skills.push(SkillEntry {
             name: skill.name.to_string(),

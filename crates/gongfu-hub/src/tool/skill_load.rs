@@ -1,7 +1,6 @@
 //! `skill_load`: the instructions of a skill.
 
 use gongfu_core::capability::{Access, Safety};
-use gongfu_core::near;
 use gongfu_core::skill::frontmatter::Frontmatter;
 use gongfu_core::skill::section;
 use schemars::JsonSchema;
@@ -74,7 +73,7 @@ impl Tool for SkillLoad {
             Some(wanted) => {
                 let headings = section::headings(body_text);
                 let found = section::find(body_text, &headings, wanted)
-                    .ok_or_else(|| unknown_section(wanted, &headings))?;
+                    .ok_or_else(|| shelf::unknown_section(wanted, &headings))?;
                 body + found.start..body + found.end
             }
             None if self.part == Some(Part::Body) => {
@@ -85,13 +84,4 @@ impl Tool for SkillLoad {
         };
         Ok(excerpt::cut(text, within, wanted)?.into())
     }
-}
-
-fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
-    let names = near::nearest_first(wanted, headings.iter().map(|heading| heading.text.as_str()));
-    Problem::SectionUnknown {
-        section: wanted.to_owned(),
-        headings: names.into_iter().take(100).map(str::to_owned).collect(),
-    }
-    .error()
 }

@@ -9,16 +9,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::binary;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Content, Context, Data, Document, Output, Tool, ToolResult};
+use crate::tool::{Context, Data, Document, Output, Tool, ToolResult};
 
 /// How many files an answer lists.
 const MAX_LISTED: usize = 512;
-/// The most bytes of a binary file in one answer.
-const MAX_BINARY: usize = 4 * 1024 * 1024;
 
 /// Read a file of a skill: a reference, a script, an asset. Without a path, or with the path of a
 /// folder, list the files with their sizes and digests. Text comes as text, anything else as a
@@ -126,39 +125,12 @@ impl Tool for SkillRead {
                 let excerpt = excerpt::cut(&text, 0..text.len(), wanted)?;
                 Ok(FileAnswer::File(excerpt.into()))
             }
-            FileKind::Binary => binary(&skill, &path, &bytes, wanted).map(FileAnswer::File),
+            FileKind::Binary => {
+                let uri = binary::uri("skill", &format!("{}/{path}", skill.full_name));
+                binary::document(uri, &path, &bytes, wanted).map(FileAnswer::File)
+            }
         }
     }
-}
-
-fn binary(
-    skill: &Skill,
-    path: &SkillPath,
-    bytes: &[u8],
-    wanted: Wanted,
-) -> Result<Document, ToolError> {
-    if wanted.is_range() {
-        let problem = Problem::WrongValue {
-            name: "start_line".to_owned(),
-            reason: "the file is not text and has no lines".to_owned(),
-            hint: "read it whole".to_owned(),
-        };
-        return Err(problem.error());
-    }
-    if bytes.len() > MAX_BINARY {
-        return Err(Problem::FileTooLarge {
-            path: path.to_string(),
-            bytes: bytes.len() as u64,
-            limit: MAX_BINARY as u64,
-        }
-        .error());
-    }
-    let uri = format!(
-        "skill://{}/{}",
-        encoded(&skill.full_name),
-        encoded(path.as_str())
-    );
-    Ok(Document(vec![Content::blob(uri, mime_type(path), bytes)]))
 }
 
 fn listing(skill: &Skill, folder: &SkillPath, after: Option<&str>) -> Data<FileList> {
@@ -217,43 +189,5 @@ fn described(file: &FileEntry) -> File {
         size: file.size,
         kind,
         digest: file.digest.map(|digest| digest.to_string()),
-    }
-}
-
-/// A path as part of a URI (RFC 3986): everything but unreserved characters and `/` is encoded.
-fn encoded(path: &str) -> String {
-    let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
-}
-
-/// What a binary file is, by its ending; the kinds that skills carry.
-fn mime_type(path: &SkillPath) -> &'static str {
-    match path.extension().as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "ico" => "image/vnd.microsoft.icon",
-        "pdf" => "application/pdf",
-        "zip" | "skill" => "application/zip",
-        "gz" | "tgz" => "application/gzip",
-        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-        "ttf" => "font/ttf",
-        "otf" => "font/otf",
-        "woff" => "font/woff",
-        "woff2" => "font/woff2",
-        "mp3" => "audio/mpeg",
-        "mp4" => "video/mp4",
-        "wasm" => "application/wasm",
-        _ => "application/octet-stream",
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::catalogue::shortened;
 use gongfu_core::library::Library;
 use gongfu_core::search::query::{Filter, Hit, MAX_QUERY, Query, Scope};
 use schemars::JsonSchema;
@@ -126,7 +127,7 @@ fn write_hit(text: &mut String, library: &Library, hit: &Hit) {
     } else {
         skill.name.as_str()
     };
-    let description = shelf::one_line(&skill.description, SHORT);
+    let description = shortened(&shelf::one_line(&skill.description), SHORT);
     let _ = writeln!(text, "- {shown}: {description}");
     if !hit.snippet.is_empty() {
         let _ = writeln!(text, "  > {}", hit.snippet);
@@ -138,7 +139,7 @@ fn found(hit: &Hit) -> FoundSkill {
         name: hit.skill.name.to_string(),
         full_name: hit.skill.full_name.to_string(),
         score: hit.score,
-        description: shelf::one_line(&hit.skill.description, shelf::MAX_DESCRIPTION),
+        description: shelf::one_line(&hit.skill.description),
         snippet: hit.snippet.clone(),
         path: hit.skill.path.clone(),
     }

@@ -4,6 +4,8 @@ use std::io;
 
 use gongfu_core::port::PortError;
 
+use super::PutError;
+
 /// Whether an error says that a path would lead out of its root.
 pub fn is_escape(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
@@ -39,7 +41,35 @@ pub fn port_error(error: io::Error) -> PortError {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => PortError::NotFound,
         io::ErrorKind::PermissionDenied => PortError::Denied(reason(&error)),
         io::ErrorKind::Other => PortError::Denied(error.to_string()),
+        io::ErrorKind::IsADirectory => PortError::IsAFolder,
         _ if is_loop(&error) => PortError::Denied(reason(&error)),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            PortError::Unavailable("the disk is full".to_owned())
+        }
+        io::ErrorKind::FileTooLarge => {
+            PortError::Unavailable("the system allows no file of that size".to_owned())
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            PortError::Denied("it is on a read-only file system".to_owned())
+        }
         _ => PortError::Other(Box::new(error)),
+    }
+}
+
+/// An error of writing as one of the port's.
+pub fn put_error(error: PutError) -> PortError {
+    match error {
+        PutError::Conflict(reason) => PortError::Conflict(reason),
+        PutError::IsAFolder => PortError::IsAFolder,
+        // A file stands where a folder above it should be.
+        PutError::Io(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists
+            ) =>
+        {
+            PortError::NotAFolder
+        }
+        PutError::Io(error) => port_error(error),
     }
 }

@@ -2,20 +2,170 @@
 
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use cap_std::fs::{File, Metadata, OpenOptions};
+use gongfu_core::port::Change;
 use gongfu_core::skill::SkillPath;
 
 use super::{Root, described, kind_of};
+
+/// How long a name may be of which a temporary one is made, in bytes: both fit in 255.
+const MAX_STEM: usize = 200;
+/// How often, and how long each time, a writer waits for another one of the same folder.
+const TURNS: u32 = 100;
+const TURN: Duration = Duration::from_millis(20);
 
 /// A name beside `name` that no other writer of any process uses, not even one whose process id
 /// comes again: as it does in containers.
 pub fn temporary_name(name: &str) -> String {
     let random = std::hash::RandomState::new().build_hasher().finish();
-    format!(".{name}.{random:016x}")
+    let stem = name.get(..name.floor_char_boundary(MAX_STEM));
+    format!(".{}.{random:016x}", stem.unwrap_or_default())
+}
+
+/// Why a file can't be put in its place.
+#[derive(Debug)]
+pub enum PutError {
+    /// It doesn't hold what the change expects, or another writer holds the folder for too long.
+    Conflict(String),
+    /// A folder stands there.
+    IsAFolder,
+    /// The system says no.
+    Io(io::Error),
+}
+
+impl From<io::Error> for PutError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
 }
 
 impl Root {
+    /// Writes a file as a whole, with the folders above it; answers whether it is new.
+    ///
+    /// Folders above it may be links that stay below this root. The file itself may be none: what
+    /// is written lies where its path says. Permissions and owner of a file that is replaced stay;
+    /// another name of it (a hard link) keeps the old content. The folder that it is written in is
+    /// opened once, so that nothing that is swapped meanwhile leads the content elsewhere.
+    ///
+    /// # Errors
+    /// As [`PutError`] says; then the file is as it was, and nothing temporary is left.
+    pub fn put(&self, path: &SkillPath, change: Change<'_>) -> Result<bool, PutError> {
+        if path.is_root() {
+            return Err(PutError::IsAFolder);
+        }
+        let parent = path.parent();
+        let folder = match self.below(&parent) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.dir.create_dir_all(parent.as_str())?;
+                self.settle(&parent)?;
+                self.below(&parent)?
+            }
+            there => there?,
+        };
+        // Held until the end: whoever else writes here through gongfu waits for it.
+        let _turn = folder.turn()?;
+        let name = path.file_name();
+        let before = match folder.dir.symlink_metadata(name) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(metadata) = &before {
+            if metadata.is_dir() {
+                return Err(PutError::IsAFolder);
+            }
+            if !metadata.is_file() {
+                return Err(PutError::Io(io::Error::other(format!(
+                    "{} is never written through; write to where it leads",
+                    described(kind_of(metadata.file_type()))
+                ))));
+            }
+            if metadata.permissions().readonly() {
+                return Err(PutError::Io(io::ErrorKind::PermissionDenied.into()));
+            }
+        }
+        if let Some(expected) = change.expected {
+            let limit = (expected.len() as u64).saturating_add(1);
+            let now = SkillPath::new(name).map_err(io::Error::other)?;
+            if folder.read(&now, limit)?.bytes != expected {
+                return Err(PutError::Conflict("it changed meanwhile".to_owned()));
+            }
+        }
+        folder.write_beside(name, change.bytes, before.as_ref(), true)?;
+        Ok(before.is_none())
+    }
+
+    /// Has folders that were just made on the disk, with all above them.
+    fn settle(&self, folder: &SkillPath) -> io::Result<()> {
+        let mut folder = folder.clone();
+        while !folder.is_root() {
+            folder = folder.parent();
+            self.below(&folder)?.dir.open(".")?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a folder with one file in it, in place as a whole by one rename.
+    ///
+    /// # Errors
+    /// Something of that name is there already (`AlreadyExists`), or it can't be made; then nothing
+    /// is left of it.
+    pub fn put_folder(&self, name: &str, file: &str, bytes: &[u8]) -> io::Result<()> {
+        if self.dir.symlink_metadata(name).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let temporary = temporary_name(name);
+        self.dir.create_dir(&temporary)?;
+        let made = SkillPath::new(&temporary)
+            .map_err(io::Error::other)
+            .and_then(|path| self.below(&path))
+            .and_then(|folder| folder.replace(file, bytes, true))
+            .and_then(|()| self.rename_new(&temporary, name));
+        if made.is_err() {
+            // The error that matters is the one above.
+            let _ = self.dir.remove_dir_all(&temporary);
+        }
+        made?;
+        self.dir.open(".")?.sync_all()
+    }
+
+    /// Renames without replacing anything, where the system can promise that.
+    #[cfg(target_os = "linux")]
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(&self.dir, from, &self.dir, to, RenameFlags::NOREPLACE) {
+            // Not every file system can.
+            Err(Errno::INVAL | Errno::NOSYS) => self.dir.rename(from, &self.dir, to),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        self.dir.rename(from, &self.dir, to)
+    }
+
+    /// The right to change this folder, among all processes of gongfu; given back when dropped.
+    fn turn(&self) -> Result<Option<std::fs::File>, PutError> {
+        // A system where a folder can't be opened or locked has no such right.
+        let Ok(handle) = self.dir.open(".") else {
+            return Ok(None);
+        };
+        let handle = handle.into_std();
+        for _ in 0..TURNS {
+            match handle.try_lock() {
+                Ok(()) => return Ok(Some(handle)),
+                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(TURN),
+                Err(std::fs::TryLockError::Error(_)) => return Ok(None),
+            }
+        }
+        let text = "somebody else holds its folder for long";
+        Err(PutError::Conflict(text.to_owned()))
+    }
+
     /// Replaces a file as a whole: written beside it, then renamed over it.
     ///
     /// With `durable` the content is on the disk before this returns.

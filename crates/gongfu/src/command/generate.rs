@@ -28,8 +28,12 @@ fn tools() -> String {
     let mut page = format!(
         "{NOTICE}# Tools\n\nWhat an agent sees, from the one list in `crates/gongfu-hub/src/catalog.rs`.\n"
     );
-    for profile in Profile::ALL {
-        let _ = write!(page, "\n## Profile `{}`\n", profile.as_str());
+    for profile in Profile::every() {
+        let _ = write!(page, "\n## Profile `{}`\n\n", profile.as_str());
+        let _ = writeln!(page, "Shows {}.", profile.about());
+        if profile == Profile::All {
+            continue;
+        }
         for spec in Catalog::specs(&[profile], &Actor::local(Role::Developer, "documentation")) {
             describe(&spec, &mut page);
         }

@@ -18,7 +18,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
+    let parts = wiring::parts_with(environment, places, &profiles.mounts)?;
     // The client asks for the list of tools first, which needs no skills: meanwhile they are read.
     let skills = Arc::clone(&parts.skills);
     let reading =

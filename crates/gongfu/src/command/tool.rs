@@ -3,7 +3,7 @@
 use std::io::Read as _;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_hub::{Content, ToolError, ToolResult, ToolSpec};
+use gongfu_hub::{Catalog, Content, ToolError, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -24,8 +24,10 @@ pub(crate) fn run(
             places,
             json,
         } => {
-            let parts = wiring::parts(environment, &places)?;
-            list(&parts.catalog.list(&profiles.list, &actor), json, terminal)
+            let parts = wiring::parts_with(environment, &places, &profiles.mounts)?;
+            let runtime = wiring::runtime()?;
+            let specs = runtime.block_on(parts.catalog.list(&profiles.list, &actor));
+            list(&specs, json, terminal)
         }
         ToolCommand::Call {
             name,
@@ -34,8 +36,9 @@ pub(crate) fn run(
             places,
             json,
         } => {
-            let parts = wiring::parts(environment, &places)?;
-            let specs = parts.catalog.list(&profiles.list, &actor);
+            let parts = wiring::parts_with(environment, &places, &profiles.mounts)?;
+            // How arguments are read doesn't depend on the library.
+            let specs = Catalog::specs(&profiles.list, &actor);
             let spec = specs.iter().find(|spec| spec.name == name);
             let arguments = match parsed(&arguments, spec) {
                 Ok(arguments) => arguments,
@@ -125,10 +128,19 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
     Ok(parsed)
 }
 
-/// The argument that a value without a name is for: the only one that the tool can't do without.
+/// The argument that a value without a name is for: the only one that the tool can't do without,
+/// or the only one that it has.
 fn only_required(spec: Option<&ToolSpec>) -> Option<&str> {
-    match spec?.input_schema.get("required")?.as_array()?.as_slice() {
-        [only] => only.as_str(),
+    let schema = &spec?.input_schema;
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut properties = schema.get("properties")?.as_object()?.keys();
+    match (
+        required.map(Vec::as_slice),
+        properties.next(),
+        properties.next(),
+    ) {
+        (Some([only]), _, _) => only.as_str(),
+        (None | Some([]), Some(only), None) => Some(only),
         _ => None,
     }
 }
@@ -181,7 +193,11 @@ fn show(
             }
         }
         Err(error) => {
-            if json {
+            if json && let Some(rendered) = &error.rendered {
+                let content = &rendered.content;
+                let structured = &rendered.structured_content;
+                terminal.json(&json!({ "content": content, "structuredContent": structured, "isError": true }))?;
+            } else if json {
                 let content = [Content::text(error.to_string())];
                 terminal.json(&json!({ "content": content, "structuredContent": error.to_json(), "isError": true }))?;
             } else {
@@ -199,6 +215,14 @@ fn show(
 
 /// Tells why a call failed.
 pub(crate) fn tell(error: &ToolError, terminal: &mut Terminal) {
+    if let Some(rendered) = &error.rendered {
+        for content in &rendered.content {
+            if let Content::Text { text } = content {
+                terminal.note(text);
+            }
+        }
+        return;
+    }
     let text = error.problem.text();
     terminal.note(&format!("error[{}]: {}", error.code(), text.message));
     if !text.hint.is_empty() {

@@ -2,11 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::stdio::result;
+use crate::stdio::{Client, result};
 use crate::world::{World, at, text_at};
 
 fn tools(world: &World) -> Vec<Value> {
-    let listed = result(world.client().request("tools/list", json!({})));
+    tools_of(world, "standard")
+}
+
+fn tools_of(world: &World, profiles: &str) -> Vec<Value> {
+    let mut client = Client::start(&world.only(["mcp", "--profile", profiles]));
+    client.initialize("2025-11-25");
+    let listed = result(client.request("tools/list", json!({})));
     assert!(
         listed.get("nextCursor").is_none(),
         "a client that knows no pages sees everything"
@@ -17,6 +23,62 @@ fn tools(world: &World) -> Vec<Value> {
 #[test]
 fn tools_of_the_standard_profile() {
     insta::assert_json_snapshot!("tools_list_standard", tools(&World::new()));
+}
+
+/// Every profile but `all`, which shows the tools of the others together.
+const PROFILES: [&str; 5] = [
+    "standard",
+    "agentskills",
+    "autosnippet",
+    "read_skill",
+    "skills",
+];
+
+#[test]
+fn tools_of_the_dialects() {
+    let world = World::new();
+    for profile in PROFILES.iter().skip(1) {
+        insta::assert_json_snapshot!(format!("tools_list_{profile}"), tools_of(&world, profile));
+    }
+}
+
+#[test]
+fn tools_that_know_the_skills() {
+    let world = World::with_skills();
+    for profile in ["autosnippet", "read_skill"] {
+        insta::assert_json_snapshot!(
+            format!("tools_list_{profile}_with_skills"),
+            tools_of(&world, profile)
+        );
+    }
+}
+
+#[test]
+fn profiles_combine_and_all_is_all_of_them() {
+    let world = World::with_skills();
+    let mut together: Vec<Value> = PROFILES
+        .iter()
+        .flat_map(|profile| tools_of(&world, profile))
+        .collect();
+    together.sort_by_key(|tool| text_at(tool, "/name").to_owned());
+    assert_eq!(tools_of(&world, "all"), together);
+    assert_eq!(tools_of(&world, &PROFILES.join(",")), together);
+}
+
+#[test]
+fn a_name_of_a_new_skill_is_a_choice_in_the_next_list() {
+    let world = World::with_skills();
+    let mut client = Client::start(&world.only(["mcp", "--profile", "read_skill,skills"]));
+    client.initialize("2025-11-25");
+    let mut choices = || {
+        let listed = result(client.request("tools/list", json!({})));
+        let known = at(&listed, "/tools/0/inputSchema/properties/skill_name/enum").clone();
+        let create = json!({ "name": "new-one", "description": "d", "instructions": "i" });
+        client.call("skills_create", create);
+        known
+    };
+    assert_eq!(choices(), json!(["pdf-tools", "release-notes"]));
+    assert_eq!(choices(), json!(["new-one", "pdf-tools", "release-notes"]));
 }
 
 #[test]
@@ -53,7 +115,7 @@ fn the_list_is_short_and_always_the_same() {
 
 #[test]
 fn every_client_can_read_the_schemas() {
-    for tool in tools(&World::new()) {
+    for tool in tools_of(&World::with_skills(), "all") {
         let name = text_at(&tool, "/name");
         for part in ["/title", "/description"] {
             assert!(text_at(&tool, part).len() > 5, "{name}{part}");
@@ -129,7 +191,7 @@ fn look_at(tool: &str, schema: &Value) {
 
 #[test]
 fn required_arguments_are_told_and_the_others_are_not() {
-    for tool in tools(&World::new()) {
+    for tool in tools_of(&World::new(), "all") {
         let schema = at(&tool, "/inputSchema");
         assert_eq!(
             at(schema, "/additionalProperties"),
@@ -143,8 +205,20 @@ fn required_arguments_are_told_and_the_others_are_not() {
             .cloned()
             .unwrap_or_default();
         let wanted: &[&str] = match text_at(&tool, "/name") {
-            "skill_load" | "skill_read" => &["skill_name"],
-            "skill_list" => &[],
+            "skill_load" | "skill_read" | "skill_write" | "load_skill" | "read_skill" => {
+                &["skill_name"]
+            }
+            "file_read" | "file_write" | "skills_read" => &["path"],
+            "skills_write" => &["path", "content"],
+            "skill_create" => &["name", "description"],
+            "skills_create" => &["name", "description", "instructions"],
+            "read_reference_file" => &["skill_name", "file_name"],
+            "autosnippet_load_skill" => &["skillName"],
+            "skill_list"
+            | "file_list"
+            | "skills_ls"
+            | "load_skill_metadata"
+            | "autosnippet_list_skills" => &[],
             _ => continue,
         };
         assert_eq!(
@@ -187,7 +261,7 @@ fn an_unknown_profile_names_the_known_ones() {
         let ran = world.only(arguments).ends(2);
         assert!(
             ran.stderr.contains("standards")
-                && ran.stderr.contains("give one or more of: standard"),
+                && ran.stderr.contains("give one or more of: standard, agentskills, autosnippet, read_skill, skills, all"),
             "{}",
             ran.stderr
         );

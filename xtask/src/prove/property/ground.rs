@@ -7,10 +7,10 @@ use std::sync::Arc;
 use gongfu_core::library::Library;
 use gongfu_core::port::{AuditEntry, AuditLog, Clock, Pending, SkillStore, Timestamp};
 use gongfu_core::skill::SkillPath;
-use gongfu_hub::{Catalog, ToolError};
+use gongfu_hub::{Catalog, Ports, ToolError};
 use gongfu_store::disk::Root;
 use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalSkills, Search};
+use gongfu_store::{Home, LocalSkills, LocalWorkspace, Search};
 use tempfile::TempDir;
 
 use super::{Plant, Verdict, ensure};
@@ -89,9 +89,16 @@ impl Ground {
         let library = skills.current().map_err(told)?;
         let store: Arc<dyn SkillStore> = skills;
         let search = Arc::new(Search::new(Arc::clone(&store), Some(home)));
+        let workspace = LocalWorkspace::new(base.join("workspace"), &[]).map_err(told)?;
         let ground = Self {
             root: Root::open(&skill).map_err(told)?,
-            catalog: Catalog::new(store, search, Arc::new(Silent), clock),
+            catalog: Catalog::new(Ports {
+                skills: store,
+                search,
+                workspace: Arc::new(workspace),
+                audit: Arc::new(Silent),
+                clock,
+            }),
             library,
             plant,
             skill,

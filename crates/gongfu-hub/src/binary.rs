@@ -1,0 +1,80 @@
+//! Files that are no text, as resources of an answer.
+
+use std::fmt::Write as _;
+
+use gongfu_core::skill::SkillPath;
+
+use crate::error::ToolError;
+use crate::excerpt::Wanted;
+use crate::problem::Problem;
+use crate::tool::{Content, Document};
+
+/// The most bytes of a binary file in one answer.
+const MAX_BINARY: usize = 4 * 1024 * 1024;
+
+/// A binary file, whole.
+///
+/// # Errors
+/// Lines of it are wanted, or it is too large for an answer.
+pub fn document(
+    uri: String,
+    path: &SkillPath,
+    bytes: &[u8],
+    wanted: Wanted,
+) -> Result<Document, ToolError> {
+    if wanted.is_range() {
+        let problem = Problem::WrongValue {
+            name: "start_line".to_owned(),
+            reason: "the file is not text and has no lines".to_owned(),
+            hint: "read it whole".to_owned(),
+        };
+        return Err(problem.error());
+    }
+    if bytes.len() > MAX_BINARY {
+        return Err(Problem::FileTooLarge {
+            path: path.to_string(),
+            bytes: bytes.len() as u64,
+            limit: MAX_BINARY as u64,
+        }
+        .error());
+    }
+    Ok(Document(vec![Content::blob(uri, mime_type(path), bytes)]))
+}
+
+/// A URI (RFC 3986) of a path: everything but unreserved characters and `/` is encoded.
+pub fn uri(scheme: &str, path: &str) -> String {
+    let mut uri = format!("{scheme}://");
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
+
+/// What a binary file is, by its ending; the kinds that skills carry.
+fn mime_type(path: &SkillPath) -> &'static str {
+    match path.extension().as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "ico" => "image/vnd.microsoft.icon",
+        "pdf" => "application/pdf",
+        "zip" | "skill" => "application/zip",
+        "gz" | "tgz" => "application/gzip",
+        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        "ttf" => "font/ttf",
+        "otf" => "font/otf",
+        "woff" => "font/woff",
+        "woff2" => "font/woff2",
+        "mp3" => "audio/mpeg",
+        "mp4" => "video/mp4",
+        "wasm" => "application/wasm",
+        _ => "application/octet-stream",
+    }
+}

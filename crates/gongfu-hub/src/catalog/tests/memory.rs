@@ -1,0 +1,307 @@
+//! The ports in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use gongfu_core::account::Owner;
+use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
+use gongfu_core::place::Location;
+use gongfu_core::port::{
+    AuditEntry, AuditLog, Change, Clock, FileContent, FolderEntry, FolderEntryKind, Pending,
+    PortError, SkillSearch, SkillStore, Timestamp, Workspace,
+};
+use gongfu_core::search::{Answer, Hit, Query};
+use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
+
+use crate::catalog::{Catalog, Ports};
+
+/// Skills in memory: full name to files; and a workspace, which is the skill without a name.
+pub(super) struct Memory {
+    library: Mutex<Arc<Library>>,
+    files: Mutex<HashMap<(String, String), Vec<u8>>>,
+}
+
+impl Memory {
+    fn content(&self, of: &str, path: &str, limit: u64) -> Result<FileContent, PortError> {
+        let files = self.files.lock().unwrap();
+        let bytes = files.get(&(of.to_owned(), path.to_owned()));
+        let bytes = bytes.ok_or(PortError::NotFound)?;
+        Ok(FileContent {
+            bytes: bytes
+                .iter()
+                .copied()
+                .take(usize::try_from(limit).unwrap())
+                .collect(),
+            size: bytes.len() as u64,
+        })
+    }
+
+    fn put(&self, of: &str, path: &str, change: Change<'_>) -> Result<bool, PortError> {
+        let mut files = self.files.lock().unwrap();
+        let key = (of.to_owned(), path.to_owned());
+        let before = files.insert(key.clone(), change.bytes.to_vec());
+        if change.expected.is_some() && before.as_deref() != change.expected {
+            files.extend(before.map(|before| (key, before)));
+            return Err(PortError::Conflict("it changed meanwhile".to_owned()));
+        }
+        Ok(before.is_none())
+    }
+}
+
+impl Workspace for Memory {
+    fn list<'a>(&'a self, _owner: &'a Owner, place: &'a Location) -> Pending<'a, Vec<FolderEntry>> {
+        let Location::Workspace(folder) = place else {
+            return refused();
+        };
+        let files = self.files.lock().unwrap();
+        let mut entries: Vec<FolderEntry> = files
+            .iter()
+            .filter(|((of, path), _)| {
+                of.is_empty() && SkillPath::new(path).unwrap().parent() == *folder
+            })
+            .map(|((_, path), bytes)| FolderEntry {
+                name: SkillPath::new(path).unwrap().file_name().to_owned(),
+                kind: FolderEntryKind::File(bytes.len() as u64),
+            })
+            .collect();
+        entries.sort_by(|left, right| left.name.cmp(&right.name));
+        let known = folder.is_root() || !entries.is_empty();
+        let answer = if known {
+            Ok(entries)
+        } else {
+            Err(PortError::NotFound)
+        };
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn read<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        place: &'a Location,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        match place {
+            Location::Workspace(path) => {
+                Box::pin(std::future::ready(self.content("", path.as_str(), limit)))
+            }
+            Location::Absolute(_) => refused(),
+        }
+    }
+
+    fn write<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        place: &'a Location,
+        change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        match place {
+            Location::Workspace(path) => {
+                Box::pin(std::future::ready(self.put("", path.as_str(), change)))
+            }
+            Location::Absolute(_) => refused(),
+        }
+    }
+}
+
+fn refused<'a, T: Send + 'a>() -> Pending<'a, T> {
+    let reason = "it lies below no mount (none is declared)".to_owned();
+    Box::pin(std::future::ready(Err(PortError::Denied(reason))))
+}
+
+/// Finds by the names alone: ranking is tested where it is made.
+impl SkillSearch for Memory {
+    fn search<'a>(&'a self, _owner: &'a Owner, query: &'a Query) -> Pending<'a, Answer> {
+        let library = Arc::clone(&self.library.lock().unwrap());
+        let fits = |skill: &&Arc<Skill>| skill.enabled && query.text.contains(skill.name.as_str());
+        let all: Vec<Hit> = library
+            .skills()
+            .iter()
+            .filter(fits)
+            .map(|skill| Hit {
+                skill: Arc::clone(skill),
+                score: 1.5,
+                snippet: "the place".to_owned(),
+            })
+            .collect();
+        let answer = Answer {
+            total: all.len(),
+            hits: all.into_iter().take(query.limit).collect(),
+            shortened: false,
+            words: query.text.contains(char::is_alphabetic),
+        };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+impl SkillStore for Memory {
+    fn library<'a>(&'a self, _owner: &'a Owner) -> Pending<'a, Arc<Library>> {
+        Box::pin(std::future::ready(Ok(Arc::clone(
+            &self.library.lock().unwrap(),
+        ))))
+    }
+
+    fn read<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        let content = self.content(&skill.full_name, path.as_str(), limit);
+        Box::pin(std::future::ready(content))
+    }
+
+    fn set_enabled<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        _skill: &'a Skill,
+        _enabled: bool,
+    ) -> Pending<'a, bool> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
+    fn create<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        name: &'a SkillName,
+        document: &'a [u8],
+    ) -> Pending<'a, Arc<Skill>> {
+        let full_name = format!("lib/{name}");
+        let change = Change {
+            bytes: document,
+            expected: None,
+        };
+        self.put(&full_name, "SKILL.md", change).unwrap();
+        let entries = vec![entry("SKILL.md", document)];
+        let made = skill(&full_name, name.as_str(), true, entries);
+        let mut library = self.library.lock().unwrap();
+        let mut skills = library.skills().to_vec();
+        skills.push(Arc::clone(&made));
+        *library = Arc::new(Library::new(library.sources().to_vec(), skills, Vec::new()));
+        Box::pin(std::future::ready(Ok(made)))
+    }
+
+    fn write<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        let written = if &*skill.source == "lib" {
+            self.put(&skill.full_name, path.as_str(), change)
+        } else {
+            Err(PortError::ReadOnly {
+                place: skill.source.to_string(),
+                instead: Some("/x/lib".to_owned()),
+            })
+        };
+        Box::pin(std::future::ready(written))
+    }
+}
+
+impl AuditLog for Memory {
+    fn record<'a>(&'a self, _owner: &'a Owner, _entry: &'a AuditEntry) -> Pending<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Clock for Memory {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_795_253_400_000)
+    }
+}
+
+pub(super) const DOCUMENT: &str = "---\nname: pdf\ndescription: Read\n  PDFs.\n---\n\n# PDF\n\nintro\n\n## Use\n\nuse it\n\n## Limits\n\nnone\n";
+
+fn entry(path: &str, bytes: &[u8]) -> FileEntry {
+    FileEntry {
+        path: SkillPath::new(path).unwrap(),
+        size: bytes.len() as u64,
+        digest: Some(Digest::of(bytes)),
+        kind: FileKind::of(bytes),
+    }
+}
+
+fn skill(full_name: &str, name: &str, enabled: bool, mut files: Vec<FileEntry>) -> Arc<Skill> {
+    files.sort_by(|left, right| left.path.cmp(&right.path));
+    let frontmatter = if full_name == "lib/pdf" {
+        r#"{"metadata":{"use-case":"PDF files","related":"wide off"}}"#
+    } else {
+        "{}"
+    };
+    Arc::new(Skill {
+        name: SkillName::new(name).unwrap(),
+        full_name: full_name.into(),
+        description: "Read\n  PDFs.".to_owned(),
+        frontmatter: frontmatter.into(),
+        source: full_name.split('/').next().unwrap().into(),
+        path: format!("/x/{full_name}"),
+        files: files.into(),
+        findings: FindingCount::default(),
+        enabled,
+    })
+}
+
+/// The catalog over four skills, one of them switched off and one shadowed.
+pub(super) fn catalog() -> Catalog {
+    let wide: Vec<(String, Vec<u8>)> = (0..600)
+        .map(|number| (format!("assets/{number:03}.txt"), b"x".to_vec()))
+        .collect();
+    over(vec![
+        (
+            "lib/pdf",
+            "pdf",
+            true,
+            vec![
+                ("SKILL.md".to_owned(), DOCUMENT.into()),
+                ("a.png".to_owned(), b"\x89PNG\0".to_vec()),
+                ("ref/x.md".to_owned(), b"one\ntwo\n".to_vec()),
+            ],
+        ),
+        ("lib/wide", "wide", true, wide),
+        (
+            "lib/off",
+            "off",
+            false,
+            vec![("SKILL.md".to_owned(), DOCUMENT.into())],
+        ),
+        (
+            "user/pdf",
+            "pdf",
+            true,
+            vec![("skill.md".to_owned(), b"lower".to_vec())],
+        ),
+    ])
+}
+
+type Planned<'a> = (&'a str, &'a str, bool, Vec<(String, Vec<u8>)>);
+
+/// The catalog over these skills.
+pub(super) fn over(planned: Vec<Planned<'_>>) -> Catalog {
+    let mut files: HashMap<(String, String), Vec<u8>> = HashMap::new();
+    let mut skills = Vec::new();
+    for (full_name, name, enabled, more) in planned {
+        let entries = more.iter().map(|(path, bytes)| entry(path, bytes));
+        skills.push(skill(full_name, name, enabled, entries.collect()));
+        for (path, bytes) in more {
+            files.insert((full_name.to_owned(), path), bytes);
+        }
+    }
+    let sources = ["lib", "user"].map(|id| Source {
+        id: id.into(),
+        kind: SourceKind::Explicit,
+        root: format!("/x/{id}"),
+    });
+    let memory = Arc::new(Memory {
+        library: Mutex::new(Arc::new(Library::new(sources.into(), skills, Vec::new()))),
+        files: Mutex::new(files),
+    });
+    Catalog::new(Ports {
+        skills: Arc::clone(&memory) as Arc<dyn SkillStore>,
+        search: Arc::clone(&memory) as Arc<dyn SkillSearch>,
+        workspace: Arc::clone(&memory) as Arc<dyn Workspace>,
+        audit: Arc::clone(&memory) as Arc<dyn AuditLog>,
+        clock: memory,
+    })
+}

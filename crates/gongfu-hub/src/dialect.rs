@@ -1,0 +1,81 @@
+//! Dialects: the tools of other systems, as their clients know them.
+//!
+//! A dialect is data: names, arguments, defaults and the form of answers and errors. What its tools
+//! do is done by the functions that gongfu's own tools use.
+
+use crate::entry::{Entry, Failure};
+use crate::error::ToolError;
+use crate::profile::Profile;
+use crate::tool::ToolResult;
+
+/// How many names a schema lists at most.
+pub(crate) const MANY: usize = 200;
+
+/// The tools of one source system.
+pub(crate) struct Dialect {
+    /// The profile that shows them.
+    pub(crate) name: &'static str,
+    /// Whose tools they are, in a sentence.
+    pub(crate) about: &'static str,
+    /// The tools.
+    pub(crate) tools: &'static [fn(Failure) -> Box<dyn Entry>],
+    /// How a failed call looks.
+    pub(crate) failure: Failure,
+    /// Whether it needs a search when there are more than [`MANY`] skills.
+    pub(crate) gains_search: bool,
+}
+
+/// Declares the files below `dialect/` and lists them: the one line that adds a dialect.
+macro_rules! dialects {
+    ($($file:ident,)+) => {
+        #[path = "dialect"]
+        mod files {
+            $(pub(super) mod $file;)+
+        }
+
+        /// Every dialect, by name.
+        pub(crate) fn all() -> &'static [&'static Dialect] {
+            &[$(&files::$file::DIALECT,)+]
+        }
+    };
+}
+
+dialects! {
+    agentskills,
+    autosnippet,
+    read_skill,
+    skills,
+}
+
+impl Dialect {
+    /// Its tools as entries of the catalog.
+    pub(crate) fn entries(&self) -> Vec<Box<dyn Entry>> {
+        let tools = self.tools.iter();
+        tools.map(|entry| entry(self.failure)).collect()
+    }
+
+    /// Whether one of the profiles shows it.
+    pub(crate) fn is_chosen(&self, profiles: &[Profile]) -> bool {
+        profiles.iter().any(|profile| {
+            matches!(profile, Profile::Dialect(name) if *name == self.name)
+                || *profile == Profile::All
+        })
+    }
+}
+
+/// The dialects that the profiles show.
+pub(crate) fn chosen(profiles: &[Profile]) -> impl Iterator<Item = &'static Dialect> {
+    let dialects = all().iter().copied();
+    dialects.filter(move |dialect| dialect.is_chosen(profiles))
+}
+
+/// What went wrong as one text that begins with `Error:`, for dialects whose tools answer in text.
+///
+/// `known` says what that dialect's own words are, if it has some.
+fn error_text(error: &ToolError, known: Option<String>) -> ToolResult {
+    let words = known.unwrap_or_else(|| {
+        let text = error.problem.text();
+        format!("{}\nhint: {}", text.message, text.hint)
+    });
+    ToolResult::text(format!("Error: {words}"))
+}

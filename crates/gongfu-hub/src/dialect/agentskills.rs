@@ -1,0 +1,139 @@
+//! `agentskills`: the tools of AgentSkills MCP (seed 000) that read.
+//!
+//! A failure is one JSON object in a text: `detail`, `code`, `timestamp`.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::port::Timestamp;
+use gongfu_core::skill::SkillPath;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::dialect::Dialect;
+use crate::entry;
+use crate::error::ToolError;
+use crate::excerpt;
+use crate::overview;
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::{Context, Document, Tool, ToolResult};
+
+pub(crate) const DIALECT: Dialect = Dialect {
+    name: "agentskills",
+    about: "the tools of AgentSkills MCP: metadata, instructions and reference files of skills",
+    tools: &[
+        entry::spoken::<LoadSkillMetadata>,
+        entry::spoken::<LoadSkill>,
+        entry::spoken::<ReadReferenceFile>,
+    ],
+    failure,
+    gains_search: false,
+};
+
+/// Load metadata from all available skills (always call at task start). Answers one line for each
+/// skill: its name and what it is for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadSkillMetadata {}
+
+impl Tool for LoadSkillMetadata {
+    const NAME: &'static str = "load_skill_metadata";
+    const TITLE: &'static str = "Load the metadata of all skills";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Safe;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let library = shelf::library(context).await?;
+        let overview = overview::lines(&library);
+        let mut text = String::from(
+            "Available skills (each line is \"- <skill_name>: <skill_description>\"):",
+        );
+        for line in &overview.lines {
+            let _ = write!(text, "\n- {}: {}", line.name, line.description);
+        }
+        if overview.left > 0 {
+            let _ = write!(text, "\n… and {} more", overview.left);
+        }
+        Ok(Document::text(text))
+    }
+}
+
+/// Load a specific skill's instructions (i.e., SKILL.md).
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadSkill {
+    /// Name of the skill.
+    skill_name: String,
+    /// Go on from this byte, where an answer before was cut.
+    offset: Option<usize>,
+}
+
+impl Tool for LoadSkill {
+    const NAME: &'static str = "load_skill";
+    const TITLE: &'static str = "Load a skill";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Low;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let source = shelf::document(context, &skill).await?;
+        Ok(excerpt::whole(&source.text, self.offset)?.into())
+    }
+}
+
+/// Read reference files from a skill directory, like forms.md, reference.md, or ooxml.md.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReadReferenceFile {
+    /// Name of the skill.
+    skill_name: String,
+    /// The reference file name or file path relative to the skill directory.
+    file_name: String,
+    /// Go on from this byte, where an answer before was cut.
+    offset: Option<usize>,
+}
+
+impl Tool for ReadReferenceFile {
+    const NAME: &'static str = "read_reference_file";
+    const TITLE: &'static str = "Read a reference file of a skill";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Low;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let given = &self.file_name;
+        let path = SkillPath::new(given).map_err(|why| Problem::bad_path(given, why).error())?;
+        let text = shelf::text(context, &skill, &path).await?;
+        Ok(excerpt::whole(&text, self.offset)?.into())
+    }
+}
+
+fn failure(error: &ToolError, at: Timestamp) -> ToolResult {
+    let text = error.problem.text();
+    let message = text.message;
+    let detail = match &error.problem {
+        Problem::SkillUnknown {
+            name,
+            nearest,
+            total,
+        } => {
+            json!({ "skill_name": name, "message": message, "available": nearest, "total": total })
+        }
+        Problem::FileUnknown { skill, path, .. } => {
+            json!({ "skill_name": skill, "file_name": path, "message": message })
+        }
+        Problem::SkillName { .. } => format!("{message}; give a name, never a path").into(),
+        _ => Value::from(format!("{message}; {}", text.hint)),
+    };
+    let payload = json!({
+        "detail": detail,
+        "code": error.code().as_str(),
+        "timestamp": at.to_seconds(),
+    });
+    ToolResult::text(payload.to_string())
+}

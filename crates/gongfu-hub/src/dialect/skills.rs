@@ -1,0 +1,252 @@
+//! `skills`: the tools of Agent Skills (seed 002) for files: list, read, write, and a new skill.
+//!
+//! One tree of paths holds the workspace, the skills and the mounts. A failure is a text that begins
+//! with `Error:`.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::place::VirtualPath;
+use gongfu_core::port::{FolderEntryKind, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::dialect::{Dialect, error_text};
+use crate::entry;
+use crate::error::ToolError;
+use crate::excerpt;
+use crate::file;
+use crate::overview;
+use crate::problem::{Problem, clipped};
+use crate::shelf;
+use crate::tool::{Content, Context, Document, Tool, ToolResult};
+use crate::writing::{self, Intent};
+
+pub(crate) const DIALECT: Dialect = Dialect {
+    name: "skills",
+    about: "the tools of Agent Skills: files of the workspace and of skills, and new skills",
+    tools: &[
+        entry::spoken::<Ls>,
+        entry::spoken::<Read>,
+        entry::spoken::<Write>,
+        entry::spoken::<Create>,
+    ],
+    failure,
+    gains_search: false,
+};
+
+/// List files and directories. Paths are virtual: "" or "workspace" is the workspace root, "skills"
+/// lists all available skills, "skills/<name>" the files of that skill, "./xxx" or "xxx" is relative
+/// to the workspace, "/absolute/path" needs a mount.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Ls {
+    /// The path to list.
+    #[serde(default)]
+    path: String,
+}
+
+impl Tool for Ls {
+    const NAME: &'static str = "skills_ls";
+    const TITLE: &'static str = "List files";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let entries = match file::virtual_path(&self.path)? {
+            VirtualPath::Skills => return Ok(all_skills(&*shelf::library(context).await?)),
+            VirtualPath::Skill { name, path } => {
+                let skill = shelf::skill(context, name.as_str()).await?;
+                file::list_skill(&skill, &path, &self.path)?
+            }
+            VirtualPath::File(place) => file::list(context, &place, &self.path).await?,
+        };
+        let shown = clipped(if self.path.is_empty() {
+            "workspace"
+        } else {
+            &self.path
+        });
+        if entries.is_empty() {
+            return Ok(Document::text(format!("Directory '{shown}' is empty")));
+        }
+        let mut text = format!("Contents of '{shown}' ({} items):", entries.len());
+        for entry in entries {
+            let name = entry.name;
+            let _ = match entry.kind {
+                FolderEntryKind::Folder => write!(text, "\n  {name}/"),
+                FolderEntryKind::File(size) => write!(text, "\n  {name}  ({size} bytes)"),
+                FolderEntryKind::Other(what) => write!(text, "\n  {name}  ({what})"),
+            };
+        }
+        Ok(Document::text(text))
+    }
+}
+
+fn all_skills(library: &gongfu_core::library::Library) -> Document {
+    let overview = overview::names(library);
+    if overview.lines.is_empty() {
+        return Document::text("No skills found");
+    }
+    let total = overview.lines.len() + overview.left;
+    let mut text = format!("Skills ({total}):");
+    for line in &overview.lines {
+        let _ = write!(text, "\n  {}/  - {}", line.name, line.description);
+    }
+    if overview.left > 0 {
+        let _ = write!(text, "\n… and {} more", overview.left);
+    }
+    let note = overview.shadowed_note().map(Content::text);
+    Document([Content::text(text)].into_iter().chain(note).collect())
+}
+
+/// Read the content of a text file. Paths are virtual, as for `skills_ls`: "skills/<name>/SKILL.md"
+/// are the instructions of a skill ("skills/<name>" alone as well), "src/main.py" is a file of the
+/// workspace, "/absolute/path" needs a mount.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Read {
+    /// The path of the file.
+    path: String,
+    /// Go on from this byte, where an answer before was cut.
+    offset: Option<usize>,
+}
+
+impl Tool for Read {
+    const NAME: &'static str = "skills_read";
+    const TITLE: &'static str = "Read a file";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let given = self.path.as_str();
+        let bytes = match file::virtual_path(given)? {
+            VirtualPath::Skills => {
+                let path = given.to_owned();
+                return Err(Problem::IsAFolder { path }.error());
+            }
+            VirtualPath::Skill { name, path } => {
+                let skill = shelf::skill(context, name.as_str()).await?;
+                if path.is_root() {
+                    let source = shelf::document(context, &skill).await?;
+                    return Ok(excerpt::whole(&source.text, self.offset)?.into());
+                }
+                file::read_skill(context, &skill, &path, given).await?
+            }
+            VirtualPath::File(place) => file::read(context, &place, given).await?,
+        };
+        let text = shelf::as_text(bytes, given)?;
+        Ok(excerpt::whole(&text, self.offset)?.into())
+    }
+}
+
+/// Write or overwrite a file; parent directories are made. Paths are virtual, as for `skills_ls`:
+/// "skills/<name>/<file>" writes into an existing skill, "output/result.txt" into the workspace,
+/// "/absolute/path" needs a mount that may be written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Write {
+    /// The path of the file.
+    path: String,
+    /// The content of the file.
+    content: String,
+}
+
+impl Tool for Write {
+    const NAME: &'static str = "skills_write";
+    const TITLE: &'static str = "Write a file";
+    const ACCESS: Access = Access::Write;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let (given, intent) = (self.path.as_str(), Intent::Whole(self.content));
+        let written = match file::virtual_path(given)? {
+            VirtualPath::Skills => {
+                let path = given.to_owned();
+                return Err(Problem::IsAFolder { path }.error());
+            }
+            VirtualPath::Skill { name, path } => {
+                let skill = shelf::skill(context, name.as_str()).await?;
+                writing::write_skill(context, &skill, &path, given, &intent).await?
+            }
+            VirtualPath::File(place) => {
+                writing::write_place(context, &place, given, &intent).await?
+            }
+        };
+        let bytes = written.bytes;
+        let mut text = format!("Successfully wrote {bytes} bytes to '{}'", clipped(given));
+        for found in &written.findings {
+            let _ = write!(text, "\n{found}");
+        }
+        Ok(Document::text(text))
+    }
+}
+
+/// Create a new skill: a directory with a SKILL.md of this name, description and instructions.
+/// Names begin with a lower-case letter and hold lower-case letters, numbers and hyphens only, e.g.
+/// code-reviewer, data-analyzer, pdf2image.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Create {
+    /// Skill name (lower-case letters, numbers, hyphens).
+    #[schemars(regex(pattern = r"^[a-z][a-z0-9-]*$"))]
+    name: String,
+    /// One sentence: what the skill does, and when to use it.
+    description: String,
+    /// The Markdown content of the SKILL.md; empty for a template.
+    instructions: String,
+}
+
+impl Tool for Create {
+    const NAME: &'static str = "skills_create";
+    const TITLE: &'static str = "Create a skill";
+    const ACCESS: Access = Access::Write;
+    const SAFETY: Safety = Safety::Medium;
+    const DESTRUCTIVE: bool = false;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if !self.name.bytes().all(plain) {
+            return Err(Problem::WrongValue {
+                name: "name".to_owned(),
+                reason: format!("`{}` is no skill name", clipped(&self.name)),
+                hint: "use lower-case letters, numbers and hyphens only, beginning with a letter"
+                    .to_owned(),
+            }
+            .error());
+        }
+        let (skill, _) =
+            writing::create_skill(context, &self.name, &self.description, &self.instructions)
+                .await?;
+        let name = skill.name.as_str();
+        let answer = json!({ "status": "success", "name": name, "path": format!("skills/{name}") });
+        Ok(Document::text(answer.to_string()))
+    }
+}
+
+fn failure(error: &ToolError, _at: Timestamp) -> ToolResult {
+    let known = match &error.problem {
+        Problem::SkillUnknown { name, .. } | Problem::SkillName { name, .. } => {
+            Some(format!("skill '{}' not found", clipped(name)))
+        }
+        Problem::PlaceUnknown { path } => Some(format!("path '{}' not found", clipped(path))),
+        Problem::NotAFolder { path } => Some(format!("'{}' is not a directory", clipped(path))),
+        Problem::IsAFolder { path } => Some(format!(
+            "'{}' is a directory; see what is in it with skills_ls",
+            clipped(path)
+        )),
+        Problem::FileNotText { path } => Some(format!(
+            "'{}' is not a text file (binary file)",
+            clipped(path)
+        )),
+        Problem::SkillExists { name, .. } => {
+            Some(format!("skill '{}' already exists", clipped(name)))
+        }
+        _ => None,
+    };
+    error_text(error, known)
+}

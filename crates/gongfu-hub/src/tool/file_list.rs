@@ -1,0 +1,107 @@
+//! `file_list`: what lies in a folder of the workspace.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::port::FolderEntryKind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ToolError;
+use crate::file;
+use crate::tool::{Context, Data, Tool};
+
+/// How many entries an answer lists.
+const MAX_LISTED: usize = 512;
+
+/// List the files and folders in a folder of the workspace, or of a folder that the operator
+/// mounted beside it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileList {
+    /// The folder, relative to the workspace (empty for the workspace itself), or an absolute path
+    /// below a mounted folder.
+    #[serde(default)]
+    path: String,
+    /// Go on behind this name, as the answer before gave it in `next`.
+    after: Option<String>,
+}
+
+/// A folder.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FolderPage {
+    /// What lies in it, by name.
+    entries: Vec<Entry>,
+    /// How many entries there are in all.
+    total: usize,
+    /// Give this as `after` to see more; missing on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// A file or folder.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    /// Its name.
+    name: String,
+    /// `file`, `folder`, or what else it is; only files and folders can be reached.
+    kind: String,
+    /// The length of a file in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    size: Option<u64>,
+}
+
+impl Tool for FileList {
+    const NAME: &'static str = "file_list";
+    const TITLE: &'static str = "List files";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Data<FolderPage>;
+
+    async fn run(self, context: &Context) -> Result<Data<FolderPage>, ToolError> {
+        let place = file::location(&self.path)?;
+        let all = file::list(context, &place, &self.path).await?;
+        let start = self.after.as_deref().map_or(0, |after| {
+            all.partition_point(|entry| entry.name.as_str() <= after)
+        });
+        let mut text = String::new();
+        let mut entries = Vec::new();
+        for entry in all.iter().skip(start).take(MAX_LISTED) {
+            let name = entry.name.clone();
+            let (kind, size) = match &entry.kind {
+                FolderEntryKind::File(size) => {
+                    let _ = writeln!(text, "{name}  ({size} bytes)");
+                    ("file".to_owned(), Some(*size))
+                }
+                FolderEntryKind::Folder => {
+                    let _ = writeln!(text, "{name}/");
+                    ("folder".to_owned(), None)
+                }
+                FolderEntryKind::Other(what) => {
+                    let _ = writeln!(text, "{name}  ({what})");
+                    (what.clone(), None)
+                }
+            };
+            entries.push(Entry { name, kind, size });
+        }
+        let left = all.len().saturating_sub(start + entries.len());
+        let last = entries.last().filter(|_| left > 0);
+        let next = last.map(|last| last.name.clone());
+        if let Some(next) = &next {
+            let _ = writeln!(
+                text,
+                "… and {left} more: call file_list with after={next:?}"
+            );
+        }
+        if all.is_empty() {
+            text.push_str("the folder is empty\n");
+        }
+        let total = all.len();
+        let data = FolderPage {
+            entries,
+            total,
+            next,
+        };
+        Ok(Data { data, text })
+    }
+}

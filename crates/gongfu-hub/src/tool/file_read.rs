@@ -1,0 +1,63 @@
+//! `file_read`: a file of the workspace.
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::place::Location;
+use gongfu_core::skill::FileKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::binary;
+use crate::error::ToolError;
+use crate::excerpt::{self, Wanted};
+use crate::file;
+use crate::tool::{Context, Document, Tool};
+
+/// Read a file of the workspace, or of a folder that the operator mounted beside it. Text comes as
+/// text, anything else as a binary resource.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileRead {
+    /// The file, relative to the workspace, or an absolute path below a mounted folder.
+    path: String,
+    /// Only from this line on; lines count from 1.
+    #[schemars(range(min = 1))]
+    start_line: Option<usize>,
+    /// Only up to this line.
+    #[schemars(range(min = 1))]
+    end_line: Option<usize>,
+    /// Only from this character of the first line on.
+    #[schemars(range(min = 1))]
+    start_column: Option<usize>,
+}
+
+impl Tool for FileRead {
+    const NAME: &'static str = "file_read";
+    const TITLE: &'static str = "Read a file";
+    const ACCESS: Access = Access::Read;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let place = file::location(&self.path)?;
+        let bytes = file::read(context, &place, &self.path).await?;
+        let wanted = Wanted {
+            start_line: self.start_line,
+            end_line: self.end_line,
+            start_column: self.start_column,
+        };
+        match FileKind::of(&bytes) {
+            FileKind::Text => {
+                let text = String::from_utf8_lossy(&bytes);
+                Ok(excerpt::cut(&text, 0..text.len(), wanted)?.into())
+            }
+            FileKind::Binary => {
+                let (guest, path) = match &place {
+                    Location::Workspace(path) => ("/workspace", path),
+                    Location::Absolute(path) => ("", path),
+                };
+                let uri = binary::uri("file", &format!("{guest}/{path}"));
+                binary::document(uri, path, &bytes, wanted)
+            }
+        }
+    }
+}

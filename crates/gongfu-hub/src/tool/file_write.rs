@@ -1,0 +1,59 @@
+//! `file_write`: a new or changed file of the workspace.
+
+use gongfu_core::capability::{Access, Safety};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ToolError;
+use crate::file;
+use crate::tool::{Context, Data, Tool};
+use crate::writing::{self, Intent};
+
+/// Write a file of the workspace, or of a folder that the operator mounted beside it. Give
+/// `content` to make a file or replace it whole (missing folders are made), or `old_text` and
+/// `new_text` to replace one text in it and keep every other byte.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FileWrite {
+    /// The file, relative to the workspace, or an absolute path below a mounted folder.
+    path: String,
+    /// The whole new content.
+    content: Option<String>,
+    /// The text to replace, exactly as it stands in the file, where it must be only once.
+    old_text: Option<String>,
+    /// What comes in place of `old_text`; may be empty.
+    new_text: Option<String>,
+}
+
+/// What was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct FileWritten {
+    /// The path, as it was given.
+    path: String,
+    /// The length of the file in bytes.
+    bytes: usize,
+    /// Whether there was no such file before.
+    created: bool,
+}
+
+impl Tool for FileWrite {
+    const NAME: &'static str = "file_write";
+    const TITLE: &'static str = "Write a file";
+    const ACCESS: Access = Access::Write;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Data<FileWritten>;
+
+    async fn run(self, context: &Context) -> Result<Data<FileWritten>, ToolError> {
+        let intent = Intent::of(self.content, self.old_text, self.new_text)?;
+        let place = file::location(&self.path)?;
+        let written = writing::write_place(context, &place, &self.path, &intent).await?;
+        Ok(Data {
+            text: format!("wrote {} bytes to {}\n", written.bytes, self.path),
+            data: FileWritten {
+                path: self.path,
+                bytes: written.bytes,
+                created: written.created,
+            },
+        })
+    }
+}

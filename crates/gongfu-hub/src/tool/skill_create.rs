@@ -1,0 +1,65 @@
+//! `skill_create`: a new skill.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ToolError;
+use crate::tool::{Context, Data, Tool};
+use crate::writing::{self, Found};
+
+/// Make a new skill: a folder with a SKILL.md of this name, description and instructions. Add other
+/// files to it with `skill_write`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillCreate {
+    /// Its name, which is also its folder's: lower-case letters, digits and hyphens.
+    name: String,
+    /// What it does, and when to use it: this is how agents find it.
+    description: String,
+    /// The instructions in Markdown; without any, a template with overview, steps, quality standards
+    /// and cautions is written for you to fill in.
+    #[serde(default)]
+    instructions: String,
+}
+
+/// The skill that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillCreated {
+    /// What it is called.
+    name: String,
+    /// Its unique name.
+    full_name: String,
+    /// What a check finds.
+    findings: Vec<Found>,
+}
+
+impl Tool for SkillCreate {
+    const NAME: &'static str = "skill_create";
+    const TITLE: &'static str = "Make a skill";
+    const ACCESS: Access = Access::Write;
+    const SAFETY: Safety = Safety::Medium;
+    // What is there already is never replaced.
+    const DESTRUCTIVE: bool = false;
+    type Output = Data<SkillCreated>;
+
+    async fn run(self, context: &Context) -> Result<Data<SkillCreated>, ToolError> {
+        let (skill, written) =
+            writing::create_skill(context, &self.name, &self.description, &self.instructions)
+                .await?;
+        let mut text = format!("made the skill {}\n", skill.full_name);
+        for found in &written.findings {
+            let _ = writeln!(text, "{found}");
+        }
+        Ok(Data {
+            text,
+            data: SkillCreated {
+                name: skill.name.to_string(),
+                full_name: skill.full_name.to_string(),
+                findings: written.findings,
+            },
+        })
+    }
+}

@@ -1,0 +1,85 @@
+//! `skill_write`: a new or changed file of a skill.
+
+use std::fmt::Write as _;
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::place;
+use gongfu_core::skill::SKILL_FILE;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ToolError;
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::{Context, Data, Tool};
+use crate::writing::{self, Found, Intent};
+
+/// Write one file of a skill, its SKILL.md when no path is given. Give `content` to make a file or
+/// replace it whole (missing folders are made), or `old_text` and `new_text` to replace one text in
+/// it and keep every other byte. A SKILL.md is checked, and one that could not be loaded is refused.
+/// Only skills of the folder that is set aside for it can be written.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillWrite {
+    /// The name of the skill, or its full name, as `skill_list` shows it.
+    skill_name: String,
+    /// The file, relative to the skill's folder, e.g. `references/guide.md`; `SKILL.md` by default.
+    path: Option<String>,
+    /// The whole new content.
+    content: Option<String>,
+    /// The text to replace, exactly as it stands in the file, where it must be only once.
+    old_text: Option<String>,
+    /// What comes in place of `old_text`; may be empty.
+    new_text: Option<String>,
+}
+
+/// What was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SkillWritten {
+    /// The full name of the skill.
+    skill: String,
+    /// The file.
+    path: String,
+    /// The length of the file in bytes.
+    bytes: usize,
+    /// Whether there was no such file before.
+    created: bool,
+    /// What a check finds, when it is a SKILL.md.
+    findings: Vec<Found>,
+}
+
+impl Tool for SkillWrite {
+    const NAME: &'static str = "skill_write";
+    const TITLE: &'static str = "Write a file of a skill";
+    const ACCESS: Access = Access::Write;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Data<SkillWritten>;
+
+    async fn run(self, context: &Context) -> Result<Data<SkillWritten>, ToolError> {
+        let intent = Intent::of(self.content, self.old_text, self.new_text)?;
+        let given = self.path.as_deref().unwrap_or(SKILL_FILE);
+        let path = place::checked(given).map_err(|why| {
+            let (path, reason) = (given.to_owned(), why.to_string());
+            Problem::FilePath { path, reason }.error()
+        })?;
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let written = writing::write_skill(context, &skill, &path, given, &intent).await?;
+        let mut text = format!(
+            "wrote {} bytes to {path} of {}\n",
+            written.bytes, skill.full_name
+        );
+        for found in &written.findings {
+            let _ = writeln!(text, "{found}");
+        }
+        Ok(Data {
+            text,
+            data: SkillWritten {
+                skill: skill.full_name.to_string(),
+                path: path.to_string(),
+                bytes: written.bytes,
+                created: written.created,
+                findings: written.findings,
+            },
+        })
+    }
+}

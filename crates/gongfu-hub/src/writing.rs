@@ -1,0 +1,303 @@
+//! What the tools that write share: what is meant, and what may be written.
+//!
+//! A SKILL.md that could not be loaded any more is refused before anything is written.
+
+use gongfu_core::edit;
+use gongfu_core::library::Skill;
+use gongfu_core::place::Location;
+use gongfu_core::port::{Change, PortError};
+use gongfu_core::skill::{
+    Diagnostic, Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath, check, document, draft,
+};
+use gongfu_core::text;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::ToolError;
+use crate::file;
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::Context;
+
+/// What a file shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Intent {
+    /// This, whatever it was.
+    Whole(String),
+    /// What it was, with one text replaced.
+    Edit {
+        /// The text that is there exactly once.
+        old: String,
+        /// What comes in its place.
+        new: String,
+    },
+}
+
+impl Intent {
+    /// What the arguments of a call mean: `content`, or `old_text` with `new_text`.
+    ///
+    /// # Errors
+    /// Both are given, or neither, or only half of an edit.
+    pub fn of(
+        content: Option<String>,
+        old: Option<String>,
+        new: Option<String>,
+    ) -> Result<Self, ToolError> {
+        let missing = |name: &str, about: &str| {
+            Err(Problem::MissingArgument {
+                name: name.to_owned(),
+                about: about.to_owned(),
+            }
+            .error())
+        };
+        match (content, old, new) {
+            (Some(content), None, None) => Ok(Self::Whole(content)),
+            (None, Some(old), Some(new)) => Ok(Self::Edit { old, new }),
+            (None, None, None) => missing(
+                "content",
+                "the whole new content; or give old_text and new_text to replace one text",
+            ),
+            (None, Some(_), None) => missing("new_text", "what comes in place of old_text"),
+            (None, None, Some(_)) => missing("old_text", "the text that new_text replaces"),
+            (Some(_), _, _) => Err(Problem::WrongValue {
+                name: "content".to_owned(),
+                reason: "it is the whole file, and old_text and new_text are a part of it"
+                    .to_owned(),
+                hint: "give either content, or old_text and new_text".to_owned(),
+            }
+            .error()),
+        }
+    }
+
+    /// The new content of a file that holds `before`.
+    fn bytes(&self, before: &[u8], path: &str) -> Result<Vec<u8>, ToolError> {
+        match self {
+            Self::Whole(content) => Ok(content.as_bytes().to_vec()),
+            Self::Edit { old, new } => edit::replaced(before, old, new).map_err(|why| {
+                let path = path.to_owned();
+                Problem::EditRefused { path, why }.error()
+            }),
+        }
+    }
+
+    fn is_edit(&self) -> bool {
+        matches!(self, Self::Edit { .. })
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The length of the file in bytes.
+    pub bytes: usize,
+    /// Whether there was none before.
+    pub created: bool,
+    /// What a check finds, when it is a SKILL.md.
+    pub findings: Vec<Found>,
+}
+
+/// A finding of a check, for programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Found {
+    /// `error`, `warning` or `info`.
+    severity: &'static str,
+    /// What it is called by.
+    code: &'static str,
+    /// The line of the SKILL.md, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    /// What is wrong.
+    message: String,
+    /// What to do about it.
+    hint: String,
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            severity,
+            code,
+            message,
+            hint,
+            ..
+        } = self;
+        match self.line {
+            Some(line) => write!(
+                formatter,
+                "{severity}[{code}] line {line}: {message}; {hint}"
+            ),
+            None => write!(formatter, "{severity}[{code}]: {message}; {hint}"),
+        }
+    }
+}
+
+/// Writes a file of the workspace or a mount.
+///
+/// # Errors
+/// The place is not written to, an edit doesn't fit, or it can't be written; then it is as it was.
+pub async fn write_place(
+    context: &Context,
+    place: &Location,
+    given: &str,
+    intent: &Intent,
+) -> Result<Written, ToolError> {
+    let before = if intent.is_edit() {
+        Some(file::read(context, place, given).await?)
+    } else {
+        None
+    };
+    let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
+    let change = Change {
+        bytes: &bytes,
+        expected: before.as_deref(),
+    };
+    let owner = &context.actor.owner;
+    let created = context.workspace.write(owner, place, change).await;
+    Ok(Written {
+        bytes: bytes.len(),
+        created: created.map_err(|error| file::failed(error, given, "writing the file"))?,
+        findings: Vec::new(),
+    })
+}
+
+/// Writes a file of a skill; `given` is the path as its caller knows it.
+///
+/// # Errors
+/// The source is read-only, an edit doesn't fit, the SKILL.md would be none, or it can't be
+/// written; then it is as it was.
+pub async fn write_skill(
+    context: &Context,
+    skill: &Skill,
+    path: &SkillPath,
+    given: &str,
+    intent: &Intent,
+) -> Result<Written, ToolError> {
+    let before = if intent.is_edit() {
+        Some(file::read_skill(context, skill, path, given).await?)
+    } else {
+        None
+    };
+    let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
+    let findings = if matches!(path.file_name(), SKILL_FILE | SKILL_FILE_LOWER) {
+        judged(&bytes, skill, path)?
+    } else {
+        Vec::new()
+    };
+    let change = Change {
+        bytes: &bytes,
+        expected: before.as_deref(),
+    };
+    let owner = &context.actor.owner;
+    let created = context.skills.write(owner, skill, path, change).await;
+    Ok(Written {
+        bytes: bytes.len(),
+        created: created.map_err(|error| file::failed(error, given, "writing the skill"))?,
+        findings,
+    })
+}
+
+/// Makes a skill.
+///
+/// # Errors
+/// The name is none that the format allows, there is such a skill, or it can't be written.
+pub async fn create_skill(
+    context: &Context,
+    name: &str,
+    description: &str,
+    instructions: &str,
+) -> Result<(std::sync::Arc<Skill>, Written), ToolError> {
+    let refused = |reason: String, hint: &str| {
+        Err(Problem::WrongValue {
+            name: "name".to_owned(),
+            reason,
+            hint: hint.to_owned(),
+        }
+        .error())
+    };
+    let hint = "give lower-case letters, digits and single hyphens, at most 64, beginning with a letter, e.g. `pdf-tools`";
+    let parsed = match SkillName::new(name) {
+        Ok(parsed) if parsed.as_str() == name => parsed,
+        _ => return refused("it can't be the name of a folder".to_owned(), hint),
+    };
+    let is_plain = gongfu_core::skill::name::faults(name).is_empty()
+        && name.chars().next().is_some_and(char::is_alphabetic);
+    if !is_plain {
+        return refused(format!("the format knows no name like `{name}`"), hint);
+    }
+    if description.trim().is_empty() {
+        return Err(Problem::MissingArgument {
+            name: "description".to_owned(),
+            about: "what the skill does, and when to use it".to_owned(),
+        }
+        .error());
+    }
+    let library = shelf::library(context).await?;
+    let known = library.skills().iter().find(|skill| skill.name == parsed);
+    if let Some(known) = known {
+        return Err(exists(name, &known.full_name));
+    }
+    let text = draft::document(name, description, instructions);
+    let mut diagnostics = Vec::new();
+    if document::load(text.as_bytes(), name, &mut diagnostics).is_none() {
+        return Err(invalid(&diagnostics));
+    }
+    let owner = &context.actor.owner;
+    let made = context.skills.create(owner, &parsed, text.as_bytes()).await;
+    let skill = made.map_err(|error| match error {
+        PortError::Conflict(reason) => exists(name, &reason),
+        other => file::failed(other, name, "writing the skill"),
+    })?;
+    let written = Written {
+        bytes: text.len(),
+        created: true,
+        findings: diagnostics.iter().map(found).collect(),
+    };
+    Ok((skill, written))
+}
+
+fn exists(name: &str, full_name: &str) -> ToolError {
+    Problem::SkillExists {
+        name: name.to_owned(),
+        full_name: full_name.to_owned(),
+    }
+    .error()
+}
+
+/// What a check says about a SKILL.md that shall be written into a skill.
+fn judged(bytes: &[u8], skill: &Skill, path: &SkillPath) -> Result<Vec<Found>, ToolError> {
+    let parent = path.parent();
+    let folder = if parent.is_root() {
+        skill.path.rsplit(['/', '\\']).next().unwrap_or_default()
+    } else {
+        parent.file_name()
+    };
+    let mut diagnostics = Vec::new();
+    let Some(document) = document::load(bytes, folder, &mut diagnostics) else {
+        return Err(invalid(&diagnostics));
+    };
+    if parent.is_root() {
+        let folder = Folder {
+            name: folder.to_owned(),
+            files: skill.files.to_vec(),
+        };
+        check::folder(&folder, &document, &mut diagnostics);
+    }
+    Ok(diagnostics.iter().map(found).collect())
+}
+
+fn invalid(diagnostics: &[Diagnostic]) -> ToolError {
+    let why = diagnostics.last().map(|why| text::finding(&why.finding));
+    let (reason, hint) = why.map_or_else(Default::default, |why| (why.message, why.hint));
+    Problem::SkillInvalid { reason, hint }.error()
+}
+
+fn found(diagnostic: &Diagnostic) -> Found {
+    let text = text::finding(&diagnostic.finding);
+    Found {
+        severity: diagnostic.severity().as_str(),
+        code: diagnostic.finding.code(),
+        line: diagnostic.position.map(|position| position.line),
+        message: text.message,
+        hint: text.hint,
+    }
+}
