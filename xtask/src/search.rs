@@ -98,9 +98,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .then(|| spaces::measure(&collection, arguments.spaces))
         .transpose()?;
     if arguments.json {
-        let all: Vec<Value> = rows.iter().map(|(name, score)| score.to_json(name)).collect();
+        let all: Vec<Value> = rows
+            .iter()
+            .map(|(name, score)| score.to_json(name))
+            .collect();
         let spaces = spaces.as_ref().map(spaces::Spaces::to_json);
-        println!("{:#}", json!({ "rows": all, "beats_plain": beaten, "spaces": spaces }));
+        println!(
+            "{:#}",
+            json!({ "rows": all, "beats_plain": beaten, "spaces": spaces })
+        );
     } else if let Some(spaces) = spaces {
         println!("\n{}", spaces.to_text());
     }

@@ -54,13 +54,14 @@ pub fn write(entries: &[Entry], budget: usize, form: &Form<'_>) -> Catalogue {
     // The number of those left out is shorter the fewer they are, so this is room enough.
     let room = budget.saturating_sub((form.more)(entries.len()).chars().count() + 1);
     let mut taken = 0;
-    let fitting = sizes.iter().take_while(|size| {
-        taken += size.at(SHORTEST);
+    let fitting = entries.iter().zip(&sizes).take_while(|(entry, size)| {
+        // As it is written: a cut at the end of a word leaves some room for the next one.
+        taken += size.frame + shortened(&entry.description, SHORTEST).chars().count();
         taken <= room
     });
     let shown = fitting.count();
-    let length = longest(sizes.get(..shown).unwrap_or_default(), room);
-    lines(entries, shown, length, form)
+    let length = longest(sizes.get(..shown).unwrap_or_default(), room).unwrap_or(SHORTEST);
+    lines(entries, shown, Some(length), form)
 }
 
 /// What the line of a skill takes.
@@ -117,7 +118,9 @@ fn lines(entries: &[Entry], shown: usize, length: Option<usize>, form: &Form<'_>
         if description.len() < entry.description.len() {
             catalogue.shortened_to = length;
         }
-        catalogue.text.push_str(&(form.line)(&entry.name, &description));
+        catalogue
+            .text
+            .push_str(&(form.line)(&entry.name, &description));
         catalogue.text.push('\n');
     }
     if catalogue.left_out > 0 {
@@ -172,7 +175,11 @@ mod tests {
         assert_eq!((catalogue.shown, catalogue.left_out), (3, 0));
         assert_eq!(catalogue.shortened_to, None);
         assert_eq!(catalogue.text.lines().count(), 3);
-        assert!(catalogue.text.starts_with("- skill-0: word word word word\n"));
+        assert!(
+            catalogue
+                .text
+                .starts_with("- skill-0: word word word word\n")
+        );
     }
 
     #[test]
@@ -182,7 +189,10 @@ mod tests {
         let catalogue = catalogue(&all, 2_000);
         assert_eq!((catalogue.shown, catalogue.left_out), (10, 0));
         assert!(catalogue.shortened_to.is_some_and(|length| length > 100));
-        assert!(catalogue.text.contains("- skill-0: brief\n"), "the brief stay whole");
+        assert!(
+            catalogue.text.contains("- skill-0: brief\n"),
+            "the brief stay whole"
+        );
         assert!(catalogue.text.contains("word…\n"));
     }
 

@@ -12,6 +12,7 @@ use crate::dialect::{self, Dialect, MANY};
 use crate::entry::{self, Entry, View};
 use crate::error::ToolError;
 use crate::gate::{Call, Gate};
+use crate::guide;
 use crate::problem::Problem;
 use crate::profile::Profile;
 use crate::shelf;
@@ -91,6 +92,18 @@ impl Catalog {
             None
         };
         self.entries.described(profiles, actor, library.as_deref())
+    }
+
+    /// What a client tells its model about the skills: the words of the profiles' tools, and the
+    /// catalogue within so many characters.
+    pub async fn instructions(&self, profiles: &[Profile], actor: &Actor, budget: usize) -> String {
+        let library = self.library(actor).await;
+        guide::instructions(profiles, library.as_deref(), budget)
+    }
+
+    /// The words of the profiles' tools alone, while the library can't be told yet.
+    pub fn introduction(profiles: &[Profile]) -> String {
+        guide::instructions(profiles, None, 0)
     }
 
     /// The tools as they are described without any library.

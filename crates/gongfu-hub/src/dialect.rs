@@ -5,6 +5,7 @@
 
 use crate::entry::{Entry, Failure};
 use crate::error::ToolError;
+use crate::guide::Guide;
 use crate::profile::Profile;
 use crate::tool::ToolResult;
 
@@ -23,6 +24,8 @@ pub(crate) struct Dialect {
     pub(crate) failure: Failure,
     /// Whether it needs a search when there are more than [`MANY`] skills.
     pub(crate) gains_search: bool,
+    /// How it speaks about skills before any tool is called.
+    pub(crate) guide: Guide,
 }
 
 /// Declares the files below `dialect/` and lists them: the one line that adds a dialect.

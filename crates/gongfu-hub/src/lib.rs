@@ -13,6 +13,7 @@ pub mod error;
 pub mod excerpt;
 pub mod file;
 pub mod gate;
+mod guide;
 mod overview;
 pub mod problem;
 pub mod profile;

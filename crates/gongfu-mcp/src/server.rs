@@ -1,12 +1,14 @@
 //! The server itself: what it declares and how it answers.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorData,
-    Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
+    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ServerHandler, ServiceExt as _};
@@ -16,12 +18,16 @@ use crate::wire;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
+/// How long the first answer waits for the library.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a server is told at its start.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Which tools it shows.
     pub profiles: Vec<Profile>,
+    /// How many characters the catalogue of skills in its instructions takes.
+    pub catalogue: usize,
     /// The version that it tells its clients.
     pub version: String,
 }
@@ -39,6 +45,25 @@ impl Server {
         Self {
             catalog,
             settings: Arc::new(settings),
+        }
+    }
+
+    /// What the skills are, for the model of the client; a library that is still being read for the
+    /// first time is not waited for longer than a client waits for an answer.
+    async fn instructions(&self, actor: &Actor) -> String {
+        let (catalog, settings) = (Arc::clone(&self.catalog), Arc::clone(&self.settings));
+        let actor = actor.clone();
+        let mut writing = JoinSet::new();
+        writing.spawn(async move {
+            let budget = settings.catalogue;
+            catalog
+                .instructions(&settings.profiles, &actor, budget)
+                .await
+        });
+        let written = tokio::time::timeout(PATIENCE, writing.join_next()).await;
+        match written {
+            Ok(Some(Ok(text))) => text,
+            _ => Catalog::introduction(&self.settings.profiles),
         }
     }
 
@@ -60,11 +85,28 @@ impl ServerHandler for Server {
         let capabilities = ServerCapabilities::builder().enable_tools().build();
         let itself = Implementation::new("gongfu", self.settings.version.clone())
             .with_title("gongfu: practised skill");
-        ServerConfig::new(capabilities).with_server_info(itself).with_instructions(
-            "gongfu keeps a library of skills: instructions written by people who know how a task is done well. \
-             Before you start a task, look with skill_list whether a skill fits it. If one does, load it with skill_load and follow it; \
-             read the files that it mentions with skill_read.",
-        )
+        ServerConfig::new(capabilities).with_server_info(itself)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.negotiate_initialize(&request)?;
+        result.instructions = Some(self.instructions(&Self::actor(&context)).await);
+        Ok(result)
+    }
+
+    async fn discover(
+        &self,
+        context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let mut result = DiscoverResult::from_server_info(versions, self.get_info());
+        result.instructions = Some(self.instructions(&Self::actor(&context)).await);
+        Ok(result)
     }
 
     async fn list_tools(

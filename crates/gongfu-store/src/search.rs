@@ -195,3 +195,6 @@ impl SkillSearch for Search {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,6 +96,12 @@ pub(crate) struct Profiles {
 pub(crate) enum SkillCommand {
     /// List the skills of the library
     List {
+        /// What is to be done: the skills that fit it best come first
+        #[arg(long, value_name = "TEXT")]
+        task: Option<String>,
+        /// Print the catalogue that a model gets, in at most so many characters
+        #[arg(long, value_name = "CHARACTERS", value_parser = clap::value_parser!(u32).range(1..))]
+        budget: Option<u32>,
         #[command(flatten)]
         places: Places,
         /// Print JSON

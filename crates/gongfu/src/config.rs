@@ -19,6 +19,25 @@ pub(crate) struct Config {
     pub(crate) skills_dirs: Vec<PathBuf>,
     /// Where skills are looked for by themselves.
     pub(crate) discovery: Discovery,
+    /// The list of skills that clients tell their models.
+    pub(crate) catalogue: Catalogue,
+}
+
+/// The list of skills that clients tell their models.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Catalogue {
+    /// How many characters it takes at most: descriptions are shortened first, then skills are left
+    /// out and counted. About four characters are a token.
+    pub(crate) budget: usize,
+}
+
+impl Default for Catalogue {
+    fn default() -> Self {
+        Self {
+            budget: gongfu_core::catalogue::BUDGET,
+        }
+    }
 }
 
 /// Where skills are looked for by themselves.

@@ -25,6 +25,8 @@ pub(crate) struct Parts {
     pub(crate) skills: Arc<LocalSkills>,
     pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
+    /// How many characters the catalogue of skills takes in the instructions of a server.
+    pub(crate) budget: usize,
 }
 
 /// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
@@ -53,7 +55,8 @@ pub(crate) fn parts_with(
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
-    let settings = settings(environment, places, &home)?;
+    let config = Config::read(&home)?;
+    let settings = settings(environment, places, &home, &config)?;
     let workspace = workspace(environment, places, &home)?;
     let workspace = LocalWorkspace::new(workspace, mounts)?;
     let skills = Arc::new(LocalSkills::new(
@@ -74,6 +77,7 @@ pub(crate) fn parts_with(
         skills,
         search,
         catalog,
+        budget: config.catalogue.budget,
     })
 }
 
@@ -88,8 +92,12 @@ fn workspace(environment: &Environment, places: &Places, home: &Home) -> anyhow:
     Ok(home.workspace_of(&project))
 }
 
-fn settings(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<Settings> {
-    let config = Config::read(home)?;
+fn settings(
+    environment: &Environment,
+    places: &Places,
+    home: &Home,
+    config: &Config,
+) -> anyhow::Result<Settings> {
     let project = match &places.workspace {
         Some(folder) if disk::kind_outside(folder) == Some(EntryKind::Folder) => {
             Some(folder.clone())

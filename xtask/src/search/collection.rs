@@ -96,7 +96,13 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
 }
 
 /// Headings of sections that say when to use a skill begin or are like these.
-const USES: [&str; 5] = ["when to use", "use when", "when should", "when to apply", "trigger"];
+const USES: [&str; 5] = [
+    "when to use",
+    "use when",
+    "when should",
+    "when to apply",
+    "trigger",
+];
 
 /// A body without the sections that say when to use it, and the items that they list.
 fn without_use(body: &str) -> (String, Vec<String>) {
@@ -107,7 +113,9 @@ fn without_use(body: &str) -> (String, Vec<String>) {
     for (number, heading) in headings.iter().enumerate() {
         let text = heading.text.to_lowercase();
         let says_when = USES.iter().any(|when| match *when {
-            "trigger" => text.split(|c: char| !c.is_alphanumeric()).any(|word| word.starts_with(when)),
+            "trigger" => text
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| word.starts_with(when)),
             _ => text.contains(when),
         });
         if !says_when || heading.start < at {
@@ -178,7 +186,10 @@ fn plain(line: &str) -> String {
         }
     }
     text.push_str(rest);
-    text.replace(['*', '`'], "").replace("__", "").trim().to_owned()
+    text.replace(['*', '`'], "")
+        .replace("__", "")
+        .trim()
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -63,7 +63,13 @@ impl Plain {
         let before = |(number, score): (usize, &f64)| {
             *score > own || (*score == own && number < question.skill)
         };
-        (own > 0.0).then(|| 1 + scores.iter().enumerate().filter(|pair| before(*pair)).count())
+        (own > 0.0).then(|| {
+            1 + scores
+                .iter()
+                .enumerate()
+                .filter(|pair| before(*pair))
+                .count()
+        })
     }
 }
 

@@ -33,7 +33,9 @@ pub(super) fn of(
             score.times.push(start.elapsed().as_secs_f64() * 1e3);
             first += f64::from(u8::from(place == Some(1)));
             five += f64::from(u8::from(place.is_some_and(|place| place <= 5)));
-            reciprocal += place.filter(|place| *place <= 10).map_or(0.0, |place| 1.0 / place as f64);
+            reciprocal += place
+                .filter(|place| *place <= 10)
+                .map_or(0.0, |place| 1.0 / place as f64);
         }
         let all = questions.len().max(1) as f64 * rounds.len() as f64;
         score.first += first / all;

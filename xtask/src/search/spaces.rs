@@ -108,7 +108,10 @@ impl SkillStore for Many {
         _path: &'a SkillPath,
         _limit: u64,
     ) -> Pending<'a, FileContent> {
-        let bytes = self.places.get(&*skill.full_name).map(|at| self.skills[*at].1.to_vec());
+        let bytes = self
+            .places
+            .get(&*skill.full_name)
+            .map(|at| self.skills[*at].1.to_vec());
         let content = bytes.map(|bytes| FileContent {
             size: bytes.len() as u64,
             bytes,

@@ -20,6 +20,8 @@ pub struct Query {
     pub scope: Scope,
     /// Which skills count.
     pub filter: Filter,
+    /// Whether the place that fits best is wanted of each skill; finding it takes time.
+    pub snippets: bool,
 }
 
 impl Query {
@@ -30,6 +32,7 @@ impl Query {
             limit,
             scope: Scope::default(),
             filter: Filter::default(),
+            snippets: true,
         }
     }
 
@@ -118,7 +121,8 @@ pub struct Hit {
     pub skill: Arc<Skill>,
     /// How well it fits; comparable within one answer only.
     pub score: f32,
-    /// The place that fits best, in one line; empty when no text could be read.
+    /// The place that fits best, in one line; empty when none was asked for or the text can't be
+    /// read.
     pub snippet: String,
 }
 

@@ -106,7 +106,10 @@ mod tests {
     #[test]
     fn more_is_better_and_never_without_end() {
         assert!(rarity(1, 100) > rarity(50, 100));
-        assert!(rarity(100, 100) > 0.0, "what all have still counts a little");
+        assert!(
+            rarity(100, 100) > 0.0,
+            "what all have still counts a little"
+        );
         assert!(saturated(Kind::Stem, 5.0) > saturated(Kind::Stem, 1.0));
         assert!(saturated(Kind::Stem, 1e9) <= 1.0);
         assert!(weight(0, 1.0, 3.0, 3.0) > weight(3, 1.0, 3.0, 3.0));

@@ -131,7 +131,11 @@ impl Words {
                     let now = shape_of(class, character);
                     if self.parts.is_empty() || splits(shape, now, rest) {
                         let from = self.word.len();
-                        self.parts.push(Part { from, start: at, end });
+                        self.parts.push(Part {
+                            from,
+                            start: at,
+                            end,
+                        });
                     }
                     fold(character, &mut self.word);
                     if let Some(part) = self.parts.last_mut() {
@@ -284,7 +288,10 @@ fn sign(character: char, rest: &str) -> Option<&'static str> {
         '+' => ("++", rest.strip_prefix('+')?),
         _ => return None,
     };
-    let ends = behind.chars().next().is_none_or(|next| !next.is_alphanumeric());
+    let ends = behind
+        .chars()
+        .next()
+        .is_none_or(|next| !next.is_alphanumeric());
     ends.then_some(sign)
 }
 

@@ -308,7 +308,10 @@ fn a_search_names_the_skills_that_fit() {
     for (arguments, code) in [
         (json!({ "query": "" }), "INVALID_ARGUMENT"),
         (json!({ "query": "?! -" }), "INVALID_ARGUMENT"),
-        (json!({ "query": "pdf", "source": "no" }), "INVALID_ARGUMENT"),
+        (
+            json!({ "query": "pdf", "source": "no" }),
+            "INVALID_ARGUMENT",
+        ),
         (json!({ "query": "pdf", "limit": 0 }), "INVALID_ARGUMENT"),
         (json!({}), "MISSING_ARGUMENT"),
     ] {

@@ -2,9 +2,8 @@
 //!
 //! A failure is one JSON object in a text: `detail`, `code`, `timestamp`.
 
-use std::fmt::Write as _;
-
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::catalogue::{self, Form};
 use gongfu_core::port::Timestamp;
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
@@ -15,6 +14,7 @@ use crate::dialect::Dialect;
 use crate::entry;
 use crate::error::ToolError;
 use crate::excerpt;
+use crate::guide::{Guide, line};
 use crate::overview;
 use crate::problem::Problem;
 use crate::shelf;
@@ -30,6 +30,14 @@ pub(crate) const DIALECT: Dialect = Dialect {
     ],
     failure,
     gains_search: false,
+    guide: Guide {
+        introduction: "Skills are folders of instructions for tasks. Always call load_skill_metadata at the start of a task, load the skill that fits it with \
+            load_skill and follow it; read the files that it mentions with read_reference_file.\n\n\
+            Available skills (each line is \"- <skill_name>: <skill_description>\"):",
+        line,
+        more: |_| "use load_skill_metadata",
+        full_names: true,
+    },
 };
 
 /// Load metadata from all available skills (always call at task start). Answers one line for each
@@ -47,17 +55,14 @@ impl Tool for LoadSkillMetadata {
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
         let library = shelf::library(context).await?;
-        let overview = overview::lines(&library);
-        let mut text = String::from(
-            "Available skills (each line is \"- <skill_name>: <skill_description>\"):",
-        );
-        for line in &overview.lines {
-            let _ = write!(text, "\n- {}: {}", line.name, line.description);
-        }
-        if overview.left > 0 {
-            let _ = write!(text, "\n… and {} more", overview.left);
-        }
-        Ok(Document::text(text))
+        let form = Form {
+            line: &line,
+            more: &|count| format!("… and {count} more"),
+        };
+        let catalogue = catalogue::write(&overview::lines(&library), overview::ASKED, &form);
+        let heading = "Available skills (each line is \"- <skill_name>: <skill_description>\"):";
+        let text = format!("{heading}\n{}", catalogue.text);
+        Ok(Document::text(text.trim_end()))
     }
 }
 

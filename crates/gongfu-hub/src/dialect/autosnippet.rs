@@ -17,6 +17,7 @@ use crate::dialect::Dialect;
 use crate::entry;
 use crate::error::{ErrorCode, ToolError};
 use crate::excerpt::{self, MAX_ANSWER};
+use crate::guide::{Guide, line};
 use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
@@ -32,6 +33,13 @@ pub(crate) const DIALECT: Dialect = Dialect {
     tools: &[entry::spoken::<ListSkills>, entry::spoken::<LoadSkill>],
     failure,
     gains_search: false,
+    guide: Guide {
+        introduction: "Skills are guides for the work on this project. Call autosnippet_list_skills to see what they are for, then load the one that fits with \
+            autosnippet_load_skill.\n\nSkills:",
+        line,
+        more: |_| "use autosnippet_list_skills",
+        full_names: false,
+    },
 };
 
 /// List all available Agent Skills with a summary and the use case of each. Call this first to see

@@ -13,6 +13,7 @@ use crate::dialect::{Dialect, MANY, error_text};
 use crate::entry;
 use crate::error::ToolError;
 use crate::excerpt;
+use crate::guide::Guide;
 use crate::problem::{Problem, clipped};
 use crate::shelf;
 use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
@@ -23,6 +24,23 @@ pub(crate) const DIALECT: Dialect = Dialect {
     tools: &[entry::spoken::<ReadSkill>],
     failure,
     gains_search: true,
+    guide: Guide {
+        introduction: "# Skills\n\nCall read_skill(skill_name='<name>') first to load the full workflow instructions when the user's request matches a skill's purpose, \
+            then follow them.\n\nAvailable skills:",
+        line: |name, description| {
+            format!(
+                "  - {name}: {description} — call read_skill(skill_name='{name}') to load instructions when relevant"
+            )
+        },
+        more: |skills| {
+            if skills > MANY {
+                "use skill_search"
+            } else {
+                "read_skill lists their names"
+            }
+        },
+        full_names: false,
+    },
 };
 
 /// Load the full workflow instructions for a skill. Call this when the user asks for tasks that

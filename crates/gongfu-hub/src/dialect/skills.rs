@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::catalogue::{self, Form};
 use gongfu_core::place::VirtualPath;
 use gongfu_core::port::{FolderEntryKind, Timestamp};
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ use crate::entry;
 use crate::error::ToolError;
 use crate::excerpt;
 use crate::file;
+use crate::guide::{Guide, line};
 use crate::overview;
 use crate::problem::{Problem, clipped};
 use crate::shelf;
@@ -34,6 +36,13 @@ pub(crate) const DIALECT: Dialect = Dialect {
     ],
     failure,
     gains_search: false,
+    guide: Guide {
+        introduction: "Skills are folders below skills/: instructions, scripts and references for tasks. Before a task, read skills/<name>/SKILL.md of the one that \
+            fits with skills_read and follow it.\n\nSkills:",
+        line,
+        more: |_| "use skills_ls(path=\"skills\")",
+        full_names: false,
+    },
 };
 
 /// List files and directories. Paths are virtual: "" or "workspace" is the workspace root, "skills"
@@ -85,20 +94,19 @@ impl Tool for Ls {
 }
 
 fn all_skills(library: &gongfu_core::library::Library) -> Document {
-    let overview = overview::names(library);
-    if overview.lines.is_empty() {
+    let skills = overview::names(library);
+    if skills.is_empty() {
         return Document::text("No skills found");
     }
-    let total = overview.lines.len() + overview.left;
-    let mut text = format!("Skills ({total}):");
-    for line in &overview.lines {
-        let _ = write!(text, "\n  {}/  - {}", line.name, line.description);
-    }
-    if overview.left > 0 {
-        let _ = write!(text, "\n… and {} more", overview.left);
-    }
-    let note = overview.shadowed_note().map(Content::text);
-    Document([Content::text(text)].into_iter().chain(note).collect())
+    let form = Form {
+        line: &|name, description| format!("  {name}/  - {description}"),
+        more: &|count| format!("… and {count} more"),
+    };
+    let catalogue = catalogue::write(&skills, overview::ASKED, &form);
+    let text = format!("Skills ({}):\n{}", skills.len(), catalogue.text);
+    let note = overview::shadowed_note(library).map(Content::text);
+    let text = Content::text(text.trim_end());
+    Document([text].into_iter().chain(note).collect())
 }
 
 /// Read the content of a text file. Paths are virtual, as for `skills_ls`: "skills/<name>/SKILL.md"

@@ -1,14 +1,19 @@
 //! `skill_list`: what skills there are.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::catalogue::{self, BUDGET, Entry, Form};
 use gongfu_core::library::{Library, Skill};
+use gongfu_core::search::{Filter, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ToolError;
 use crate::excerpt::MAX_ANSWER;
+use crate::guide;
+use crate::overview;
 use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::{Context, Data, Tool};
@@ -32,18 +37,27 @@ pub(crate) struct SkillList {
     /// How many skills to list at most (default 100, at most 1000).
     #[schemars(range(min = 1))]
     limit: Option<usize>,
+    /// What is to be done, in plain words: the skills that fit it best come first.
+    task: Option<String>,
+    /// Take no more than so many characters: descriptions are shortened first, then skills are left
+    /// out and counted (8000 when there is a task).
+    #[schemars(range(min = 1))]
+    budget: Option<usize>,
 }
 
 /// A page of the library.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillPage {
-    /// The skills, by precedence of their sources.
+    /// The skills, by precedence of their sources; with a task, those that fit it best first.
     skills: Vec<SkillEntry>,
     /// How many skills there are in all.
     total: usize,
     /// Give this as `after` to see more; missing on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+    /// How many skills had no room; only with a budget or a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<usize>,
 }
 
 /// A skill of the library.
@@ -82,6 +96,12 @@ impl Tool for SkillList {
         if let Some(source) = &self.source {
             shelf::known_source(&library, source)?;
         }
+        if self.task.is_some() || self.budget.is_some() {
+            self.only_budget()?;
+            let chosen = self.by_relevance(context, &library, chosen).await?;
+            let budget = self.budget.unwrap_or(BUDGET).min(MAX_ANSWER);
+            return Ok(catalogue(&library, &chosen, budget));
+        }
         let start = match &self.after {
             None => 0,
             Some(after) => match chosen.iter().position(|skill| *skill.full_name == **after) {
@@ -112,6 +132,97 @@ impl SkillList {
                 .as_deref()
                 .is_none_or(|source| *skill.source == *source)
     }
+
+    /// A list within a budget has no pages.
+    fn only_budget(&self) -> Result<(), ToolError> {
+        let given = [
+            ("after", self.after.is_some()),
+            ("limit", self.limit.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((name, _)) => Err(wrong(
+                name,
+                "a list with a task or a budget has no pages",
+                "leave it out, or leave out `task` and `budget`".to_owned(),
+            )),
+        }
+    }
+
+    /// The skills that fit the task first, best first; the others behind them as they were.
+    async fn by_relevance<'a>(
+        &self,
+        context: &Context,
+        library: &'a Library,
+        mut chosen: Vec<&'a Skill>,
+    ) -> Result<Vec<&'a Skill>, ToolError> {
+        let Some(task) = &self.task else {
+            return Ok(chosen);
+        };
+        let query = Query {
+            filter: Filter {
+                source: self.source.clone(),
+                tag: None,
+            },
+            snippets: false,
+            ..Query::new(task.as_str(), library.skills().len())
+        };
+        let searching = context.search.search(&context.actor.owner, &query);
+        let answer = searching
+            .await
+            .map_err(|error| Problem::broken("search", &error).error())?;
+        let hits = answer.hits.iter().enumerate();
+        let places: HashMap<&str, usize> = hits
+            .map(|(place, hit)| (&*hit.skill.full_name, place))
+            .collect();
+        let last = places.len();
+        chosen.sort_by_key(|skill| places.get(&*skill.full_name).copied().unwrap_or(last));
+        Ok(chosen)
+    }
+}
+
+/// The skills in as many characters as there is room for.
+fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillPage> {
+    let entries: Vec<Entry> = chosen
+        .iter()
+        .map(|skill| overview::line(library, skill))
+        .collect();
+    let form = Form {
+        line: &guide::line,
+        more: &|count| format!("… and {count} more: use skill_search"),
+    };
+    let catalogue = catalogue::write(&entries, budget, &form);
+    let shown = chosen.iter().take(catalogue.shown);
+    let most = catalogue.shortened_to.unwrap_or(usize::MAX);
+    let entry = |skill: &&Skill| {
+        let entry = described(library, skill);
+        SkillEntry {
+            description: catalogue::shortened(&entry.description, most),
+            ..entry
+        }
+    };
+    Data {
+        data: SkillPage {
+            skills: shown.map(entry).collect(),
+            total: chosen.len(),
+            next: None,
+            left_out: Some(catalogue.left_out),
+        },
+        text: catalogue.text,
+    }
+}
+
+/// A skill as an answer shows it.
+fn described(library: &Library, skill: &Skill) -> SkillEntry {
+    let winner = library.shadowed_by(skill);
+    SkillEntry {
+        name: skill.name.to_string(),
+        full_name: skill.full_name.to_string(),
+        description: shelf::one_line(&skill.description),
+        source: skill.source.to_string(),
+        enabled: skill.enabled,
+        shadowed_by: winner.map(|winner| winner.full_name.to_string()),
+    }
 }
 
 fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Data<SkillPage> {
@@ -121,25 +232,15 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
         if text.len() > MAX_ANSWER {
             break;
         }
-        let shadowed_by = library
-            .shadowed_by(skill)
-            .map(|winner| winner.full_name.to_string());
-        let shown = if shadowed_by.is_some() {
-            &*skill.full_name
+        let entry = described(library, skill);
+        let shown = if entry.shadowed_by.is_some() {
+            &entry.full_name
         } else {
-            skill.name.as_str()
+            &entry.name
         };
         let off = if skill.enabled { "" } else { " (switched off)" };
-        let description = shelf::one_line(&skill.description);
-        let _ = writeln!(text, "- {shown}{off}: {description}");
-        skills.push(SkillEntry {
-            name: skill.name.to_string(),
-            full_name: skill.full_name.to_string(),
-            description,
-            source: skill.source.to_string(),
-            enabled: skill.enabled,
-            shadowed_by,
-        });
+        let _ = writeln!(text, "- {shown}{off}: {}", entry.description);
+        skills.push(entry);
     }
     let left = chosen.len().saturating_sub(start + skills.len());
     let next = skills
@@ -162,6 +263,7 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
             skills,
             total: chosen.len(),
             next,
+            left_out: None,
         },
         text,
     }

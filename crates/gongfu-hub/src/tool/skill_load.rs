@@ -1,6 +1,7 @@
 //! `skill_load`: the instructions of a skill.
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::library::Library;
 use gongfu_core::skill::frontmatter::Frontmatter;
 use gongfu_core::skill::section;
 use schemars::JsonSchema;
@@ -8,9 +9,13 @@ use serde::Deserialize;
 
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
+use crate::guide;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Document, Tool};
+use crate::tool::{Context, Document, Tool, ToolSpec};
+
+/// The longest description, in characters: several clients and models refuse or cut longer ones.
+const MAX_TOOL: usize = 1_024;
 
 /// Load the instructions of a skill (its SKILL.md). Do this before you start a task that a skill
 /// is for, then follow what it says. Other files that it mentions are read with `skill_read`.
@@ -47,7 +52,19 @@ impl Tool for SkillLoad {
     const TITLE: &'static str = "Load a skill";
     const ACCESS: Access = Access::Read;
     const SAFETY: Safety = Safety::Low;
+    const DYNAMIC: bool = true;
     type Output = Document;
+
+    /// Clients that show their models no instructions show them the descriptions of tools.
+    fn adapt(spec: &mut ToolSpec, library: &Library) {
+        let heading = "\n\nSkills here:\n";
+        let taken = spec.description.chars().count() + heading.len();
+        let catalogue = guide::for_tool(library, MAX_TOOL.saturating_sub(taken));
+        if catalogue.shown > 0 {
+            spec.description.push_str(heading);
+            spec.description.push_str(catalogue.text.trim_end());
+        }
+    }
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
         let wanted = Wanted {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::catalogue::shortened;
 use gongfu_core::library::Library;
-use gongfu_core::search::query::{Filter, Hit, MAX_QUERY, Query, Scope};
+use gongfu_core::search::query::{Filter, Hit, MAX_QUERY, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,14 +75,13 @@ impl Tool for SkillSearch {
         if let Some(source) = &self.source {
             shelf::known_source(&library, source)?;
         }
+        let limit = self.limit.unwrap_or(LIMIT).min(MAX_LIMIT);
         let query = Query {
-            text: self.query,
-            limit: self.limit.unwrap_or(LIMIT).min(MAX_LIMIT),
-            scope: Scope::Everything,
             filter: Filter {
                 source: self.source,
                 tag: self.tag,
             },
+            ..Query::new(self.query, limit)
         };
         let searching = context.search.search(&context.actor.owner, &query);
         let answer = searching
@@ -104,10 +103,16 @@ impl Tool for SkillSearch {
             text.push_str("no skill has any of these words; try others, or see skill_list\n");
         } else if answer.total > answer.hits.len() {
             let more = answer.total - answer.hits.len();
-            let _ = writeln!(text, "… and {more} more that fit less: raise `limit` to see them");
+            let _ = writeln!(
+                text,
+                "… and {more} more that fit less: raise `limit` to see them"
+            );
         }
         if answer.shortened {
-            let _ = writeln!(text, "only the first {MAX_QUERY} bytes of the query were read");
+            let _ = writeln!(
+                text,
+                "only the first {MAX_QUERY} bytes of the query were read"
+            );
         }
         let results = answer.hits.iter().map(found).collect();
         Ok(Data {

@@ -55,7 +55,11 @@ impl Asked<'_> {
                 answer.total += 1;
             }
             if answer.hits.len() < query.limit {
-                let snippet = self.snippet(skill, &ranked.terms).await;
+                let snippet = if query.snippets {
+                    self.snippet(skill, &ranked.terms).await
+                } else {
+                    None
+                };
                 answer.hits.push(Hit {
                     skill: Arc::clone(skill),
                     score: *score,
@@ -76,12 +80,15 @@ impl Asked<'_> {
             .map(|(wanted, rarity)| (wanted.key.as_str(), *rarity))
             .collect();
         let file = group::document(skill)?;
-        let reading = self.skills.read(self.owner, skill, &file.path, MAX_SKILL_FILE);
+        let reading = self
+            .skills
+            .read(self.owner, skill, &file.path, MAX_SKILL_FILE);
         let content = reading.await.ok()?;
         let document = document::parse(&content.bytes, skill.name.as_str())?;
         let best = |text: &str| {
             let text = composed(text);
-            self.words.with(|words| snippet::best(&text, &weights, words))
+            self.words
+                .with(|words| snippet::best(&text, &weights, words))
         };
         best(document.body()).or_else(|| best(&skill.description))
     }

@@ -16,8 +16,7 @@ use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::{
-    IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument,
-    TantivyError, Term,
+    IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
 };
 
 use super::indexing::Terms;
@@ -73,9 +72,7 @@ impl Index {
     }
 
     /// An index in memory of these texts and no others.
-    pub(super) fn in_memory(
-        texts: &mut dyn Iterator<Item = (u64, Terms)>,
-    ) -> io::Result<Self> {
+    pub(super) fn in_memory(texts: &mut dyn Iterator<Item = (u64, Terms)>) -> io::Result<Self> {
         guarded(|| {
             let directory = RamDirectory::create();
             let (schema, fields) = schema();
@@ -191,7 +188,9 @@ impl Index {
                 Err(error) => return Err(io::Error::other(error)),
             }
         }
-        Err(io::Error::other("another process writes the search index for too long"))
+        Err(io::Error::other(
+            "another process writes the search index for too long",
+        ))
     }
 }
 
@@ -200,7 +199,10 @@ pub(super) fn unpacked(lengths: u64) -> [f32; FIELDS.len()] {
     let mut unpacked = [0.0; FIELDS.len()];
     let mut rest = lengths;
     for (length, bits) in unpacked.iter_mut().zip(BITS) {
-        #[expect(clippy::cast_precision_loss, reason = "below 2^24, where floats are exact")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "below 2^24, where floats are exact"
+        )]
         let value = (rest & ((1 << bits) - 1)) as f32;
         *length = value;
         rest >>= bits;
@@ -292,7 +294,10 @@ mod tests {
 
     #[test]
     fn lengths_survive_packing() {
-        assert_eq!(unpacked(packed([3, 70, 900, 150_000, 7])), [3.0, 70.0, 900.0, 150_000.0, 7.0]);
+        assert_eq!(
+            unpacked(packed([3, 70, 900, 150_000, 7])),
+            [3.0, 70.0, 900.0, 150_000.0, 7.0]
+        );
         let most = packed([usize::MAX; 5]);
         assert_eq!(most, u64::MAX);
         assert!(unpacked(most).iter().all(|length| *length >= 63.0));

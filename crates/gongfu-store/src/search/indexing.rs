@@ -9,8 +9,8 @@ use gongfu_core::port::{PortError, SkillStore};
 use gongfu_core::search::SearchText;
 use gongfu_core::search::rank::{FIELDS, PAIR_FREQUENCY};
 use gongfu_core::search::word::{Kind, Words};
-use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 use gongfu_core::skill::Digest;
+use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 use rayon::prelude::*;
 
 use super::group::{self, Group};
@@ -138,28 +138,35 @@ fn read(
     identities: &[u64],
 ) -> Vec<(u64, Terms)> {
     let runtime = tokio::runtime::Handle::current();
-    let wanted: Vec<(u64, &Skill)> = identities
-        .iter()
-        .filter_map(|identity| {
-            let at = *group.texts.get(identity)?.first()?;
-            Some((*identity, &**group::skill(library, at)?))
-        })
-        .collect();
-    let terms = |(identity, skill): &(u64, &Skill)| {
-        let path = &group::document(skill)?.path;
-        let reading = place.skills.read(place.owner, skill, path, MAX_SKILL_FILE);
-        let content = runtime.block_on(reading).ok()?;
+    let mut found: Vec<(u64, &Skill, Vec<u8>)> = Vec::new();
+    // One after the other: a store that is being read looks after itself with every core, and would
+    // wait for the very threads that wait for it.
+    for identity in identities {
+        let first = group.texts.get(identity).and_then(|places| places.first());
+        let skill = first.and_then(|at| group::skill(library, *at));
+        let Some((skill, file)) = skill.and_then(|skill| Some((skill, group::document(skill)?)))
+        else {
+            continue;
+        };
+        let reading = place
+            .skills
+            .read(place.owner, skill, &file.path, MAX_SKILL_FILE);
+        if let Ok(content) = runtime.block_on(reading) {
+            found.push((*identity, skill, content.bytes));
+        }
+    }
+    let terms = |(identity, skill, bytes): (u64, &Skill, Vec<u8>)| {
         let name = skill.name.as_str();
-        if group::identity_of(name, Digest::of(&content.bytes)) != *identity {
+        if group::identity_of(name, Digest::of(&bytes)) != identity {
             return None;
         }
-        let document = document::parse(&content.bytes, name)?;
+        let document = document::parse(&bytes, name)?;
         let text = SearchText {
             name: name.to_owned(),
             ..SearchText::of(&document)
         };
         let terms = place.words.with(|words| Terms::of(&text, words));
-        Some((*identity, terms))
+        Some((identity, terms))
     };
-    wanted.par_iter().filter_map(terms).collect()
+    found.into_par_iter().filter_map(terms).collect()
 }

@@ -38,7 +38,11 @@ pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
         indexing::push(&mut key, kind, text);
         key.truncate(key.trim_end().len());
         // Near or wide, a pair is one term.
-        let family = if kind == Kind::WidePair { Kind::Pair } else { kind };
+        let family = if kind == Kind::WidePair {
+            Kind::Pair
+        } else {
+            kind
+        };
         let entry = all.entry((key.clone(), family)).or_insert(Wanted {
             key,
             kind: family,
@@ -90,7 +94,8 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
             let readers = segment.terms.iter().zip(&segment.fields).take(fields);
             for (field, (reader, name)) in readers.enumerate() {
                 let term = Term::from_field_text(*name, &wanted.key);
-                let Some(mut postings) = reader.read_postings(&term, IndexRecordOption::WithFreqs)?
+                let Some(mut postings) =
+                    reader.read_postings(&term, IndexRecordOption::WithFreqs)?
                 else {
                     continue;
                 };
@@ -137,7 +142,11 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
         .filter_map(|(number, score)| Some((u32::try_from(number).ok()?, score)))
         .collect();
     // Of equals, the one by precedence: the same answer every time, whatever lies where.
-    let precedence = |number: u32| view.texts.get(number as usize).and_then(|skills| skills.first());
+    let precedence = |number: u32| {
+        view.texts
+            .get(number as usize)
+            .and_then(|skills| skills.first())
+    };
     texts.sort_by(|(left, left_score), (right, right_score)| {
         right_score
             .total_cmp(left_score)
@@ -159,28 +168,20 @@ fn favour(view: &View, query: &Query, scores: &mut [f32]) {
 }
 
 /// The terms that any text has; of very many, the rarest. A word that says little counts when at
-/// most half of the texts have it, or when there are no others.
+/// most half of the texts have it, or when nothing else is found.
 fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Wanted>> {
-    let substance = wanted.iter().any(|wanted| !wanted.stop);
-    let mut counted: Vec<(u32, Wanted)> = Vec::with_capacity(wanted.len());
-    for mut wanted in wanted {
-        let mut most = 0;
-        for segment in &view.segments {
-            let mut having = 0;
-            for (reader, name) in segment.terms.iter().zip(&segment.fields).take(fields) {
-                let term = Term::from_field_text(*name, &wanted.key);
-                having = reader.doc_freq(&term)?.max(having);
-            }
-            most += having;
+    let mut counted: Vec<(usize, Wanted)> = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        let having = having(view, &wanted, fields)?;
+        if having > 0 {
+            counted.push((having, wanted));
         }
-        if wanted.stop && substance {
-            if most as usize > view.texts.len() / 2 {
-                continue;
-            }
+    }
+    if counted.iter().any(|(_, wanted)| !wanted.stop) {
+        let half = view.texts.len() / 2;
+        counted.retain(|(having, wanted)| !wanted.stop || *having <= half);
+        for (_, wanted) in counted.iter_mut().filter(|(_, wanted)| wanted.stop) {
             wanted.importance *= rank::STOP;
-        }
-        if most > 0 {
-            counted.push((most, wanted));
         }
     }
     if counted.len() > MAX_TERMS {
@@ -195,4 +196,18 @@ fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Wan
         });
     }
     Ok(counted.into_iter().map(|(_, wanted)| wanted).collect())
+}
+
+/// How many texts have a term, roughly: in the part where most have it.
+fn having(view: &View, wanted: &Wanted, fields: usize) -> io::Result<usize> {
+    let mut all = 0;
+    for segment in &view.segments {
+        let mut most = 0;
+        for (reader, name) in segment.terms.iter().zip(&segment.fields).take(fields) {
+            let term = Term::from_field_text(*name, &wanted.key);
+            most = reader.doc_freq(&term)?.max(most);
+        }
+        all += most as usize;
+    }
+    Ok(all)
 }

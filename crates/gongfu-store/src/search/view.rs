@@ -103,7 +103,9 @@ impl View {
             let Some(identity) = identities.first(document) else {
                 continue;
             };
-            let Some(places) = skills.get_mut(&identity).filter(|places| !places.is_empty())
+            let Some(places) = skills
+                .get_mut(&identity)
+                .filter(|places| !places.is_empty())
             else {
                 continue;
             };
@@ -114,7 +116,8 @@ impl View {
             let mut places = std::mem::take(places);
             places.sort_unstable();
             self.texts.push(places);
-            self.lengths.push(unpacked(lengths.first(document).unwrap_or(0)));
+            self.lengths
+                .push(unpacked(lengths.first(document).unwrap_or(0)));
             if let Some(text) = texts.get_mut(document as usize) {
                 *text = number;
             }
@@ -144,7 +147,11 @@ impl View {
     /// How much memory it takes, in bytes, as far as known.
     pub(super) fn memory(&self) -> usize {
         let indexes: usize = self.indexes.values().map(|index| index.memory()).sum();
-        let numbers: usize = self.segments.iter().map(|segment| segment.texts.len() * 4).sum();
+        let numbers: usize = self
+            .segments
+            .iter()
+            .map(|segment| segment.texts.len() * 4)
+            .sum();
         // What tantivy needs for each open segment, by measuring.
         indexes + numbers + self.texts.len() * 48 + self.segments.len() * 16 * 1024
     }

@@ -2,7 +2,9 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
+use std::time::Duration;
 
+use gongfu_core::account::Owner;
 use gongfu_mcp::{Server, Settings, serve_stdio};
 
 use super::Outcome;
@@ -11,6 +13,9 @@ use crate::client;
 use crate::environment::Environment;
 use crate::terminal::Terminal;
 use crate::wiring;
+
+/// How long after the start search is made ready.
+const SETTLING: Duration = Duration::from_secs(1);
 
 pub(crate) fn run(
     profiles: &Profiles,
@@ -31,10 +36,19 @@ pub(crate) fn run(
         parts.catalog,
         Settings {
             profiles: profiles.list.clone(),
+            catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
     );
     let runtime = wiring::runtime()?;
+    let search = Arc::clone(&parts.search);
+    runtime.spawn(async move {
+        // The first moment belongs to the client; then the first search needn't wait either.
+        tokio::time::sleep(SETTLING).await;
+        if let Err(error) = search.prepare(&Owner::Local).await {
+            tracing::debug!(%error, "search isn't ready yet");
+        }
+    });
     let outcome = runtime.block_on(async {
         tokio::select! {
             served = serve_stdio(server) => served.map_err(anyhow::Error::from),

@@ -1,7 +1,7 @@
 //! `gongfu skill search`: the tool that agents use, with a view for people.
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_hub::Profile;
+use gongfu_hub::{Content, Profile, ToolResult};
 use serde_json::Value;
 
 use super::{Outcome, skill};
@@ -17,27 +17,11 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
-    let actor = Actor::local(Role::Developer, "cli");
-    let arguments = wanted.as_object().cloned().unwrap_or_default();
-    let runtime = wiring::runtime()?;
-    let profiles = [Profile::Standard];
-    let calling = parts
-        .catalog
-        .call(&profiles, "skill_search", arguments, &actor);
-    let outcome = progress::during("searching", || runtime.block_on(calling));
-    let found = match outcome {
-        Ok(result) => result.structured_content.unwrap_or_default(),
-        Err(error) => {
-            skill::tell(&error, json, terminal)?;
-            let wrong_use = error.code().is_wrong_use();
-            return Ok(if wrong_use {
-                Outcome::WrongUse
-            } else {
-                Outcome::Findings
-            });
-        }
+    let result = match called("skill_search", wanted, places, json, environment, terminal)? {
+        Ok(result) => result,
+        Err(outcome) => return Ok(outcome),
     };
+    let found = result.structured_content.unwrap_or_default();
     let none = Value::Array(Vec::new());
     let results = found.get("results").unwrap_or(&none);
     if json {
@@ -62,7 +46,61 @@ pub(crate) fn run(
         terminal.note("no skill has any of these words; try others, or see gongfu skill list");
     } else if total > results.len() as u64 {
         let more = total - results.len() as u64;
-        terminal.note(&format!("… and {more} more that fit less: see them with --limit"));
+        terminal.note(&format!(
+            "… and {more} more that fit less: see them with --limit"
+        ));
     }
     Ok(Outcome::Good)
+}
+
+/// `gongfu skill list` with a task or a budget: the catalogue as a model gets it.
+pub(crate) fn catalogue(
+    wanted: Value,
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let result = match called("skill_list", wanted, places, json, environment, terminal)? {
+        Ok(result) => result,
+        Err(outcome) => return Ok(outcome),
+    };
+    if json {
+        terminal.json(&result.structured_content)?;
+        return Ok(Outcome::Good);
+    }
+    for content in result.content {
+        if let Content::Text { text } = content {
+            terminal.text(&text)?;
+        }
+    }
+    Ok(Outcome::Good)
+}
+
+/// Calls a tool as agents do; an error is told, and the outcome answered instead.
+fn called(
+    tool: &str,
+    arguments: Value,
+    places: &Places,
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Result<ToolResult, Outcome>> {
+    let parts = wiring::parts(environment, places)?;
+    let actor = Actor::local(Role::Developer, "cli");
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    let runtime = wiring::runtime()?;
+    let profiles = [Profile::Standard];
+    let calling = parts.catalog.call(&profiles, tool, arguments, &actor);
+    match progress::during("looking at the skills", || runtime.block_on(calling)) {
+        Ok(result) => Ok(Ok(result)),
+        Err(error) => {
+            skill::tell(&error, json, terminal)?;
+            Ok(Err(if error.code().is_wrong_use() {
+                Outcome::WrongUse
+            } else {
+                Outcome::Findings
+            }))
+        }
+    }
 }

@@ -27,7 +27,18 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     match command {
-        SkillCommand::List { places, json } => list(&places, json, environment, terminal),
+        SkillCommand::List {
+            task,
+            budget,
+            places,
+            json,
+        } => {
+            if task.is_some() || budget.is_some() {
+                let wanted = json!({ "task": task, "budget": budget });
+                return search::catalogue(wanted, &places, json, environment, terminal);
+            }
+            list(&places, json, environment, terminal)
+        }
         SkillCommand::Search {
             query,
             limit,

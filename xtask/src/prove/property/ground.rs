@@ -81,11 +81,7 @@ impl Ground {
         };
         let clock: Arc<dyn Clock> = Arc::new(Stopped(now()));
         let home = Home::at(base.join("home"));
-        let skills = Arc::new(LocalSkills::new(
-            home.clone(),
-            settings,
-            Arc::clone(&clock),
-        ));
+        let skills = Arc::new(LocalSkills::new(home.clone(), settings, Arc::clone(&clock)));
         let library = skills.current().map_err(told)?;
         let store: Arc<dyn SkillStore> = skills;
         let search = Arc::new(Search::new(Arc::clone(&store), Some(home)));

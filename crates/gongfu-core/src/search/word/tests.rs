@@ -22,7 +22,10 @@ fn identifiers_are_split_and_endings_lost() {
         ("Merging PDFs", "merg pdfs"),
         ("parseHttpRequest", "pars http request parsehttprequest"),
         ("HTTPServer", "http server httpserver"),
-        ("snake_case kebab-case dotted.name", "snake case kebab case dot name"),
+        (
+            "snake_case kebab-case dotted.name",
+            "snake case kebab case dot name",
+        ),
         ("k8s python3 v2", "k8s python3 v2"),
         ("C# and C++ in F#", "c# and c++ in f#"),
         ("c+ x# y++z", "c x# y z"),
@@ -79,7 +82,12 @@ fn words_of_substance_form_pairs_in_any_order() {
 
 #[test]
 fn a_name_is_known_however_it_is_written() {
-    for name in ["scikit-learn", "Scikit Learn", "scikit_learn", "SCIKITLEARN "] {
+    for name in [
+        "scikit-learn",
+        "Scikit Learn",
+        "scikit_learn",
+        "SCIKITLEARN ",
+    ] {
         assert_eq!(squashed(name), "scikitlearn");
     }
     assert_eq!(squashed("?!"), "");
