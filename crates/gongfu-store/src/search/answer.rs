@@ -1,6 +1,6 @@
 //! From ranked texts to the answer: skills, filtered, each with the place that fits best.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
@@ -74,7 +74,7 @@ impl Asked<'_> {
 
     /// The place of the skill's text that fits best, as it is on disk now.
     async fn snippet(&self, skill: &Skill, terms: &[(Wanted, f32)]) -> Option<String> {
-        let weights: HashMap<&str, f32> = terms
+        let weights: BTreeMap<&str, f32> = terms
             .iter()
             .filter(|(wanted, _)| matches!(wanted.kind, Kind::Stem | Kind::Dense | Kind::Character))
             .map(|(wanted, rarity)| (wanted.key.as_str(), *rarity))

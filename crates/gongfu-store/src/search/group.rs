@@ -63,8 +63,11 @@ pub(super) fn identity(skill: &Skill) -> Option<u64> {
 pub(super) fn identity_of(name: &str, digest: Digest) -> u64 {
     let mut named = digest.to_bytes().to_vec();
     named.extend_from_slice(name.as_bytes());
-    let [a, b, c, d, e, f, g, h, ..] = Digest::of(&named).to_bytes();
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    let digest = Digest::of(&named).to_bytes();
+    digest
+        .iter()
+        .take(8)
+        .fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
 
 /// The SKILL.md among a skill's files.

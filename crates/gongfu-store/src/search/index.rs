@@ -43,9 +43,12 @@ pub(super) struct Fields {
     pub(super) terms: Vec<Field>,
 }
 
+/// Gives the terms of texts with these identities, as far as they can be read.
+pub(super) type Reading<'a> = dyn FnMut(&[u64]) -> Vec<(u64, Terms)> + 'a;
+
 /// An index that can be read and written.
 pub(super) struct Index {
-    index: tantivy::Index,
+    inner: tantivy::Index,
     reader: IndexReader,
     fields: Fields,
     /// How much memory it takes by itself, in bytes.
@@ -92,7 +95,7 @@ impl Index {
         let reader = index.reader_builder();
         let reader = reader.reload_policy(ReloadPolicy::Manual).try_into()?;
         Ok(Self {
-            index,
+            inner: index,
             reader,
             fields,
             memory,
@@ -133,7 +136,7 @@ impl Index {
     pub(super) fn update(
         &self,
         wanted: &BTreeSet<u64>,
-        read: &mut dyn FnMut(&[u64]) -> Vec<(u64, Terms)>,
+        read: &mut Reading<'_>,
     ) -> io::Result<()> {
         let Some(mut writer) = self.writer_for(wanted)? else {
             return Ok(());
@@ -179,7 +182,7 @@ impl Index {
                 .num_merge_threads(1)
                 .memory_budget_per_thread(WRITER_MEMORY)
                 .build();
-            match self.index.writer_with_options(options) {
+            match self.inner.writer_with_options(options) {
                 Ok(writer) => {
                     writer.set_merge_policy(Box::new(LogMergePolicy::default()));
                     return Ok(Some(writer));

@@ -106,14 +106,13 @@ pub(super) fn view(
                 Err(error) => told(&error),
             }
         });
-        let index = match kept {
-            Some(index) => index,
-            None => {
-                let all: Vec<u64> = wanted.into_iter().collect();
-                let mut texts = all.chunks(64).flat_map(&mut read);
-                let index = Index::in_memory(&mut texts);
-                Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?)
-            }
+        let index = if let Some(index) = kept {
+            index
+        } else {
+            let all: Vec<u64> = wanted.into_iter().collect();
+            let mut texts = all.chunks(64).flat_map(&mut read);
+            let index = Index::in_memory(&mut texts);
+            Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?)
         };
         indexes.push((group, index));
     }
