@@ -6,8 +6,8 @@
 pub mod check;
 pub mod diagnostic;
 pub mod digest;
-pub mod draft;
 pub mod document;
+pub mod draft;
 pub mod field;
 pub mod finding;
 pub mod fix;

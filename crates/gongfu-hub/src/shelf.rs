@@ -60,25 +60,19 @@ pub async fn skill(context: &Context, name: &str) -> Result<Arc<Skill>, ToolErro
 /// # Errors
 /// As [`skill`], but nothing is no name: there is just no such skill.
 pub async fn skill_by_name(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
-    match SkillName::new(name) {
-        Ok(_) => skill(context, name).await,
-        Err(_) => {
-            let library = library(context).await?;
-            let names = names(&library);
-            let total = names.len();
-            let nearest = near::nearest_first(name, names);
-            Err(Problem::SkillUnknown {
-                name: name.to_owned(),
-                nearest: nearest
-                    .into_iter()
-                    .take(MAX_NEAREST)
-                    .map(str::to_owned)
-                    .collect(),
-                total,
-            }
-            .error())
-        }
+    if SkillName::new(name).is_ok() {
+        return skill(context, name).await;
     }
+    let library = library(context).await?;
+    let names = names(&library);
+    let total = names.len();
+    let nearest = near::nearest_first(name, names).into_iter();
+    Err(Problem::SkillUnknown {
+        name: name.to_owned(),
+        nearest: nearest.take(MAX_NEAREST).map(str::to_owned).collect(),
+        total,
+    }
+    .error())
 }
 
 /// The skills that can be reached by their bare names, in order of precedence.

@@ -57,9 +57,10 @@ impl Naive {
         std::fs::create_dir_all(folder).ok()?;
         let inside = |path: &std::path::Path| {
             let real = path.canonicalize();
-            real.map(|real| real.starts_with(root)).unwrap_or(true)
+            real.is_ok_and(|real| real.starts_with(root))
         };
-        (inside(folder) && inside(&path)).then_some(path)
+        let is_new = path.symlink_metadata().is_err();
+        (inside(folder) && (is_new || inside(&path))).then_some(path)
     }
 }
 

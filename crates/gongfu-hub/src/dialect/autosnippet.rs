@@ -1,4 +1,4 @@
-//! `autosnippet`: the two tools of AutoSnippet (seed 001) that list and load skills.
+//! `autosnippet`: the two tools of `AutoSnippet` (seed 001) that list and load skills.
 //!
 //! Answers are one JSON object in a text: `success`, and `data` or `error`.
 

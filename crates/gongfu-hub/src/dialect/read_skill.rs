@@ -1,4 +1,4 @@
-//! `read_skill`: the one tool of QueryClaw (seed 003) that loads a skill by its name.
+//! `read_skill`: the one tool of `QueryClaw` (seed 003) that loads a skill by its name.
 
 use std::sync::Arc;
 

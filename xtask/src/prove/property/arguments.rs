@@ -20,7 +20,9 @@ pub(super) fn check(ground: &Ground, input: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(input);
     let (tool, arguments) = call(&text.replace(BASE, ground.base().trim_start_matches('/')));
     let actor = Actor::local(Role::ExternalAgent, "prove");
-    let answer = now(ground.catalog.call(&[Profile::All], &tool, arguments, &actor));
+    let answer = now(ground
+        .catalog
+        .call(&[Profile::All], &tool, arguments, &actor));
     match answer {
         None => Err("the call waits for something".to_owned()),
         Some(Ok(result)) => {

@@ -171,6 +171,14 @@ fn skills_speaks_as_the_source_does() {
         ),
         "Successfully wrote 11 bytes to 'skills/pdf/scripts/run.py'"
     );
+}
+
+#[test]
+fn skills_fails_as_the_source_does() {
+    let catalog = catalog();
+    let said = |tool: &str, arguments: Value| said(&catalog, "skills", tool, arguments);
+    let path = |path: &str| json!({ "path": path });
+    let write = |path: &str, content: &str| json!({ "path": path, "content": content });
     for (tool, arguments, wanted) in [
         (
             "skills_ls",
