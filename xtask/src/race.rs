@@ -184,7 +184,7 @@ mod tests {
         };
         // How soon the control gets out depends on the machine: it has more turns.
         let more = Arguments {
-            count: 20_000,
+            count: 5_000,
             seed: 7,
         };
         let naive = race::<Naive>(&more).unwrap();

@@ -23,6 +23,9 @@ use crate::shelf;
 use crate::tool::{Content, Context, Document, Tool, ToolResult};
 use crate::writing::{self, Intent};
 
+/// How many entries of a folder are shown.
+const MAX_LISTED: usize = 2_000;
+
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "skills",
     about: "the tools of Agent Skills: files of the workspace and of skills, and new skills",
@@ -72,13 +75,17 @@ impl Tool for Ls {
             return Ok(Document::text(format!("Directory '{shown}' is empty")));
         }
         let mut text = format!("Contents of '{shown}' ({} items):", entries.len());
-        for entry in entries {
+        let left = entries.len().saturating_sub(MAX_LISTED);
+        for entry in entries.into_iter().take(MAX_LISTED) {
             let name = entry.name;
             let _ = match entry.kind {
                 FolderEntryKind::Folder => write!(text, "\n  {name}/"),
                 FolderEntryKind::File(size) => write!(text, "\n  {name}  ({size} bytes)"),
                 FolderEntryKind::Other(what) => write!(text, "\n  {name}  ({what})"),
             };
+        }
+        if left > 0 {
+            let _ = write!(text, "\n… and {left} more");
         }
         Ok(Document::text(text))
     }

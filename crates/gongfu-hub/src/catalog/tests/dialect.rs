@@ -3,7 +3,7 @@
 use gongfu_core::account::{Actor, Role};
 use serde_json::{Value, json};
 
-use super::memory::{DOCUMENT, catalog, over};
+use super::memory::{DOCUMENT, catalog, over, sealed};
 use super::{Catalog, call_in, now, shown};
 use crate::profile::Profile;
 
@@ -61,6 +61,13 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
     assert_eq!(all, names(&catalog, others));
     let hidden = call_in(&catalog, profile("skills"), "load_skill", json!({})).unwrap_err();
     assert_eq!(hidden.code().as_str(), "TOOL_NOT_FOUND");
+}
+
+#[test]
+fn a_list_that_says_nothing_about_skills_does_not_wait_for_them() {
+    for name in ["standard", "agentskills", "skills"] {
+        assert!(!names(&sealed(), &[profile(name)]).is_empty(), "{name}");
+    }
 }
 
 #[test]
