@@ -20,6 +20,10 @@ pub(crate) struct Dialect {
     pub(crate) name: &'static str,
     /// Whose tools they are, in a sentence.
     pub(crate) about: &'static str,
+    /// The tool that lists skills, if there is one.
+    pub(crate) lists: Option<&'static str>,
+    /// The tool that loads the instructions of a skill.
+    pub(crate) loads: &'static str,
     /// The tools.
     pub(crate) tools: &'static [Spoken],
     /// How a failed call looks.

@@ -29,6 +29,8 @@ const MAX_SUMMARY: usize = 120;
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "autosnippet",
     about: "the tools of AutoSnippet about skills: all with their use cases, and one whole",
+    lists: Some(ListSkills::NAME),
+    loads: LoadSkill::NAME,
     tools: &[entry::spoken::<ListSkills>, entry::spoken::<LoadSkill>],
     failure,
     gains_search: false,
@@ -120,9 +122,17 @@ impl Tool for LoadSkill {
     }
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        if self.skill_name.trim().is_empty() {
+            return Err(Problem::MissingArgument {
+                name: "skillName".to_owned(),
+                about: "the name of a skill".to_owned(),
+            }
+            .error());
+        }
         let skill = shelf::skill_by_name(context, &self.skill_name).await?;
         let source = shelf::document(context, &skill).await?;
-        let content = match &self.section {
+        let section = self.section.as_deref().map(str::trim);
+        let content = match section.filter(|section| !section.is_empty()) {
             Some(wanted) => shelf::section(&source, wanted)?,
             None => &source.text,
         };

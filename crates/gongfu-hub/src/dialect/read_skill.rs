@@ -20,6 +20,8 @@ use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "read_skill",
     about: "the tool of QueryClaw: one skill by its name",
+    lists: None,
+    loads: ReadSkill::NAME,
     tools: &[entry::spoken::<ReadSkill>],
     failure,
     gains_search: true,

@@ -29,6 +29,8 @@ const MAX_LISTED: usize = 2_000;
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "skills",
     about: "the tools of Agent Skills: files of the workspace and of skills, and new skills",
+    lists: Some(Ls::NAME),
+    loads: Read::NAME,
     tools: &[
         entry::spoken::<Ls>,
         entry::spoken::<Read>,
@@ -217,7 +219,8 @@ impl Tool for Create {
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if !self.name.bytes().all(plain) {
+        let starts = self.name.starts_with(|c: char| c.is_ascii_lowercase());
+        if !starts || !self.name.bytes().all(plain) {
             return Err(Problem::WrongValue {
                 name: "name".to_owned(),
                 reason: format!("`{}` is no skill name", clipped(&self.name)),
@@ -226,12 +229,16 @@ impl Tool for Create {
             }
             .error());
         }
-        let (skill, _) =
+        let (skill, written) =
             writing::create_skill(context, &self.name, &self.description, &self.instructions)
                 .await?;
         let name = skill.name.as_str();
         let answer = json!({ "status": "success", "name": name, "path": format!("skills/{name}") });
-        Ok(Document::text(answer.to_string()))
+        let mut text = answer.to_string();
+        for found in &written.findings {
+            let _ = write!(text, "\n{found}");
+        }
+        Ok(Document::text(text))
     }
 }
 

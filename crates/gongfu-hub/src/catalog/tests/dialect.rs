@@ -38,6 +38,8 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
         let names = names(&catalog, &[profile(name)]);
         assert!((1..=12).contains(&names.len()), "{name}: {names:?}");
         assert!(names.is_sorted());
+        let (lists, loads) = profile(name).reading();
+        assert!(lists.is_none_or(|lists| names.contains(&lists)) && names.contains(&loads));
         for stranger in ["run_shell_command", "skills_run", "skills_bash"] {
             assert!(
                 !names.contains(&stranger),
@@ -374,6 +376,7 @@ fn autosnippet_speaks_as_the_source_does() {
             "availableSections",
         ),
         (json!({}), "MISSING_PARAM", "hint"),
+        (json!({ "skillName": " " }), "MISSING_PARAM", "hint"),
         (json!({ "skillName": "wide" }), "SKILLS_READ_ERROR", "hint"),
         (json!({ "skillName": "off" }), "SKILL_DEACTIVATED", "hint"),
     ] {
