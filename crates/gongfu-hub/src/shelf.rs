@@ -115,7 +115,7 @@ pub fn one_line(description: &str) -> String {
 /// The text of a file of a skill, whole.
 ///
 /// # Errors
-/// As [`file`], or it is not text.
+/// As [`file()`], or it is not text.
 pub async fn text(context: &Context, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
     let bytes = file(context, skill, path).await?;
     as_text(bytes, path.as_str())

@@ -7,7 +7,7 @@ use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, PortError};
 use gongfu_core::skill::{
-    Diagnostic, Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath, check, document, draft,
+    Diagnostic, Folder, SKILL_FILE, SkillName, SkillPath, check, document, draft,
 };
 use gongfu_core::text;
 use schemars::JsonSchema;
@@ -178,7 +178,8 @@ pub async fn write_skill(
         None
     };
     let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
-    let findings = if matches!(path.file_name(), SKILL_FILE | SKILL_FILE_LOWER) {
+    // There are file systems to which letter case means nothing.
+    let findings = if path.file_name().eq_ignore_ascii_case(SKILL_FILE) {
         judged(&bytes, skill, path)?
     } else {
         Vec::new()
