@@ -135,9 +135,7 @@ fn is_disguised(name: &str) -> bool {
     let mut name = name.to_owned();
     for _ in 0..DECODINGS {
         let plain: String = name.nfkc().map(slash).collect();
-        let climbs = plain
-            .split(['/', '\\'])
-            .any(|part| part.trim_end_matches([' ', '\0']) == "..");
+        let climbs = plain.split(['/', '\\']).any(|part| part.trim() == "..");
         if climbs || plain.contains('\0') {
             return true;
         }
@@ -166,15 +164,12 @@ fn decoded(text: &str) -> String {
     while let Some((&byte, after)) = rest.split_first() {
         let digits = after.get(..2).and_then(|two| std::str::from_utf8(two).ok());
         let code = digits.and_then(|two| u8::from_str_radix(two, 16).ok());
-        match (byte, code, after.get(2..)) {
-            (b'%', Some(code), Some(behind)) => {
-                bytes.push(code);
-                rest = behind;
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
+        if let (b'%', Some(code), Some(behind)) = (byte, code, after.get(2..)) {
+            bytes.push(code);
+            rest = behind;
+        } else {
+            bytes.push(byte);
+            rest = after;
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -268,6 +263,8 @@ mod tests {
             "..\u{2215}x",
             "..%00/x",
             "a%00b",
+            " ../x",
+            "a/.. /x",
             &"x".repeat(256),
             &"x/".repeat(4_000),
         ] {

@@ -12,14 +12,21 @@ use crate::tool::ToolResult;
 /// How many names a schema lists at most.
 pub(crate) const MANY: usize = 200;
 
+/// Makes the entry of one tool, for a dialect in which failures look like this.
+type Spoken = fn(Failure) -> Box<dyn Entry>;
+
 /// The tools of one source system.
 pub(crate) struct Dialect {
     /// The profile that shows them.
     pub(crate) name: &'static str,
     /// Whose tools they are, in a sentence.
     pub(crate) about: &'static str,
+    /// The tool that lists skills, if there is one.
+    pub(crate) lists: Option<&'static str>,
+    /// The tool that loads the instructions of a skill.
+    pub(crate) loads: &'static str,
     /// The tools.
-    pub(crate) tools: &'static [fn(Failure) -> Box<dyn Entry>],
+    pub(crate) tools: &'static [Spoken],
     /// How a failed call looks.
     pub(crate) failure: Failure,
     /// Whether it needs a search when there are more than [`MANY`] skills.

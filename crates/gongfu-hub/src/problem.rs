@@ -180,14 +180,15 @@ impl Problem {
                 nearest,
                 total,
             } => json!({ "skill_name": clipped(name), "available": nearest, "total": total }),
-            Self::SkillDisabled { full_name, .. } => json!({ "full_name": full_name }),
+            Self::SkillDisabled { full_name, .. } | Self::SkillExists { full_name, .. } => {
+                json!({ "full_name": full_name })
+            }
             Self::FileUnknown {
                 skill,
                 path,
                 nearest,
             } => json!({ "skill_name": skill, "path": clipped(path), "available": nearest }),
             Self::SectionUnknown { headings, .. } => json!({ "available": headings }),
-            Self::SkillExists { full_name, .. } => json!({ "full_name": full_name }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),

@@ -47,6 +47,16 @@ impl Profile {
         }
     }
 
+    /// The tool by which a client of this profile sees what skills there are, if it has one, and the
+    /// one by which it loads the instructions of a skill: what words to a client may name.
+    pub fn reading(self) -> (Option<&'static str>, &'static str) {
+        let mut dialects = dialect::all().iter();
+        match dialects.find(|dialect| dialect.name == self.as_str()) {
+            Some(dialect) => (dialect.lists, dialect.loads),
+            None => (Some("skill_list"), "skill_load"),
+        }
+    }
+
     /// The names of all profiles, for a hint.
     pub fn names() -> String {
         let names: Vec<&str> = Self::every().into_iter().map(Self::as_str).collect();

@@ -78,25 +78,19 @@ pub fn known_source(library: &Library, source: &str) -> Result<(), ToolError> {
 /// # Errors
 /// As [`skill`], but nothing is no name: there is just no such skill.
 pub async fn skill_by_name(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
-    match SkillName::new(name) {
-        Ok(_) => skill(context, name).await,
-        Err(_) => {
-            let library = library(context).await?;
-            let names = names(&library);
-            let total = names.len();
-            let nearest = near::nearest_first(name, names);
-            Err(Problem::SkillUnknown {
-                name: name.to_owned(),
-                nearest: nearest
-                    .into_iter()
-                    .take(MAX_NEAREST)
-                    .map(str::to_owned)
-                    .collect(),
-                total,
-            }
-            .error())
-        }
+    if SkillName::new(name).is_ok() {
+        return skill(context, name).await;
     }
+    let library = library(context).await?;
+    let names = names(&library);
+    let total = names.len();
+    let nearest = near::nearest_first(name, names).into_iter();
+    Err(Problem::SkillUnknown {
+        name: name.to_owned(),
+        nearest: nearest.take(MAX_NEAREST).map(str::to_owned).collect(),
+        total,
+    }
+    .error())
 }
 
 /// The skills that can be reached by their bare names, in order of precedence.
@@ -132,7 +126,7 @@ pub fn one_line(description: &str) -> String {
 /// The text of a file of a skill, whole.
 ///
 /// # Errors
-/// As [`file`], or it is not text.
+/// As [`file()`], or it is not text.
 pub async fn text(context: &Context, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
     let bytes = file(context, skill, path).await?;
     as_text(bytes, path.as_str())

@@ -7,7 +7,7 @@ use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, PortError};
 use gongfu_core::skill::{
-    Diagnostic, Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath, check, document, draft,
+    Diagnostic, Folder, SKILL_FILE, SkillName, SkillPath, check, document, draft,
 };
 use gongfu_core::text;
 use schemars::JsonSchema;
@@ -178,7 +178,8 @@ pub async fn write_skill(
         None
     };
     let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
-    let findings = if matches!(path.file_name(), SKILL_FILE | SKILL_FILE_LOWER) {
+    // There are file systems to which letter case means nothing.
+    let findings = if path.file_name().eq_ignore_ascii_case(SKILL_FILE) {
         judged(&bytes, skill, path)?
     } else {
         Vec::new()
@@ -199,31 +200,17 @@ pub async fn write_skill(
 /// Makes a skill.
 ///
 /// # Errors
-/// The name is none that the format allows, there is such a skill, or it can't be written.
+/// The name can't be a folder's, there is such a skill, or it can't be written.
 pub async fn create_skill(
     context: &Context,
     name: &str,
     description: &str,
     instructions: &str,
 ) -> Result<(std::sync::Arc<Skill>, Written), ToolError> {
-    let refused = |reason: String, hint: &str| {
-        Err(Problem::WrongValue {
-            name: "name".to_owned(),
-            reason,
-            hint: hint.to_owned(),
-        }
-        .error())
-    };
-    let hint = "give lower-case letters, digits and single hyphens, at most 64, beginning with a letter, e.g. `pdf-tools`";
     let parsed = match SkillName::new(name) {
         Ok(parsed) if parsed.as_str() == name => parsed,
-        _ => return refused("it can't be the name of a folder".to_owned(), hint),
+        _ => return Err(wrong_name("it can't be the name of a folder".to_owned())),
     };
-    let is_plain = gongfu_core::skill::name::faults(name).is_empty()
-        && name.chars().next().is_some_and(char::is_alphabetic);
-    if !is_plain {
-        return refused(format!("the format knows no name like `{name}`"), hint);
-    }
     if description.trim().is_empty() {
         return Err(Problem::MissingArgument {
             name: "description".to_owned(),
@@ -253,6 +240,16 @@ pub async fn create_skill(
         findings: diagnostics.iter().map(found).collect(),
     };
     Ok((skill, written))
+}
+
+/// A name that no new skill can have.
+pub fn wrong_name(reason: String) -> ToolError {
+    Problem::WrongValue {
+        name: "name".to_owned(),
+        reason,
+        hint: "give lower-case letters, digits and single hyphens, at most 64, beginning with a letter, e.g. `pdf-tools`".to_owned(),
+    }
+    .error()
 }
 
 fn exists(name: &str, full_name: &str) -> ToolError {

@@ -363,7 +363,22 @@ fn call(random: &mut Random) -> String {
         "skill_load",
         "skill_read",
         "skill_read",
+        "skill_write",
+        "skill_create",
         "skill_search",
+        "file_list",
+        "file_read",
+        "file_write",
+        "load_skill_metadata",
+        "load_skill",
+        "read_reference_file",
+        "skills_ls",
+        "skills_read",
+        "skills_write",
+        "skills_create",
+        "read_skill",
+        "autosnippet_list_skills",
+        "autosnippet_load_skill",
         "nothing",
     ];
     let names = [
@@ -380,6 +395,14 @@ fn call(random: &mut Random) -> String {
         "include_disabled",
         "query",
         "name",
+        "file_name",
+        "skillName",
+        "content",
+        "old_text",
+        "new_text",
+        "description",
+        "instructions",
+        "offset",
     ];
     let mut arguments = serde_json::Map::new();
     if !random.one_in(4) {

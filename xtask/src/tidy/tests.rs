@@ -22,7 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     (
         "crates/gongfu-hub/src/lib.rs",
-        "//! The hub.\n\nmod catalog;\n",
+        "//! The hub.\n\nmod catalog;\nmod dialect;\n",
     ),
     (
         "crates/gongfu-hub/src/catalog.rs",
@@ -37,6 +37,12 @@ const FILES: &[(&str, &str)] = &[
         "//! A part.\n",
     ),
     ("crates/gongfu-hub/src/tool/skill_list.rs", "//! Lists.\n"),
+    (
+        "crates/gongfu-hub/src/dialect.rs",
+        "//! Dialects.\n\ndialects! {\n    other,\n    skills,\n}\n",
+    ),
+    ("crates/gongfu-hub/src/dialect/other.rs", "//! Others.\n"),
+    ("crates/gongfu-hub/src/dialect/skills.rs", "//! Skills.\n"),
     (
         "crates/gongfu/src/main.rs",
         "//! The binary.\n\nfn main() {}\n",
@@ -370,6 +376,15 @@ fn forgotten_does_not_count_a_comment() {
 }
 
 #[test]
+fn forgotten_finds_a_dialect() {
+    check(
+        file("crates/gongfu-hub/src/dialect/queries.rs", "//! Queries.\n"),
+        "crates/gongfu-hub/src/dialect.rs:5: the dialect in crates/gongfu-hub/src/dialect/queries.rs",
+        "add the line `queries,` here",
+    );
+}
+
+#[test]
 fn forgotten_finds_a_tool() {
     check(
         file(
@@ -556,7 +571,7 @@ fn model_belongs_to_the_driver() {
     put(
         &mut tree,
         "crates/gongfu-hub/src/lib.rs",
-        "//! The hub.\n\nmod catalog;\nmod agent;\n",
+        "//! The hub.\n\nmod catalog;\nmod dialect;\nmod agent;\n",
     );
     put(
         &mut tree,

@@ -23,6 +23,8 @@ use crate::tool::{Context, Document, Tool, ToolResult};
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "agentskills",
     about: "the tools of AgentSkills MCP: metadata, instructions and reference files of skills",
+    lists: Some(LoadSkillMetadata::NAME),
+    loads: LoadSkill::NAME,
     tools: &[
         entry::spoken::<LoadSkillMetadata>,
         entry::spoken::<LoadSkill>,

@@ -1,4 +1,4 @@
-//! `autosnippet`: the two tools of AutoSnippet (seed 001) that list and load skills.
+//! `autosnippet`: the two tools of `AutoSnippet` (seed 001) that list and load skills.
 //!
 //! Answers are one JSON object in a text: `success`, and `data` or `error`.
 
@@ -30,6 +30,8 @@ const MAX_SUMMARY: usize = 120;
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "autosnippet",
     about: "the tools of AutoSnippet about skills: all with their use cases, and one whole",
+    lists: Some(ListSkills::NAME),
+    loads: LoadSkill::NAME,
     tools: &[entry::spoken::<ListSkills>, entry::spoken::<LoadSkill>],
     failure,
     gains_search: false,
@@ -128,9 +130,17 @@ impl Tool for LoadSkill {
     }
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        if self.skill_name.trim().is_empty() {
+            return Err(Problem::MissingArgument {
+                name: "skillName".to_owned(),
+                about: "the name of a skill".to_owned(),
+            }
+            .error());
+        }
         let skill = shelf::skill_by_name(context, &self.skill_name).await?;
         let source = shelf::document(context, &skill).await?;
-        let content = match &self.section {
+        let section = self.section.as_deref().map(str::trim);
+        let content = match section.filter(|section| !section.is_empty()) {
             Some(wanted) => shelf::section(&source, wanted)?,
             None => &source.text,
         };

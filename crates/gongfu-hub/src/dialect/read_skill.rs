@@ -1,4 +1,4 @@
-//! `read_skill`: the one tool of QueryClaw (seed 003) that loads a skill by its name.
+//! `read_skill`: the one tool of `QueryClaw` (seed 003) that loads a skill by its name.
 
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "read_skill",
     about: "the tool of QueryClaw: one skill by its name",
+    lists: None,
+    loads: ReadSkill::NAME,
     tools: &[entry::spoken::<ReadSkill>],
     failure,
     gains_search: true,

@@ -25,9 +25,14 @@ use crate::shelf;
 use crate::tool::{Content, Context, Document, Tool, ToolResult};
 use crate::writing::{self, Intent};
 
+/// How many entries of a folder are shown.
+const MAX_LISTED: usize = 2_000;
+
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "skills",
     about: "the tools of Agent Skills: files of the workspace and of skills, and new skills",
+    lists: Some(Ls::NAME),
+    loads: Read::NAME,
     tools: &[
         entry::spoken::<Ls>,
         entry::spoken::<Read>,
@@ -81,13 +86,17 @@ impl Tool for Ls {
             return Ok(Document::text(format!("Directory '{shown}' is empty")));
         }
         let mut text = format!("Contents of '{shown}' ({} items):", entries.len());
-        for entry in entries {
+        let left = entries.len().saturating_sub(MAX_LISTED);
+        for entry in entries.into_iter().take(MAX_LISTED) {
             let name = entry.name;
             let _ = match entry.kind {
                 FolderEntryKind::Folder => write!(text, "\n  {name}/"),
                 FolderEntryKind::File(size) => write!(text, "\n  {name}  ({size} bytes)"),
                 FolderEntryKind::Other(what) => write!(text, "\n  {name}  ({what})"),
             };
+        }
+        if left > 0 {
+            let _ = write!(text, "\n… and {left} more");
         }
         Ok(Document::text(text))
     }
@@ -218,7 +227,8 @@ impl Tool for Create {
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if !self.name.bytes().all(plain) {
+        let starts = self.name.starts_with(|c: char| c.is_ascii_lowercase());
+        if !starts || !self.name.bytes().all(plain) {
             return Err(Problem::WrongValue {
                 name: "name".to_owned(),
                 reason: format!("`{}` is no skill name", clipped(&self.name)),
@@ -227,12 +237,16 @@ impl Tool for Create {
             }
             .error());
         }
-        let (skill, _) =
+        let (skill, written) =
             writing::create_skill(context, &self.name, &self.description, &self.instructions)
                 .await?;
         let name = skill.name.as_str();
         let answer = json!({ "status": "success", "name": name, "path": format!("skills/{name}") });
-        Ok(Document::text(answer.to_string()))
+        let mut text = answer.to_string();
+        for found in &written.findings {
+            let _ = write!(text, "\n{found}");
+        }
+        Ok(Document::text(text))
     }
 }
 

@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::skill::name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ToolError;
+use crate::problem::clipped;
 use crate::tool::{Context, Data, Tool};
 use crate::writing::{self, Found};
 
@@ -46,6 +48,11 @@ impl Tool for SkillCreate {
     type Output = Data<SkillCreated>;
 
     async fn run(self, context: &Context) -> Result<Data<SkillCreated>, ToolError> {
+        let starts = self.name.chars().next().is_some_and(char::is_alphabetic);
+        if !starts || !name::faults(&self.name).is_empty() {
+            let reason = format!("the format knows no name like `{}`", clipped(&self.name));
+            return Err(writing::wrong_name(reason));
+        }
         let (skill, written) =
             writing::create_skill(context, &self.name, &self.description, &self.instructions)
                 .await?;

@@ -227,7 +227,7 @@ fn one_of_two_writers_wins_whole() {
             scope.spawn(|| {
                 (0..20).for_each(|_| {
                     write(&workspace, "f", text).unwrap();
-                })
+                });
             });
         }
         scope.spawn(|| {

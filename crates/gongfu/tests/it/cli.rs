@@ -5,6 +5,7 @@ mod fix;
 mod home;
 mod list;
 mod place;
+mod workspace;
 
 use crate::world::World;
 

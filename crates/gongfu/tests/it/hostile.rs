@@ -5,7 +5,9 @@ mod climb;
 mod document;
 mod file;
 mod folder;
+mod full;
 mod terminal;
+mod write;
 
 use serde_json::{Value, json};
 

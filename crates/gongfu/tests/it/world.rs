@@ -168,6 +168,14 @@ impl Run {
         self
     }
 
+    /// Starts it through a shell that runs this script first, with the program as `"$@"`.
+    pub(crate) fn through(mut self, script: &str) -> Self {
+        let program = std::mem::replace(&mut self.program, "/bin/sh".into());
+        let shell = ["-c".into(), script.into(), "sh".into(), program.into()];
+        self.arguments.splice(0..0, shell);
+        self
+    }
+
     /// Starts a copy of it as another user; only root can.
     pub(crate) fn owned_by(mut self, program: PathBuf, user: u32) -> Self {
         self.program = program;

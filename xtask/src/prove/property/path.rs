@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gongfu_core::place::{Location, VirtualPath};
 use gongfu_core::skill::SkillPath;
 
 use super::{BASE, CANARY_NAME, Ground, Plant, Verdict, ensure, holds_canary};
@@ -18,6 +19,7 @@ pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
             return inside(&std::fs::read(leak).unwrap_or_default());
         }
     }
+    place(&text)?;
     let path = match SkillPath::new(&text) {
         Ok(path) => path,
         Err(error) => {
@@ -50,6 +52,24 @@ pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// A text that names a place of a workspace climbs nowhere, in either way of reading it.
+fn place(text: &str) -> Verdict {
+    let location = |place: &Location| match place {
+        Location::Workspace(path) | Location::Absolute(path) => normal(path),
+    };
+    if let Ok(place) = Location::parse(text) {
+        location(&place)?;
+    }
+    match VirtualPath::parse(text) {
+        Ok(VirtualPath::File(place)) => location(&place),
+        Ok(VirtualPath::Skill { path, .. }) => normal(&path),
+        Ok(VirtualPath::Skills) => Ok(()),
+        Err(error) => ensure(!error.to_string().is_empty(), || {
+            "refused without words".to_owned()
+        }),
+    }
 }
 
 /// A path that was let through climbs nowhere and stays as it is.

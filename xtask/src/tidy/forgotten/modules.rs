@@ -1,7 +1,7 @@
 //! Which source files a crate reaches through its modules, and which it has forgotten.
 //!
-//! Tools are declared by the list `tools! { skill_list::SkillList, … }` of the catalog: a file beside the
-//! others that is not in this list is a tool that nobody can call.
+//! Tools are declared by the list `tools! { skill_list::SkillList, … }` of the catalog, dialects by
+//! `dialects! { skills, … }`: a file beside the others that is not in its list is a tool that nobody can call.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +9,53 @@ use crate::rust_text::{self, Module};
 use crate::tidy::Finding;
 use crate::tree::Tree;
 
-/// The file with the list of tools.
-const CATALOG: &str = "crates/gongfu-hub/src/catalog.rs";
-/// The folder with one file for each tool.
-const TOOLS: &str = "crates/gongfu-hub/src/tool/";
+/// A list by which a macro declares modules.
+struct List {
+    /// What its modules are.
+    what: &'static str,
+    /// The macro.
+    name: &'static str,
+    /// The file with the list.
+    file: &'static str,
+    /// The folder with one file for each entry.
+    folder: &'static str,
+    /// Whether an entry names the type in its file as well.
+    typed: bool,
+}
+
+const LISTS: [List; 2] = [
+    List {
+        what: "tool",
+        name: "tools",
+        file: "crates/gongfu-hub/src/catalog.rs",
+        folder: "crates/gongfu-hub/src/tool/",
+        typed: true,
+    },
+    List {
+        what: "dialect",
+        name: "dialects",
+        file: "crates/gongfu-hub/src/dialect.rs",
+        folder: "crates/gongfu-hub/src/dialect/",
+        typed: false,
+    },
+];
 
 /// The files that no module declares.
 pub(super) fn undeclared(tree: &Tree) -> Vec<Finding> {
-    let listed = listed_tools(tree.text(CATALOG));
     let mut waiting: Vec<(String, String)> = Vec::new();
     for package in &tree.packages {
         for root in &package.roots {
             waiting.push((root.clone(), folder(root).to_owned()));
         }
     }
-    waiting.extend(
-        listed
-            .iter()
-            .map(|(name, _)| (format!("{TOOLS}{name}.rs"), format!("{TOOLS}{name}/"))),
-    );
+    for List {
+        name, file, folder, ..
+    } in &LISTS
+    {
+        let listed = listed(tree.text(file), name);
+        let files = listed.iter().map(|(name, _)| format!("{folder}{name}"));
+        waiting.extend(files.map(|stem| (format!("{stem}.rs"), format!("{stem}/"))));
+    }
 
     let mut reached = BTreeSet::new();
     while let Some((file, children)) = waiting.pop() {
@@ -43,7 +71,7 @@ pub(super) fn undeclared(tree: &Tree) -> Vec<Finding> {
     }
     tree.rust()
         .filter(|(path, _)| is_checked(path) && !reached.contains(*path))
-        .map(|(path, _)| finding(tree, path, &listed))
+        .map(|(path, _)| finding(tree, path))
         .collect()
 }
 
@@ -82,25 +110,34 @@ fn places(file: &str, children: &str, module: &Module) -> Vec<(String, String)> 
 }
 
 /// What to say about a file that nobody declares.
-fn finding(tree: &Tree, path: &str, listed: &[(String, usize)]) -> Finding {
+fn finding(tree: &Tree, path: &str) -> Finding {
     let own = path
         .strip_suffix("/mod.rs")
         .unwrap_or(path.trim_end_matches(".rs"));
     let (parent, name) = own.rsplit_once('/').unwrap_or(("", own));
-    if format!("{parent}/") == TOOLS {
-        let entry = format!("{name}::{},", type_name(name));
+    let list = LISTS
+        .iter()
+        .find(|list| list.folder.trim_end_matches('/') == parent);
+    if let Some(list) = list {
+        let listed = listed(tree.text(list.file), list.name);
+        let entry = if list.typed {
+            format!("{name}::{},", type_name(name))
+        } else {
+            format!("{name},")
+        };
         let later = listed.iter().find(|(other, _)| other.as_str() > name);
         let line = match (later, listed.last()) {
             (Some((_, line)), _) => *line,
             (None, Some((_, line))) => line + 1,
             (None, None) => {
-                tree.line_where(CATALOG, |line| line.trim_start().starts_with("tools!")) + 1
+                let starts = format!("{}!", list.name);
+                tree.line_where(list.file, |line| line.trim_start().starts_with(&starts)) + 1
             }
         };
         return Finding::new(
-            CATALOG,
+            list.file,
             line,
-            format!("the tool in {path} is not in the list"),
+            format!("the {} in {path} is not in the list", list.what),
             format!("add the line `{entry}` here"),
         );
     }
@@ -117,15 +154,14 @@ fn finding(tree: &Tree, path: &str, listed: &[(String, usize)]) -> Finding {
     )
 }
 
-/// The modules in `tools! { module::Type, … }`, with their lines.
-fn listed_tools(text: &str) -> Vec<(String, usize)> {
+/// The modules in `name! { module::Type, … }` or `name! { module, … }`, with their lines.
+fn listed(text: &str, name: &str) -> Vec<(String, usize)> {
     let code = rust_text::code_only(text);
     let tokens = rust_text::tokens(&code);
     let texts: Vec<&str> = tokens.iter().map(|token| token.text).collect();
-    let Some(start) = texts
-        .windows(3)
-        .position(|three| matches!(three, ["tools", "!", "{" | "(" | "["]))
-    else {
+    let Some(start) = texts.windows(3).position(|three| {
+        three[0] == name && three[1] == "!" && matches!(three[2], "{" | "(" | "[")
+    }) else {
         return Vec::new();
     };
     let mut listed = Vec::new();
@@ -139,9 +175,9 @@ fn listed_tools(text: &str) -> Vec<(String, usize)> {
         if depth == 0 {
             break;
         }
-        if let [module, ":", ":", _] = texts[index..texts.len().min(index + 4)]
-            && texts[index - 1] != ":"
-        {
+        let module = texts[index];
+        let is_word = module.starts_with(|letter: char| letter.is_alphabetic() || letter == '_');
+        if is_word && depth == 1 && matches!(texts[index - 1], "{" | "(" | "[" | ",") {
             listed.push((
                 module.to_owned(),
                 rust_text::line_at(text, tokens[index].at),

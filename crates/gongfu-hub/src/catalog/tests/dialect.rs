@@ -3,7 +3,7 @@
 use gongfu_core::account::{Actor, Role};
 use serde_json::{Value, json};
 
-use super::memory::{DOCUMENT, catalog, over};
+use super::memory::{DOCUMENT, catalog, over, sealed};
 use super::{Catalog, call_in, now, shown};
 use crate::profile::Profile;
 
@@ -38,6 +38,8 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
         let names = names(&catalog, &[profile(name)]);
         assert!((1..=12).contains(&names.len()), "{name}: {names:?}");
         assert!(names.is_sorted());
+        let (lists, loads) = profile(name).reading();
+        assert!(lists.is_none_or(|lists| names.contains(&lists)) && names.contains(&loads));
         for stranger in ["run_shell_command", "skills_run", "skills_bash"] {
             assert!(
                 !names.contains(&stranger),
@@ -61,6 +63,13 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
     assert_eq!(all, names(&catalog, others));
     let hidden = call_in(&catalog, profile("skills"), "load_skill", json!({})).unwrap_err();
     assert_eq!(hidden.code().as_str(), "TOOL_NOT_FOUND");
+}
+
+#[test]
+fn a_list_that_says_nothing_about_skills_does_not_wait_for_them() {
+    for name in ["standard", "agentskills", "skills"] {
+        assert!(!names(&sealed(), &[profile(name)]).is_empty(), "{name}");
+    }
 }
 
 #[test]
@@ -171,6 +180,14 @@ fn skills_speaks_as_the_source_does() {
         ),
         "Successfully wrote 11 bytes to 'skills/pdf/scripts/run.py'"
     );
+}
+
+#[test]
+fn skills_fails_as_the_source_does() {
+    let catalog = catalog();
+    let said = |tool: &str, arguments: Value| said(&catalog, "skills", tool, arguments);
+    let path = |path: &str| json!({ "path": path });
+    let write = |path: &str, content: &str| json!({ "path": path, "content": content });
     for (tool, arguments, wanted) in [
         (
             "skills_ls",
@@ -359,6 +376,7 @@ fn autosnippet_speaks_as_the_source_does() {
             "availableSections",
         ),
         (json!({}), "MISSING_PARAM", "hint"),
+        (json!({ "skillName": " " }), "MISSING_PARAM", "hint"),
         (json!({ "skillName": "wide" }), "SKILLS_READ_ERROR", "hint"),
         (json!({ "skillName": "off" }), "SKILL_DEACTIVATED", "hint"),
     ] {

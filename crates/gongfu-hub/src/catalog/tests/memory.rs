@@ -19,6 +19,8 @@ use crate::catalog::{Catalog, Ports};
 pub(super) struct Memory {
     library: Mutex<Arc<Library>>,
     files: Mutex<HashMap<(String, String), Vec<u8>>>,
+    /// Whether asking for the library is a fault.
+    is_sealed: bool,
 }
 
 impl Memory {
@@ -135,6 +137,7 @@ impl SkillSearch for Memory {
 
 impl SkillStore for Memory {
     fn library<'a>(&'a self, _owner: &'a Owner) -> Pending<'a, Arc<Library>> {
+        assert!(!self.is_sealed, "nobody may ask for the library");
         Box::pin(std::future::ready(Ok(Arc::clone(
             &self.library.lock().unwrap(),
         ))))
@@ -279,6 +282,15 @@ type Planned<'a> = (&'a str, &'a str, bool, Vec<(String, Vec<u8>)>);
 
 /// The catalog over these skills.
 pub(super) fn over(planned: Vec<Planned<'_>>) -> Catalog {
+    made(planned, false)
+}
+
+/// A catalog whose library nobody may ask for.
+pub(super) fn sealed() -> Catalog {
+    made(Vec::new(), true)
+}
+
+fn made(planned: Vec<Planned<'_>>, is_sealed: bool) -> Catalog {
     let mut files: HashMap<(String, String), Vec<u8>> = HashMap::new();
     let mut skills = Vec::new();
     for (full_name, name, enabled, more) in planned {
@@ -296,6 +308,7 @@ pub(super) fn over(planned: Vec<Planned<'_>>) -> Catalog {
     let memory = Arc::new(Memory {
         library: Mutex::new(Arc::new(Library::new(sources.into(), skills, Vec::new()))),
         files: Mutex::new(files),
+        is_sealed,
     });
     Catalog::new(Ports {
         skills: Arc::clone(&memory) as Arc<dyn SkillStore>,

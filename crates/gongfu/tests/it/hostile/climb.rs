@@ -6,7 +6,7 @@ use super::{CANARY, fails, guarded_world as world};
 use crate::world::{World, text_at};
 
 /// Ways to say "outside" by way of a path.
-fn climbs(world: &World) -> Vec<String> {
+pub(super) fn climbs(world: &World) -> Vec<String> {
     let absolute = world
         .path("outside/secret.txt")
         .to_string_lossy()

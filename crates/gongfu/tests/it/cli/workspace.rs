@@ -1,0 +1,94 @@
+//! The workspace and the mounts, on the command line.
+
+use crate::world::World;
+
+#[test]
+fn a_project_has_a_workspace_of_its_own_in_the_home() {
+    let world = World::new();
+    world.write("project/.git/config", "");
+    std::fs::create_dir_all(world.path("project/deep")).unwrap();
+    let call = |folder: &str, arguments: &[&str]| {
+        let mut command = vec!["tool", "call"];
+        command.extend(arguments);
+        world
+            .gongfu(command)
+            .within(world.path(folder))
+            .good()
+            .text()
+    };
+    call("project", &["file_write", "path=a.txt", "content=one"]);
+    assert_eq!(call("project/deep", &["file_read", "a.txt"]), "one\n");
+    assert_eq!(call("user", &["file_list"]), "the folder is empty\n");
+    assert!(
+        !world.path("project/a.txt").exists(),
+        "the project is not touched"
+    );
+    let made: Vec<String> = std::fs::read_dir(world.path("home/workspaces"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(made.len(), 1, "{made:?}");
+    assert!(made[0].starts_with("project-"), "{made:?}");
+    let named = [
+        "file_write",
+        "path=a.txt",
+        "content=two",
+        "--workspace",
+        ".",
+    ];
+    call("project", &named);
+    assert_eq!(world.read("project/a.txt"), "two");
+}
+
+#[test]
+fn a_mount_that_is_none_is_told() {
+    let world = World::new();
+    world.write("file", "");
+    let file = world.path("file").to_string_lossy().into_owned();
+    for (mount, code, words) in [
+        ("/nowhere/at/all", 1, "give a folder that exists"),
+        (file.as_str(), 1, "can't be mounted"),
+        ("/a:b", 2, "HOST:GUEST:ro"),
+        ("/a:/workspace", 2, "the workspace itself"),
+        ("/a:/", 2, "can't be mounted"),
+    ] {
+        for command in [
+            &["mcp"][..],
+            &["tool", "list"],
+            &["tool", "call", "file_list"],
+        ] {
+            let mut arguments = command.to_vec();
+            arguments.extend(["--mount", mount]);
+            let ran = world.only(arguments).ends(code);
+            assert!(ran.stderr.contains(words), "{mount}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn dialects_answer_on_the_command_line_as_well() {
+    let world = World::with_skills();
+    let call = |arguments: &[&str]| {
+        let mut command = vec!["tool", "call", "--profile", "skills,agentskills"];
+        command.extend(arguments);
+        world.only(command)
+    };
+    let listed = call(&["skills_ls", "skills"]).good().text();
+    assert!(
+        listed.starts_with("Skills (2):\n  pdf-tools/  - "),
+        "{listed}"
+    );
+    let failed = call(&["skills_ls", "skills/none"]).ends(1);
+    assert_eq!(failed.stderr, "Error: skill 'none' not found\n");
+    let failed = call(&["load_skill"]).ends(2);
+    assert!(
+        failed.stderr.starts_with("{\"detail\":"),
+        "{}",
+        failed.stderr
+    );
+    let json = call(&["load_skill", "none", "--json"]).ends(1).json();
+    assert_eq!(json["isError"], true);
+    let payload: serde_json::Value =
+        serde_json::from_str(json["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(payload["code"], "SKILL_NOT_FOUND");
+}
