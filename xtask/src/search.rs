@@ -3,6 +3,10 @@
 //! The evaluation: of every skill whose body has a section that says when to use it, one item of
 //! that section is the query, the whole section is hidden from the index, and the skill is looked
 //! for. Runs the very search of the product, in this process.
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts and bytes of a benchmark are far below 2^52"
+)]
 
 mod collection;
 mod engine;

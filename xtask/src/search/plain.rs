@@ -1,5 +1,6 @@
 //! Plain BM25 over the same texts, unweighted: what search has to beat.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use gongfu_core::skill::document;
@@ -60,8 +61,10 @@ impl Plain {
         }
         let own = scores[question.skill];
         // Of equals, the one that comes first.
-        let before = |(number, score): (usize, &f64)| {
-            *score > own || (*score == own && number < question.skill)
+        let before = |(number, score): (usize, &f64)| match score.total_cmp(&own) {
+            Ordering::Greater => true,
+            Ordering::Equal => number < question.skill,
+            Ordering::Less => false,
         };
         (own > 0.0).then(|| {
             1 + scores

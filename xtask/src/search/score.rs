@@ -1,5 +1,6 @@
 //! What answers are worth.
 
+use std::fmt::Write as _;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -72,14 +73,15 @@ pub(super) fn table(rows: &[(String, Score)]) -> String {
         "what is searched", "Hit@1", "Hit@5", "MRR@10", "median", "p99"
     );
     for (name, score) in rows {
-        text.push_str(&format!(
-            "{name:<24} {:>7.3} {:>7.3} {:>7.3} {:>8.2} ms {:>6.2} ms\n",
+        let _ = writeln!(
+            text,
+            "{name:<24} {:>7.3} {:>7.3} {:>7.3} {:>8.2} ms {:>6.2} ms",
             score.first,
             score.five,
             score.reciprocal,
             percentile(&score.times, 50),
             percentile(&score.times, 99),
-        ));
+        );
     }
     text
 }
