@@ -226,7 +226,7 @@ fn written(ground: &Ground) -> Vec<String> {
     for index in std::fs::read_dir(ground.index()).unwrap() {
         for file in std::fs::read_dir(index.unwrap().path()).unwrap() {
             let name = file.unwrap().file_name().to_string_lossy().into_owned();
-            if name.ends_with(".term") {
+            if name.contains(".term") {
                 names.push(name);
             }
         }
@@ -336,7 +336,7 @@ fn a_damaged_index_is_made_anew() {
         for file in std::fs::read_dir(&index).unwrap() {
             let path = file.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if name.ends_with(".lock") {
+            if name.contains(".lock") {
                 continue;
             }
             match damage {
@@ -346,7 +346,7 @@ fn a_damaged_index_is_made_anew() {
                     std::fs::write(&path, vec![0xA5; usize::try_from(length).unwrap()]).unwrap();
                 }
                 "meta" if name == "meta.json" => std::fs::write(&path, b"{}").unwrap(),
-                "remove" if name.ends_with(".term") => std::fs::remove_file(&path).unwrap(),
+                "remove" if name.contains(".term") => std::fs::remove_file(&path).unwrap(),
                 _ => {}
             }
         }
