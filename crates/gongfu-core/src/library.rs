@@ -114,9 +114,24 @@ pub struct Unloadable {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// Which state of a library this is; a later state has a higher one.
+///
+/// Counted by the store that the library comes from, from nothing with each start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    /// The one behind this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
 /// Skills by precedence, with the names that reach them.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
+    revision: Revision,
     skills: Vec<Arc<Skill>>,
     sources: Vec<Source>,
     unloadable: Vec<Unloadable>,
@@ -165,6 +180,17 @@ impl Library {
         }
         library.skills = skills;
         library
+    }
+
+    /// The same library, as this state of it.
+    #[must_use]
+    pub fn at(self, revision: Revision) -> Self {
+        Self { revision, ..self }
+    }
+
+    /// Which state of the library this is.
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// All skills in order of precedence, disabled ones included.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use gongfu_core::account::Actor;
 use gongfu_core::capability::Origin;
+use gongfu_core::library::Revision;
 use gongfu_core::near;
-use gongfu_core::port::{AuditLog, Clock, SkillStore};
+use gongfu_core::port::{AuditLog, Clock, PortError, SkillStore};
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
@@ -120,6 +121,14 @@ impl Catalog {
     /// The tools that need no library to be described: gongfu's own.
     pub fn specs(profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
         described(&native(), profiles, actor)
+    }
+
+    /// Waits until the library is another than at `since`; answers which it is then.
+    ///
+    /// # Errors
+    /// Nobody will tell.
+    pub async fn changed(&self, actor: &Actor, since: Revision) -> Result<Revision, PortError> {
+        self.skills.changed(&actor.owner, since).await
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
