@@ -16,6 +16,7 @@ pub mod reading;
 pub mod source;
 pub mod switches;
 pub mod walk;
+pub mod watch;
 
 pub use home::Home;
 pub use local::LocalSkills;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use gongfu_core::library::{Library, Skill, Source, SourceKind};
 use gongfu_core::skill::SkillPath;
 
-use super::root::{Known, RootState};
+use super::known::Known;
+use super::root::RootState;
 use crate::copy::{self, Candidate};
 use crate::source::Place;
 use crate::switches::Switches;
@@ -18,7 +19,7 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
     let mut unloadable = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
     for (place, state) in roots {
-        unloadable.extend(state.unloadable.iter().cloned());
+        unloadable.extend(state.unloadable.values().flatten().cloned());
         let Some(root) = &state.root else { continue };
         sources.push(Source {
             id: Arc::clone(&place.id),
