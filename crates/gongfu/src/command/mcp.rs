@@ -1,9 +1,9 @@
 //! `gongfu mcp`: the server on standard input and output.
 
 use std::io::IsTerminal as _;
-use std::sync::Arc;
 
 use gongfu_mcp::{Server, Settings, serve_stdio};
+use gongfu_store::watch::Limit;
 
 use super::Outcome;
 use crate::cli::{Places, Profiles};
@@ -20,11 +20,10 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
     // The client asks for the list of tools first, which needs no skills: meanwhile they are read.
-    let skills = Arc::clone(&parts.skills);
-    let reading =
-        std::thread::spawn(move || skills.current().map(|library| library.skills().len()));
+    parts.skills.watch(Limit::default());
     if std::io::stdin().is_terminal() {
-        let found = reading.join().ok().and_then(Result::ok).unwrap_or(0);
+        let library = parts.skills.current();
+        let found = library.map_or(0, |library| library.skills().len());
         greet(found, parts.skills.places().len(), terminal);
     }
     let server = Server::new(
