@@ -135,7 +135,9 @@ impl RootState {
             if !self.watch(&root, &SkillPath::root(), &walk, watches) {
                 break;
             }
-            // What changed before its folder was watched was told to nobody.
+            // What changed before its folder was watched was told to nobody. Two walks at once would
+            // be the most that is ever held in memory.
+            drop(std::mem::take(&mut walk));
             walk = walk::walk(&root, place.limits);
             if round == ROUNDS {
                 self.dirt.whole = true;

@@ -98,7 +98,7 @@ impl Queue {
     }
 
     pub(super) fn drain(&self, mut told: impl FnMut(Happened<'_>)) {
-        let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 32 * 1024];
+        let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 * 1024];
         let mut reader = Reader::new(&*self.0, &mut buffer);
         loop {
             let event = match reader.next() {
