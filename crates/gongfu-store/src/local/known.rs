@@ -44,7 +44,6 @@ pub(super) struct Looked<'a> {
     pub(super) walk: &'a Walk,
     pub(super) at: usize,
     pub(super) path: SkillPath,
-    pub(super) inventory: Inventory,
     pub(super) known: Option<Known>,
 }
 
@@ -64,12 +63,19 @@ impl Looked<'_> {
     /// Reads the skill unless it is known to be unchanged.
     pub(super) fn outcome(self, scene: Scene<'_>) -> (SkillPath, Outcome) {
         let known = match self.known {
-            Some(known) if known.settled && is_same(&known, &self.inventory) => {
+            Some(known) if known.settled && is_unchanged(&known, self.walk, self.at) => {
                 return (self.path, Outcome::Same(known));
             }
             other => other,
         };
-        let outcome = match (read(scene, self.walk, self.at, self.inventory), known) {
+        let inventory = reading::inventory(scene.root, self.walk, self.at);
+        let known = match known {
+            Some(known) if known.settled && is_same(&known, &inventory) => {
+                return (self.path, Outcome::Same(known));
+            }
+            other => other,
+        };
+        let outcome = match (read(scene, self.walk, self.at, inventory), known) {
             (Ok(read), Some(known)) if *read.skill == *known.skill => {
                 let news = read.stamps != known.stamps || read.settled != known.settled;
                 let again = Known {
@@ -87,6 +93,10 @@ impl Looked<'_> {
         };
         (self.path, outcome)
     }
+}
+
+fn is_unchanged(known: &Known, walk: &Walk, at: usize) -> bool {
+    known.odd == 0 && reading::is_unchanged(walk, at, &known.skill.files, &known.stamps)
 }
 
 fn is_same(known: &Known, inventory: &Inventory) -> bool {

@@ -14,7 +14,6 @@ use super::tree::{Part, Tree};
 use crate::disk::{self, Root};
 use crate::home::Home;
 use crate::index::{self, Stored};
-use crate::reading::{self, Inventory};
 use crate::source::Place;
 use crate::walk::{self, Counts, Walk};
 use crate::watch::{self, RootNumber, Unwatchable, Watches};
@@ -279,24 +278,17 @@ impl RootState {
             now: look.now,
             remote: self.remote,
         };
-        let found: Vec<(&Walk, usize)> = walks
+        let found = walks
             .iter()
-            .flat_map(|walk| walk.skills.iter().map(move |&at| (walk, at)))
-            .collect();
-        let inventories: Vec<(&Walk, usize, Inventory)> = found
-            .into_par_iter()
-            .map(|(walk, at)| (walk, at, reading::inventory(root, walk, at)))
-            .collect();
-        let looked: Vec<Looked<'_>> = inventories
-            .into_iter()
-            .filter_map(|(walk, at, inventory)| {
+            .flat_map(|walk| walk.skills.iter().map(move |&at| (walk, at)));
+        let looked: Vec<Looked<'_>> = found
+            .filter_map(|(walk, at)| {
                 let path = walk.folders.get(at)?.path.clone();
                 let known = known.remove(&path);
                 Some(Looked {
                     walk,
                     at,
                     path,
-                    inventory,
                     known,
                 })
             })
