@@ -165,6 +165,8 @@ impl Library {
         let mut library = Self {
             sources,
             unloadable,
+            by_full_name: HashMap::with_capacity(skills.len()),
+            by_name: HashMap::with_capacity(skills.len()),
             ..Self::default()
         };
         for (at, skill) in skills.iter().enumerate() {

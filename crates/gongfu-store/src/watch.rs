@@ -264,5 +264,6 @@ struct Happened<'a> {
     ended: bool,
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

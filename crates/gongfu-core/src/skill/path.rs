@@ -150,7 +150,7 @@ fn is_normal(path: &str) -> bool {
     let odd = |byte: &u8| matches!(byte, 0..=0x1F | 0x7F | 0xC2 | b'\\' | b':' | b'~');
     let plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && part.len() <= MAX_COMPONENT;
     bytes.len() <= MAX_PATH
-        && !bytes.iter().any(|byte| odd(byte))
+        && !bytes.iter().any(odd)
         && bytes.split(|byte| *byte == b'/').all(plain)
 }
 

@@ -412,5 +412,6 @@ fn unsettled(state: &State) -> usize {
     roots.map(|(_, root)| root.unsettled().count()).sum()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;

@@ -116,15 +116,17 @@ impl RootState {
             }
         };
         self.remote = watch::is_remote(root.path());
+        let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
         // Two things that wait for the disk in different ways: at once they take half the time.
         let (mut walk, kept) = rayon::join(
             || walk::walk(&root, place.limits),
             || {
-                if first {
+                let kept = if first {
                     index::load(home, root.path())
                 } else {
                     Vec::new()
-                }
+                };
+                kept.into_iter().map(revive).collect::<Vec<_>>()
             },
         );
         for round in 1.. {
@@ -143,11 +145,12 @@ impl RootState {
                 break;
             }
         }
-        let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
-        self.known.extend(kept.into_iter().map(revive));
+        self.known.extend(kept);
         let known = std::mem::take(&mut self.known);
         let before = std::mem::take(&mut self.unloadable);
-        let news = self.judge(look, &root, &[walk], known, before);
+        let news = self.judge(look, &root, std::slice::from_ref(&walk), known, before);
+        // A hundred thousand names are given back while the answer is made.
+        rayon::spawn(move || drop(walk));
         let changed = news.changed || self.root.is_none();
         self.root = Some(root);
         if news.unsaved && !(first && self.known.is_empty()) {

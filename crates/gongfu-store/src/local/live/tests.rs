@@ -125,6 +125,9 @@ fn listed(skills: &LocalSkills) -> Vec<String> {
     library.skills().iter().map(one).collect()
 }
 
+/// Something that happens to the folders.
+type Change = fn(&Ground);
+
 #[test]
 fn each_change_is_seen_by_the_next_call() {
     let ground = Ground::new();
@@ -132,12 +135,11 @@ fn each_change_is_seen_by_the_next_call() {
     ground.skill("lib/group/b", "two");
     let (watched, control) = ground.both();
     let old = listed(&control);
-    type Change = fn(&Ground);
     let changes: [(&str, Change); 24] = [
         ("a file is added", |g| g.write("lib/a/extra.md", "x")),
         ("a file changes", |g| g.write("lib/a/extra.md", "[x](y.md)")),
         ("a file goes", |g| {
-            fs::remove_file(g.path("lib/a/extra.md")).unwrap()
+            fs::remove_file(g.path("lib/a/extra.md")).unwrap();
         }),
         ("the document changes", |g| g.skill("lib/a", "changed")),
         ("a save by rename", |g| {
@@ -148,50 +150,50 @@ fn each_change_is_seen_by_the_next_call() {
             fs::rename(g.path("lib/a/SKILL.md.tmp"), g.path("lib/a/SKILL.md")).unwrap();
         }),
         ("a folder comes with files", |g| {
-            g.write("lib/a/references/deep/er.md", "x")
+            g.write("lib/a/references/deep/er.md", "x");
         }),
         ("in it something changes", |g| {
-            g.write("lib/a/references/deep/er.md", "yy")
+            g.write("lib/a/references/deep/er.md", "yy");
         }),
         ("a folder is renamed", |g| {
-            fs::rename(g.path("lib/a/references"), g.path("lib/a/docs")).unwrap()
+            fs::rename(g.path("lib/a/references"), g.path("lib/a/docs")).unwrap();
         }),
         ("in it something changes again", |g| {
-            g.write("lib/a/docs/deep/er.md", "zzz")
+            g.write("lib/a/docs/deep/er.md", "zzz");
         }),
         ("a folder goes", |g| {
-            fs::remove_dir_all(g.path("lib/a/docs")).unwrap()
+            fs::remove_dir_all(g.path("lib/a/docs")).unwrap();
         }),
         ("a skill comes", |g| g.skill("lib/c", "three")),
         ("a skill comes deep", |g| {
-            g.skill("lib/group/more/d", "four")
+            g.skill("lib/group/more/d", "four");
         }),
         ("it changes", |g| g.skill("lib/group/more/d", "five")),
         ("a skill is renamed", |g| {
-            fs::rename(g.path("lib/c"), g.path("lib/cc")).unwrap()
+            fs::rename(g.path("lib/c"), g.path("lib/cc")).unwrap();
         }),
         ("the renamed one changes", |g| g.skill("lib/cc", "six")),
         ("its old name comes again", |g| g.skill("lib/c", "seven")),
         ("SKILL.md goes", |g| {
-            fs::remove_file(g.path("lib/c/SKILL.md")).unwrap()
+            fs::remove_file(g.path("lib/c/SKILL.md")).unwrap();
         }),
         ("SKILL.md comes back", |g| g.skill("lib/c", "eight")),
         ("a group becomes a skill", |g| g.skill("lib/group", "nine")),
         ("and is none again", |g| {
-            fs::remove_file(g.path("lib/group/SKILL.md")).unwrap()
+            fs::remove_file(g.path("lib/group/SKILL.md")).unwrap();
         }),
         ("a link within", |g| {
-            symlink("SKILL.md", g.path("lib/c/link.md")).unwrap()
+            symlink("SKILL.md", g.path("lib/c/link.md")).unwrap();
         }),
         ("a link out to a skill", |g| {
             g.skill("elsewhere", "x");
             symlink("../elsewhere", g.path("lib/out")).unwrap();
         }),
         ("a skill in code", |g| {
-            g.write("lib/code/run.py", "SKILL_MANIFEST = 1")
+            g.write("lib/code/run.py", "SKILL_MANIFEST = 1");
         }),
         ("a skill goes", |g| {
-            fs::remove_dir_all(g.path("lib/group/more")).unwrap()
+            fs::remove_dir_all(g.path("lib/group/more")).unwrap();
         }),
     ];
     for (what, change) in changes {
