@@ -6,7 +6,6 @@
 //! the middle of the question itself. Elsewhere nothing is told, and whoever asks must look.
 
 use std::collections::HashMap;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -100,7 +99,7 @@ impl Watches {
     ///
     /// # Errors
     /// This system tells nothing, or has no room for one more that is told.
-    pub fn new(limit: Limit) -> io::Result<Self> {
+    pub fn new(limit: Limit) -> Result<Self, Unwatchable> {
         Ok(Self {
             system: system::Queue::new()?,
             targets: HashMap::new(),
@@ -160,7 +159,11 @@ impl Watches {
             self.system.remove(mark);
             return Err(Unwatchable::Exhausted);
         }
-        let targets = self.targets.entry(mark).or_default();
+        // Nearly every folder has one, and there are many folders.
+        let targets = self
+            .targets
+            .entry(mark)
+            .or_insert_with(|| Vec::with_capacity(1));
         if !targets.contains(&target) {
             targets.push(target);
         }

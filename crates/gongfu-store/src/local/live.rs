@@ -230,9 +230,8 @@ impl LocalSkills {
     fn stand(&self, state: &mut State, limit: Limit) {
         match Watches::new(limit) {
             Ok(watches) => state.live.watches = Some(watches),
-            Err(error) => {
-                tracing::warn!(%error, "changes are looked for once a second");
-                let why = Unwatchable::Other(error.to_string());
+            Err(why) => {
+                tracing::warn!(reason = %why, "changes are looked for once a second");
                 for (_, root) in &mut state.roots {
                     root.unwatched = Some(why.clone());
                 }

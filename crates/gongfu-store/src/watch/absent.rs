@@ -17,8 +17,8 @@ pub(super) struct Queue(Infallible);
 pub struct Waiter(Arc<(Mutex<bool>, Condvar)>);
 
 impl Queue {
-    pub(super) fn new() -> io::Result<Self> {
-        Err(io::ErrorKind::Unsupported.into())
+    pub(super) fn new() -> Result<Self, Unwatchable> {
+        Err(Unwatchable::Other("this system doesn't tell".to_owned()))
     }
 
     pub(super) fn add(&self, _path: &Path, _wanted: Wanted) -> Result<Mark, Unwatchable> {

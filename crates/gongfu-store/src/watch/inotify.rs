@@ -67,9 +67,11 @@ pub struct Waiter {
 }
 
 impl Queue {
-    pub(super) fn new() -> io::Result<Self> {
-        let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-        Ok(Self(Arc::new(queue)))
+    pub(super) fn new() -> Result<Self, Unwatchable> {
+        match inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC) {
+            Ok(queue) => Ok(Self(Arc::new(queue))),
+            Err(error) => Err(unwatchable(error)),
+        }
     }
 
     pub(super) fn add(&self, path: &Path, wanted: Wanted) -> Result<Mark, Unwatchable> {
@@ -82,14 +84,8 @@ impl Queue {
         if is_remote(path) {
             return Err(Unwatchable::Remote);
         }
-        match inotify::add_watch(&*self.0, path, wanted) {
-            Ok(mark) => Ok(Mark(mark)),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Err(Unwatchable::Gone),
-            Err(Errno::NOSPC | Errno::MFILE | Errno::NFILE | Errno::NOMEM) => {
-                Err(Unwatchable::Exhausted)
-            }
-            Err(error) => Err(Unwatchable::Other(error.to_string())),
-        }
+        let added = inotify::add_watch(&*self.0, path, wanted);
+        added.map(Mark).map_err(unwatchable)
     }
 
     pub(super) fn remove(&self, mark: Mark) {
@@ -127,6 +123,14 @@ impl Queue {
                 ended: flags.contains(ReadFlags::IGNORED),
             });
         }
+    }
+}
+
+fn unwatchable(error: Errno) -> Unwatchable {
+    match error {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => Unwatchable::Gone,
+        Errno::NOSPC | Errno::MFILE | Errno::NFILE | Errno::NOMEM => Unwatchable::Exhausted,
+        other => Unwatchable::Other(crate::disk::reason(&other.into())),
     }
 }
 

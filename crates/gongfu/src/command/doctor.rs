@@ -193,7 +193,7 @@ fn watching_checks(places: &[Watched]) -> Vec<Check> {
         );
         let fix = match why {
             Unwatchable::Exhausted => {
-                "allow more: sysctl fs.inotify.max_user_watches, or name fewer folders"
+                "allow more by sysctl: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
             }
             Unwatchable::Remote => "nothing has to be done; a local copy is faster",
             _ => "nothing has to be done; a server uses some more of the processor",
