@@ -140,6 +140,9 @@ impl LocalSkills {
     }
 
     fn look_once(&self, state: &mut State) -> io::Result<()> {
+        if state.live.unhinged {
+            self.hang(state);
+        }
         let switches = Switches::read(&self.home)?;
         let now = self.clock.now();
         let standing = state.live.is_standing();
@@ -175,7 +178,9 @@ impl LocalSkills {
                 root.forget(watches, "");
             }
         }
-        self.hang(state, moved);
+        if moved {
+            self.hang(state);
+        }
         state.live.switched = false;
         state.switches = switches;
         let first = state.looked.is_none();

@@ -5,7 +5,7 @@
 //! happened before a question must be known to its answer, and for that the queue has to be read in
 //! the middle of the question itself. Elsewhere nothing is told, and whoever asks must look.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -143,13 +143,13 @@ impl Watches {
         folder: &Path,
         entry: PathBuf,
         content: bool,
-    ) -> Result<(), Unwatchable> {
+    ) -> Result<Mark, Unwatchable> {
         let wanted = if content {
             Wanted::Content
         } else {
             Wanted::Names
         };
-        self.add(folder, Target::Hinge(entry), wanted).map(drop)
+        self.add(folder, Target::Hinge(entry), wanted)
     }
 
     fn add(&mut self, path: &Path, target: Target, wanted: Wanted) -> Result<Mark, Unwatchable> {
@@ -178,20 +178,20 @@ impl Watches {
         );
     }
 
-    /// Forgets every single entry that is watched.
-    pub fn forget_hinges(&mut self) {
+    /// Forgets every single entry that is watched, but for these.
+    pub fn keep_hinges(&mut self, kept: &HashSet<(Mark, PathBuf)>) {
+        let is_hinge = |target: &Target| matches!(target, Target::Hinge(_));
         let hinged: Vec<Mark> = self
             .targets
             .iter()
-            .filter(|(_, targets)| {
-                targets
-                    .iter()
-                    .any(|target| matches!(target, Target::Hinge(_)))
-            })
+            .filter(|(_, targets)| targets.iter().any(is_hinge))
             .map(|(mark, _)| *mark)
             .collect();
         for mark in hinged {
-            self.retain(mark, |target| !matches!(target, Target::Hinge(_)));
+            self.retain(mark, |target| match target {
+                Target::Hinge(path) => kept.contains(&(mark, path.clone())),
+                Target::Folder(..) => true,
+            });
         }
     }
 

@@ -3,38 +3,34 @@
 //! Each is watched as an entry of the folder above it, and so is everything above that, because any
 //! of these may be renamed, removed, or come only later.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::root::RootState;
 use super::{LocalSkills, State};
+use crate::disk::Root;
 use crate::source::Place;
 use crate::switches;
 use crate::watch::Unwatchable;
 
 impl LocalSkills {
-    /// Watches what the places hang on, when they are others than before.
-    pub(super) fn hang(&self, state: &mut State, moved: bool) {
-        if !(moved || state.live.unhinged) {
-            return;
-        }
+    /// Watches what the places hang on, and asks whether that changed before it was watched.
+    pub(super) fn hang(&self, state: &mut State) {
+        state.live.unhinged = false;
         let Some(watches) = &mut state.live.watches else {
-            state.live.unhinged = false;
             return;
         };
-        watches.forget_hinges();
         let mut all = true;
+        let mut hinged = HashSet::new();
         let ends = self.ends(&state.roots);
-        for path in ends
-            .iter()
-            .flat_map(|end| end.ancestors())
-            .collect::<BTreeSet<_>>()
-        {
+        let paths: BTreeSet<&Path> = ends.iter().flat_map(|end| end.ancestors()).collect();
+        for path in paths {
             let Some(folder) = path.parent() else {
                 continue;
             };
             match watches.hinge(folder, path.to_owned(), Self::is_switches(path)) {
-                Ok(()) | Err(Unwatchable::Gone) => {}
+                Ok(mark) => drop(hinged.insert((mark, path.to_owned()))),
+                Err(Unwatchable::Gone) => {}
                 // Not everybody may read every folder above their own: only that these are renamed is
                 // told to nobody then.
                 Err(Unwatchable::Other(_)) if !ends.contains(path) => {}
@@ -44,10 +40,20 @@ impl LocalSkills {
                 }
             }
         }
+        // What was watched before stays so all the while: nothing slips through.
+        watches.keep_hinges(&hinged);
         state.live.hinged = all;
-        // What came before it was watched was told to nobody.
-        let known = state.roots.iter().map(|(place, _)| place);
-        state.live.unhinged = !self.places().iter().eq(known);
+        let places = self.places();
+        state.live.unhinged = !places.iter().eq(state.roots.iter().map(|(place, _)| place));
+        for (place, root) in &mut state.roots {
+            let now = Root::open(&place.path).ok();
+            let known = root.root.as_ref().map(|root| root.path());
+            if now.as_ref().map(Root::path) != known {
+                root.forget(watches, "");
+                root.dirt.whole = true;
+                state.live.unhinged = true;
+            }
+        }
     }
 
     /// Every path that a place hangs on; what lies above them matters as well.
