@@ -3,6 +3,7 @@
 //! Starts the binary as its users do and looks at it from outside; knows no crate of the workspace.
 //! Timing never fails anything: what is slower than its goal is said so, and the exit code is 0.
 
+mod change;
 mod fastmcp;
 mod measure;
 mod sample;
@@ -43,7 +44,13 @@ pub(crate) struct Arguments {
     /// How many calls are measured with a pause before each, after which the library is looked at anew
     #[arg(long, default_value_t = 20)]
     pauses: u32,
-    /// Only these measurements: cold, start, warm, calls, pauses, together
+    /// How many changes of each kind are measured: skills added, changed and removed
+    #[arg(long, default_value_t = 200)]
+    changes: u32,
+    /// How many skills are changed at once, as by a checkout
+    #[arg(long, default_value_t = 1_000)]
+    burst: usize,
+    /// Only these measurements: cold, start, warm, calls, pauses, together, changes, burst
     #[arg(long, value_name = "NAME", value_parser = MEASUREMENTS)]
     only: Vec<String>,
     /// A Python that has FastMCP, instead of that below .tools
@@ -78,6 +85,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         rounds: arguments.rounds,
         calls: arguments.calls,
         pauses: arguments.pauses,
+        changes: arguments.changes,
+        burst: arguments.burst,
         only: arguments.only.clone(),
     };
     if !arguments.json {

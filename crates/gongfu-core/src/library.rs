@@ -114,9 +114,24 @@ pub struct Unloadable {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// Which state of a library this is; a later state has a higher one.
+///
+/// Counted by the store that the library comes from, from nothing with each start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    /// The one behind this one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(self.0.wrapping_add(1))
+    }
+}
+
 /// Skills by precedence, with the names that reach them.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
+    revision: Revision,
     skills: Vec<Arc<Skill>>,
     sources: Vec<Source>,
     unloadable: Vec<Unloadable>,
@@ -150,6 +165,8 @@ impl Library {
         let mut library = Self {
             sources,
             unloadable,
+            by_full_name: HashMap::with_capacity(skills.len()),
+            by_name: HashMap::with_capacity(skills.len()),
             ..Self::default()
         };
         for (at, skill) in skills.iter().enumerate() {
@@ -165,6 +182,17 @@ impl Library {
         }
         library.skills = skills;
         library
+    }
+
+    /// The same library, as this state of it.
+    #[must_use]
+    pub fn at(self, revision: Revision) -> Self {
+        Self { revision, ..self }
+    }
+
+    /// Which state of the library this is.
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// All skills in order of precedence, disabled ones included.

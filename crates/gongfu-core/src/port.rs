@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::account::{Owner, Role};
 use crate::capability::Access;
-use crate::library::{Library, Skill};
+use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
@@ -103,6 +103,16 @@ pub enum FolderEntryKind {
 pub trait SkillStore: Send + Sync {
     /// The library as it is now.
     fn library<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Arc<Library>>;
+
+    /// Waits until the library is known to be another than at `since`; answers which it is then.
+    ///
+    /// Many changes at once are told once, so this may come a moment after the library shows them.
+    /// [`Revision::default`] stands before the first reading. A store whose skills never change
+    /// needs no method of its own: then this waits forever.
+    fn changed<'a>(&'a self, owner: &'a Owner, since: Revision) -> Pending<'a, Revision> {
+        let _ = (owner, since);
+        Box::pin(std::future::pending())
+    }
 
     /// A file of a skill as it is on disk now; at most `limit` bytes of it.
     fn read<'a>(

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::library::Library;
+use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
-use gongfu_core::port::{AuditLog, Clock, SkillSearch, SkillStore, Workspace};
+use gongfu_core::port::{AuditLog, Clock, PortError, SkillSearch, SkillStore, Workspace};
 use serde_json::{Map, Value};
 
 use crate::dialect::{self, Dialect, MANY};
@@ -109,6 +109,14 @@ impl Catalog {
     /// The tools as they are described without any library.
     pub fn specs(profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
         Entries::new().described(profiles, actor, None)
+    }
+
+    /// Waits until the library is another than at `since`; answers which it is then.
+    ///
+    /// # Errors
+    /// Nobody will tell.
+    pub async fn changed(&self, actor: &Actor, since: Revision) -> Result<Revision, PortError> {
+        self.ports.skills.changed(&actor.owner, since).await
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.

@@ -4,14 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
+use gongfu_core::library::Revision;
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
+use rmcp::service::{
+    NotificationContext, RequestContext, RoleServer, ServerInitializeError, SubscriptionContext,
+};
 use rmcp::{ServerHandler, ServiceExt as _};
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use crate::wire;
@@ -37,6 +41,8 @@ pub struct Settings {
 pub struct Server {
     catalog: Arc<Catalog>,
     settings: Arc<Settings>,
+    /// What tells the client of changes; it ends with the connection.
+    telling: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Server {
@@ -45,6 +51,7 @@ impl Server {
         Self {
             catalog,
             settings: Arc::new(settings),
+            telling: Arc::default(),
         }
     }
 
@@ -67,6 +74,22 @@ impl Server {
         }
     }
 
+    /// Waits for a change of the library; answers whether there will be more.
+    ///
+    /// Its first reading is none: who comes later knows it as it is then.
+    async fn change(&self, actor: &Actor, known: &mut Option<Revision>) -> bool {
+        let before = match known {
+            Some(before) => *before,
+            None => match self.catalog.changed(actor, Revision::default()).await {
+                Ok(first) => first,
+                Err(_) => return false,
+            },
+        };
+        let after = self.catalog.changed(actor, before).await;
+        *known = after.as_ref().ok().copied();
+        after.is_ok()
+    }
+
     /// Who calls: on a local transport, a program that the person started.
     fn actor(context: &RequestContext<RoleServer>) -> Actor {
         let client = context.client_info().map_or_else(
@@ -82,7 +105,10 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_tool_list_changed()
+            .build();
         let itself = Implementation::new("gongfu", self.settings.version.clone())
             .with_title("gongfu: practised skill");
         ServerConfig::new(capabilities).with_server_info(itself)
@@ -107,6 +133,45 @@ impl ServerHandler for Server {
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
         result.instructions = Some(self.instructions(&Self::actor(&context)).await);
         Ok(result)
+    }
+
+    /// A client of the older revisions is told of changes without asking for it.
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (server, peer) = (self.clone(), context.peer);
+        let mut telling = self.telling.lock().await;
+        telling.abort_all();
+        telling.spawn(async move {
+            let actor = Actor::local(Role::ExternalAgent, "");
+            let mut known = None;
+            while server.change(&actor, &mut known).await {
+                if peer.notify_tool_list_changed().await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// A client of 2026-07-28 is told when it asks for it.
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let actor = Self::actor(context.request_context());
+        let mut known = None;
+        loop {
+            tokio::select! {
+                () = context.cancelled() => return Ok(()),
+                more = self.change(&actor, &mut known) => {
+                    if !more || context.sink().notify_tool_list_changed().await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
     }
 
     async fn list_tools(
@@ -171,10 +236,11 @@ impl ServerHandler for Server {
 
 /// The requests that this server answers: one of these that arrives as an unknown request has
 /// parameters of the wrong form.
-const ANSWERED: [&str; 5] = [
+const ANSWERED: [&str; 6] = [
     "initialize",
     "ping",
     "server/discover",
+    "subscriptions/listen",
     "tools/call",
     "tools/list",
 ];
@@ -195,6 +261,7 @@ pub enum StdioError {
 /// # Errors
 /// The session did not begin, or the server stopped by a fault of its own.
 pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
+    let telling = Arc::clone(&server.telling);
     let running = match server.serve(rmcp::transport::io::stdio_pipes()).await {
         Ok(running) => running,
         // A client that closes at once asked for nothing: that is no fault.
@@ -206,9 +273,9 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
         }
         Err(error) => return Err(StdioError::Start(error.to_string())),
     };
-    running
-        .waiting()
-        .await
+    let ended = running.waiting().await;
+    telling.lock().await.abort_all();
+    ended
         .map(|_| ())
         .map_err(|error| StdioError::Stopped(error.to_string()))
 }

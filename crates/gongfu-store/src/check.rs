@@ -51,7 +51,7 @@ pub fn check(path: &Path, limits: Limits, strict: bool) -> Vec<Checked> {
         .into_iter()
         .map(|(at, reading)| judge(&root, &walk, at, reading, strict))
         .collect();
-    for left in walk::left_out(&root, &walk, true) {
+    for (_, left) in walk::left_out(&root, &walk, true) {
         add_left_out(&mut checked, left, strict);
     }
     if checked.is_empty() {

@@ -14,6 +14,17 @@ pub type Candidate<'a> = (&'a SkillPath, &'a [FileEntry]);
 /// count.
 pub fn keep(skills: &[Candidate<'_>]) -> Vec<bool> {
     let mut alike: HashMap<(SkillPath, Digest), Vec<usize>> = HashMap::new();
+    // What lies in no skill and holds none is alone in its group: most of a large library.
+    let is_root = skills.first().is_some_and(|(path, _)| path.is_root());
+    let inner: Vec<&SkillPath> = skills
+        .iter()
+        .map(|(path, _)| *path)
+        .filter(|path| !is_root && path.as_str().contains('/'))
+        .filter(|path| outermost(path, skills) != **path)
+        .collect();
+    if inner.is_empty() && !is_root {
+        return vec![true; skills.len()];
+    }
     for (at, (path, files)) in skills.iter().enumerate() {
         if let Some(document) = document(files) {
             let key = (outermost(path, skills), document);

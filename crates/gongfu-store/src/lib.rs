@@ -17,6 +17,7 @@ pub mod search;
 pub mod source;
 pub mod switches;
 pub mod walk;
+pub mod watch;
 pub mod workspace;
 
 pub use home::Home;

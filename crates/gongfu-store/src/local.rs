@@ -1,15 +1,17 @@
 //! The skills of a local installation: many roots on disk as one library.
 //!
-//! Every answer about the library is at most a second old: a look at the stamps of all files tells
-//! what has to be read again, and only that is read.
+//! Watched, every answer is the library as it is on disk when it is asked for. Where nothing is
+//! watched, an answer is at most a second old: a look at the stamps of all files tells what has to
+//! be read again, and only that is read.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gongfu_core::account::Owner;
-use gongfu_core::library::{Library, Skill};
+use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::port::{Change, Clock, FileContent, Pending, PortError, SkillStore, Timestamp};
 use gongfu_core::skill::{SkillName, SkillPath};
+use tokio::sync::watch::Sender;
 
 use crate::disk::{self, Root};
 use crate::home::Home;
@@ -17,13 +19,23 @@ use crate::source::{self, Place, Settings};
 use crate::switches::Switches;
 
 mod assembly;
+mod hinge;
+mod known;
+mod live;
 mod root;
+mod tree;
 mod writing;
 
-use root::RootState;
+pub use live::Watched;
 
-/// How long an answer about the library is taken for current, in milliseconds.
+use live::Live;
+use root::{Look, RootState};
+
+/// How long an answer about what isn't watched is taken for current, in milliseconds.
 const FRESH: i64 = 1_000;
+
+/// How often it is looked once more for places that come meanwhile.
+const ROUNDS: usize = 8;
 
 /// The skills on this machine, as one library.
 pub struct LocalSkills {
@@ -31,6 +43,10 @@ pub struct LocalSkills {
     settings: Settings,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    /// What was answered last, for as long as nothing is watched yet.
+    recent: Mutex<Option<(Timestamp, Arc<Library>)>>,
+    /// The revision that everybody who waits for one is told.
+    told: Sender<Revision>,
 }
 
 #[derive(Default)]
@@ -39,6 +55,7 @@ struct State {
     roots: Vec<(Place, RootState)>,
     switches: Switches,
     library: Arc<Library>,
+    live: Live,
 }
 
 impl LocalSkills {
@@ -49,6 +66,8 @@ impl LocalSkills {
             settings,
             clock,
             state: Mutex::default(),
+            recent: Mutex::default(),
+            told: Sender::new(Revision::default()),
         }
     }
 
@@ -63,49 +82,146 @@ impl LocalSkills {
     /// # Errors
     /// The switches can't be read.
     pub fn current(&self) -> io::Result<Arc<Library>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = self.clock.now();
-        let fresh = state
-            .looked
-            .is_some_and(|looked| (0..FRESH).contains(&(now.0 - looked.0)));
-        if !fresh {
-            self.look(&mut state, now)?;
+        if let Some(library) = self.recent() {
+            return Ok(library);
         }
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
         Ok(Arc::clone(&state.library))
     }
 
-    fn look(&self, state: &mut State, now: Timestamp) -> io::Result<()> {
+    /// What was answered less than a second ago, while the watches are still being made: that
+    /// takes the state for long.
+    fn recent(&self) -> Option<Arc<Library>> {
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let (looked, library) = recent.as_ref()?;
+        self.is_fresh(*looked).then(|| Arc::clone(library))
+    }
+
+    fn remember(&self, answer: Option<(Timestamp, Arc<Library>)>) {
+        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+    }
+
+    /// Whether a look was made within the last second; a clock that went back tells nothing.
+    fn is_fresh(&self, looked: Timestamp) -> bool {
+        (0..FRESH).contains(&(self.clock.now().0 - looked.0))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the library what it is on disk, by what was told or by looking.
+    fn refresh(&self, state: &mut State) -> io::Result<()> {
+        let fresh = state.looked.is_some_and(|looked| self.is_fresh(looked));
+        if state.live.is_standing() {
+            live::absorb(state);
+            if !fresh {
+                live::doubt(state);
+            }
+            if live::is_clean(state) {
+                return Ok(());
+            }
+        } else if fresh {
+            return Ok(());
+        }
+        self.look(state)
+    }
+
+    /// Looks at everything that isn't known to be unchanged.
+    fn look(&self, state: &mut State) -> io::Result<()> {
+        for _ in 0..ROUNDS {
+            self.look_once(state)?;
+            // A place may come while what it hangs on is being watched.
+            if !state.live.unhinged {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_once(&self, state: &mut State) -> io::Result<()> {
+        if state.live.unhinged {
+            self.hang(state);
+        }
         let switches = Switches::read(&self.home)?;
+        let now = self.clock.now();
+        let standing = state.live.is_standing();
+        let keeps_later = state.live.keeps_index();
         let mut before = std::mem::take(&mut state.roots);
         let mut changed = state.looked.is_none() || switches != state.switches;
+        let mut moved = false;
         for place in self.places() {
             let known = before.iter().position(|(known, _)| *known == place);
             let (mut root, first) = match known {
                 Some(at) => (before.swap_remove(at).1, false),
-                None => (RootState::default(), true),
+                None => (state.live.new_root(), true),
             };
-            changed |= root.look(&place, &self.home, first, now);
+            moved |= first;
+            root.dirt.whole |= !standing;
+            if first || !root.dirt.is_none() {
+                let look = Look {
+                    place: &place,
+                    home: &self.home,
+                    now,
+                    watches: state.live.watches.as_mut(),
+                    keeps_later,
+                };
+                changed |= root.look(look, first);
+            }
             state.roots.push((place, root));
         }
         // A place that is no more takes its skills along.
         changed |= !before.is_empty();
+        moved |= !before.is_empty();
+        for (_, mut root) in before {
+            if let Some(watches) = &mut state.live.watches {
+                root.forget(watches, "");
+            }
+        }
+        if moved {
+            self.hang(state);
+        }
+        state.live.switched = false;
         state.switches = switches;
+        let first = state.looked.is_none();
         if changed {
-            state.library = Arc::new(assembly::library(&state.roots, &state.switches));
+            let revision = state.library.revision().next();
+            let library = assembly::library(&state.roots, &state.switches);
+            state.library = Arc::new(library.at(revision));
         }
         // Taken after the look, so that a slow look isn't stale at once.
-        state.looked = Some(self.clock.now());
+        let looked = self.clock.now();
+        state.looked = Some(looked);
+        let starting = state.live.is_starting();
+        self.remember(starting.then(|| (looked, Arc::clone(&state.library))));
+        // The first state is no change of anything; later ones are told when a burst is over.
+        if first || !state.live.tells() {
+            self.tell(state.library.revision());
+        } else if changed {
+            state.live.wake();
+        }
         Ok(())
     }
 
-    /// What was changed from here is seen by the next answer.
+    /// What was changed from here is seen by the next answer, even where nothing is watched.
     fn look_again(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.looked = None;
+        let mut state = self.lock();
+        state.looked = state.looked.map(|_| Timestamp(i64::MIN / 2));
+        drop(state);
+        self.remember(None);
+    }
+
+    fn tell(&self, revision: Revision) {
+        self.told.send_if_modified(|told| {
+            let news = *told != revision;
+            *told = revision;
+            news
+        });
     }
 
     fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         let mut roots = state.roots.iter();
         let found = roots.find(|(place, _)| place.id == skill.source);
         let root = found.and_then(|(_, root)| root.root.clone());
@@ -123,7 +239,7 @@ impl LocalSkills {
     /// What the switches know a skill by; a built-in one by its name, because its folder moves with
     /// every version.
     fn switch_key<'a>(&self, skill: &'a Skill) -> &'a str {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock();
         let mut roots = state.roots.iter();
         let found = roots.find(|(place, _)| place.id == skill.source);
         assembly::switch_key(found.map(|(place, _)| place.kind), skill)
@@ -136,6 +252,16 @@ impl SkillStore for LocalSkills {
             .current()
             .map_err(|error| PortError::Unavailable(error.to_string()));
         Box::pin(std::future::ready(library))
+    }
+
+    fn changed<'a>(&'a self, _owner: &'a Owner, since: Revision) -> Pending<'a, Revision> {
+        let mut told = self.told.subscribe();
+        Box::pin(async move {
+            let another = told.wait_for(|revision| *revision != since).await;
+            another
+                .map(|revision| *revision)
+                .map_err(|error| PortError::Other(Box::new(error)))
+        })
     }
 
     fn read<'a>(
@@ -159,6 +285,7 @@ impl SkillStore for LocalSkills {
     ) -> Pending<'a, bool> {
         let changed = Switches::set(&self.home, self.switch_key(skill), enabled)
             .map_err(|error| PortError::Unavailable(error.to_string()));
+        self.lock().live.switched = true;
         self.look_again();
         Box::pin(std::future::ready(changed))
     }
@@ -180,6 +307,13 @@ impl SkillStore for LocalSkills {
         change: Change<'a>,
     ) -> Pending<'a, bool> {
         Box::pin(std::future::ready(self.put(skill, path, change)))
+    }
+}
+
+impl Drop for LocalSkills {
+    fn drop(&mut self) {
+        // Whoever watches for it ends, now that there is nobody to watch for.
+        self.lock().live.wake();
     }
 }
 

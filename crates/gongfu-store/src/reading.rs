@@ -38,6 +38,51 @@ pub struct Reading {
     pub refusals: Option<Vec<strict::Refusal>>,
 }
 
+/// Whether a skill has exactly these files, with these stamps and nothing else: without making a list
+/// of them, because most skills are as they were. `false` says nothing.
+pub fn is_unchanged(walk: &Walk, at: usize, files: &[FileEntry], stamps: &[Stamp]) -> bool {
+    let Some(top) = walk.folders.get(at) else {
+        return false;
+    };
+    let prefix = match top.path.as_str().len() {
+        0 => 0,
+        length => length + 1,
+    };
+    let mut count = 0;
+    let mut open = vec![at];
+    while let Some(folder) = open.pop().and_then(|at| walk.folders.get(at)) {
+        open.extend(&folder.children);
+        let below = folder.path.as_str().get(prefix..).unwrap_or_default();
+        if folder.unreadable.is_some() {
+            return false;
+        }
+        for entry in &folder.entries {
+            match entry.kind {
+                EntryKind::Folder => continue,
+                EntryKind::File => {}
+                // What a link leads to and what else is odd needs a closer look.
+                _ => return false,
+            }
+            count += 1;
+            let order = |file: &FileEntry| compared(file.path.as_str(), below, &entry.name);
+            let same = files
+                .binary_search_by(order)
+                .is_ok_and(|known| stamps.get(known) == Some(&entry.stamp));
+            if !same {
+                return false;
+            }
+        }
+    }
+    count == files.len() && count == stamps.len()
+}
+
+/// Compares a path with that of a name in a folder.
+fn compared(path: &str, folder: &str, name: &str) -> std::cmp::Ordering {
+    let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
+    let other = folder.bytes().chain(slash.iter().copied());
+    path.bytes().cmp(other.chain(name.bytes()))
+}
+
 /// Lists the files of a skill, those of skills inside of it included (SEP-2640).
 pub fn inventory(root: &Root, walk: &Walk, at: usize) -> Inventory {
     let mut inventory = Inventory::default();

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Root;
 use crate::home::Home;
 
-const FILE: &str = "switches.json";
+/// The file that they are kept in.
+pub(crate) const FILE: &str = "switches.json";
 const LOCK: &str = "switches.lock";
 const LIMIT: u64 = 16 * 1024 * 1024;
 

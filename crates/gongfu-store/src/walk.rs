@@ -73,24 +73,30 @@ pub struct Walk {
     pub left_out: Vec<Diagnostic>,
 }
 
-/// Folders that are never looked into below a root.
-fn is_ignored(name: &str) -> bool {
+/// Whether a folder of that name is never looked into below a root.
+pub fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name == "node_modules" || name == "_versions"
 }
 
 /// Walks a root.
 pub fn walk(root: &Root, limits: Limits) -> Walk {
+    walk_from(root, SkillPath::root(), limits, Counts::default())
+}
+
+/// Walks what lies at and below a folder that is in no skill, unless it is one itself; `counts` is
+/// what the rest of the root takes of the limits.
+pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Counts) -> Walk {
     let mut walk = Walk::default();
     let mut level: Vec<Step> = vec![Step {
-        path: SkillPath::root(),
+        level: from
+            .as_str()
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .count(),
+        path: from,
         parent: None,
-        level: 0,
         in_skill: false,
     }];
-    let mut counts = Counts {
-        folders: 0,
-        entries: 0,
-    };
     while !level.is_empty() {
         let room = limits.folders.saturating_sub(counts.folders);
         let outside = level.iter().filter(|step| !step.in_skill).count();
@@ -135,6 +141,26 @@ pub fn walk(root: &Root, limits: Limits) -> Walk {
     walk
 }
 
+/// Looks into one folder that is in no skill, and not below it.
+pub fn alone(root: &Root, path: SkillPath) -> Walk {
+    let mut walk = Walk::default();
+    let listed = root.list(&path);
+    let step = Step {
+        level: path
+            .as_str()
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .count(),
+        path,
+        parent: None,
+        in_skill: false,
+    };
+    add(&mut walk, step, listed, NAMED, &mut Counts::default());
+    // It is known to be none: what makes it one is told in another way.
+    walk.skills.clear();
+    walk
+}
+
 struct Step {
     path: SkillPath,
     parent: Option<usize>,
@@ -142,9 +168,13 @@ struct Step {
     in_skill: bool,
 }
 
-struct Counts {
-    folders: usize,
-    entries: usize,
+/// What of the limits is taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counts {
+    /// Folders outside of skills.
+    pub folders: usize,
+    /// Entries of any kind.
+    pub entries: usize,
 }
 
 /// Adds a listed folder; answers the folders to go into next.
@@ -234,8 +264,9 @@ fn clipped(path: &str) -> String {
 }
 
 /// Everything below a root that is no skill and worth a word: what was left out, folders that can't
-/// be read, skills in code only and, with `links`, links that lead out to skills.
-pub fn left_out(root: &Root, walk: &Walk, links: bool) -> Vec<Unloadable> {
+/// be read, skills in code only and, with `links`, links that lead out to skills; each with the
+/// folder that it lies in.
+pub fn left_out(root: &Root, walk: &Walk, links: bool) -> Vec<(SkillPath, Unloadable)> {
     let about = |path: &SkillPath, diagnostics: Vec<Diagnostic>| {
         let path = if path.is_root() {
             root.path().to_owned()
@@ -249,7 +280,8 @@ pub fn left_out(root: &Root, walk: &Walk, links: bool) -> Vec<Unloadable> {
     };
     let mut unloadable = Vec::new();
     if !walk.left_out.is_empty() {
-        unloadable.push(about(&SkillPath::root(), walk.left_out.clone()));
+        let all = about(&SkillPath::root(), walk.left_out.clone());
+        unloadable.push((SkillPath::root(), all));
     }
     for folder in walk.folders.iter().filter(|folder| !folder.in_skill) {
         let finding = match &folder.unreadable {
@@ -261,13 +293,14 @@ pub fn left_out(root: &Root, walk: &Walk, links: bool) -> Vec<Unloadable> {
         };
         if let Some(finding) = finding {
             let diagnostics = vec![Diagnostic::about_folder(finding)];
-            unloadable.push(about(&folder.path, diagnostics));
+            unloadable.push((folder.path.clone(), about(&folder.path, diagnostics)));
         }
     }
     if links {
         for link in links_to_skills(root, walk) {
             let finding = Finding::SkillLinkOutside;
-            unloadable.push(about(&link, vec![Diagnostic::about_folder(finding)]));
+            let found = about(&link, vec![Diagnostic::about_folder(finding)]);
+            unloadable.push((link.parent(), found));
         }
     }
     unloadable

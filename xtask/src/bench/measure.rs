@@ -19,7 +19,9 @@ use super::table::{Row, Table};
 use crate::prove::random::Random;
 
 /// The names of all measurements, in order.
-pub(super) const MEASUREMENTS: [&str; 6] = ["cold", "start", "warm", "calls", "pauses", "together"];
+pub(super) const MEASUREMENTS: [&str; 8] = [
+    "cold", "start", "warm", "calls", "pauses", "together", "changes", "burst",
+];
 /// How many servers run at once.
 const TOGETHER: usize = 10;
 /// A pause after which an answer about the library is no longer taken for current.
@@ -36,6 +38,10 @@ pub(super) struct Bench {
     pub(super) rounds: u32,
     pub(super) calls: u32,
     pub(super) pauses: u32,
+    /// How many changes of each kind are measured.
+    pub(super) changes: u32,
+    /// How many skills change at once.
+    pub(super) burst: usize,
     /// The names of what is asked for; empty for everything.
     pub(super) only: Vec<String>,
 }
@@ -44,12 +50,12 @@ pub(super) struct Bench {
 type Measurement<'a> = fn(&Ground<'a>, &mut Table) -> Result<()>;
 
 /// A set with a home, and what is known of its skills.
-struct Ground<'a> {
-    bench: &'a Bench,
-    set: &'a Set,
+pub(super) struct Ground<'a> {
+    pub(super) bench: &'a Bench,
+    pub(super) set: &'a Set,
     home: TempDir,
     /// The full names of all skills.
-    names: Vec<String>,
+    pub(super) names: Vec<String>,
     /// References that can be read: the full name of a skill and a path in it.
     references: Vec<(String, String)>,
 }
@@ -82,13 +88,15 @@ impl Bench {
         // The first reading fills the system's cache and says what there is.
         let listed = ground.list(ground.home.path())?;
         ground.know(&listed)?;
-        let all: [Measurement<'_>; 6] = [
+        let all: [Measurement<'_>; 8] = [
             Ground::cold,
             Ground::start,
             Ground::warm,
             Ground::calls,
             Ground::pauses,
             Ground::together,
+            Ground::changes,
+            Ground::burst,
         ];
         for (name, measurement) in MEASUREMENTS.iter().zip(all) {
             if !self.only.is_empty() && !self.only.iter().any(|only| only == name) {
@@ -121,7 +129,7 @@ impl Ground<'_> {
         }
     }
 
-    fn server(&self) -> Recipe {
+    pub(super) fn server(&self) -> Recipe {
         self.recipe(&["mcp"], self.home.path())
     }
 
@@ -437,7 +445,7 @@ impl Ground<'_> {
     }
 }
 
-fn row(what: &str, unit: Unit, ours: Sample) -> Row {
+pub(super) fn row(what: &str, unit: Unit, ours: Sample) -> Row {
     Row {
         what: what.to_owned(),
         unit,
@@ -448,7 +456,7 @@ fn row(what: &str, unit: Unit, ours: Sample) -> Row {
 }
 
 impl Row {
-    fn goal(self, goal: f64) -> Self {
+    pub(super) fn goal(self, goal: f64) -> Self {
         Self {
             goal: Some(goal),
             ..self
@@ -463,7 +471,7 @@ impl Row {
     }
 }
 
-fn one(value: f64) -> Sample {
+pub(super) fn one(value: f64) -> Sample {
     let mut sample = Sample::default();
     sample.value(value);
     sample

@@ -12,6 +12,7 @@ pub(super) enum Unit {
     Milliseconds,
     Mebibytes,
     PerSecond,
+    Times,
 }
 
 impl Sample {
@@ -67,6 +68,7 @@ impl Unit {
             Self::Milliseconds => format!("{value:.digits$} ms"),
             Self::Mebibytes => format!("{value:.digits$} MiB"),
             Self::PerSecond => format!("{value:.0} /s"),
+            Self::Times => format!("{value:.0}"),
         }
     }
 
@@ -76,6 +78,7 @@ impl Unit {
             Self::Milliseconds => "milliseconds",
             Self::Mebibytes => "mebibytes",
             Self::PerSecond => "per_second",
+            Self::Times => "times",
         }
     }
 

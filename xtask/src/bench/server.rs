@@ -5,7 +5,8 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -13,6 +14,8 @@ use serde_json::{Value, json};
 
 /// The revision of the protocol that is asked for; a server may answer with another one.
 const PROTOCOL: &str = "2025-06-18";
+/// What a server announces when its library changed.
+const CHANGED: &str = "notifications/tools/list_changed";
 /// How long a server may take to end by itself once its input is closed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -28,9 +31,11 @@ pub(super) struct Recipe {
 pub(super) struct Server {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Receiver<(Instant, String)>,
     next: u64,
     started: Instant,
+    /// When each announcement of a change arrived that nobody asked about yet.
+    told: Vec<Instant>,
 }
 
 /// An answer, and how long it took from the request's first byte to the answer's last.
@@ -74,12 +79,22 @@ impl Server {
             .with_context(|| format!("could not start {}", recipe.program.display()))?;
         let input = child.stdin.take();
         let output = child.stdout.take().context("the server has no output")?;
+        let (sender, receiver) = mpsc::channel();
+        // A thread of its own, so that the moment is known at which something arrived.
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send((Instant::now(), line)).is_err() {
+                    return;
+                }
+            }
+        });
         Ok(Self {
             child,
             input,
-            output: BufReader::new(output),
+            output: receiver,
             next: 0,
             started,
+            told: Vec::new(),
         })
     }
 
@@ -107,17 +122,16 @@ impl Server {
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters });
         let asked = Instant::now();
         self.send(&request)?;
-        let mut line = String::new();
         loop {
-            line.clear();
-            if self.output.read_line(&mut line)? == 0 {
+            let Ok((arrived, line)) = self.output.recv() else {
                 bail!("the server ended instead of answering `{method}`");
-            }
-            let took = asked.elapsed();
+            };
+            let took = arrived - asked;
             let mut message: Value = serde_json::from_str(&line)
                 .with_context(|| format!("the answer to `{method}` is not JSON"))?;
             // Notifications may come in between.
             if message.get("id").and_then(Value::as_u64) != Some(id) {
+                self.hear(arrived, &message);
                 continue;
             }
             if let Some(error) = message.get("error") {
@@ -144,6 +158,43 @@ impl Server {
             );
         }
         Ok(answer)
+    }
+
+    fn hear(&mut self, arrived: Instant, message: &Value) {
+        if message.get("method").and_then(Value::as_str) == Some(CHANGED) {
+            self.told.push(arrived);
+        }
+    }
+
+    /// When changes were announced: what came until now, and what comes until nothing came for so
+    /// long; of a first one is waited for as long as it may take.
+    pub(super) fn told(&mut self, quiet: Duration) -> Vec<Instant> {
+        loop {
+            let wait = if self.told.is_empty() {
+                PATIENCE
+            } else {
+                quiet
+            };
+            match self.output.recv_timeout(wait) {
+                Ok((arrived, line)) => {
+                    let message = serde_json::from_str(&line).unwrap_or_default();
+                    self.hear(arrived, &message);
+                }
+                Err(_) => return std::mem::take(&mut self.told),
+            }
+            if quiet.is_zero() && !self.told.is_empty() {
+                return std::mem::take(&mut self.told);
+            }
+        }
+    }
+
+    /// Forgets what was announced, and what comes until nothing came for so long.
+    pub(super) fn settle(&mut self, quiet: Duration) {
+        while let Ok((arrived, line)) = self.output.recv_timeout(quiet) {
+            let message = serde_json::from_str(&line).unwrap_or_default();
+            self.hear(arrived, &message);
+        }
+        self.told.clear();
     }
 
     fn send(&mut self, message: &Value) -> Result<()> {

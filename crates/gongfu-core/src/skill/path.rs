@@ -40,6 +40,9 @@ pub enum PathError {
 impl SkillPath {
     /// Checks and normalises a path: `./` and doubled or trailing slashes are dropped.
     pub fn new(path: &str) -> Result<Self, PathError> {
+        if is_normal(path) {
+            return Ok(Self(path.to_owned()));
+        }
         if path.len() > MAX_PATH {
             return Err(PathError::TooLong);
         }
@@ -72,6 +75,11 @@ impl SkillPath {
             return Err(PathError::Absolute);
         }
         Ok(Self(normal))
+    }
+
+    /// Whether a text is a path, exactly as it stands.
+    pub fn is_exact(path: &str) -> bool {
+        is_normal(path) || Self::new(path).is_ok_and(|own| own.0 == path)
     }
 
     /// The skill's folder itself.
@@ -134,6 +142,18 @@ impl SkillPath {
     }
 }
 
+/// Whether a text needs no second look to be a path as it stands: a start of a large library asks
+/// this of a hundred thousand names. `false` says nothing.
+fn is_normal(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    // Control characters, and the byte that those behind ASCII begin with.
+    let odd = |byte: &u8| matches!(byte, 0..=0x1F | 0x7F | 0xC2 | b'\\' | b':' | b'~');
+    let plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && part.len() <= MAX_COMPONENT;
+    bytes.len() <= MAX_PATH
+        && !bytes.iter().any(odd)
+        && bytes.split(|byte| *byte == b'/').all(plain)
+}
+
 impl fmt::Display for SkillPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
@@ -144,6 +164,9 @@ impl TryFrom<String> for SkillPath {
     type Error = PathError;
 
     fn try_from(path: String) -> Result<Self, Self::Error> {
+        if is_normal(&path) {
+            return Ok(Self(path));
+        }
         Self::new(&path)
     }
 }
@@ -156,7 +179,36 @@ impl From<SkillPath> for String {
 
 #[cfg(test)]
 mod tests {
-    use super::{PathError, SkillPath};
+    use super::{PathError, SkillPath, is_normal};
+
+    #[test]
+    fn what_needs_no_second_look_is_the_same_after_one() {
+        let parts = [
+            "a", "b.md", ".", "..", "", "~", "c:", "\u{85}", "\u{a0}", "é", "\n", "x\\y", "://",
+            "日本",
+        ];
+        let mut normal = 0;
+        for first in parts {
+            for second in parts {
+                for third in parts {
+                    for path in [
+                        format!("{first}/{second}/{third}"),
+                        format!("{first}{second}"),
+                    ] {
+                        if is_normal(&path) {
+                            normal += 1;
+                            assert!(path.split('/').all(|part| !part.is_empty() && part != ".."));
+                            assert!(!path.chars().any(char::is_control), "{path:?}");
+                            assert!(!path.contains(['\\', ':', '~']), "{path:?}");
+                            assert_eq!(SkillPath::new(&path).unwrap().as_str(), path);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(normal > 60, "{normal}");
+        assert!(!is_normal(&"x".repeat(256)) && !is_normal(&"x/".repeat(3_000)));
+    }
 
     #[test]
     fn every_way_out_is_refused() {

@@ -21,7 +21,7 @@ fn unnameable(name: String) -> Entry {
 
 /// Whether a path can hold a name as it is.
 fn is_nameable(name: &str) -> bool {
-    SkillPath::new(name).is_ok_and(|path| path.as_str() == name)
+    !name.contains('/') && SkillPath::is_exact(name)
 }
 
 /// What lies in the folder at `path` below `dir`, in no order.
@@ -35,8 +35,8 @@ pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
     options.read(true).custom_flags(flags.cast_signed());
     let place = if path.is_root() { "." } else { path.as_str() };
     let folder = dir.open_with(place, &options)?;
-    let mut buffer = Vec::with_capacity(16 * 1024);
-    let mut listing = RawDir::new(&folder, buffer.spare_capacity_mut());
+    let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 * 1024];
+    let mut listing = RawDir::new(&folder, &mut buffer);
     let mut entries = Vec::new();
     while let Some(entry) = listing.next() {
         let entry = entry?;

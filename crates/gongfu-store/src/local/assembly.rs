@@ -6,7 +6,8 @@ use std::sync::Arc;
 use gongfu_core::library::{Library, Skill, Source, SourceKind};
 use gongfu_core::skill::SkillPath;
 
-use super::root::{Known, RootState};
+use super::known::Known;
+use super::root::RootState;
 use crate::copy::{self, Candidate};
 use crate::source::Place;
 use crate::switches::Switches;
@@ -16,9 +17,9 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
     let mut sources = Vec::new();
     let mut skills: Vec<Arc<Skill>> = Vec::new();
     let mut unloadable = Vec::new();
-    let mut seen: HashSet<String> = HashSet::new();
+    let mut seen: HashSet<&str> = HashSet::new();
     for (place, state) in roots {
-        unloadable.extend(state.unloadable.iter().cloned());
+        unloadable.extend(state.unloadable.values().flatten().cloned());
         let Some(root) = &state.root else { continue };
         sources.push(Source {
             id: Arc::clone(&place.id),
@@ -34,7 +35,7 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
         let keep = copy::keep(&candidates);
         for ((_, known), _) in known.into_iter().zip(keep).filter(|(_, keep)| *keep) {
             let copy = place.kind == SourceKind::BuiltIn && is_copy(&known.skill, &skills);
-            if copy || !seen.insert(known.skill.path.clone()) {
+            if copy || !seen.insert(&known.skill.path) {
                 continue;
             }
             let key = switch_key(Some(place.kind), &known.skill);

@@ -1,118 +1,341 @@
-//! One root of the library: what was read of it, and looking at it again.
+//! One root of the library: what was read of it, and looking at it again, whole or in part.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::sync::Arc;
 
-use gongfu_core::library::{FindingCount, Skill, SourceKind, Unloadable};
+use gongfu_core::library::{SourceKind, Unloadable};
 use gongfu_core::port::Timestamp;
-use gongfu_core::skill::{Diagnostic, Finding, SkillName, SkillPath};
+use gongfu_core::skill::{Diagnostic, Finding, SkillPath};
 use rayon::prelude::*;
 
-use crate::disk::{self, Root, Stamp};
+use super::known::{Known, Looked, Outcome, Scene, revived, stored};
+use super::tree::{Part, Tree};
+use crate::disk::{self, Root};
 use crate::home::Home;
 use crate::index::{self, Stored};
-use crate::reading::{self, Inventory};
 use crate::source::Place;
-use crate::walk::{self, Walk};
+use crate::walk::{self, Counts, Walk};
+use crate::watch::{self, RootNumber, Unwatchable, Watches};
 
-/// How long after a change a stamp can't be trusted yet, in nanoseconds: file systems keep times as
-/// coarse as two seconds, so a second change could leave the same stamp.
-const SETTLED: i64 = 2_000_000_000;
+/// How often folders that came while watches were made are walked before that is left to the next
+/// look.
+const ROUNDS: usize = 8;
 
 /// What is known of a root.
 #[derive(Default)]
 pub(super) struct RootState {
+    /// What the watches know it by.
+    pub(super) number: RootNumber,
     /// Its handle, while it is there.
     pub(super) root: Option<Arc<Root>>,
     /// Its skills, by their folder below it.
     pub(super) known: HashMap<SkillPath, Known>,
-    /// What can't be loaded or was left out.
-    pub(super) unloadable: Vec<Unloadable>,
+    /// What can't be loaded or was left out, by the folder that it lies in.
+    pub(super) unloadable: BTreeMap<SkillPath, Vec<Unloadable>>,
+    /// Its folders, once it is watched.
+    pub(super) tree: Option<Tree>,
+    /// What happened to it since the last look.
+    pub(super) dirt: Dirt,
+    /// Why it isn't watched, though it should be.
+    pub(super) unwatched: Option<Unwatchable>,
+    /// Whether the index doesn't have it yet as it is here.
+    pub(super) unsaved: bool,
+    remote: bool,
 }
 
-/// A skill as it was last read, with what tells whether it changed.
-pub(super) struct Known {
-    /// The skill, switched on.
-    pub(super) skill: Arc<Skill>,
-    stamps: Box<[Stamp]>,
-    odd: usize,
-    settled: bool,
+/// What has to be looked at.
+#[derive(Debug, Default)]
+pub(super) struct Dirt {
+    /// Everything.
+    pub(super) whole: bool,
+    /// These parts.
+    pub(super) parts: BTreeSet<Part>,
+}
+
+impl Dirt {
+    /// Whether there is nothing to look at.
+    pub(super) fn is_none(&self) -> bool {
+        !self.whole && self.parts.is_empty()
+    }
+}
+
+/// What a look takes place with.
+pub(super) struct Look<'a> {
+    pub(super) place: &'a Place,
+    pub(super) home: &'a Home,
+    pub(super) now: Timestamp,
+    /// The watches, when folders are to be watched.
+    pub(super) watches: Option<&'a mut Watches>,
+    /// Whether somebody else keeps the index later on.
+    pub(super) keeps_later: bool,
+}
+
+/// What came of a look.
+#[derive(Clone, Copy, Default)]
+struct News {
+    /// The library is another.
+    changed: bool,
+    /// The index would be another.
+    unsaved: bool,
 }
 
 impl RootState {
-    /// Looks at the root; answers whether anything about it changed.
-    pub(super) fn look(&mut self, place: &Place, home: &Home, first: bool, now: Timestamp) -> bool {
+    /// A root that nothing is known of yet.
+    pub(super) fn new(number: RootNumber, unwatched: Option<Unwatchable>) -> Self {
+        Self {
+            number,
+            unwatched,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at everything, or at what happened; answers whether anything about it changed.
+    pub(super) fn look(&mut self, mut look: Look<'_>, first: bool) -> bool {
+        let dirt = std::mem::take(&mut self.dirt);
+        let part = if dirt.whole || first {
+            None
+        } else {
+            self.look_at(dirt.parts, &mut look)
+        };
+        match part {
+            Some(changed) => changed,
+            None => self.look_whole(&mut look, first),
+        }
+    }
+
+    fn look_whole(&mut self, look: &mut Look<'_>, first: bool) -> bool {
+        let (place, home) = (look.place, look.home);
         let root = match Root::open(&place.path) {
             Ok(root) => Arc::new(root),
-            Err(error) => return self.vanish(place, &error),
+            Err(error) => {
+                if let Some(watches) = &mut look.watches {
+                    self.forget(watches, "");
+                }
+                return self.vanish(place, &error);
+            }
         };
+        self.remote = watch::is_remote(root.path());
+        let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
         // Two things that wait for the disk in different ways: at once they take half the time.
-        let (walk, kept) = rayon::join(
+        let (mut walk, kept) = rayon::join(
             || walk::walk(&root, place.limits),
             || {
-                if first {
+                let kept = if first {
                     index::load(home, root.path())
                 } else {
                     Vec::new()
-                }
+                };
+                kept.into_iter().map(revive).collect::<Vec<_>>()
             },
         );
-        let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
-        self.known.extend(kept.into_iter().map(revive));
-        let mut before = std::mem::take(&mut self.known);
-        let inventories: Vec<(usize, Inventory)> = walk
-            .skills
+        for round in 1.. {
+            let Some(watches) = look.watches.as_deref_mut() else {
+                break;
+            };
+            if !self.watch(&root, &SkillPath::root(), &walk, watches) {
+                break;
+            }
+            // What changed before its folder was watched was told to nobody. Two walks at once would
+            // be the most that is ever held in memory.
+            drop(std::mem::take(&mut walk));
+            walk = walk::walk(&root, place.limits);
+            if round == ROUNDS {
+                self.dirt.whole = true;
+                break;
+            }
+        }
+        self.known.extend(kept);
+        let known = std::mem::take(&mut self.known);
+        let before = std::mem::take(&mut self.unloadable);
+        let news = self.judge(look, &root, std::slice::from_ref(&walk), known, before);
+        // A hundred thousand names are given back while the answer is made.
+        rayon::spawn(move || drop(walk));
+        let changed = news.changed || self.root.is_none();
+        self.root = Some(root);
+        if news.unsaved && !(first && self.known.is_empty()) {
+            self.unsaved = true;
+            if !look.keeps_later {
+                self.keep(home);
+            }
+        }
+        changed
+    }
+
+    /// Looks at some parts; `None` when only the whole can tell.
+    fn look_at(&mut self, parts: BTreeSet<Part>, look: &mut Look<'_>) -> Option<bool> {
+        let root = Arc::clone(self.root.as_ref()?);
+        let limits = look.place.limits;
+        if self.tree.as_ref()?.cut || look.watches.is_none() {
+            return None;
+        }
+        let (below, alone) = separate(parts);
+        let mut walks: Vec<Walk> = below
             .par_iter()
-            .map(|&at| (at, reading::inventory(&root, &walk, at)))
+            .map(|path| walk_below(&root, path, limits))
             .collect();
-        let looked: Vec<Looked> = inventories
-            .into_iter()
-            .filter_map(|(at, inventory)| {
+        for (path, walk) in below.iter().zip(&mut walks) {
+            for round in 1.. {
+                let watches = look.watches.as_deref_mut()?;
+                if round > ROUNDS || !self.watch(&root, path, walk, watches) {
+                    break;
+                }
+                *walk = walk_below(&root, path, limits);
+            }
+        }
+        let tree = self.tree.as_mut()?;
+        for path in &alone {
+            let walk = walk::alone(&root, path.clone());
+            if let Some(walked) = walk.folders.first() {
+                tree.replace_alone(walked);
+            }
+            walks.push(walk);
+        }
+        if tree.exceeds(limits) || walks.iter().any(|walk| !walk.left_out.is_empty()) {
+            return None;
+        }
+        let mut known = HashMap::new();
+        let touched = |path: &SkillPath| {
+            alone.contains(path)
+                || if below.len() < 16 {
+                    below.iter().any(|part| path.is_within(part))
+                } else {
+                    above(path).any(|above| below.contains(&above))
+                }
+        };
+        // Whatever was known there, whether it is a skill still or not.
+        let gone: Vec<SkillPath> = self
+            .known
+            .keys()
+            .filter(|path| touched(path))
+            .cloned()
+            .collect();
+        for path in gone {
+            known.extend(self.known.remove_entry(&path));
+        }
+        let told: Vec<SkillPath> = self
+            .unloadable
+            .keys()
+            .filter(|path| touched(path))
+            .cloned()
+            .collect();
+        let mut before = BTreeMap::new();
+        for path in told {
+            before.extend(self.unloadable.remove_entry(&path));
+        }
+        let news = self.judge(look, &root, &walks, known, before);
+        self.unsaved |= news.unsaved;
+        Some(news.changed)
+    }
+
+    /// Watches the folders of a walk; answers whether some of them were not watched before.
+    fn watch(&mut self, root: &Root, from: &SkillPath, walk: &Walk, watches: &mut Watches) -> bool {
+        if self.unwatched.is_some() {
+            return false;
+        }
+        let tree = self.tree.get_or_insert_default();
+        if from.is_root() {
+            tree.cut = !walk.left_out.is_empty();
+        }
+        for (folder, mark) in tree.replace(from.as_str(), walk) {
+            watches.forget(mark, self.number, &folder);
+        }
+        let new = tree.unwatched(from.as_str());
+        for folder in &new {
+            match watches.folder(&root.path().join(&**folder), self.number, folder) {
+                Ok(mark) => tree.mark(folder, mark),
+                // The next walk doesn't find it either.
+                Err(Unwatchable::Gone) => {}
+                Err(why) => {
+                    tracing::warn!(root = %root.path().display(), reason = %why, "changes are looked for once a second");
+                    self.unwatched = Some(why);
+                    self.forget(watches, "");
+                    self.tree = None;
+                    return false;
+                }
+            }
+        }
+        !new.is_empty()
+    }
+
+    /// Watches nothing at and below a folder any more.
+    pub(super) fn forget(&mut self, watches: &mut Watches, folder: &str) {
+        let marked = self.tree.as_mut().map(|tree| tree.unmark(folder));
+        for (path, mark) in marked.into_iter().flatten() {
+            watches.forget(mark, self.number, &path);
+        }
+    }
+
+    /// Compares what walks found with what was known there.
+    fn judge(
+        &mut self,
+        look: &Look<'_>,
+        root: &Root,
+        walks: &[Walk],
+        mut known: HashMap<SkillPath, Known>,
+        told: BTreeMap<SkillPath, Vec<Unloadable>>,
+    ) -> News {
+        let scene = Scene {
+            place: look.place,
+            root,
+            now: look.now,
+            remote: self.remote,
+        };
+        let found = walks
+            .iter()
+            .flat_map(|walk| walk.skills.iter().map(move |&at| (walk, at)));
+        let looked: Vec<Looked<'_>> = found
+            .filter_map(|(walk, at)| {
                 let path = walk.folders.get(at)?.path.clone();
-                let known = before.remove(&path);
+                let known = known.remove(&path);
                 Some(Looked {
+                    walk,
                     at,
                     path,
-                    inventory,
                     known,
                 })
             })
             .collect();
         let outcomes: Vec<(SkillPath, Outcome)> = looked
             .into_par_iter()
-            .map(|looked| looked.outcome(place, &root, &walk, now))
+            .map(|looked| looked.outcome(scene))
             .collect();
         // What is left has gone.
-        let mut changed = !before.is_empty();
-        let mut settled = false;
+        let mut news = News {
+            changed: !known.is_empty(),
+            unsaved: !known.is_empty(),
+        };
         // What a person linked into their own folders is a place of its own.
-        let links = place.kind != SourceKind::User;
-        let mut unloadable = walk::left_out(&root, &walk, links);
+        let links = look.place.kind != SourceKind::User;
+        let mut unloadable: BTreeMap<SkillPath, Vec<Unloadable>> = BTreeMap::new();
+        for walk in walks {
+            for (folder, left) in walk::left_out(root, walk, links) {
+                unloadable.entry(folder).or_default().push(left);
+            }
+        }
         for (path, outcome) in outcomes {
             match outcome {
                 Outcome::Same(known) => drop(self.known.insert(path, known)),
-                Outcome::Settled(known) => {
-                    settled = true;
+                Outcome::Again(known) => {
+                    news.unsaved = true;
                     self.known.insert(path, known);
                 }
                 Outcome::Read(known) => {
-                    changed = true;
+                    (news.changed, news.unsaved) = (true, true);
                     self.known.insert(path, known);
                 }
-                Outcome::Unloadable(skill) => unloadable.push(skill),
+                Outcome::Unloadable(left) => unloadable.entry(path).or_default().push(left),
             }
         }
-        if (changed || settled) && !(first && self.known.is_empty()) {
-            self.keep(home, &root);
-        }
-        changed |= unloadable != self.unloadable || self.root.is_none();
-        self.unloadable = unloadable;
-        self.root = Some(root);
-        changed
+        news.changed |= unloadable != told;
+        self.unloadable.append(&mut unloadable);
+        news
     }
 
-    fn keep(&self, home: &Home, root: &Root) {
+    /// Keeps what was read in the index.
+    pub(super) fn keep(&mut self, home: &Home) {
+        let Some(root) = &self.root else { return };
+        self.unsaved = false;
         let mut kept: Vec<Stored> = self
             .known
             .iter()
@@ -124,9 +347,15 @@ impl RootState {
         }
     }
 
+    /// The skills whose stamps can't be trusted yet.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = &SkillPath> {
+        let known = self.known.iter().filter(|(_, known)| !known.settled);
+        known.map(|(path, _)| path)
+    }
+
     /// The root can't be opened; answers whether that is news.
     fn vanish(&mut self, place: &Place, error: &io::Error) -> bool {
-        let mut unloadable = Vec::new();
+        let mut unloadable = BTreeMap::new();
         if place.is_named() || error.kind() != io::ErrorKind::NotFound {
             let path = place.path.display().to_string();
             let finding = match error.kind() {
@@ -137,186 +366,52 @@ impl RootState {
                 },
             };
             let diagnostics = vec![Diagnostic::about_folder(finding)];
-            unloadable.push(Unloadable { path, diagnostics });
+            unloadable.insert(SkillPath::root(), vec![Unloadable { path, diagnostics }]);
         }
         let news = self.root.is_some() || unloadable != self.unloadable;
         *self = Self {
             unloadable,
-            ..Self::default()
+            ..Self::new(self.number, self.unwatched.take())
         };
         news
     }
 }
 
-/// A skill that was found, with what was known of it.
-struct Looked {
-    at: usize,
-    path: SkillPath,
-    inventory: Inventory,
-    known: Option<Known>,
-}
-
-/// What came of looking at a skill.
-enum Outcome {
-    /// Nothing changed and nothing was read.
-    Same(Known),
-    /// It was read once more and is the same; from now on its stamps can be trusted.
-    Settled(Known),
-    /// It is new, or changed.
-    Read(Known),
-    /// It can't be loaded.
-    Unloadable(Unloadable),
-}
-
-impl Looked {
-    fn outcome(
-        self,
-        place: &Place,
-        root: &Root,
-        walk: &Walk,
-        now: Timestamp,
-    ) -> (SkillPath, Outcome) {
-        let known = match self.known {
-            Some(known) if known.settled && is_same(&known, &self.inventory) => {
-                return (self.path, Outcome::Same(known));
-            }
-            other => other,
+/// What lies below others of them is looked at with those.
+fn separate(parts: BTreeSet<Part>) -> (BTreeSet<SkillPath>, BTreeSet<SkillPath>) {
+    let (mut below, mut alone) = (BTreeSet::new(), BTreeSet::new());
+    for part in parts {
+        match part {
+            Part::Below(path) => below.insert(path),
+            Part::Alone(path) => alone.insert(path),
         };
-        let outcome = match (read(place, root, walk, self.at, self.inventory, now), known) {
-            (Ok(read), Some(known))
-                if *read.skill == *known.skill && read.stamps == known.stamps =>
-            {
-                let news = read.settled;
-                let same = Known {
-                    skill: known.skill,
-                    ..read
-                };
-                if news {
-                    Outcome::Settled(same)
-                } else {
-                    Outcome::Same(same)
-                }
-            }
-            (Ok(read), _) => Outcome::Read(read),
-            (Err(unloadable), _) => Outcome::Unloadable(unloadable),
-        };
-        (self.path, outcome)
     }
-}
-
-fn is_same(known: &Known, inventory: &Inventory) -> bool {
-    known.odd == inventory.odd.len()
-        && known.stamps.len() == inventory.files.len()
-        && known
-            .stamps
-            .iter()
-            .zip(known.skill.files.iter())
-            .zip(&inventory.files)
-            .all(|((stamp, file), (path, now))| stamp == now && file.path == *path)
-}
-
-fn read(
-    place: &Place,
-    root: &Root,
-    walk: &Walk,
-    at: usize,
-    inventory: Inventory,
-    now: Timestamp,
-) -> Result<Known, Unloadable> {
-    let below = walk
-        .folders
-        .get(at)
-        .map_or_else(SkillPath::root, |folder| folder.path.clone());
-    let path = shown(root, &below);
-    let stamps: Box<[Stamp]> = inventory.files.iter().map(|(_, stamp)| *stamp).collect();
-    let odd = inventory.odd.len();
-    let reading = reading::read(root, walk, at, inventory, false);
-    let Some(document) = reading.document else {
-        return Err(Unloadable {
-            path,
-            diagnostics: reading.diagnostics,
-        });
-    };
-    let latest = stamps
+    let covered = |path: &SkillPath| above(path).skip(1).any(|above| below.contains(&above));
+    let outer: BTreeSet<SkillPath> = below
         .iter()
-        .map(|stamp| {
-            if stamp.changed == 0 {
-                stamp.modified
-            } else {
-                stamp.changed
-            }
-        })
-        .max()
-        .unwrap_or(0);
-    let settled = now.0.saturating_mul(1_000_000).saturating_sub(latest) > SETTLED;
-    let skill = Skill {
-        name: document.name,
-        full_name: full_name(&place.id, &below),
-        description: document.description,
-        frontmatter: serde_json::Value::Object(document.frontmatter)
-            .to_string()
-            .into(),
-        source: Arc::clone(&place.id),
-        path,
-        files: reading.folder.files.into(),
-        findings: FindingCount::of(&reading.diagnostics),
-        enabled: true,
-    };
-    Ok(Known {
-        skill: Arc::new(skill),
-        stamps,
-        odd,
-        settled,
+        .filter(|path| !covered(path))
+        .cloned()
+        .collect();
+    alone.retain(|path| !covered(path) && !below.contains(path));
+    (outer, alone)
+}
+
+/// A path and everything above it.
+fn above(path: &SkillPath) -> impl Iterator<Item = SkillPath> {
+    std::iter::successors(Some(path.clone()), |path| {
+        (!path.is_root()).then(|| path.parent())
     })
 }
 
-fn full_name(source: &Arc<str>, below: &SkillPath) -> Arc<str> {
-    if below.is_root() {
-        format!("{source}/.").into()
-    } else {
-        format!("{source}/{below}").into()
-    }
-}
-
-fn shown(root: &Root, below: &SkillPath) -> String {
-    let path = if below.is_root() {
-        root.path().to_owned()
-    } else {
-        root.path().join(below.as_str())
+/// Walks a part of a root; nothing where there is no folder now.
+fn walk_below(root: &Root, path: &SkillPath, limits: walk::Limits) -> Walk {
+    let is_folder = path.is_root() || {
+        let metadata = root.dir().symlink_metadata(path.as_str());
+        metadata.is_ok_and(|metadata| metadata.is_dir())
     };
-    path.to_string_lossy().into_owned()
-}
-
-fn revived(stored: Stored, source: &Arc<str>, root: &Root) -> Known {
-    let skill = Skill {
-        name: SkillName::new(&stored.name).unwrap_or_else(|_| SkillName::from_folder(&stored.name)),
-        full_name: full_name(source, &stored.below),
-        description: stored.description,
-        frontmatter: stored.frontmatter,
-        source: Arc::clone(source),
-        path: shown(root, &stored.below),
-        files: stored.files,
-        findings: stored.findings,
-        enabled: true,
-    };
-    Known {
-        skill: Arc::new(skill),
-        stamps: stored.stamps,
-        odd: stored.odd,
-        settled: stored.settled,
-    }
-}
-
-fn stored(below: &SkillPath, known: &Known) -> Stored {
-    Stored {
-        below: below.clone(),
-        name: known.skill.name.to_string(),
-        description: known.skill.description.clone(),
-        frontmatter: known.skill.frontmatter.clone(),
-        findings: known.skill.findings,
-        files: Arc::clone(&known.skill.files),
-        stamps: known.stamps.clone(),
-        odd: known.odd,
-        settled: known.settled,
+    if is_folder {
+        walk::walk_from(root, path.clone(), limits, Counts::default())
+    } else {
+        Walk::default()
     }
 }

@@ -4,8 +4,10 @@ use gongfu_core::library::Library;
 use gongfu_core::skill::SkillPath;
 use gongfu_store::Home;
 use gongfu_store::disk;
+use gongfu_store::local::Watched;
 use gongfu_store::source::Place;
 use gongfu_store::switches::Switches;
+use gongfu_store::watch::{Limit, Unwatchable};
 use serde::Serialize;
 
 use super::Outcome;
@@ -147,7 +149,10 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     });
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
-            Ok(library) => checks.extend(library_checks(&library, &parts.skills.places())),
+            Ok(library) => {
+                checks.extend(library_checks(&library, &parts.skills.places()));
+                checks.extend(watching_checks(&parts.skills.watching(Limit::default())));
+            }
             Err(error) => checks.push(Check::fail(
                 "skills",
                 error.to_string(),
@@ -174,6 +179,32 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         ),
         found => Check::ok("clients", found.join(", ")),
     });
+    checks
+}
+
+/// Whether the system tells of changes, or they have to be looked for.
+fn watching_checks(places: &[Watched]) -> Vec<Check> {
+    let folders: usize = places.iter().map(|place| place.folders).sum();
+    let unwatched = places.iter().filter_map(|place| {
+        let why = place.unwatched.as_ref()?;
+        let message = format!(
+            "{}: changes are looked for once a second, because {why}",
+            place.path.display()
+        );
+        let fix = match why {
+            Unwatchable::Exhausted => {
+                "allow more by sysctl: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
+            }
+            Unwatchable::Remote => "nothing has to be done; a local copy is faster",
+            _ => "nothing has to be done; a server uses some more of the processor",
+        };
+        Some(Check::warn("watching", message, fix))
+    });
+    let mut checks: Vec<Check> = unwatched.collect();
+    if checks.is_empty() {
+        let message = format!("the system tells of changes in {folders} folders");
+        checks.push(Check::ok("watching", message));
+    }
     checks
 }
 

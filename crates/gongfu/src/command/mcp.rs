@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_mcp::{Server, Settings, serve_stdio};
+use gongfu_store::watch::Limit;
 
 use super::Outcome;
 use crate::cli::{Places, Profiles};
@@ -25,11 +26,10 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts_with(environment, places, &profiles.mounts)?;
     // The client asks for the list of tools first, which needs no skills: meanwhile they are read.
-    let skills = Arc::clone(&parts.skills);
-    let reading =
-        std::thread::spawn(move || skills.current().map(|library| library.skills().len()));
+    parts.skills.watch(Limit::default());
     if std::io::stdin().is_terminal() {
-        let found = reading.join().ok().and_then(Result::ok).unwrap_or(0);
+        let library = parts.skills.current();
+        let found = library.map_or(0, |library| library.skills().len());
         greet(found, parts.skills.places().len(), terminal);
     }
     let server = Server::new(

@@ -7,6 +7,8 @@ mod cli;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod protocol;

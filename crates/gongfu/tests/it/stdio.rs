@@ -123,6 +123,25 @@ impl Client {
         panic!("no response to {id}; before it came {:?}", self.early);
     }
 
+    /// How many notifications of this method came until now and within the next moments.
+    pub(crate) fn notified(&mut self, method: &str, patience: Duration) -> usize {
+        let is_it = |message: &Value| message.get("method") == Some(&method.into());
+        let before = self.early.len();
+        self.early.retain(|message| !is_it(message));
+        let early = before - self.early.len();
+        if early > 0 {
+            return early;
+        }
+        let started = Instant::now();
+        while let Some(message) = self.receive(patience.saturating_sub(started.elapsed())) {
+            if is_it(&message) {
+                return 1;
+            }
+            self.early.push_back(message);
+        }
+        0
+    }
+
     /// Sends a notification.
     pub(crate) fn notify(&mut self, method: &str, params: Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
