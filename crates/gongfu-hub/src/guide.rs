@@ -15,6 +15,8 @@ use crate::profile::Profile;
 pub(crate) struct Guide {
     /// What skills are for and which tool is called when.
     pub(crate) introduction: &'static str,
+    /// What stands above the list of skills.
+    pub(crate) heading: &'static str,
     /// The line of a skill.
     pub(crate) line: fn(name: &str, description: &str) -> String,
     /// Where those are that have no room, of so many skills.
@@ -27,7 +29,8 @@ pub(crate) struct Guide {
 const STANDARD: Guide = Guide {
     introduction: "gongfu keeps a library of skills: instructions written by people who know how a task is done well. \
         Before you start a task, look whether a skill fits it: below, or with skill_search. If one does, load it with \
-        skill_load and follow it; read the files that it mentions with skill_read.\n\nSkills:",
+        skill_load and follow it; read the files that it mentions with skill_read.",
+    heading: "Skills:",
     line,
     more: |_| "use skill_search",
     full_names: true,
@@ -63,6 +66,8 @@ pub(crate) fn instructions(
     let Some(guide) = guides.first() else {
         return text;
     };
+    text.push_str("\n\n");
+    text.push_str(guide.heading);
     let Some(library) = library else {
         text.push_str("\nthe library can't be told right now; the tools say what there is");
         return text;

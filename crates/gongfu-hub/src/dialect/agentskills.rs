@@ -34,8 +34,8 @@ pub(crate) const DIALECT: Dialect = Dialect {
     gains_search: false,
     guide: Guide {
         introduction: "Skills are folders of instructions for tasks. Always call load_skill_metadata at the start of a task, load the skill that fits it with \
-            load_skill and follow it; read the files that it mentions with read_reference_file.\n\n\
-            Available skills (each line is \"- <skill_name>: <skill_description>\"):",
+            load_skill and follow it; read the files that it mentions with read_reference_file.",
+        heading: "Available skills (each line is \"- <skill_name>: <skill_description>\"):",
         line,
         more: |_| "use load_skill_metadata",
         full_names: true,

@@ -37,7 +37,8 @@ pub(crate) const DIALECT: Dialect = Dialect {
     gains_search: false,
     guide: Guide {
         introduction: "Skills are guides for the work on this project. Call autosnippet_list_skills to see what they are for, then load the one that fits with \
-            autosnippet_load_skill.\n\nSkills:",
+            autosnippet_load_skill.",
+        heading: "Skills:",
         line,
         more: |_| "use autosnippet_list_skills",
         full_names: false,

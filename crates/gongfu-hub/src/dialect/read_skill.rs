@@ -28,7 +28,8 @@ pub(crate) const DIALECT: Dialect = Dialect {
     gains_search: true,
     guide: Guide {
         introduction: "# Skills\n\nCall read_skill(skill_name='<name>') first to load the full workflow instructions when the user's request matches a skill's purpose, \
-            then follow them.\n\nAvailable skills:",
+            then follow them.",
+        heading: "Available skills:",
         line: |name, description| {
             format!(
                 "  - {name}: {description} — call read_skill(skill_name='{name}') to load instructions when relevant"

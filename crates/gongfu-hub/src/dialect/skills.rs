@@ -43,7 +43,8 @@ pub(crate) const DIALECT: Dialect = Dialect {
     gains_search: false,
     guide: Guide {
         introduction: "Skills are folders below skills/: instructions, scripts and references for tasks. Before a task, read skills/<name>/SKILL.md of the one that \
-            fits with skills_read and follow it.\n\nSkills:",
+            fits with skills_read and follow it.",
+        heading: "Skills:",
         line,
         more: |_| "use skills_ls(path=\"skills\")",
         full_names: false,

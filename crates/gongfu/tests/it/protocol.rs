@@ -42,7 +42,9 @@ fn each_version_is_spoken() {
             at(&itself, "/capabilities").get("tools").is_some(),
             "{itself:#}"
         );
-        assert!(text_at(&itself, "/instructions").contains("skill_list"));
+        let instructions = text_at(&itself, "/instructions");
+        assert!(instructions.contains("skill_search"), "{instructions}");
+        assert!(instructions.contains("\n- pdf-tools: "), "{instructions}");
         assert!(
             at(&result(client.request("tools/list", json!({}))), "/tools")
                 .as_array()

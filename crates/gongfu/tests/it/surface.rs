@@ -45,7 +45,7 @@ fn tools_of_the_dialects() {
 #[test]
 fn tools_that_know_the_skills() {
     let world = World::with_skills();
-    for profile in ["autosnippet", "read_skill"] {
+    for profile in ["standard", "autosnippet", "read_skill"] {
         insta::assert_json_snapshot!(
             format!("tools_list_{profile}_with_skills"),
             tools_of(&world, profile)
@@ -89,11 +89,21 @@ fn the_list_is_short_and_always_the_same() {
     for _ in 0..5 {
         assert_eq!(tools(&world), first);
     }
-    assert_eq!(
-        tools(&World::new()),
-        first,
-        "the tools don't depend on the skills"
-    );
+    // Only the description of one tool depends on the skills: it names them, as long as they are few
+    // enough for what clients take.
+    let empty = tools(&World::new());
+    for (tool, without) in first.iter().zip(&empty) {
+        if text_at(tool, "/name") == "skill_load" {
+            let (own, skills) = text_at(tool, "/description")
+                .split_once("\n\nSkills here:\n")
+                .unwrap();
+            assert_eq!(own, text_at(without, "/description"));
+            assert!(skills.starts_with("- "), "{skills}");
+            assert!(text_at(tool, "/description").chars().count() <= 1_024);
+        } else {
+            assert_eq!(tool, without);
+        }
+    }
     let names: Vec<&str> = first.iter().map(|tool| text_at(tool, "/name")).collect();
     assert!(names.is_sorted(), "{names:?}");
     for name in names {
@@ -266,4 +276,19 @@ fn an_unknown_profile_names_the_known_ones() {
             ran.stderr
         );
     }
+}
+
+/// What a client tells its model about the skills, in the words of each profile's tools.
+#[test]
+fn instructions_of_every_profile() {
+    let world = World::with_skills();
+    let mut all = serde_json::Map::new();
+    for profile in PROFILES.iter().chain(&["agentskills,skills", "all"]) {
+        let mut client = Client::start(&world.only(["mcp", "--profile", *profile]));
+        let itself = client.initialize("2025-11-25");
+        let text = text_at(&itself, "/instructions").to_owned();
+        assert!(!text.contains("read_file"), "{text}");
+        all.insert((*profile).to_owned(), text.lines().collect());
+    }
+    insta::assert_json_snapshot!("instructions", all);
 }

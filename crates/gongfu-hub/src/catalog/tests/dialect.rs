@@ -67,7 +67,7 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
 
 #[test]
 fn a_list_that_says_nothing_about_skills_does_not_wait_for_them() {
-    for name in ["standard", "agentskills", "skills"] {
+    for name in ["agentskills", "skills"] {
         assert!(!names(&sealed(), &[profile(name)]).is_empty(), "{name}");
     }
 }
