@@ -3,6 +3,7 @@
 //! Pure rules over texts and counts. How an index is kept is nobody's business here: it lies behind
 //! [`SkillSearch`](crate::port::SkillSearch).
 
+pub mod pair;
 pub mod query;
 pub mod rank;
 pub mod script;

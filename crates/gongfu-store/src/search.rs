@@ -15,6 +15,7 @@ use gongfu_core::search::{Answer, Query};
 use crate::home::Home;
 
 mod answer;
+mod directory;
 mod group;
 mod index;
 mod indexing;

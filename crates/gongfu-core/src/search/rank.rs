@@ -47,8 +47,6 @@ const SATURATION: f32 = 2.0;
 const PAIR_SATURATION: f32 = 0.8;
 /// How much a word counts that says nothing about what a text is about.
 pub const STOP: f32 = 0.5;
-/// How often a pair of neighbours is put into an index, beside a wide pair, which counts half.
-pub const PAIR_FREQUENCY: u8 = 2;
 
 /// How many parts of a text a scope reads.
 pub fn fields_of(scope: Scope) -> usize {
@@ -65,8 +63,8 @@ pub fn importance(kind: Kind) -> f32 {
         Kind::Stem => 0.65,
         Kind::Surface => 0.45,
         Kind::Dense | Kind::Character => 1.1,
-        Kind::Pair => 0.3,
-        Kind::WidePair => 0.15,
+        Kind::Pair => 0.25,
+        Kind::WidePair => 0.125,
     }
 }
 
@@ -87,21 +85,27 @@ pub fn rarity(having: usize, all: usize) -> f32 {
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// What a term adds to a text, by the weights of its occurrences; at most 1.
-pub fn saturated(kind: Kind, weights: f32) -> f32 {
-    match kind {
-        Kind::Pair | Kind::WidePair => {
-            let weights = weights / f32::from(PAIR_FREQUENCY);
-            weights / (weights + PAIR_SATURATION)
-        }
-        _ => weights / (weights + SATURATION),
-    }
+/// How much a pair says among so many texts: it needs no count of its own, because most pairs stand
+/// in few texts.
+pub fn rarity_of_pairs(all: usize) -> f32 {
+    #[expect(clippy::cast_precision_loss, reason = "counts of texts")]
+    let all = all as f32;
+    all.ln_1p()
+}
+
+/// What a word adds to a text, by the weights of its occurrences; at most 1.
+pub fn saturated(weights: f32) -> f32 {
+    weights / (weights + SATURATION)
+}
+
+/// What a pair adds to a text, by the weights of its occurrences; at most 1.
+pub fn saturated_pair(weights: f32) -> f32 {
+    weights / (weights + PAIR_SATURATION)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{rarity, saturated, weight};
-    use crate::search::word::Kind;
+    use super::{rarity, saturated, saturated_pair, weight};
 
     #[test]
     fn more_is_better_and_never_without_end() {
@@ -110,8 +114,8 @@ mod tests {
             rarity(100, 100) > 0.0,
             "what all have still counts a little"
         );
-        assert!(saturated(Kind::Stem, 5.0) > saturated(Kind::Stem, 1.0));
-        assert!(saturated(Kind::Stem, 1e9) <= 1.0);
+        assert!(saturated(5.0) > saturated(1.0));
+        assert!(saturated(1e9) <= 1.0 && saturated_pair(1e9) <= 1.0);
         assert!(weight(0, 1.0, 3.0, 3.0) > weight(3, 1.0, 3.0, 3.0));
         assert!(weight(3, 1.0, 100.0, 10.0) < weight(3, 1.0, 10.0, 10.0));
         assert!(weight(3, 1.0, 0.0, 0.0).is_finite());

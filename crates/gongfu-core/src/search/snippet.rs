@@ -1,6 +1,6 @@
 //! The place of a text that fits a query best.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use super::word::{Kind, Words};
 
@@ -14,18 +14,18 @@ const MAX_TEXT: usize = 256 * 1024;
 ///
 /// A term counts once in a stretch, so that a place with all the words wins over one that repeats
 /// a single one.
-pub fn best(text: &str, terms: &BTreeMap<&str, f32>, words: &mut Words) -> Option<String> {
+pub fn best(text: &str, terms: &[(&str, f32)], words: &mut Words) -> Option<String> {
     let text = text
         .get(..text.floor_char_boundary(MAX_TEXT))
         .unwrap_or_default();
     let mut found: Vec<Match> = Vec::new();
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
-    for (number, term) in terms.keys().enumerate() {
-        numbers.insert(term, number);
-    }
+    let numbered = terms.iter().enumerate();
+    let known: HashMap<&str, (usize, f32)> = numbered
+        .map(|(number, (term, weight))| (*term, (number, *weight)))
+        .collect();
     words.each(text, &mut |term| {
         if matches!(term.kind, Kind::Stem | Kind::Dense | Kind::Character)
-            && let (Some(number), Some(weight)) = (numbers.get(term.text), terms.get(term.text))
+            && let Some((number, weight)) = known.get(term.text)
         {
             found.push(Match {
                 number: *number,

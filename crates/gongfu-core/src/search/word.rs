@@ -12,6 +12,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use frostem::{Algorithm, Stemmer};
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
@@ -22,7 +23,7 @@ use super::stop;
 /// The longest word that is kept, in bytes; what is longer was not written by a person.
 pub const MAX_WORD: usize = 64;
 /// How many stems are remembered.
-const MAX_REMEMBERED: usize = 50_000;
+const MAX_REMEMBERED: usize = 20_000;
 
 /// What a term is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,13 +74,13 @@ pub fn composed(text: &str) -> Cow<'_, str> {
 /// Finds the terms of texts; remembers the stems of words, so keep one for many texts.
 pub struct Words {
     stemmer: Stemmer,
-    stems: HashMap<Box<str>, Box<str>>,
+    stems: HashMap<Box<str>, Stem>,
     /// The identifier that is being read, folded.
     word: String,
     /// Its parts: where they begin in `word`, and where they stand in the text.
     parts: Vec<Part>,
     /// The last two words of substance on this line, the later one first, with their starts.
-    before: [(Box<str>, usize); 2],
+    before: [(Arc<str>, usize); 2],
     pair: String,
 }
 
@@ -97,7 +98,7 @@ impl Default for Words {
             stems: HashMap::new(),
             word: String::new(),
             parts: Vec::new(),
-            before: Default::default(),
+            before: nothing(),
             pair: String::new(),
         }
     }
@@ -115,7 +116,7 @@ enum Shape {
 impl Words {
     /// Tells every term of a [`composed`] text, in order.
     pub fn each(&mut self, text: &str, tell: &mut impl FnMut(Term<'_>)) {
-        self.before = Default::default();
+        self.before = nothing();
         let mut shape = Shape::Nothing;
         let mut dense: Option<(char, usize)> = None;
         let mut skipped = 0;
@@ -159,7 +160,7 @@ impl Words {
                     }
                     self.finish(tell);
                     if character == '\n' {
-                        self.before = Default::default();
+                        self.before = nothing();
                     }
                     dense = None;
                 }
@@ -194,8 +195,7 @@ impl Words {
             if surface.is_empty() || surface.len() > MAX_WORD {
                 continue;
             }
-            let stop = stop::is_stop_word(surface);
-            let stem = self.stem(surface);
+            let Stem { stem, stop } = self.stem(surface);
             for (text, kind) in [(&*stem, Kind::Stem), (surface, Kind::Surface)] {
                 tell(Term {
                     stop,
@@ -209,7 +209,7 @@ impl Words {
         if let [first, .., last] = parts.as_slice()
             && word.len() <= MAX_WORD
         {
-            let stem = self.stem(&word);
+            let stem = self.stem(&word).stem;
             tell(term(&stem, Kind::Stem, first.start, last.end));
             tell(term(&word, Kind::Surface, first.start, last.end));
         }
@@ -221,7 +221,7 @@ impl Words {
     }
 
     /// Tells the pairs that a word of substance forms with those before it.
-    fn pairs(&mut self, stem: Box<str>, part: Part, tell: &mut impl FnMut(Term<'_>)) {
+    fn pairs(&mut self, stem: Arc<str>, part: Part, tell: &mut impl FnMut(Term<'_>)) {
         for ((other, start), kind) in self.before.iter().zip([Kind::Pair, Kind::WidePair]) {
             if other.is_empty() || *other == stem {
                 continue;
@@ -244,19 +244,35 @@ impl Words {
     }
 
     /// A folded word without its English ending.
-    fn stem(&mut self, word: &str) -> Box<str> {
-        if word.len() < 3 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-            return word.into();
-        }
+    fn stem(&mut self, word: &str) -> Stem {
         if let Some(stem) = self.stems.get(word) {
             return stem.clone();
         }
-        let stem: Box<str> = self.stemmer.stem(word).into();
+        let english = word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        let stem: Arc<str> = if english {
+            self.stemmer.stem(word).into()
+        } else {
+            word.into()
+        };
+        let stop = stop::is_stop_word(word);
+        let stem = Stem { stem, stop };
         if self.stems.len() < MAX_REMEMBERED {
             self.stems.insert(word.into(), stem.clone());
         }
         stem
     }
+}
+
+/// A word without its ending, and whether it says nothing.
+#[derive(Debug, Clone)]
+struct Stem {
+    stem: Arc<str>,
+    stop: bool,
+}
+
+/// No words before this one.
+fn nothing() -> [(Arc<str>, usize); 2] {
+    [(Arc::default(), 0), (Arc::default(), 0)]
 }
 
 fn shape_of(class: Class, character: char) -> Shape {

@@ -1,6 +1,5 @@
 //! From ranked texts to the answer: skills, filtered, each with the place that fits best.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
@@ -33,14 +32,14 @@ impl Asked<'_> {
     /// Answers over a view of the library.
     pub(super) async fn answer(&self, library: &Library, view: &View) -> Result<Answer, PortError> {
         let query = self.query;
-        let wanted = self.words.with(|words| score::wanted(query, words));
+        let asked = self.words.with(|words| score::wanted(query, words));
         let mut answer = Answer {
             shortened: query.text.len() > MAX_QUERY,
-            words: !wanted.is_empty(),
+            words: !asked.terms.is_empty(),
             ..Answer::default()
         };
         let broken = |error: std::io::Error| PortError::Unavailable(error.to_string());
-        let ranked = score::rank(view, wanted, query).map_err(broken)?;
+        let ranked = score::rank(view, asked, query).map_err(broken)?;
         let everything = query.filter == Filter::default();
         if everything {
             answer.total = ranked.texts.len();
@@ -74,7 +73,7 @@ impl Asked<'_> {
 
     /// The place of the skill's text that fits best, as it is on disk now.
     async fn snippet(&self, skill: &Skill, terms: &[(Wanted, f32)]) -> Option<String> {
-        let weights: BTreeMap<&str, f32> = terms
+        let weights: Vec<(&str, f32)> = terms
             .iter()
             .filter(|(wanted, _)| matches!(wanted.kind, Kind::Stem | Kind::Dense | Kind::Character))
             .map(|(wanted, rarity)| (wanted.key.as_str(), *rarity))

@@ -9,16 +9,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use gongfu_core::search::rank::FIELDS;
-use tantivy::directory::{MmapDirectory, RamDirectory};
+use tantivy::directory::RamDirectory;
 use tantivy::index::SegmentReader;
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::{
     IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
 };
 
+use super::directory::Folder;
 use super::indexing::Terms;
 
 /// How much memory a thread that indexes takes before it writes, in bytes: the least that tantivy
@@ -41,6 +42,8 @@ pub(super) struct Fields {
     lengths: Field,
     /// The terms of each part, in the order of [`FIELDS`].
     pub(super) terms: Vec<Field>,
+    /// The pairs of words, packed.
+    pub(super) pairs: Field,
 }
 
 /// Gives the terms of texts with these identities, as far as they can be read.
@@ -59,7 +62,7 @@ impl Index {
     /// Opens the index in a folder, or makes it there; one that can't be read is made anew.
     pub(super) fn on_disk(folder: &Path) -> io::Result<Self> {
         let open = || -> tantivy::Result<Self> {
-            let directory = MmapDirectory::open(folder)?;
+            let directory = Folder::open(folder)?;
             let (schema, fields) = schema();
             let index = tantivy::Index::builder()
                 .schema(schema)
@@ -230,6 +233,7 @@ impl Fields {
         for (field, text) in self.terms.iter().zip(&terms.texts) {
             document.add_text(*field, text);
         }
+        document.add_bytes(self.pairs, &terms.pairs);
         document
     }
 }
@@ -250,6 +254,7 @@ fn schema() -> (Schema, Fields) {
             .iter()
             .map(|field| schema.add_text_field(field.name, terms.clone()))
             .collect(),
+        pairs: schema.add_bytes_field("pairs", STORED),
     };
     (schema.build(), fields)
 }
@@ -257,6 +262,8 @@ fn schema() -> (Schema, Fields) {
 fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: tantivy::store::Compressor::None,
+        // Packed pairs are read one text at a time.
+        docstore_blocksize: 4 * 1024,
         ..IndexSettings::default()
     }
 }

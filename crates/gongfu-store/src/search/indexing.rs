@@ -7,7 +7,8 @@ use gongfu_core::account::Owner;
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{PortError, SkillStore};
 use gongfu_core::search::SearchText;
-use gongfu_core::search::rank::{FIELDS, PAIR_FREQUENCY};
+use gongfu_core::search::pair;
+use gongfu_core::search::rank::FIELDS;
 use gongfu_core::search::word::{Kind, Words};
 use gongfu_core::skill::Digest;
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
@@ -20,7 +21,7 @@ use super::view::View;
 use crate::home::Home;
 
 /// Raise it when the tokens, the fields or what goes into them change.
-const SCHEMA: &str = "1";
+const SCHEMA: &str = "2";
 const FOLDER: &str = "search";
 
 /// The terms of a text, part by part.
@@ -30,41 +31,49 @@ pub(super) struct Terms {
     pub(super) texts: [String; FIELDS.len()],
     /// How many words each part has.
     pub(super) lengths: [usize; FIELDS.len()],
+    /// The pairs of words, packed.
+    pub(super) pairs: Vec<u8>,
 }
 
 impl Terms {
     /// The terms of a text.
     pub(super) fn of(text: &SearchText, words: &mut Words) -> Self {
         let mut terms = Self::default();
-        for ((part, joined), length) in text
+        let mut pairs = Vec::new();
+        for (number, ((part, joined), length)) in text
             .parts()
             .into_iter()
             .zip(&mut terms.texts)
             .zip(&mut terms.lengths)
+            .enumerate()
         {
             words.each(part, &mut |term| {
-                let times = match term.kind {
-                    Kind::Pair => PAIR_FREQUENCY,
-                    _ => 1,
+                let frequency = match term.kind {
+                    Kind::Pair => pair::NEAR,
+                    Kind::WidePair => pair::NEAR / 2,
+                    kind => {
+                        *length += usize::from(matches!(kind, Kind::Stem | Kind::Dense));
+                        return push(joined, kind, term.text);
+                    }
                 };
-                for _ in 0..times {
-                    push(joined, term.kind, term.text);
+                if number < pair::PARTS {
+                    pairs.push((pair::Place::new(term.text, number), frequency));
                 }
-                *length += usize::from(matches!(term.kind, Kind::Stem | Kind::Dense));
             });
         }
+        terms.pairs = pair::pack(pairs);
         terms
     }
 
     /// How much memory they take, in bytes.
     pub(super) fn size(&self) -> usize {
-        self.texts.iter().map(String::len).sum()
+        self.texts.iter().map(String::len).sum::<usize>() + self.pairs.len()
     }
 }
 
 /// Adds a term as it stands in the index; none has a space in it.
 ///
-/// A word as it stands is kept apart from stems by a sign that no word has; pairs have one too.
+/// A word as it stands is kept apart from stems by a sign that no word has.
 pub(super) fn push(to: &mut String, kind: Kind, text: &str) {
     if kind == Kind::Surface {
         to.push('=');

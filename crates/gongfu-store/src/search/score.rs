@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use gongfu_core::search::query::Query;
+use gongfu_core::search::pair::{self, Place};
+use gongfu_core::search::query::{Filter, Query};
 use gongfu_core::search::rank;
 use gongfu_core::search::word::{Kind, Words, composed, squashed};
 use tantivy::postings::Postings as _;
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet as _, TERMINATED, Term};
+use tantivy::schema::{IndexRecordOption, Value as _};
+use tantivy::{DocSet as _, TERMINATED, TantivyDocument, Term};
 
 use super::indexing;
 use super::view::{NONE, View};
 
 /// How many terms of each kind count of a query: the rarest ones.
 const MAX_TERMS: usize = 48;
+/// How many texts are looked at for pairs of words: the best by their words alone.
+const LOOKED_AT: usize = 200;
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,23 +32,27 @@ pub(super) struct Wanted {
     stop: bool,
 }
 
+/// What a query asks for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    /// Its words, each once.
+    pub(super) terms: Vec<Wanted>,
+    /// Its pairs of words, by their hashes, with how much each counts.
+    pairs: BTreeMap<u32, f32>,
+}
+
 /// The terms that a query asks for, each once. A single character of a dense script counts only
 /// where it stands alone.
-pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
+pub(super) fn wanted(query: &Query, words: &mut Words) -> Asked {
     let mut all: BTreeMap<(String, Kind), Wanted> = BTreeMap::new();
+    let mut pairs: BTreeMap<u32, f32> = BTreeMap::new();
     let mut add = |text: &str, kind: Kind, stop: bool| {
         let mut key = String::new();
         indexing::push(&mut key, kind, text);
         key.truncate(key.trim_end().len());
-        // Near or wide, a pair is one term.
-        let family = if kind == Kind::WidePair {
-            Kind::Pair
-        } else {
-            kind
-        };
-        let entry = all.entry((key.clone(), family)).or_insert(Wanted {
+        let entry = all.entry((key.clone(), kind)).or_insert(Wanted {
             key,
-            kind: family,
+            kind,
             importance: 0.0,
             stop,
         });
@@ -55,6 +62,10 @@ pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
     let mut covered: Vec<(usize, usize)> = Vec::new();
     words.each(&composed(query.read()), &mut |term| match term.kind {
         Kind::Character => characters.push((term.text.to_owned(), term.start, term.end)),
+        kind @ (Kind::Pair | Kind::WidePair) => {
+            let pair = Place::new(term.text, 0).pair();
+            *pairs.entry(pair).or_default() += rank::importance(kind);
+        }
         kind => {
             if kind == Kind::Dense {
                 covered.push((term.start, term.end));
@@ -70,7 +81,8 @@ pub(super) fn wanted(query: &Query, words: &mut Words) -> Vec<Wanted> {
             add(&text, Kind::Character, false);
         }
     }
-    all.into_values().collect()
+    let terms = all.into_values().collect();
+    Asked { terms, pairs }
 }
 
 /// The texts that have any of the terms, best first, with their scores; and what each term counts.
@@ -82,13 +94,13 @@ pub(super) struct Ranked {
 }
 
 /// Ranks the texts of a view.
-pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Result<Ranked> {
+pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranked> {
     let fields = rank::fields_of(query.scope);
     let mut scores = vec![0.0_f32; view.texts.len()];
     let mut weights = vec![0.0_f32; view.texts.len()];
     let mut touched: Vec<u32> = Vec::new();
     let mut terms = Vec::new();
-    for wanted in rarest(view, wanted, fields)? {
+    for wanted in rarest(view, asked.terms, fields)? {
         touched.clear();
         for segment in &view.segments {
             let readers = segment.terms.iter().zip(&segment.fields).take(fields);
@@ -127,7 +139,7 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
                 weights.get_mut(*text as usize),
                 scores.get_mut(*text as usize),
             ) {
-                *score += most * rank::saturated(wanted.kind, *sum);
+                *score += most * rank::saturated(*sum);
                 *sum = 0.0;
             }
         }
@@ -141,18 +153,77 @@ pub(super) fn rank(view: &View, wanted: Vec<Wanted>, query: &Query) -> io::Resul
     let mut texts: Vec<(u32, f32)> = found
         .filter_map(|(number, score)| Some((u32::try_from(number).ok()?, score)))
         .collect();
-    // Of equals, the one by precedence: the same answer every time, whatever lies where.
+    // The places far behind matter only to a filter that lets few pass.
+    let front = if query.filter == Filter::default() {
+        LOOKED_AT.max(query.limit)
+    } else {
+        texts.len()
+    };
+    sort(view, &mut texts, front);
+    if !asked.pairs.is_empty() {
+        let rarity = rank::rarity_of_pairs(view.texts.len());
+        for (text, score) in texts.iter_mut().take(LOOKED_AT) {
+            *score += rarity * pairs(view, *text, &asked.pairs, fields)?;
+        }
+        sort(view, &mut texts, front);
+    }
+    Ok(Ranked { texts, terms })
+}
+
+/// Brings so many of the best to the front, best first; of equals, the one by precedence: the same
+/// answer every time, whatever lies where.
+fn sort(view: &View, texts: &mut [(u32, f32)], front: usize) {
     let precedence = |number: u32| {
         view.texts
             .get(number as usize)
             .and_then(|skills| skills.first())
     };
-    texts.sort_by(|(left, left_score), (right, right_score)| {
+    let better = |(left, left_score): &(u32, f32), (right, right_score): &(u32, f32)| {
         right_score
             .total_cmp(left_score)
             .then_with(|| precedence(*left).cmp(&precedence(*right)))
+    };
+    if front < texts.len() {
+        texts.select_nth_unstable_by(front, better);
+    }
+    let front = front.min(texts.len());
+    if let Some(best) = texts.get_mut(..front) {
+        best.sort_unstable_by(better);
+    }
+}
+
+/// What the pairs that are asked for add to a text.
+fn pairs(view: &View, text: u32, asked: &BTreeMap<u32, f32>, fields: usize) -> io::Result<f32> {
+    let place = view.places.get(text as usize);
+    let Some((segment, document)) =
+        place.and_then(|(segment, document)| Some((view.segments.get(*segment)?, *document)))
+    else {
+        return Ok(0.0);
+    };
+    let kept: TantivyDocument = segment.store.get(document).map_err(io::Error::other)?;
+    let packed = kept
+        .get_first(segment.pairs)
+        .and_then(|value| value.as_bytes());
+    let lengths = view.lengths.get(text as usize);
+    let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
+    let mut wanted = asked.keys().copied().peekable();
+    // Both are sorted.
+    pair::each(packed.unwrap_or_default(), |place, frequency| {
+        while wanted.next_if(|wanted| *wanted < place.pair()).is_some() {}
+        let field = place.part();
+        if wanted.peek() == Some(&place.pair()) && field < fields {
+            let length = lengths.and_then(|lengths| lengths.get(field)).copied();
+            let average = view.averages.get(field).copied().unwrap_or(0.0);
+            let frequency = f32::from(frequency) / f32::from(pair::NEAR);
+            let weight = rank::weight(field, frequency, length.unwrap_or(0.0), average);
+            *weights.entry(place.pair()).or_default() += weight;
+        }
     });
-    Ok(Ranked { texts, terms })
+    let importance = |pair: &u32| asked.get(pair).copied().unwrap_or(0.0);
+    let added = weights
+        .iter()
+        .map(|(pair, weight)| importance(pair) * rank::saturated_pair(*weight));
+    Ok(added.sum())
 }
 
 /// Whoever gives the name of a skill wants that one: it comes before all others.

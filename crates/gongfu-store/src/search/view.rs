@@ -8,12 +8,16 @@ use gongfu_core::library::Library;
 use gongfu_core::search::rank::FIELDS;
 use gongfu_core::search::word::squashed;
 use tantivy::index::InvertedIndexReader;
+use tantivy::store::StoreReader;
 
 use super::group::{Group, skill};
 use super::index::{Index, unpacked};
 
 /// Stands for a text that doesn't count: of no skill of this library, or of one switched off.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// How many blocks of packed pairs are kept ready; the system has them in its cache.
+const STORE_BLOCKS: usize = 1;
 
 /// Everything that ranking needs to know.
 pub(super) struct View {
@@ -23,6 +27,8 @@ pub(super) struct View {
     pub(super) segments: Vec<Segment>,
     /// The texts that count: the skills that have them, by precedence.
     pub(super) texts: Vec<Vec<u32>>,
+    /// Where each text lies: the number of its segment, and its own in there.
+    pub(super) places: Vec<(usize, u32)>,
     /// The texts whose skill has a name, by that name [`squashed`].
     names: HashMap<String, Vec<u32>>,
     /// The lengths of their parts.
@@ -39,6 +45,10 @@ pub(super) struct Segment {
     pub(super) fields: Vec<tantivy::schema::Field>,
     /// The number of each document's text, or [`NONE`].
     pub(super) texts: Vec<u32>,
+    /// What is kept beside the terms.
+    pub(super) store: StoreReader,
+    /// The field with the packed pairs.
+    pub(super) pairs: tantivy::schema::Field,
 }
 
 impl View {
@@ -48,6 +58,7 @@ impl View {
             indexes: BTreeMap::new(),
             segments: Vec::new(),
             texts: Vec::new(),
+            places: Vec::new(),
             names: HashMap::new(),
             lengths: Vec::new(),
             averages: [0.0; FIELDS.len()],
@@ -116,6 +127,7 @@ impl View {
             let mut places = std::mem::take(places);
             places.sort_unstable();
             self.texts.push(places);
+            self.places.push((self.segments.len(), document));
             self.lengths
                 .push(unpacked(lengths.first(document).unwrap_or(0)));
             if let Some(text) = texts.get_mut(document as usize) {
@@ -131,6 +143,8 @@ impl View {
             terms: terms?,
             fields,
             texts,
+            store: segment.get_store_reader(STORE_BLOCKS)?,
+            pairs: index.fields().pairs,
         })
     }
 

@@ -1,0 +1,136 @@
+//! The folder of an index, whose large files are read piece by piece.
+//!
+//! Mapped into memory, every page that a search ever looked at would count as this process's own,
+//! and in the end that is the whole index. Lists of places and packed pairs are read once for each
+//! question, so reading them costs no more than a system call each; the dictionaries stay mapped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+};
+
+/// A folder of files that are written once.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    mapped: MmapDirectory,
+    #[cfg_attr(
+        not(unix),
+        expect(dead_code, reason = "elsewhere all files are mapped")
+    )]
+    path: PathBuf,
+}
+
+impl Folder {
+    pub(super) fn open(path: &Path) -> tantivy::Result<Self> {
+        Ok(Self {
+            mapped: MmapDirectory::open(path)?,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Directory for Folder {
+    #[cfg(unix)]
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if !matches!(ending, Some("idx" | "store")) {
+            return self.mapped.get_file_handle(path);
+        }
+        match piecewise::File::open(&self.path.join(path)) {
+            Ok(file) => Ok(Arc::new(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(OpenReadError::FileDoesNotExist(path.to_owned()))
+            }
+            Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.mapped.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.mapped.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.mapped.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        self.mapped.open_write(path)
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.mapped.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        self.mapped.atomic_write(path, data)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        self.mapped.sync_directory()
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.mapped.acquire_lock(lock)
+    }
+
+    fn watch(&self, callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.mapped.watch(callback)
+    }
+}
+
+#[cfg(unix)]
+mod piecewise {
+    //! A file of which pieces are read where they are needed.
+
+    use std::io;
+    use std::ops::Range;
+    use std::os::unix::fs::FileExt as _;
+    use std::path::Path;
+
+    use tantivy::HasLen;
+    use tantivy::directory::{FileHandle, OwnedBytes};
+
+    #[derive(Debug)]
+    pub(super) struct File {
+        file: std::fs::File,
+        length: usize,
+    }
+
+    impl File {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the folder is gongfu's own, below its home, and tantivy opens it by its path as well"
+        )]
+        pub(super) fn open(path: &Path) -> io::Result<Self> {
+            let file = std::fs::File::open(path)?;
+            let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+            Ok(Self { file, length })
+        }
+    }
+
+    impl FileHandle for File {
+        fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
+            let wanted = range.end.checked_sub(range.start);
+            let wanted = wanted.filter(|_| range.end <= self.length);
+            let wanted = wanted.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+            let mut bytes = vec![0; wanted];
+            self.file.read_exact_at(&mut bytes, range.start as u64)?;
+            Ok(OwnedBytes::new(bytes))
+        }
+    }
+
+    impl HasLen for File {
+        fn len(&self) -> usize {
+            self.length
+        }
+    }
+}
