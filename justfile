@@ -51,6 +51,21 @@ bench *ARGUMENTS:
     fi
     exec cargo xtask bench {{ ARGUMENTS }}
 
+# Measure how well search finds, beside plain BM25, and what a space costs
+bench-search *ARGUMENTS:
+    cargo run --quiet --release --package xtask -- bench-search {{ ARGUMENTS }}
+
+# The same in short: it fails when plain BM25 finds better
+bench-search-short:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    if [ ! -d ../shared/corpus ]; then
+      echo 'note: not run: there are no real skills beside the repository'
+      [ "${CI:-}" != true ]
+      exit
+    fi
+    cargo run --quiet --profile checked --package xtask -- bench-search --spaces 50
+
 # Prove with a million made-up inputs that no reader panics, hangs or leads out of a skill
 prove-parse *ARGUMENTS:
     cargo run --quiet --profile checked --package xtask -- prove-parse {{ ARGUMENTS }}
@@ -128,7 +143,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short compare-reference-short prove-races-short doc clients replay
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short doc clients replay
 
 # Check the format
 fmt-check:

@@ -7,6 +7,7 @@ mod change;
 mod fastmcp;
 mod measure;
 mod sample;
+mod search;
 mod server;
 mod set;
 mod table;
@@ -50,7 +51,7 @@ pub(crate) struct Arguments {
     /// How many skills are changed at once, as by a checkout
     #[arg(long, default_value_t = 1_000)]
     burst: usize,
-    /// Only these measurements: cold, start, warm, calls, pauses, together, changes, burst
+    /// Only these measurements: cold, start, warm, calls, search, pauses, together, changes, burst
     #[arg(long, value_name = "NAME", value_parser = MEASUREMENTS)]
     only: Vec<String>,
     /// A Python that has FastMCP, instead of that below .tools

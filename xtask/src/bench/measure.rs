@@ -19,8 +19,8 @@ use super::table::{Row, Table};
 use crate::prove::random::Random;
 
 /// The names of all measurements, in order.
-pub(super) const MEASUREMENTS: [&str; 8] = [
-    "cold", "start", "warm", "calls", "pauses", "together", "changes", "burst",
+pub(super) const MEASUREMENTS: [&str; 9] = [
+    "cold", "start", "warm", "calls", "search", "pauses", "together", "changes", "burst",
 ];
 /// How many servers run at once.
 const TOGETHER: usize = 10;
@@ -58,6 +58,8 @@ pub(super) struct Ground<'a> {
     pub(super) names: Vec<String>,
     /// References that can be read: the full name of a skill and a path in it.
     references: Vec<(String, String)>,
+    /// The descriptions of skills.
+    pub(super) descriptions: Vec<String>,
 }
 
 impl Bench {
@@ -84,15 +86,17 @@ impl Bench {
             home: TempDir::new()?,
             names: Vec::new(),
             references: Vec::new(),
+            descriptions: Vec::new(),
         };
         // The first reading fills the system's cache and says what there is.
         let listed = ground.list(ground.home.path())?;
         ground.know(&listed)?;
-        let all: [Measurement<'_>; 8] = [
+        let all: [Measurement<'_>; 9] = [
             Ground::cold,
             Ground::start,
             Ground::warm,
             Ground::calls,
+            Ground::search,
             Ground::pauses,
             Ground::together,
             Ground::changes,
@@ -130,7 +134,11 @@ impl Ground<'_> {
     }
 
     pub(super) fn server(&self) -> Recipe {
-        self.recipe(&["mcp"], self.home.path())
+        self.server_at(self.home.path())
+    }
+
+    pub(super) fn server_at(&self, home: &Path) -> Recipe {
+        self.recipe(&["mcp"], home)
     }
 
     /// Lists all skills by the command, with this home.
@@ -155,6 +163,8 @@ impl Ground<'_> {
                 bail!("a listed skill has no `full_name` or no `path`");
             };
             self.names.push(name.to_owned());
+            self.descriptions
+                .extend(text("description").map(str::to_owned));
             let Ok(entries) = std::fs::read_dir(Path::new(path).join("references")) else {
                 continue;
             };
@@ -417,6 +427,7 @@ impl Ground<'_> {
             let mut random = Random::new(3);
             for server in &mut servers {
                 server.call("skill_read", self.read(&mut random))?;
+                server.call("skill_search", json!({ "query": "make a plan" }))?;
             }
             let held = servers.iter().filter_map(Server::memory);
             sums.value(held.map(|memory| memory.proportional).sum());
