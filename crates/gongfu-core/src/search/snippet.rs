@@ -1,6 +1,6 @@
 //! The place of a text that fits a query best.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::word::{Kind, Words};
 
@@ -20,11 +20,11 @@ pub fn best(text: &str, terms: &[(&str, f32)], words: &mut Words) -> Option<Stri
         .unwrap_or_default();
     let mut found: Vec<Match> = Vec::new();
     let numbered = terms.iter().enumerate();
-    let known: HashMap<&str, (usize, f32)> = numbered
+    let known: FxHashMap<&str, (usize, f32)> = numbered
         .map(|(number, (term, weight))| (*term, (number, *weight)))
         .collect();
-    words.each(text, &mut |term| {
-        if matches!(term.kind, Kind::Stem | Kind::Dense | Kind::Character)
+    words.stems(text, &mut |term| {
+        if term.kind != Kind::Surface
             && let Some((number, weight)) = known.get(term.text)
         {
             found.push(Match {

@@ -11,10 +11,10 @@
 //!   Their order doesn't count: who looks for "reviewing code" wants "code review".
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use frostem::{Algorithm, Stemmer};
+use rustc_hash::FxHashMap;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
 use super::script::{Class, class};
@@ -74,13 +74,15 @@ pub fn composed(text: &str) -> Cow<'_, str> {
 /// Finds the terms of texts; remembers the stems of words, so keep one for many texts.
 pub struct Words {
     stemmer: Stemmer,
-    stems: HashMap<Box<str>, Stem>,
+    stems: FxHashMap<Box<str>, Stem>,
     /// The identifier that is being read, folded.
     word: String,
     /// Its parts: where they begin in `word`, and where they stand in the text.
     parts: Vec<Part>,
     /// The last two words of substance on this line, the later one first, with their starts.
-    before: [(Arc<str>, usize); 2],
+    before: [Option<(Arc<str>, usize)>; 2],
+    /// Whether stems are enough.
+    brief: bool,
     pair: String,
 }
 
@@ -95,10 +97,11 @@ impl Default for Words {
     fn default() -> Self {
         Self {
             stemmer: Stemmer::new(Algorithm::English),
-            stems: HashMap::new(),
+            stems: FxHashMap::default(),
             word: String::new(),
             parts: Vec::new(),
-            before: nothing(),
+            before: [None, None],
+            brief: false,
             pair: String::new(),
         }
     }
@@ -114,9 +117,16 @@ enum Shape {
 }
 
 impl Words {
+    /// Tells the stems and dense characters of a [`composed`] text alone, in order.
+    pub fn stems(&mut self, text: &str, tell: &mut impl FnMut(Term<'_>)) {
+        self.brief = true;
+        self.each(text, tell);
+        self.brief = false;
+    }
+
     /// Tells every term of a [`composed`] text, in order.
     pub fn each(&mut self, text: &str, tell: &mut impl FnMut(Term<'_>)) {
-        self.before = nothing();
+        self.before = [None, None];
         let mut shape = Shape::Nothing;
         let mut dense: Option<(char, usize)> = None;
         let mut skipped = 0;
@@ -160,7 +170,7 @@ impl Words {
                     }
                     self.finish(tell);
                     if character == '\n' {
-                        self.before = nothing();
+                        self.before = [None, None];
                     }
                     dense = None;
                 }
@@ -196,13 +206,14 @@ impl Words {
                 continue;
             }
             let Stem { stem, stop } = self.stem(surface);
-            for (text, kind) in [(&*stem, Kind::Stem), (surface, Kind::Surface)] {
+            let told = [(&*stem, Kind::Stem), (surface, Kind::Surface)];
+            for (text, kind) in told.into_iter().take(if self.brief { 1 } else { 2 }) {
                 tell(Term {
                     stop,
                     ..term(text, kind, part.start, part.end)
                 });
             }
-            if !stop {
+            if !stop && !self.brief {
                 self.pairs(stem, *part, tell);
             }
         }
@@ -222,8 +233,9 @@ impl Words {
 
     /// Tells the pairs that a word of substance forms with those before it.
     fn pairs(&mut self, stem: Arc<str>, part: Part, tell: &mut impl FnMut(Term<'_>)) {
-        for ((other, start), kind) in self.before.iter().zip([Kind::Pair, Kind::WidePair]) {
-            if other.is_empty() || *other == stem {
+        let before = self.before.iter().flatten();
+        for ((other, start), kind) in before.zip([Kind::Pair, Kind::WidePair]) {
+            if *other == stem {
                 continue;
             }
             let (first, second) = if *other < stem {
@@ -239,7 +251,7 @@ impl Words {
         }
         self.before.swap(0, 1);
         if let Some(last) = self.before.first_mut() {
-            *last = (stem, part.start);
+            *last = Some((stem, part.start));
         }
     }
 
@@ -268,11 +280,6 @@ impl Words {
 struct Stem {
     stem: Arc<str>,
     stop: bool,
-}
-
-/// No words before this one.
-fn nothing() -> [(Arc<str>, usize); 2] {
-    [(Arc::default(), 0), (Arc::default(), 0)]
 }
 
 fn shape_of(class: Class, character: char) -> Shape {

@@ -43,7 +43,7 @@ pub(super) struct Fields {
     /// The terms of each part, in the order of [`FIELDS`].
     pub(super) terms: Vec<Field>,
     /// The pairs of words, packed.
-    pub(super) pairs: Field,
+    pairs: Field,
 }
 
 /// Gives the terms of texts with these identities, as far as they can be read.
@@ -196,6 +196,15 @@ impl Index {
     }
 }
 
+/// The packed pairs at the end of what is kept of a document.
+pub(super) fn pairs(kept: &[u8]) -> &[u8] {
+    let found = kept.split_last_chunk::<4>().and_then(|(packed, length)| {
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        packed.get(packed.len().checked_sub(length)?..)
+    });
+    found.unwrap_or_default()
+}
+
 /// What a text's parts are as long as, in words; packed into one number.
 pub(super) fn unpacked(lengths: u64) -> [f32; FIELDS.len()] {
     let mut unpacked = [0.0; FIELDS.len()];
@@ -233,7 +242,12 @@ impl Fields {
         for (field, text) in self.terms.iter().zip(&terms.texts) {
             document.add_text(*field, text);
         }
-        document.add_bytes(self.pairs, &terms.pairs);
+        // With its length behind it, it is found at the end of what is kept of a document, without
+        // a look at each byte.
+        let mut packed = terms.pairs.clone();
+        let length = u32::try_from(packed.len()).unwrap_or(0);
+        packed.extend_from_slice(&length.to_le_bytes());
+        document.add_bytes(self.pairs, &packed);
         document
     }
 }

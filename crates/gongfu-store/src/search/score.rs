@@ -8,16 +8,16 @@ use gongfu_core::search::query::{Filter, Query};
 use gongfu_core::search::rank;
 use gongfu_core::search::word::{Kind, Words, composed, squashed};
 use tantivy::postings::Postings as _;
-use tantivy::schema::{IndexRecordOption, Value as _};
-use tantivy::{DocSet as _, TERMINATED, TantivyDocument, Term};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet as _, TERMINATED, Term};
 
-use super::indexing;
 use super::view::{NONE, View};
+use super::{index, indexing};
 
 /// How many terms of each kind count of a query: the rarest ones.
 const MAX_TERMS: usize = 48;
 /// How many texts are looked at for pairs of words: the best by their words alone.
-const LOOKED_AT: usize = 200;
+const LOOKED_AT: usize = 128;
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq)]
@@ -200,15 +200,13 @@ fn pairs(view: &View, text: u32, asked: &BTreeMap<u32, f32>, fields: usize) -> i
     else {
         return Ok(0.0);
     };
-    let kept: TantivyDocument = segment.store.get(document).map_err(io::Error::other)?;
-    let packed = kept
-        .get_first(segment.pairs)
-        .and_then(|value| value.as_bytes());
+    let kept = segment.store.get_document_bytes(document);
+    let kept = kept.map_err(io::Error::other)?;
     let lengths = view.lengths.get(text as usize);
     let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
     let mut wanted = asked.keys().copied().peekable();
     // Both are sorted.
-    pair::each(packed.unwrap_or_default(), |place, frequency| {
+    pair::each(index::pairs(&kept), |place, frequency| {
         while wanted.next_if(|wanted| *wanted < place.pair()).is_some() {}
         let field = place.part();
         if wanted.peek() == Some(&place.pair()) && field < fields {

@@ -133,6 +133,19 @@ fn everything_that_a_skill_says_is_found() {
     assert!(ground.ask(&search, &named).hits.is_empty());
 }
 
+#[test]
+fn words_that_stand_together_count_more() {
+    let ground = Ground::new();
+    ground.put("far", "Helper.", "a request here and something else about the pull");
+    ground.put("near", "Helper.", "a pull request here and something else about the");
+    let search = ground.search();
+    assert_eq!(ground.names(&search, "pull request"), ["near", "far"]);
+    assert_eq!(ground.names(&search, "requests to pull"), ["near", "far"]);
+    let words = ground.ask(&search, &Query::new("request", 10));
+    let scores: Vec<f32> = words.hits.iter().map(|hit| hit.score).collect();
+    assert!((scores[0] - scores[1]).abs() < 0.01, "else they are alike: {scores:?}");
+}
+
 /// Any two neighbours of a description in Chinese, Japanese or Korean lead to the skill.
 #[test]
 fn two_neighbouring_characters_are_enough() {

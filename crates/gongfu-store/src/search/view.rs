@@ -47,8 +47,6 @@ pub(super) struct Segment {
     pub(super) texts: Vec<u32>,
     /// What is kept beside the terms.
     pub(super) store: StoreReader,
-    /// The field with the packed pairs.
-    pub(super) pairs: tantivy::schema::Field,
 }
 
 impl View {
@@ -144,7 +142,6 @@ impl View {
             fields,
             texts,
             store: segment.get_store_reader(STORE_BLOCKS)?,
-            pairs: index.fields().pairs,
         })
     }
 
