@@ -1,22 +1,26 @@
 //! The index: what was read of a root, kept across starts.
 //!
 //! Derived from the skills folders alone: deleting it loses nothing, a damaged one is made anew.
-//! One file a root, replaced as a whole, so that any number of processes can share a home.
+//! Two files a root, each replaced as a whole, so that any number of processes can share a home: one
+//! tells what skills say, the other what folders hold. Each is true by itself, whatever the other
+//! says: the stamps in it tell of what.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::library::FindingCount;
 use gongfu_core::skill::{Digest, FileEntry, SkillPath};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Root, Stamp};
+use crate::disk::{Listing, Root, Stamp};
 use crate::home::Home;
 
 /// Raise it when the layout below changes; a new version of gongfu reads everything anew as well,
 /// because its checks may differ.
-const SCHEMA: &str = concat!("1/", env!("CARGO_PKG_VERSION"));
+const SCHEMA: &str = concat!("2/", env!("CARGO_PKG_VERSION"));
 const FOLDER: &str = "index";
 const LIMIT: u64 = 1024 * 1024 * 1024;
 const DIGEST_BYTES: usize = 32;
@@ -48,22 +52,79 @@ pub struct Stored {
 struct Header {
     schema: String,
     root: String,
+    part: String,
 }
 
-/// Reads what was kept of a root; nothing when there is no index, an old one or a damaged one.
-pub fn load(home: &Home, root: &Path) -> Vec<Stored> {
-    match try_load(home, root) {
-        Ok(stored) => stored,
-        Err(error) => {
-            tracing::debug!(root = %root.display(), %error, "the index is made anew");
-            Vec::new()
+impl Header {
+    fn of(root: &Path, part: Part) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            root: root.to_string_lossy().into_owned(),
+            part: part.ending().to_owned(),
         }
     }
 }
 
-fn try_load(home: &Home, root: &Path) -> io::Result<Vec<Stored>> {
+/// Reads what was kept of the skills of a root; nothing when there is no index, an old one or a
+/// damaged one.
+pub fn load(home: &Home, root: &Path) -> Vec<Stored> {
+    load_part(home, root, Part::Skills).unwrap_or_default()
+}
+
+/// Keeps what was read of the skills of a root.
+///
+/// # Errors
+/// The home can't be written; the library works all the same, only the next start is slower.
+pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
+    save_part(home, root, Part::Skills, stored)
+}
+
+/// Reads what the folders of a root held; nothing as with [`load`].
+pub fn load_folders(home: &Home, root: &Path) -> BTreeMap<SkillPath, Listing> {
+    load_part(home, root, Part::Folders).unwrap_or_default()
+}
+
+/// Keeps what the folders of a root hold.
+///
+/// # Errors
+/// As [`save`].
+pub fn save_folders(
+    home: &Home,
+    root: &Path,
+    folders: &BTreeMap<SkillPath, Listing>,
+) -> io::Result<()> {
+    save_part(home, root, Part::Folders, folders)
+}
+
+/// The two files of a root.
+#[derive(Clone, Copy)]
+enum Part {
+    Skills,
+    Folders,
+}
+
+impl Part {
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Skills => "index",
+            Self::Folders => "folders",
+        }
+    }
+}
+
+fn load_part<T: DeserializeOwned>(home: &Home, root: &Path, part: Part) -> Option<T> {
+    match try_load(home, root, part) {
+        Ok(loaded) => Some(loaded),
+        Err(error) => {
+            tracing::debug!(root = %root.display(), %error, "the index is made anew");
+            None
+        }
+    }
+}
+
+fn try_load<T: DeserializeOwned>(home: &Home, root: &Path, part: Part) -> io::Result<T> {
     let folder = Root::open(&home.path().join(FOLDER))?;
-    let name = SkillPath::new(&file_name(root)).map_err(io::Error::other)?;
+    let name = SkillPath::new(&file_name(root, part)).map_err(io::Error::other)?;
     let content = folder.read(&name, LIMIT)?.bytes;
     let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let (kept, digest) = content
@@ -73,36 +134,35 @@ fn try_load(home: &Home, root: &Path) -> io::Result<Vec<Stored>> {
         return Err(damaged("the digest differs"));
     }
     let (header, rest) = postcard::take_from_bytes::<Header>(kept).map_err(io::Error::other)?;
-    if header.schema != SCHEMA || header.root != root.to_string_lossy() {
+    let wanted = Header::of(root, part);
+    if header.schema != wanted.schema || header.root != wanted.root || header.part != wanted.part {
         return Err(damaged("of another version"));
     }
     postcard::from_bytes(rest).map_err(io::Error::other)
 }
 
-/// Keeps what was read of a root.
-///
-/// # Errors
-/// The home can't be written; the library works all the same, only the next start is slower.
-pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
-    let header = Header {
-        schema: SCHEMA.to_owned(),
-        root: root.to_string_lossy().into_owned(),
-    };
-    let kept = postcard::to_stdvec(&header).map_err(io::Error::other)?;
-    let mut kept = postcard::to_extend(stored, kept).map_err(io::Error::other)?;
+fn save_part<T: Serialize + ?Sized>(
+    home: &Home,
+    root: &Path,
+    part: Part,
+    content: &T,
+) -> io::Result<()> {
+    let kept = postcard::to_stdvec(&Header::of(root, part)).map_err(io::Error::other)?;
+    let mut kept = postcard::to_extend(content, kept).map_err(io::Error::other)?;
     let digest = digest_bytes(&kept);
     kept.extend_from_slice(&digest);
-    home.folder(FOLDER)?.replace(&file_name(root), &kept, false)
+    home.folder(FOLDER)?
+        .replace(&file_name(root, part), &kept, false)
 }
 
 fn digest_bytes(bytes: &[u8]) -> [u8; DIGEST_BYTES] {
     Digest::of(bytes).to_bytes()
 }
 
-fn file_name(root: &Path) -> String {
+fn file_name(root: &Path, part: Part) -> String {
     let digest = Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
     let short: String = digest.chars().skip("sha256:".len()).take(32).collect();
-    format!("{short}.index")
+    format!("{short}.{}", part.ending())
 }
 
 #[cfg(test)]

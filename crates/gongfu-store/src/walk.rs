@@ -3,13 +3,14 @@
 //! Level by level in sorted order, so that a limit cuts at the same place every time. Folders are
 //! opened by their path below the root and closed again: a tree of any size needs few handles.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use gongfu_core::library::Unloadable;
 use gongfu_core::skill::{Diagnostic, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use rayon::prelude::*;
 
-use crate::disk::{self, Entry, EntryKind, Root};
+use crate::disk::{self, Entry, EntryKind, FolderStamp, Listing, Root};
 
 /// How far a walk goes before it stops and says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +53,19 @@ pub struct Walked {
     pub level: usize,
     /// Whether it is a skill or lies in one.
     pub in_skill: bool,
+    /// How it is known what lies in it.
+    pub source: Source,
+}
+
+/// How the entries of a folder came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// This stamp of it tells that they are as they were.
+    Recalled(FolderStamp),
+    /// All of them were listed while the folder had this stamp.
+    Listed(FolderStamp),
+    /// They were listed, and nothing tells of what.
+    Unstamped,
 }
 
 impl Walked {
@@ -80,13 +94,23 @@ pub fn is_ignored(name: &str) -> bool {
 
 /// Walks a root.
 pub fn walk(root: &Root, limits: Limits) -> Walk {
-    walk_from(root, SkillPath::root(), limits, Counts::default())
+    walk_from(root, SkillPath::root(), limits, &BTreeMap::new())
 }
 
-/// Walks what lies at and below a folder that is in no skill, unless it is one itself; `counts` is
-/// what the rest of the root takes of the limits.
-pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Counts) -> Walk {
+/// Walks a root; folders that are as they were in `known` are not listed again.
+pub fn walk_knowing(root: &Root, limits: Limits, known: &BTreeMap<SkillPath, Listing>) -> Walk {
+    walk_from(root, SkillPath::root(), limits, known)
+}
+
+/// Walks what lies at and below a folder that is in no skill, unless it is one itself.
+pub fn walk_from(
+    root: &Root,
+    from: SkillPath,
+    limits: Limits,
+    known: &BTreeMap<SkillPath, Listing>,
+) -> Walk {
     let mut walk = Walk::default();
+    let mut counts = Counts::default();
     let mut level: Vec<Step> = vec![Step {
         level: from
             .as_str()
@@ -117,8 +141,10 @@ pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Count
             };
             walk.left_out.push(Diagnostic::about_folder(finding));
         }
-        let listed: Vec<Result<Vec<Entry>, std::io::Error>> =
-            level.par_iter().map(|step| root.list(&step.path)).collect();
+        let listed: Vec<Listed> = level
+            .par_iter()
+            .map(|step| list(root, &step.path, known))
+            .collect();
         let mut next = Vec::new();
         for (step, listed) in level.into_iter().zip(listed) {
             if counts.entries > limits.entries {
@@ -144,7 +170,7 @@ pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Count
 /// Looks into one folder that is in no skill, and not below it.
 pub fn alone(root: &Root, path: SkillPath) -> Walk {
     let mut walk = Walk::default();
-    let listed = root.list(&path);
+    let listed = list(root, &path, &BTreeMap::new());
     let step = Step {
         level: path
             .as_str()
@@ -168,6 +194,19 @@ struct Step {
     in_skill: bool,
 }
 
+type Listed = std::io::Result<(Vec<Entry>, Source)>;
+
+/// What lies in a folder, recalled where it can be.
+fn list(root: &Root, path: &SkillPath, known: &BTreeMap<SkillPath, Listing>) -> Listed {
+    if let Some(listing) = known.get(path)
+        && let Some(entries) = root.recall(path, listing)
+    {
+        return Ok((entries, Source::Recalled(listing.stamp)));
+    }
+    let (entries, stamp) = root.list_stamped(path)?;
+    Ok((entries, stamp.map_or(Source::Unstamped, Source::Listed)))
+}
+
 /// What of the limits is taken.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
@@ -181,19 +220,23 @@ pub struct Counts {
 fn add(
     walk: &mut Walk,
     step: Step,
-    listed: std::io::Result<Vec<Entry>>,
+    listed: Listed,
     limits: Limits,
     counts: &mut Counts,
 ) -> Vec<Step> {
-    let (mut entries, unreadable) = match listed {
-        Ok(entries) => (entries, None),
-        Err(error) => (Vec::new(), Some(disk::reason(&error))),
+    let (mut entries, mut source, unreadable) = match listed {
+        Ok((entries, source)) => (entries, source, None),
+        Err(error) => (Vec::new(), Source::Unstamped, Some(disk::reason(&error))),
     };
     counts.entries = counts.entries.saturating_add(entries.len());
     let room = limits
         .entries
         .saturating_sub(counts.entries - entries.len());
-    entries.truncate(room);
+    if entries.len() > room {
+        entries.truncate(room);
+        // A part of a folder is nothing to recall it by.
+        source = Source::Unstamped;
+    }
     let at = walk.folders.len();
     let mut folder = Walked {
         path: step.path,
@@ -202,6 +245,7 @@ fn add(
         unreadable,
         level: step.level,
         in_skill: step.in_skill,
+        source,
     };
     let is_skill = folder.skill_file().is_some();
     counts.folders += usize::from(!step.in_skill);
