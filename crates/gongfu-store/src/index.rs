@@ -5,14 +5,14 @@
 //! tells what skills say, the other what folders hold. Each is true by itself, whatever the other
 //! says: the stamps in it tell of what.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::library::FindingCount;
-use gongfu_core::skill::{Digest, FileEntry, SkillPath};
-use serde::de::DeserializeOwned;
+use gongfu_core::skill::path::PathError;
+use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillPath};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Listing, Root, Stamp};
@@ -26,7 +26,7 @@ const LIMIT: u64 = 1024 * 1024 * 1024;
 const DIGEST_BYTES: usize = 32;
 
 /// What is kept of a skill.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct Stored {
     /// Its folder below the root.
     pub below: SkillPath,
@@ -46,6 +46,85 @@ pub struct Stored {
     pub odd: usize,
     /// Whether it was read long enough after its last change to trust the stamps.
     pub settled: bool,
+}
+
+/// The same as it lies in the file: what is read borrows from it, so that a name that many skills
+/// have a file of is put into memory once.
+#[derive(Serialize, Deserialize)]
+struct Kept<'a> {
+    below: &'a str,
+    name: &'a str,
+    description: &'a str,
+    frontmatter: &'a str,
+    findings: FindingCount,
+    #[serde(borrow)]
+    files: Vec<KeptFile<'a>>,
+    odd: usize,
+    settled: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptFile<'a> {
+    path: &'a str,
+    size: u64,
+    /// Empty when there is none.
+    digest: &'a [u8],
+    kind: FileKind,
+    stamp: Stamp,
+}
+
+impl<'a> Kept<'a> {
+    fn of(stored: &'a Stored) -> Self {
+        let files = stored.files.iter().zip(&stored.stamps);
+        let file = |(file, stamp): (&'a FileEntry, &Stamp)| KeptFile {
+            path: file.path.as_str(),
+            size: file.size,
+            digest: file.digest.as_ref().map_or(&[], |digest| digest.as_bytes()),
+            kind: file.kind,
+            stamp: *stamp,
+        };
+        Self {
+            below: stored.below.as_str(),
+            name: &stored.name,
+            description: &stored.description,
+            frontmatter: &stored.frontmatter,
+            findings: stored.findings,
+            files: files.map(file).collect(),
+            odd: stored.odd,
+            settled: stored.settled,
+        }
+    }
+
+    fn stored(self, names: &mut HashMap<&'a str, SkillPath>) -> Result<Stored, PathError> {
+        let stamps = self.files.iter().map(|file| file.stamp).collect();
+        let mut path = |path: &'a str| match names.get(path) {
+            Some(known) => Ok(known.clone()),
+            None => SkillPath::new(path).inspect(|new| drop(names.insert(path, new.clone()))),
+        };
+        let files: Arc<[FileEntry]> = self
+            .files
+            .iter()
+            .map(|file| {
+                Ok(FileEntry {
+                    path: path(file.path)?,
+                    size: file.size,
+                    digest: file.digest.try_into().ok().map(Digest::from_bytes),
+                    kind: file.kind,
+                })
+            })
+            .collect::<Result<_, PathError>>()?;
+        Ok(Stored {
+            below: SkillPath::new(self.below)?,
+            name: self.name.to_owned(),
+            description: self.description.to_owned(),
+            frontmatter: self.frontmatter.into(),
+            findings: self.findings,
+            files,
+            stamps,
+            odd: self.odd,
+            settled: self.settled,
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +147,15 @@ impl Header {
 /// Reads what was kept of the skills of a root; nothing when there is no index, an old one or a
 /// damaged one.
 pub fn load(home: &Home, root: &Path) -> Vec<Stored> {
-    load_part(home, root, Part::Skills).unwrap_or_default()
+    load_part(home, root, Part::Skills, |kept| {
+        let kept: Vec<Kept<'_>> = postcard::from_bytes(kept).map_err(io::Error::other)?;
+        let mut names = HashMap::new();
+        let stored = kept.into_iter().map(|kept| kept.stored(&mut names));
+        stored
+            .collect::<Result<_, PathError>>()
+            .map_err(io::Error::other)
+    })
+    .unwrap_or_default()
 }
 
 /// Keeps what was read of the skills of a root.
@@ -76,23 +163,25 @@ pub fn load(home: &Home, root: &Path) -> Vec<Stored> {
 /// # Errors
 /// The home can't be written; the library works all the same, only the next start is slower.
 pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
-    save_part(home, root, Part::Skills, stored)
+    let kept: Vec<Kept<'_>> = stored.iter().map(Kept::of).collect();
+    save_part(home, root, Part::Skills, &kept)
 }
 
 /// Reads what the folders of a root held; nothing as with [`load`].
-pub fn load_folders(home: &Home, root: &Path) -> BTreeMap<SkillPath, Listing> {
-    load_part(home, root, Part::Folders).unwrap_or_default()
+pub fn load_folders(home: &Home, root: &Path) -> HashMap<SkillPath, Listing> {
+    load_part(home, root, Part::Folders, |kept| {
+        let kept: Vec<(SkillPath, Listing)> =
+            postcard::from_bytes(kept).map_err(io::Error::other)?;
+        Ok(kept.into_iter().collect())
+    })
+    .unwrap_or_default()
 }
 
 /// Keeps what the folders of a root hold.
 ///
 /// # Errors
 /// As [`save`].
-pub fn save_folders(
-    home: &Home,
-    root: &Path,
-    folders: &BTreeMap<SkillPath, Listing>,
-) -> io::Result<()> {
+pub fn save_folders(home: &Home, root: &Path, folders: &[(SkillPath, Listing)]) -> io::Result<()> {
     save_part(home, root, Part::Folders, folders)
 }
 
@@ -112,8 +201,13 @@ impl Part {
     }
 }
 
-fn load_part<T: DeserializeOwned>(home: &Home, root: &Path, part: Part) -> Option<T> {
-    match try_load(home, root, part) {
+fn load_part<T>(
+    home: &Home,
+    root: &Path,
+    part: Part,
+    decode: impl FnOnce(&[u8]) -> io::Result<T>,
+) -> Option<T> {
+    match try_load(home, root, part, decode) {
         Ok(loaded) => Some(loaded),
         Err(error) => {
             tracing::debug!(root = %root.display(), %error, "the index is made anew");
@@ -122,7 +216,12 @@ fn load_part<T: DeserializeOwned>(home: &Home, root: &Path, part: Part) -> Optio
     }
 }
 
-fn try_load<T: DeserializeOwned>(home: &Home, root: &Path, part: Part) -> io::Result<T> {
+fn try_load<T>(
+    home: &Home,
+    root: &Path,
+    part: Part,
+    decode: impl FnOnce(&[u8]) -> io::Result<T>,
+) -> io::Result<T> {
     let folder = Root::open(&home.path().join(FOLDER))?;
     let name = SkillPath::new(&file_name(root, part)).map_err(io::Error::other)?;
     let content = folder.read(&name, LIMIT)?.bytes;
@@ -138,7 +237,7 @@ fn try_load<T: DeserializeOwned>(home: &Home, root: &Path, part: Part) -> io::Re
     if header.schema != wanted.schema || header.root != wanted.root || header.part != wanted.part {
         return Err(damaged("of another version"));
     }
-    postcard::from_bytes(rest).map_err(io::Error::other)
+    decode(rest)
 }
 
 fn save_part<T: Serialize + ?Sized>(

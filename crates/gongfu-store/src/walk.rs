@@ -3,7 +3,7 @@
 //! Level by level in sorted order, so that a limit cuts at the same place every time. Folders are
 //! opened by their path below the root and closed again: a tree of any size needs few handles.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 use gongfu_core::library::Unloadable;
@@ -94,11 +94,11 @@ pub fn is_ignored(name: &str) -> bool {
 
 /// Walks a root.
 pub fn walk(root: &Root, limits: Limits) -> Walk {
-    walk_from(root, SkillPath::root(), limits, &BTreeMap::new())
+    walk_from(root, SkillPath::root(), limits, &HashMap::new())
 }
 
 /// Walks a root; folders that are as they were in `known` are not listed again.
-pub fn walk_knowing(root: &Root, limits: Limits, known: &BTreeMap<SkillPath, Listing>) -> Walk {
+pub fn walk_knowing(root: &Root, limits: Limits, known: &HashMap<SkillPath, Listing>) -> Walk {
     walk_from(root, SkillPath::root(), limits, known)
 }
 
@@ -107,7 +107,7 @@ pub fn walk_from(
     root: &Root,
     from: SkillPath,
     limits: Limits,
-    known: &BTreeMap<SkillPath, Listing>,
+    known: &HashMap<SkillPath, Listing>,
 ) -> Walk {
     let mut walk = Walk::default();
     let mut counts = Counts::default();
@@ -170,7 +170,7 @@ pub fn walk_from(
 /// Looks into one folder that is in no skill, and not below it.
 pub fn alone(root: &Root, path: SkillPath) -> Walk {
     let mut walk = Walk::default();
-    let listed = list(root, &path, &BTreeMap::new());
+    let listed = list(root, &path, &HashMap::new());
     let step = Step {
         level: path
             .as_str()
@@ -197,7 +197,7 @@ struct Step {
 type Listed = std::io::Result<(Vec<Entry>, Source)>;
 
 /// What lies in a folder, recalled where it can be.
-fn list(root: &Root, path: &SkillPath, known: &BTreeMap<SkillPath, Listing>) -> Listed {
+fn list(root: &Root, path: &SkillPath, known: &HashMap<SkillPath, Listing>) -> Listed {
     if let Some(listing) = known.get(path)
         && let Some(entries) = root.recall(path, listing)
     {

@@ -3,8 +3,6 @@
 //! Only the first look of a start recalls anything. Whole looks are rare later on, and what they
 //! have to find may have happened only just before.
 
-use std::collections::BTreeMap;
-
 use gongfu_core::skill::SkillPath;
 
 use super::known::is_settled;
@@ -32,7 +30,7 @@ pub(super) fn recalling(root: &Root, look: &Look<'_>, remote: bool) -> (Walk, bo
 /// Keeps in the index what a walk of everything found.
 pub(super) fn keep(root: &Root, look: &Look<'_>, remote: bool, walk: &Walk) {
     let trusted = trusted(root, look, remote);
-    let listings: BTreeMap<SkillPath, Listing> = walk
+    let listings: Vec<(SkillPath, Listing)> = walk
         .folders
         .iter()
         .filter_map(|folder| {

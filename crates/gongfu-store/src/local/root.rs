@@ -327,6 +327,7 @@ impl RootState {
                 unloadable.entry(folder).or_default().push(left);
             }
         }
+        self.known.reserve(outcomes.len());
         for (path, outcome) in outcomes {
             match outcome {
                 Outcome::Same(known) => drop(self.known.insert(path, known)),
@@ -424,7 +425,7 @@ fn walk_below(root: &Root, path: &SkillPath, limits: walk::Limits) -> Walk {
         metadata.is_ok_and(|metadata| metadata.is_dir())
     };
     if is_folder {
-        walk::walk_from(root, path.clone(), limits, &BTreeMap::new())
+        walk::walk_from(root, path.clone(), limits, &HashMap::new())
     } else {
         Walk::default()
     }

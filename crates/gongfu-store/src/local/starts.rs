@@ -232,6 +232,7 @@ fn what_is_as_it_was_is_not_listed() {
     let mut folders = crate::index::load_folders(&home, &ground.lib());
     let empty = crate::disk::Listing::of(folders[&SkillPath::root()].stamp, &[]).unwrap();
     folders.insert(SkillPath::root(), empty);
+    let folders: Vec<_> = folders.into_iter().collect();
     crate::index::save_folders(&home, &ground.lib(), &folders).unwrap();
     assert_eq!(ground.start(home, ahead), [] as [&str; 0]);
     assert_eq!(ground.recalled(), 1, "what is gone is dropped");
