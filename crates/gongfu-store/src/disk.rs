@@ -17,7 +17,7 @@ mod recalled;
 mod trouble;
 mod writing;
 
-pub use recalled::{FolderStamp, Listing};
+pub use recalled::{FolderStamp, Listing, Listings};
 pub use trouble::{is_escape, is_loop, port_error, put_error, reason};
 pub use writing::{PutError, temporary_name};
 

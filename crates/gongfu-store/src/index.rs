@@ -15,7 +15,7 @@ use gongfu_core::skill::path::PathError;
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillPath};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Listing, Root, Stamp};
+use crate::disk::{Listing, Listings, Root, Stamp};
 use crate::home::Home;
 
 /// Raise it when the layout below changes; a new version of gongfu reads everything anew as well,
@@ -168,11 +168,14 @@ pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
 }
 
 /// Reads what the folders of a root held; nothing as with [`load`].
-pub fn load_folders(home: &Home, root: &Path) -> HashMap<SkillPath, Listing> {
+pub fn load_folders(home: &Home, root: &Path) -> Listings {
     load_part(home, root, Part::Folders, |kept| {
-        let kept: Vec<(SkillPath, Listing)> =
-            postcard::from_bytes(kept).map_err(io::Error::other)?;
-        Ok(kept.into_iter().collect())
+        let kept: Vec<(&str, Listing)> = postcard::from_bytes(kept).map_err(io::Error::other)?;
+        let folder = |(path, listing)| Ok((SkillPath::new(path)?, listing));
+        let folders = kept.into_iter().map(folder);
+        folders
+            .collect::<Result<_, PathError>>()
+            .map_err(io::Error::other)
     })
     .unwrap_or_default()
 }

@@ -3,14 +3,13 @@
 //! Level by level in sorted order, so that a limit cuts at the same place every time. Folders are
 //! opened by their path below the root and closed again: a tree of any size needs few handles.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use gongfu_core::library::Unloadable;
 use gongfu_core::skill::{Diagnostic, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use rayon::prelude::*;
 
-use crate::disk::{self, Entry, EntryKind, FolderStamp, Listing, Root};
+use crate::disk::{self, Entry, EntryKind, FolderStamp, Listings, Root};
 
 /// How far a walk goes before it stops and says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +34,8 @@ pub const NAMED: Limits = Limits {
     folders: usize::MAX,
     entries: 200_000,
 };
+/// How many folders are listed in one go.
+const PIECE: usize = 64;
 /// Levels of folders inside of a skill.
 const DEPTH_IN_SKILL: usize = 64;
 
@@ -94,21 +95,16 @@ pub fn is_ignored(name: &str) -> bool {
 
 /// Walks a root.
 pub fn walk(root: &Root, limits: Limits) -> Walk {
-    walk_from(root, SkillPath::root(), limits, &HashMap::new())
+    walk_from(root, SkillPath::root(), limits, &Listings::default())
 }
 
 /// Walks a root; folders that are as they were in `known` are not listed again.
-pub fn walk_knowing(root: &Root, limits: Limits, known: &HashMap<SkillPath, Listing>) -> Walk {
+pub fn walk_knowing(root: &Root, limits: Limits, known: &Listings) -> Walk {
     walk_from(root, SkillPath::root(), limits, known)
 }
 
 /// Walks what lies at and below a folder that is in no skill, unless it is one itself.
-pub fn walk_from(
-    root: &Root,
-    from: SkillPath,
-    limits: Limits,
-    known: &HashMap<SkillPath, Listing>,
-) -> Walk {
+pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, known: &Listings) -> Walk {
     let mut walk = Walk::default();
     let mut counts = Counts::default();
     let mut level: Vec<Step> = vec![Step {
@@ -143,9 +139,12 @@ pub fn walk_from(
         }
         let listed: Vec<Listed> = level
             .par_iter()
+            // Small pieces: whoever is done with something else helps at once.
+            .with_max_len(PIECE)
             .map(|step| list(root, &step.path, known))
             .collect();
         let mut next = Vec::new();
+        walk.folders.reserve(level.len());
         for (step, listed) in level.into_iter().zip(listed) {
             if counts.entries > limits.entries {
                 break;
@@ -170,7 +169,7 @@ pub fn walk_from(
 /// Looks into one folder that is in no skill, and not below it.
 pub fn alone(root: &Root, path: SkillPath) -> Walk {
     let mut walk = Walk::default();
-    let listed = list(root, &path, &HashMap::new());
+    let listed = list(root, &path, &Listings::default());
     let step = Step {
         level: path
             .as_str()
@@ -197,7 +196,7 @@ struct Step {
 type Listed = std::io::Result<(Vec<Entry>, Source)>;
 
 /// What lies in a folder, recalled where it can be.
-fn list(root: &Root, path: &SkillPath, known: &HashMap<SkillPath, Listing>) -> Listed {
+fn list(root: &Root, path: &SkillPath, known: &Listings) -> Listed {
     if let Some(listing) = known.get(path)
         && let Some(entries) = root.recall(path, listing)
     {

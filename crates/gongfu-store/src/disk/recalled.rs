@@ -4,6 +4,8 @@
 //! need not be listed again. What the files hold shows in their own stamps, which are always asked
 //! for. Only on Linux, and only on file systems that are known to keep the times of folders.
 
+use std::collections::HashMap;
+
 use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,33 @@ pub struct Listing {
     pub stamp: FolderStamp,
     /// The entries in order, each a letter for its kind, its name, and a `/`, which no name holds.
     entries: Box<str>,
+}
+
+/// What was listed of a root, by folder.
+#[derive(Debug, Default)]
+pub struct Listings(HashMap<SkillPath, Listing>);
+
+impl Listings {
+    /// What a folder held.
+    pub fn get(&self, folder: &SkillPath) -> Option<&Listing> {
+        self.0.get(folder)
+    }
+
+    /// How many folders these are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(SkillPath, Listing)> for Listings {
+    fn from_iter<I: IntoIterator<Item = (SkillPath, Listing)>>(listings: I) -> Self {
+        Self(listings.into_iter().collect())
+    }
 }
 
 /// The letters of the kinds.

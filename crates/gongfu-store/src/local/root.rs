@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use super::folders;
 use super::known::{Known, Looked, Outcome, Scene, revived, stored};
 use super::tree::{Part, Tree};
-use crate::disk::{self, Root};
+use crate::disk::{self, Listings, Root};
 use crate::home::Home;
 use crate::index::{self, Stored};
 use crate::source::Place;
@@ -135,7 +135,7 @@ impl RootState {
                 } else {
                     Vec::new()
                 };
-                kept.into_iter().map(revive).collect::<Vec<_>>()
+                kept.into_iter().map(revive).collect::<HashMap<_, _>>()
             },
         );
         self.unlisted |= news;
@@ -155,8 +155,10 @@ impl RootState {
                 break;
             }
         }
-        self.known.extend(kept);
-        let known = std::mem::take(&mut self.known);
+        let mut known = std::mem::take(&mut self.known);
+        if known.is_empty() {
+            known = kept;
+        }
         let before = std::mem::take(&mut self.unloadable);
         let news = self.judge(look, &root, std::slice::from_ref(&walk), known, before);
         if self.unlisted && !(first && look.keeps_later) {
@@ -425,7 +427,7 @@ fn walk_below(root: &Root, path: &SkillPath, limits: walk::Limits) -> Walk {
         metadata.is_ok_and(|metadata| metadata.is_dir())
     };
     if is_folder {
-        walk::walk_from(root, path.clone(), limits, &HashMap::new())
+        walk::walk_from(root, path.clone(), limits, &Listings::default())
     } else {
         Walk::default()
     }
