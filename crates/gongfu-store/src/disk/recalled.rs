@@ -105,13 +105,17 @@ impl Listing {
 
 #[cfg(target_os = "linux")]
 impl FolderStamp {
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the type of the field differs between architectures, and none loses anything"
+    )]
     pub(super) fn of(stat: &rustix::fs::Stat) -> Self {
         let own = super::listing::stamp_of(stat);
         Self {
             modified: own.modified,
             changed: own.changed,
             inode: own.inode,
-            device: stat.st_dev,
+            device: stat.st_dev as u64,
         }
     }
 }
