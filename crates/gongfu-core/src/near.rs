@@ -18,8 +18,13 @@ pub fn nearest_first<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>)
 /// The form in which two names are compared: lower case, `_` and blanks as `-`, at most 128
 /// characters so that a huge argument costs no more than a long one.
 pub fn folded(name: &str) -> String {
-    name.trim()
-        .chars()
+    let name = name.trim();
+    // Most names are folded already; a start of a large library asks of every one, twice.
+    let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
+    if name.len() <= 128 && name.bytes().all(plain) {
+        return name.to_owned();
+    }
+    name.chars()
         .take(128)
         .flat_map(char::to_lowercase)
         .map(|c| if c == '_' || c == ' ' { '-' } else { c })

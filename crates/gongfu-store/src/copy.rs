@@ -16,11 +16,20 @@ pub fn keep(skills: &[Candidate<'_>]) -> Vec<bool> {
     let mut alike: HashMap<(SkillPath, Digest), Vec<usize>> = HashMap::new();
     // What lies in no skill and holds none is alone in its group: most of a large library.
     let is_root = skills.first().is_some_and(|(path, _)| path.is_root());
+    let mut last = ("", false);
     let inner: Vec<&SkillPath> = skills
         .iter()
         .map(|(path, _)| *path)
         .filter(|path| !is_root && path.as_str().contains('/'))
-        .filter(|path| outermost(path, skills) != **path)
+        .filter(|path| {
+            // In order of their paths, one after another lies in the same folder.
+            let folder = path.as_str().rsplit_once('/').map(|(folder, _)| folder);
+            let folder = folder.unwrap_or_default();
+            if last.0 != folder {
+                last = (folder, holds(folder, skills));
+            }
+            last.1
+        })
         .collect();
     if inner.is_empty() && !is_root {
         return vec![true; skills.len()];
@@ -54,6 +63,18 @@ fn document(files: &[FileEntry]) -> Option<Digest> {
     let named = |name: &str| files.iter().find(|file| file.path.as_str() == name);
     let file = named(SKILL_FILE).or_else(|| named(SKILL_FILE_LOWER));
     file.and_then(|file| file.digest)
+}
+
+/// Whether a folder, or one above it, is a skill.
+fn holds(folder: &str, skills: &[Candidate<'_>]) -> bool {
+    let ends = folder.match_indices('/').map(|(at, _)| at);
+    let mut above = ends
+        .chain([folder.len()])
+        .filter_map(|end| folder.get(..end));
+    above.any(|path| {
+        let found = skills.binary_search_by(|(known, _)| known.as_str().cmp(path));
+        found.is_ok()
+    })
 }
 
 /// The topmost skill that a path lies in; the path itself when there is none.

@@ -13,9 +13,11 @@ use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
 
 mod listing;
+mod recalled;
 mod trouble;
 mod writing;
 
+pub use recalled::{FolderStamp, Listing, Listings};
 pub use trouble::{is_escape, is_loop, port_error, put_error, reason};
 pub use writing::{PutError, temporary_name};
 
@@ -150,9 +152,17 @@ impl Root {
     /// It isn't there, is no folder, or may not be read. An entry that vanishes meanwhile is left
     /// out.
     pub fn list(&self, path: &SkillPath) -> io::Result<Vec<Entry>> {
-        let mut entries = listing::read(&self.dir, path)?;
+        self.list_stamped(path).map(|(entries, _)| entries)
+    }
+
+    /// The same with the folder's own stamp, where it has one.
+    ///
+    /// # Errors
+    /// As [`Root::list`].
+    pub fn list_stamped(&self, path: &SkillPath) -> io::Result<(Vec<Entry>, Option<FolderStamp>)> {
+        let (mut entries, stamp) = listing::read(&self.dir, path)?;
         entries.sort_by(|left, right| left.name.cmp(&right.name));
-        Ok(entries)
+        Ok((entries, stamp))
     }
 
     /// What a path is and its stamp, links followed as long as they stay below this folder.

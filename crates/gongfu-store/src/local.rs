@@ -19,6 +19,7 @@ use crate::source::{self, Place, Settings};
 use crate::switches::Switches;
 
 mod assembly;
+mod folders;
 mod hinge;
 mod known;
 mod live;
@@ -317,5 +318,8 @@ impl Drop for LocalSkills {
     }
 }
 
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod starts;
 #[cfg(test)]
 mod tests;

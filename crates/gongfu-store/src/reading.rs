@@ -1,5 +1,7 @@
 //! Reading one skill from disk: its files, their digests, its document, everything that is wrong.
 
+use std::cmp::Ordering;
+
 use gongfu_core::skill::check::{self, hidden, script};
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
@@ -77,10 +79,17 @@ pub fn is_unchanged(walk: &Walk, at: usize, files: &[FileEntry], stamps: &[Stamp
 }
 
 /// Compares a path with that of a name in a folder.
-fn compared(path: &str, folder: &str, name: &str) -> std::cmp::Ordering {
-    let slash: &[u8] = if folder.is_empty() { b"" } else { b"/" };
-    let other = folder.bytes().chain(slash.iter().copied());
-    path.bytes().cmp(other.chain(name.bytes()))
+fn compared(path: &str, folder: &str, name: &str) -> Ordering {
+    let (mut path, slash) = (path.as_bytes(), if folder.is_empty() { "" } else { "/" });
+    // Piece by piece, because a start compares a hundred thousand of them.
+    for piece in [folder, slash] {
+        let (start, rest) = path.split_at(piece.len().min(path.len()));
+        match start.cmp(piece.as_bytes()) {
+            Ordering::Equal => path = rest,
+            other => return other,
+        }
+    }
+    path.cmp(name.as_bytes())
 }
 
 /// Lists the files of a skill, those of skills inside of it included (SEP-2640).

@@ -9,7 +9,7 @@ use gongfu_core::library::Unloadable;
 use gongfu_core::skill::{Diagnostic, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use rayon::prelude::*;
 
-use crate::disk::{self, Entry, EntryKind, Root};
+use crate::disk::{self, Entry, EntryKind, FolderStamp, Listings, Root};
 
 /// How far a walk goes before it stops and says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub const NAMED: Limits = Limits {
     folders: usize::MAX,
     entries: 200_000,
 };
+/// How many folders are listed in one go.
+const PIECE: usize = 64;
 /// Levels of folders inside of a skill.
 const DEPTH_IN_SKILL: usize = 64;
 
@@ -52,6 +54,19 @@ pub struct Walked {
     pub level: usize,
     /// Whether it is a skill or lies in one.
     pub in_skill: bool,
+    /// How it is known what lies in it.
+    pub source: Source,
+}
+
+/// How the entries of a folder came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// This stamp of it tells that they are as they were.
+    Recalled(FolderStamp),
+    /// All of them were listed while the folder had this stamp.
+    Listed(FolderStamp),
+    /// They were listed, and nothing tells of what.
+    Unstamped,
 }
 
 impl Walked {
@@ -80,13 +95,18 @@ pub fn is_ignored(name: &str) -> bool {
 
 /// Walks a root.
 pub fn walk(root: &Root, limits: Limits) -> Walk {
-    walk_from(root, SkillPath::root(), limits, Counts::default())
+    walk_from(root, SkillPath::root(), limits, &Listings::default())
 }
 
-/// Walks what lies at and below a folder that is in no skill, unless it is one itself; `counts` is
-/// what the rest of the root takes of the limits.
-pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Counts) -> Walk {
+/// Walks a root; folders that are as they were in `known` are not listed again.
+pub fn walk_knowing(root: &Root, limits: Limits, known: &Listings) -> Walk {
+    walk_from(root, SkillPath::root(), limits, known)
+}
+
+/// Walks what lies at and below a folder that is in no skill, unless it is one itself.
+pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, known: &Listings) -> Walk {
     let mut walk = Walk::default();
+    let mut counts = Counts::default();
     let mut level: Vec<Step> = vec![Step {
         level: from
             .as_str()
@@ -117,9 +137,14 @@ pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Count
             };
             walk.left_out.push(Diagnostic::about_folder(finding));
         }
-        let listed: Vec<Result<Vec<Entry>, std::io::Error>> =
-            level.par_iter().map(|step| root.list(&step.path)).collect();
+        let listed: Vec<Listed> = level
+            .par_iter()
+            // Small pieces: whoever is done with something else helps at once.
+            .with_max_len(PIECE)
+            .map(|step| list(root, &step.path, known))
+            .collect();
         let mut next = Vec::new();
+        walk.folders.reserve(level.len());
         for (step, listed) in level.into_iter().zip(listed) {
             if counts.entries > limits.entries {
                 break;
@@ -144,7 +169,7 @@ pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, mut counts: Count
 /// Looks into one folder that is in no skill, and not below it.
 pub fn alone(root: &Root, path: SkillPath) -> Walk {
     let mut walk = Walk::default();
-    let listed = root.list(&path);
+    let listed = list(root, &path, &Listings::default());
     let step = Step {
         level: path
             .as_str()
@@ -168,6 +193,19 @@ struct Step {
     in_skill: bool,
 }
 
+type Listed = std::io::Result<(Vec<Entry>, Source)>;
+
+/// What lies in a folder, recalled where it can be.
+fn list(root: &Root, path: &SkillPath, known: &Listings) -> Listed {
+    if let Some(listing) = known.get(path)
+        && let Some(entries) = root.recall(path, listing)
+    {
+        return Ok((entries, Source::Recalled(listing.stamp)));
+    }
+    let (entries, stamp) = root.list_stamped(path)?;
+    Ok((entries, stamp.map_or(Source::Unstamped, Source::Listed)))
+}
+
 /// What of the limits is taken.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
@@ -181,19 +219,23 @@ pub struct Counts {
 fn add(
     walk: &mut Walk,
     step: Step,
-    listed: std::io::Result<Vec<Entry>>,
+    listed: Listed,
     limits: Limits,
     counts: &mut Counts,
 ) -> Vec<Step> {
-    let (mut entries, unreadable) = match listed {
-        Ok(entries) => (entries, None),
-        Err(error) => (Vec::new(), Some(disk::reason(&error))),
+    let (mut entries, mut source, unreadable) = match listed {
+        Ok((entries, source)) => (entries, source, None),
+        Err(error) => (Vec::new(), Source::Unstamped, Some(disk::reason(&error))),
     };
     counts.entries = counts.entries.saturating_add(entries.len());
     let room = limits
         .entries
         .saturating_sub(counts.entries - entries.len());
-    entries.truncate(room);
+    if entries.len() > room {
+        entries.truncate(room);
+        // A part of a folder is nothing to recall it by.
+        source = Source::Unstamped;
+    }
     let at = walk.folders.len();
     let mut folder = Walked {
         path: step.path,
@@ -202,6 +244,7 @@ fn add(
         unreadable,
         level: step.level,
         in_skill: step.in_skill,
+        source,
     };
     let is_skill = folder.skill_file().is_some();
     counts.folders += usize::from(!step.in_skill);

@@ -17,6 +17,16 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// A digest that was made before.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 32 bytes of it, where they are.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The 32 bytes of it.
     pub fn to_bytes(self) -> [u8; 32] {
         self.0

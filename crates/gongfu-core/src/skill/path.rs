@@ -1,6 +1,7 @@
 //! Paths inside a skill: relative, normalised, never leading out.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +14,11 @@ const MAX_COMPONENT: usize = 255;
 ///
 /// Can't hold `..`, an absolute path, an empty component, a backslash or a control character, so
 /// that whoever has one needs no check of its own. The empty path is the folder itself.
+///
+/// Shared when it is cloned: in a large library most files are called like those of other skills.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct SkillPath(String);
+pub struct SkillPath(Arc<str>);
 
 /// Why a text is not a path inside a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +44,7 @@ impl SkillPath {
     /// Checks and normalises a path: `./` and doubled or trailing slashes are dropped.
     pub fn new(path: &str) -> Result<Self, PathError> {
         if is_normal(path) {
-            return Ok(Self(path.to_owned()));
+            return Ok(Self(path.into()));
         }
         if path.len() > MAX_PATH {
             return Err(PathError::TooLong);
@@ -74,17 +77,17 @@ impl SkillPath {
         if drive || normal == "~" || normal.starts_with("~/") {
             return Err(PathError::Absolute);
         }
-        Ok(Self(normal))
+        Ok(Self(normal.into()))
     }
 
     /// Whether a text is a path, exactly as it stands.
     pub fn is_exact(path: &str) -> bool {
-        is_normal(path) || Self::new(path).is_ok_and(|own| own.0 == path)
+        is_normal(path) || Self::new(path).is_ok_and(|own| *own.0 == *path)
     }
 
     /// The skill's folder itself.
     pub fn root() -> Self {
-        Self(String::new())
+        Self("".into())
     }
 
     /// Whether this is the skill's folder itself.
@@ -113,11 +116,8 @@ impl SkillPath {
     /// The folder that holds it; the skill's folder for a top-level path.
     #[must_use]
     pub fn parent(&self) -> Self {
-        Self(
-            self.0
-                .rsplit_once('/')
-                .map_or_else(String::new, |(parent, _)| parent.to_owned()),
-        )
+        let parent = self.0.rsplit_once('/').map(|(parent, _)| parent);
+        Self(parent.unwrap_or_default().into())
     }
 
     /// The path of something below it.
@@ -137,7 +137,7 @@ impl SkillPath {
         folder.is_root()
             || self
                 .0
-                .strip_prefix(&folder.0)
+                .strip_prefix(&*folder.0)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 }
@@ -165,7 +165,7 @@ impl TryFrom<String> for SkillPath {
 
     fn try_from(path: String) -> Result<Self, Self::Error> {
         if is_normal(&path) {
-            return Ok(Self(path));
+            return Ok(Self(path.into()));
         }
         Self::new(&path)
     }
@@ -173,7 +173,7 @@ impl TryFrom<String> for SkillPath {
 
 impl From<SkillPath> for String {
     fn from(path: SkillPath) -> Self {
-        path.0
+        path.as_str().to_owned()
     }
 }
 

@@ -1,13 +1,15 @@
 //! Reading the entries of a folder with their stamps.
 //!
 //! On Linux by the system calls themselves, because a library of 10,000 skills has 20,000 folders
-//! and is looked at often: the portable way opens each of them twice. Never follows a link.
+//! and is looked at often: the portable way opens each of them twice. Never follows a link. What
+//! was listed before need not be listed again: `recalled.rs`.
 
 use std::io;
 
 use cap_std::fs::Dir;
 use gongfu_core::skill::SkillPath;
 
+use super::recalled::FolderStamp;
 use super::{Entry, EntryKind, Stamp};
 
 /// An entry whose name a path can't hold.
@@ -24,9 +26,10 @@ fn is_nameable(name: &str) -> bool {
     !name.contains('/') && SkillPath::is_exact(name)
 }
 
-/// What lies in the folder at `path` below `dir`, in no order.
+/// What lies in the folder at `path` below `dir`, in no order, and the folder's own stamp from
+/// before it was read: a change meanwhile leaves another one.
 #[cfg(target_os = "linux")]
-pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
+pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<(Vec<Entry>, Option<FolderStamp>)> {
     use cap_std::fs::{OpenOptions, OpenOptionsExt as _};
     use rustix::fs::{AtFlags, FileType, OFlags, RawDir, statat};
 
@@ -35,6 +38,8 @@ pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
     options.read(true).custom_flags(flags.cast_signed());
     let place = if path.is_root() { "." } else { path.as_str() };
     let folder = dir.open_with(place, &options)?;
+    let own = rustix::fs::fstat(&folder).ok();
+    let mut own = own.map(|stat| FolderStamp::of(&stat));
     let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 16 * 1024];
     let mut listing = RawDir::new(&folder, &mut buffer);
     let mut entries = Vec::new();
@@ -58,8 +63,9 @@ pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
             });
             continue;
         }
-        // An entry that vanished meanwhile is left out.
+        // An entry that vanished meanwhile is left out, and the folder is nothing to recall by.
         let Ok(stat) = statat(&folder, raw, AtFlags::SYMLINK_NOFOLLOW) else {
+            own = None;
             continue;
         };
         let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
@@ -70,11 +76,11 @@ pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
         };
         entries.push(Entry { name, kind, stamp });
     }
-    Ok(entries)
+    Ok((entries, own))
 }
 
 #[cfg(target_os = "linux")]
-fn kind_of(file_type: rustix::fs::FileType) -> EntryKind {
+pub(super) fn kind_of(file_type: rustix::fs::FileType) -> EntryKind {
     use rustix::fs::FileType;
     match file_type {
         FileType::RegularFile => EntryKind::File,
@@ -95,7 +101,7 @@ fn kind_of(file_type: rustix::fs::FileType) -> EntryKind {
     clippy::unnecessary_cast,
     reason = "the types of the fields differ between architectures, and none loses anything"
 )]
-fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
+pub(super) fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
     let time = |seconds: i64, nanoseconds: i64| {
         seconds
             .saturating_mul(1_000_000_000)
@@ -109,9 +115,9 @@ fn stamp_of(stat: &rustix::fs::Stat) -> Stamp {
     }
 }
 
-/// What lies in the folder at `path` below `dir`, in no order.
+/// What lies in the folder at `path` below `dir`, in no order; without a stamp of the folder.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
+pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<(Vec<Entry>, Option<FolderStamp>)> {
     let folder = if path.is_root() {
         dir.try_clone()?
     } else {
@@ -140,5 +146,5 @@ pub(super) fn read(dir: &Dir, path: &SkillPath) -> io::Result<Vec<Entry>> {
             stamp,
         });
     }
-    Ok(entries)
+    Ok((entries, None))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gongfu_core::library::{Library, Skill, Source, SourceKind};
 use gongfu_core::skill::SkillPath;
+use rayon::prelude::*;
 
 use super::known::Known;
 use super::root::RootState;
@@ -27,7 +28,7 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
             root: root.path().to_string_lossy().into_owned(),
         });
         let mut known: Vec<(&SkillPath, &Known)> = state.known.iter().collect();
-        known.sort_by_key(|(below, _)| *below);
+        known.par_sort_unstable_by_key(|(below, _)| *below);
         let candidates: Vec<Candidate<'_>> = known
             .iter()
             .map(|(below, known)| (*below, &*known.skill.files))
@@ -35,7 +36,8 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
         let keep = copy::keep(&candidates);
         for ((_, known), _) in known.into_iter().zip(keep).filter(|(_, keep)| *keep) {
             let copy = place.kind == SourceKind::BuiltIn && is_copy(&known.skill, &skills);
-            if copy || !seen.insert(&known.skill.path) {
+            // Within one root no path comes twice.
+            if copy || (roots.len() > 1 && !seen.insert(&known.skill.path)) {
                 continue;
             }
             let key = switch_key(Some(place.kind), &known.skill);

@@ -59,6 +59,13 @@ pub(super) enum Outcome {
     Unloadable(Unloadable),
 }
 
+/// Whether a change was made long enough before a look to trust a stamp that tells of it.
+pub(super) fn is_settled(now: Timestamp, remote: bool, changed: i64) -> bool {
+    let trusted = if remote { SETTLED_REMOTE } else { SETTLED };
+    // A time in the future is never trusted: the difference is negative.
+    now.0.saturating_mul(1_000_000).saturating_sub(changed) > trusted
+}
+
 impl Looked<'_> {
     /// Reads the skill unless it is known to be unchanged.
     pub(super) fn outcome(self, scene: Scene<'_>) -> (SkillPath, Outcome) {
@@ -142,14 +149,7 @@ fn read(
         })
         .max()
         .unwrap_or(0);
-    let trusted = if scene.remote {
-        SETTLED_REMOTE
-    } else {
-        SETTLED
-    };
-    // A time in the future is never trusted: the difference is negative.
-    let age = scene.now.0.saturating_mul(1_000_000).saturating_sub(latest);
-    let settled = age > trusted;
+    let settled = is_settled(scene.now, scene.remote, latest);
     let skill = Skill {
         name: document.name,
         full_name: full_name(&place.id, &below),

@@ -9,13 +9,14 @@ use gongfu_core::port::Timestamp;
 use gongfu_core::skill::{Diagnostic, Finding, SkillPath};
 use rayon::prelude::*;
 
+use super::folders;
 use super::known::{Known, Looked, Outcome, Scene, revived, stored};
 use super::tree::{Part, Tree};
-use crate::disk::{self, Root};
+use crate::disk::{self, Listings, Root};
 use crate::home::Home;
 use crate::index::{self, Stored};
 use crate::source::Place;
-use crate::walk::{self, Counts, Walk};
+use crate::walk::{self, Walk};
 use crate::watch::{self, RootNumber, Unwatchable, Watches};
 
 /// How often folders that came while watches were made are walked before that is left to the next
@@ -41,6 +42,8 @@ pub(super) struct RootState {
     pub(super) unwatched: Option<Unwatchable>,
     /// Whether the index doesn't have it yet as it is here.
     pub(super) unsaved: bool,
+    /// Whether the index doesn't have its folders yet.
+    unlisted: bool,
     remote: bool,
 }
 
@@ -118,17 +121,24 @@ impl RootState {
         self.remote = watch::is_remote(root.path());
         let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
         // Two things that wait for the disk in different ways: at once they take half the time.
-        let (mut walk, kept) = rayon::join(
-            || walk::walk(&root, place.limits),
+        let ((mut walk, news), kept) = rayon::join(
+            || {
+                if first {
+                    folders::recalling(&root, look, self.remote)
+                } else {
+                    (walk::walk(&root, place.limits), false)
+                }
+            },
             || {
                 let kept = if first {
                     index::load(home, root.path())
                 } else {
                     Vec::new()
                 };
-                kept.into_iter().map(revive).collect::<Vec<_>>()
+                kept.into_iter().map(revive).collect::<HashMap<_, _>>()
             },
         );
+        self.unlisted |= news;
         for round in 1.. {
             let Some(watches) = look.watches.as_deref_mut() else {
                 break;
@@ -145,10 +155,16 @@ impl RootState {
                 break;
             }
         }
-        self.known.extend(kept);
-        let known = std::mem::take(&mut self.known);
+        let mut known = std::mem::take(&mut self.known);
+        if known.is_empty() {
+            known = kept;
+        }
         let before = std::mem::take(&mut self.unloadable);
         let news = self.judge(look, &root, std::slice::from_ref(&walk), known, before);
+        if self.unlisted && !(first && look.keeps_later) {
+            self.unlisted = false;
+            folders::keep(&root, look, self.remote, &walk);
+        }
         // A hundred thousand names are given back while the answer is made.
         rayon::spawn(move || drop(walk));
         let changed = news.changed || self.root.is_none();
@@ -313,6 +329,7 @@ impl RootState {
                 unloadable.entry(folder).or_default().push(left);
             }
         }
+        self.known.reserve(outcomes.len());
         for (path, outcome) in outcomes {
             match outcome {
                 Outcome::Same(known) => drop(self.known.insert(path, known)),
@@ -410,7 +427,7 @@ fn walk_below(root: &Root, path: &SkillPath, limits: walk::Limits) -> Walk {
         metadata.is_ok_and(|metadata| metadata.is_dir())
     };
     if is_folder {
-        walk::walk_from(root, path.clone(), limits, Counts::default())
+        walk::walk_from(root, path.clone(), limits, &Listings::default())
     } else {
         Walk::default()
     }

@@ -97,7 +97,7 @@ fn the_index_is_used_and_can_be_deleted() {
     put(&root, "a", "one");
     assert_eq!(listed(&skills(&home, &[&root])), ["lib/a: one"]);
     let index: Vec<_> = fs::read_dir(home.join("index")).unwrap().collect();
-    assert_eq!(index.len(), 1);
+    assert_eq!(index.len(), 2);
     assert_eq!(listed(&skills(&home, &[&root])), ["lib/a: one"]);
     // Content that changed behind unchanged stamps is served from the index: that it is used shows.
     let file = root.join("a/SKILL.md");
