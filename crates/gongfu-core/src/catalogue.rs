@@ -41,18 +41,22 @@ pub struct Catalogue {
 
 /// Writes the catalogue of these skills, the most relevant first, within so many characters.
 ///
-/// Below the length of the line that tells how many were left out, that line is all there is.
-pub fn write(entries: &[Entry], budget: usize, form: &Form<'_>) -> Catalogue {
+/// `others` is how many skills there are behind these, for which there is no room anyway (see
+/// [`most`]). Below the length of the line that tells how many were left out, that line is all there
+/// is.
+pub fn write(entries: &[Entry], others: usize, budget: usize, form: &Form<'_>) -> Catalogue {
     let sizes: Vec<Size> = entries.iter().map(|entry| Size::of(entry, form)).collect();
     let all = sizes.iter().map(Size::whole).sum::<usize>();
-    if all <= budget {
-        return lines(entries, entries.len(), None, form);
-    }
-    if let Some(length) = longest(&sizes, budget) {
-        return lines(entries, entries.len(), Some(length), form);
+    if others == 0 {
+        if all <= budget {
+            return lines(entries, 0, entries.len(), None, form);
+        }
+        if let Some(length) = longest(&sizes, budget) {
+            return lines(entries, 0, entries.len(), Some(length), form);
+        }
     }
     // The number of those left out is shorter the fewer they are, so this is room enough.
-    let room = budget.saturating_sub((form.more)(entries.len()).chars().count() + 1);
+    let room = budget.saturating_sub((form.more)(entries.len() + others).chars().count() + 1);
     let mut taken = 0;
     let fitting = entries.iter().zip(&sizes).take_while(|(entry, size)| {
         // As it is written: a cut at the end of a word leaves some room for the next one.
@@ -61,7 +65,13 @@ pub fn write(entries: &[Entry], budget: usize, form: &Form<'_>) -> Catalogue {
     });
     let shown = fitting.count();
     let length = longest(sizes.get(..shown).unwrap_or_default(), room).unwrap_or(SHORTEST);
-    lines(entries, shown, Some(length), form)
+    lines(entries, others, shown, Some(length), form)
+}
+
+/// How many skills there can be room for: with this many, the others need not be looked at.
+pub fn most(budget: usize) -> usize {
+    // A line has a name, a description, and signs between them.
+    budget / 6 + 1
 }
 
 /// What the line of a skill takes.
@@ -107,10 +117,16 @@ fn longest(sizes: &[Size], budget: usize) -> Option<usize> {
     Some(low)
 }
 
-fn lines(entries: &[Entry], shown: usize, length: Option<usize>, form: &Form<'_>) -> Catalogue {
+fn lines(
+    entries: &[Entry],
+    others: usize,
+    shown: usize,
+    length: Option<usize>,
+    form: &Form<'_>,
+) -> Catalogue {
     let mut catalogue = Catalogue {
         shown,
-        left_out: entries.len() - shown,
+        left_out: entries.len() - shown + others,
         ..Catalogue::default()
     };
     for entry in entries.iter().take(shown) {
@@ -165,7 +181,7 @@ mod tests {
             line: &|name, description| format!("- {name}: {description}"),
             more: &|count| format!("… and {count} more: use skill_search"),
         };
-        write(entries, budget, &form)
+        write(entries, 0, budget, &form)
     }
 
     #[test]
@@ -209,6 +225,23 @@ mod tests {
                 assert!(catalogue.text.ends_with(&told), "{budget}");
                 assert!(budget < 500 || size * 10 > budget * 8, "{size} of {budget}");
             }
+        }
+    }
+
+    #[test]
+    fn skills_that_have_no_room_need_not_be_looked_at() {
+        let all = entries(5_000, 20);
+        let form = Form {
+            line: &|name, description| format!("- {name}: {description}"),
+            more: &|count| format!("… and {count} more: use skill_search"),
+        };
+        for budget in [10, 500, 8_000] {
+            let first = &all[..super::most(budget).min(all.len())];
+            let others = all.len() - first.len();
+            assert_eq!(
+                write(first, others, budget, &form),
+                write(&all, 0, budget, &form)
+            );
         }
     }
 

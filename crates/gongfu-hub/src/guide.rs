@@ -3,7 +3,7 @@
 //! The catalogue of the caller's library with the words of the profile's own tools, within a budget
 //! of characters. It goes into the instructions of a server and the descriptions of tools.
 
-use gongfu_core::catalogue::{self, Catalogue, Form};
+use gongfu_core::catalogue::{Catalogue, Form};
 use gongfu_core::library::Library;
 
 use crate::dialect;
@@ -88,15 +88,15 @@ pub(crate) fn for_tool(library: &Library, budget: usize) -> Catalogue {
 }
 
 fn catalogue(library: &Library, guide: &Guide, budget: usize) -> Catalogue {
-    let entries = if guide.full_names {
-        overview::lines(library)
+    let lines = if guide.full_names {
+        overview::lines(library, budget)
     } else {
-        overview::names(library)
+        overview::names(library, budget)
     };
-    let more = (guide.more)(entries.len());
+    let more = (guide.more)(lines.total());
     let form = Form {
         line: &guide.line,
         more: &|count| format!("… and {count} more: {more}"),
     };
-    catalogue::write(&entries, budget, &form)
+    lines.catalogue(budget, &form)
 }

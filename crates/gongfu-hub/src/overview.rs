@@ -1,6 +1,6 @@
 //! The library in lines for a model: a name and what it is for, as many as there is room for.
 
-use gongfu_core::catalogue::Entry;
+use gongfu_core::catalogue::{self, Catalogue, Entry, Form};
 use gongfu_core::library::{Library, Skill};
 
 use crate::shelf::{self, one_line};
@@ -9,11 +9,45 @@ use crate::shelf::{self, one_line};
 /// would carry, about 8,000 tokens.
 pub(crate) const ASKED: usize = 32_000;
 
+/// Skills in lines, and how many more there are.
+pub(crate) struct Lines {
+    /// The first ones, in order of precedence.
+    pub(crate) entries: Vec<Entry>,
+    /// How many there are behind them.
+    pub(crate) others: usize,
+}
+
+impl Lines {
+    /// As many as there can be room for.
+    fn within<'a>(
+        budget: usize,
+        skills: Vec<&'a Skill>,
+        line: impl Fn(&'a Skill) -> Entry,
+    ) -> Self {
+        let first = skills.len().min(catalogue::most(budget));
+        Self {
+            others: skills.len() - first,
+            entries: skills.into_iter().take(first).map(line).collect(),
+        }
+    }
+
+    /// The catalogue of these skills.
+    pub(crate) fn catalogue(&self, budget: usize, form: &Form<'_>) -> Catalogue {
+        catalogue::write(&self.entries, self.others, budget, form)
+    }
+
+    /// How many skills there are in all.
+    pub(crate) fn total(&self) -> usize {
+        self.entries.len() + self.others
+    }
+}
+
 /// Every skill that is switched on, in order of precedence: by its name, or by its full name when
 /// another one holds that.
-pub(crate) fn lines(library: &Library) -> Vec<Entry> {
+pub(crate) fn lines(library: &Library, budget: usize) -> Lines {
     let enabled = library.skills().iter().filter(|skill| skill.enabled);
-    enabled.map(|skill| line(library, skill)).collect()
+    let enabled = enabled.map(AsRef::as_ref).collect();
+    Lines::within(budget, enabled, |skill| line(library, skill))
 }
 
 /// A skill as [`lines`] shows it.
@@ -25,11 +59,10 @@ pub(crate) fn line(library: &Library, skill: &Skill) -> Entry {
 }
 
 /// The skills that are reached by their bare names, in order of precedence.
-pub(crate) fn names(library: &Library) -> Vec<Entry> {
+pub(crate) fn names(library: &Library, budget: usize) -> Lines {
     let reachable = shelf::reachable(library).into_iter();
-    reachable
-        .map(|skill| entry(skill.name.as_str(), skill))
-        .collect()
+    let reachable = reachable.map(AsRef::as_ref).collect();
+    Lines::within(budget, reachable, |skill| entry(skill.name.as_str(), skill))
 }
 
 fn entry(name: &str, skill: &Skill) -> Entry {

@@ -117,6 +117,15 @@ pub fn metadata(skill: &Skill, key: &str) -> Option<String> {
 
 /// A description in one line, without control characters, clipped to what the format allows.
 pub fn one_line(description: &str) -> String {
+    let plain = description.len() <= MAX_DESCRIPTION
+        && description
+            .bytes()
+            .all(|byte| (b' '..=b'~').contains(&byte))
+        && !description.contains("  ")
+        && description.trim().len() == description.len();
+    if plain {
+        return description.to_owned();
+    }
     let printable = |c: char| if c.is_control() { ' ' } else { c };
     let line: String = description.chars().map(printable).collect();
     let words: Vec<&str> = line.split_whitespace().collect();

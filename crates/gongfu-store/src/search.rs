@@ -185,14 +185,23 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl SkillSearch for Search {
     fn search<'a>(&'a self, owner: &'a Owner, query: &'a Query) -> Pending<'a, Answer> {
         Box::pin(async move {
-            let ready = self.ready(owner).await?;
             let asked = answer::Asked {
                 skills: &*self.skills,
                 owner,
                 words: &self.words,
                 query,
             };
-            asked.answer(&ready.library, &ready.view).await
+            let ready = self.ready(owner).await?;
+            match asked.answer(&ready.library, &ready.view).await {
+                Err(PortError::Unavailable(reason)) => {
+                    // The index was damaged while it was open: opened anew, it is made anew.
+                    tracing::warn!(%reason, "the search index is opened anew");
+                    *lock(&self.space(owner).ready) = None;
+                    let ready = self.ready(owner).await?;
+                    asked.answer(&ready.library, &ready.view).await
+                }
+                answered => answered,
+            }
         })
     }
 }

@@ -11,7 +11,7 @@ pub enum Class {
     Dense,
     /// A picture, which is a word by itself.
     Picture,
-    /// A mark that changes the letter before it and nothing else.
+    /// A mark that changes the letter before it, or what can't be seen at all: it doesn't count.
     Mark,
     /// Everything between words.
     Other,
@@ -23,7 +23,14 @@ pub fn class(character: char) -> Class {
         'a'..='z' | 'A'..='Z' => Class::Letter,
         '0'..='9' => Class::Digit,
         '\0'..='\x7f' => Class::Other,
-        '\u{300}'..='\u{36f}' => Class::Mark,
+        '\u{300}'..='\u{36f}'
+        // Points of Hebrew and vowel signs of Arabic, which most people leave out, and the line that
+        // only stretches a word.
+        | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}'..='\u{5c2}' | '\u{5c4}'..='\u{5c5}' | '\u{5c7}'
+        | '\u{610}'..='\u{61a}' | '\u{640}' | '\u{64b}'..='\u{65f}' | '\u{670}'
+        | '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{6e7}'..='\u{6e8}' | '\u{6ea}'..='\u{6ed}'
+        // What chooses between shapes of a character.
+        | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => Class::Mark,
         _ if is_dense(character) => Class::Dense,
         _ if character.is_alphabetic() => Class::Letter,
         _ if character.is_numeric() => Class::Digit,
@@ -35,13 +42,9 @@ fn other(character: char) -> Class {
     use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
     match character.general_category() {
         // Vowel signs of Indic scripts belong to the word.
-        GeneralCategory::SpacingMark | GeneralCategory::NonspacingMark => {
-            if matches!(character, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}') {
-                Class::Other
-            } else {
-                Class::Letter
-            }
-        }
+        GeneralCategory::SpacingMark | GeneralCategory::NonspacingMark => Class::Letter,
+        // Nobody sees these, and nobody types them: joiners, directions, soft hyphens.
+        GeneralCategory::Format => Class::Mark,
         GeneralCategory::OtherSymbol => Class::Picture,
         _ => Class::Other,
     }
@@ -77,8 +80,11 @@ mod tests {
             ("09٣½", Class::Digit),
             ("技能スキルーの々기술ไทย", Class::Dense),
             ("🎉☃", Class::Picture),
-            ("\u{301}", Class::Mark),
-            (" -_./、。・　\u{200b}\u{fe0f}\0", Class::Other),
+            (
+                "\u{301}\u{64e}\u{200b}\u{ad}\u{fe0f}\u{e0100}\u{202e}",
+                Class::Mark,
+            ),
+            (" -_./、。・　\0", Class::Other),
         ] {
             for character in characters.chars() {
                 assert_eq!(class(character), expected, "{character:?}");

@@ -6,8 +6,6 @@ use super::query;
 use super::word::composed;
 use crate::skill::{Document, section};
 
-/// How much of a body is indexed, in bytes; what lies behind is read and served, but not found.
-pub const MAX_BODY: usize = 1024 * 1024;
 /// Frontmatter fields whose text says when a skill is for.
 const PURPOSE: [&str; 5] = ["use-case", "when-to-use", "triggers", "trigger", "aliases"];
 
@@ -30,9 +28,6 @@ impl SearchText {
     /// The texts of a document.
     pub fn of(document: &Document) -> Self {
         let body = document.body();
-        let body = body
-            .get(..body.floor_char_boundary(MAX_BODY))
-            .unwrap_or_default();
         let (mut headings, mut prose, mut code) = Default::default();
         split(body, &mut headings, &mut prose, &mut code);
         let mut description = document.description.clone();

@@ -1,7 +1,7 @@
 //! The words of a text: what an index is made of and what a query asks for.
 //!
-//! - Identifiers are split (`camelCase`, `snake_case`, `kebab-case`, `dotted.name`); what is written
-//!   in one piece is kept whole as well.
+//! - Identifiers are split (`camelCase`, `snake_case`, `kebab-case`, `dotted.name`), and a number
+//!   comes off (`python3`); what is written in one piece is kept whole as well.
 //! - A word is told as it stands and without its English ending (Snowball); accents, width and
 //!   letter case don't count.
 //! - Chinese, Japanese, Korean and other scripts without spaces become pairs of neighbouring
@@ -213,6 +213,11 @@ impl Words {
                     ..term(text, kind, part.start, part.end)
                 });
             }
+            if let Some(letters) = letters(surface) {
+                let stem = self.stem(letters).stem;
+                tell(term(&stem, Kind::Stem, part.start, part.end));
+                tell(term(letters, Kind::Surface, part.start, part.end));
+            }
             if !stop && !self.brief {
                 self.pairs(stem, *part, tell);
             }
@@ -282,6 +287,13 @@ struct Stem {
     stop: bool,
 }
 
+/// The word that a number is attached to: `python3` is a python. Shorter ones mean nothing alone.
+fn letters(word: &str) -> Option<&str> {
+    let end = word.find(|character: char| class(character) == Class::Digit)?;
+    word.get(..end)
+        .filter(|letters| letters.chars().count() > 2)
+}
+
 fn shape_of(class: Class, character: char) -> Shape {
     match class {
         Class::Digit => Shape::Digit,
@@ -291,7 +303,7 @@ fn shape_of(class: Class, character: char) -> Shape {
 }
 
 /// Whether a new part of an identifier begins: `fileName` is file and name, `HTTPServer` http and
-/// server, but `PDFs` is one word. Digits belong to the letters before them: so are `k8s`, `python3`.
+/// server, but `PDFs` is one word. Digits belong to the letters before them, as in `k8s`.
 fn splits(before: Shape, now: Shape, rest: &str) -> bool {
     match (before, now) {
         (Shape::Lower, Shape::Upper) => true,

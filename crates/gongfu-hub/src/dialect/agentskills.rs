@@ -3,7 +3,7 @@
 //! A failure is one JSON object in a text: `detail`, `code`, `timestamp`.
 
 use gongfu_core::capability::{Access, Safety};
-use gongfu_core::catalogue::{self, Form};
+use gongfu_core::catalogue::Form;
 use gongfu_core::port::Timestamp;
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
@@ -61,7 +61,8 @@ impl Tool for LoadSkillMetadata {
             line: &line,
             more: &|count| format!("… and {count} more"),
         };
-        let catalogue = catalogue::write(&overview::lines(&library), overview::ASKED, &form);
+        let catalogue =
+            overview::lines(&library, overview::ASKED).catalogue(overview::ASKED, &form);
         let heading = "Available skills (each line is \"- <skill_name>: <skill_description>\"):";
         let text = format!("{heading}\n{}", catalogue.text);
         Ok(Document::text(text.trim_end()))

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
-use gongfu_core::catalogue::{self, Form};
+use gongfu_core::catalogue::Form;
 use gongfu_core::place::VirtualPath;
 use gongfu_core::port::{FolderEntryKind, Timestamp};
 use schemars::JsonSchema;
@@ -104,16 +104,16 @@ impl Tool for Ls {
 }
 
 fn all_skills(library: &gongfu_core::library::Library) -> Document {
-    let skills = overview::names(library);
-    if skills.is_empty() {
+    let skills = overview::names(library, overview::ASKED);
+    if skills.total() == 0 {
         return Document::text("No skills found");
     }
     let form = Form {
         line: &|name, description| format!("  {name}/  - {description}"),
         more: &|count| format!("… and {count} more"),
     };
-    let catalogue = catalogue::write(&skills, overview::ASKED, &form);
-    let text = format!("Skills ({}):\n{}", skills.len(), catalogue.text);
+    let catalogue = skills.catalogue(overview::ASKED, &form);
+    let text = format!("Skills ({}):\n{}", skills.total(), catalogue.text);
     let note = overview::shadowed_note(library).map(Content::text);
     let text = Content::text(text.trim_end());
     Document([text].into_iter().chain(note).collect())

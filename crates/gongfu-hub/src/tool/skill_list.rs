@@ -191,7 +191,7 @@ fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillP
         line: &guide::line,
         more: &|count| format!("… and {count} more: use skill_search"),
     };
-    let catalogue = catalogue::write(&entries, budget, &form);
+    let catalogue = catalogue::write(&entries, 0, budget, &form);
     let shown = chosen.iter().take(catalogue.shown);
     let most = catalogue.shortened_to.unwrap_or(usize::MAX);
     let entry = |skill: &&Skill| {

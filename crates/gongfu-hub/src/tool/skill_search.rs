@@ -29,7 +29,7 @@ pub(crate) struct SkillSearch {
     /// What is looked for, in plain words; nothing in them is an operator.
     query: String,
     /// How many skills to name at most (default 10, at most 100).
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
     /// Only skills of this source, by its id (the part of a full name before the first `/`).
     source: Option<String>,
@@ -76,6 +76,7 @@ impl Tool for SkillSearch {
             shelf::known_source(&library, source)?;
         }
         let limit = self.limit.unwrap_or(LIMIT).min(MAX_LIMIT);
+        let tag = self.tag.clone();
         let query = Query {
             filter: Filter {
                 source: self.source,
@@ -100,13 +101,15 @@ impl Tool for SkillSearch {
             write_hit(&mut text, &library, hit);
         }
         if answer.hits.is_empty() {
-            text.push_str("no skill has any of these words; try others, or see skill_list\n");
+            text.push_str(&nothing(&library, tag.as_deref()));
         } else if answer.total > answer.hits.len() {
             let more = answer.total - answer.hits.len();
-            let _ = writeln!(
-                text,
-                "… and {more} more that fit less: raise `limit` to see them"
-            );
+            let advice = if limit < MAX_LIMIT {
+                "raise `limit` to see them"
+            } else {
+                "say more about what is to be done"
+            };
+            let _ = writeln!(text, "… and {more} more that fit less: {advice}");
         }
         if answer.shortened {
             let _ = writeln!(
@@ -123,6 +126,18 @@ impl Tool for SkillSearch {
             text,
         })
     }
+}
+
+/// Why nothing was found.
+fn nothing(library: &Library, tag: Option<&str>) -> String {
+    let why = match tag {
+        _ if library.skills().is_empty() => {
+            "there are no skills here; a person can name a folder by --skills-dir"
+        }
+        Some(_) => "no skill with this tag has any of these words; try without it",
+        None => "no skill has any of these words; try others, or see skill_list",
+    };
+    format!("{why}\n")
 }
 
 fn write_hit(text: &mut String, library: &Library, hit: &Hit) {

@@ -11,6 +11,7 @@ use gongfu_core::search::{Filter, snippet};
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 
 use super::group;
+use super::index;
 use super::pool::Pool;
 use super::score::{self, Wanted};
 use super::view::View;
@@ -39,7 +40,7 @@ impl Asked<'_> {
             ..Answer::default()
         };
         let broken = |error: std::io::Error| PortError::Unavailable(error.to_string());
-        let ranked = score::rank(view, asked, query).map_err(broken)?;
+        let ranked = index::guarded(|| Ok(score::rank(view, asked, query)?)).map_err(broken)?;
         let everything = query.filter == Filter::default();
         if everything {
             answer.total = ranked.texts.len();

@@ -1,13 +1,16 @@
-//! The folder of an index, whose large files are read piece by piece.
+//! The folder of an index, of which nothing is mapped into memory.
 //!
-//! Mapped into memory, every page that a search ever looked at would count as this process's own,
-//! and in the end that is the whole index. Lists of places and packed pairs are read once for each
-//! question, so reading them costs no more than a system call each; the dictionaries stay mapped.
+//! A mapped file that somebody cuts short ends the process, and every page that a search ever looked
+//! at would count as this process's own: in the end that is the whole index. Lists of places and
+//! packed pairs are read piece by piece, which costs no more than a system call for each question;
+//! the small files are read whole.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(unix)]
+use tantivy::HasLen as _;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
@@ -37,11 +40,13 @@ impl Directory for Folder {
     #[cfg(unix)]
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let ending = path.extension().and_then(|ending| ending.to_str());
-        if !matches!(ending, Some("idx" | "store")) {
-            return self.mapped.get_file_handle(path);
-        }
+        let large = matches!(ending, Some("idx" | "store"));
         match piecewise::File::open(&self.path.join(path)) {
-            Ok(file) => Ok(Arc::new(file)),
+            Ok(file) if large => Ok(Arc::new(file)),
+            Ok(file) => match file.read_bytes(0..file.len()) {
+                Ok(bytes) => Ok(Arc::new(bytes)),
+                Err(error) => Err(OpenReadError::wrap_io_error(error, path.to_owned())),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(OpenReadError::FileDoesNotExist(path.to_owned()))
             }
@@ -95,14 +100,16 @@ mod piecewise {
     use std::ops::Range;
     use std::os::unix::fs::FileExt as _;
     use std::path::Path;
+    use std::time::SystemTime;
 
     use tantivy::HasLen;
     use tantivy::directory::{FileHandle, OwnedBytes};
 
     #[derive(Debug)]
     pub(super) struct File {
-        file: std::fs::File,
+        inner: std::fs::File,
         length: usize,
+        modified: Option<SystemTime>,
     }
 
     impl File {
@@ -112,8 +119,14 @@ mod piecewise {
         )]
         pub(super) fn open(path: &Path) -> io::Result<Self> {
             let file = std::fs::File::open(path)?;
-            let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
-            Ok(Self { file, length })
+            let metadata = file.metadata()?;
+            let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
+            let modified = metadata.modified().ok();
+            Ok(Self {
+                inner: file,
+                length,
+                modified,
+            })
         }
     }
 
@@ -122,8 +135,14 @@ mod piecewise {
             let wanted = range.end.checked_sub(range.start);
             let wanted = wanted.filter(|_| range.end <= self.length);
             let wanted = wanted.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+            // The files of an index are written once; in one that changed anything may stand.
+            let now = self.inner.metadata()?;
+            if now.len() != self.length as u64 || now.modified().ok() != self.modified {
+                let text = "a file of the search index was changed";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             let mut bytes = vec![0; wanted];
-            self.file.read_exact_at(&mut bytes, range.start as u64)?;
+            self.inner.read_exact_at(&mut bytes, range.start as u64)?;
             Ok(OwnedBytes::new(bytes))
         }
     }

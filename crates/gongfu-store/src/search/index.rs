@@ -68,6 +68,11 @@ impl Index {
                 .schema(schema)
                 .settings(settings())
                 .open_or_create(directory)?;
+            let damaged = index.validate_checksum()?;
+            if !damaged.is_empty() {
+                let text = format!("{} damaged files", damaged.len());
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text).into());
+            }
             Self::over(index, fields, 0)
         };
         guarded(open).or_else(|error| {
@@ -298,7 +303,7 @@ fn clear(folder: &Path) -> io::Result<()> {
 }
 
 /// Runs something of tantivy's, which may panic over a damaged file.
-fn guarded<T>(run: impl FnOnce() -> tantivy::Result<T>) -> io::Result<T> {
+pub(super) fn guarded<T>(run: impl FnOnce() -> tantivy::Result<T>) -> io::Result<T> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(outcome) => outcome.map_err(io::Error::other),
         Err(_) => Err(io::Error::new(

@@ -21,7 +21,7 @@ use super::view::View;
 use crate::home::Home;
 
 /// Raise it when the tokens, the fields or what goes into them change.
-const SCHEMA: &str = "3";
+const SCHEMA: &str = "4";
 const FOLDER: &str = "search";
 
 /// The terms of a text, part by part.

@@ -136,14 +136,25 @@ fn everything_that_a_skill_says_is_found() {
 #[test]
 fn words_that_stand_together_count_more() {
     let ground = Ground::new();
-    ground.put("far", "Helper.", "a request here and something else about the pull");
-    ground.put("near", "Helper.", "a pull request here and something else about the");
+    ground.put(
+        "far",
+        "Helper.",
+        "a request here and something else about the pull",
+    );
+    ground.put(
+        "near",
+        "Helper.",
+        "a pull request here and something else about the",
+    );
     let search = ground.search();
     assert_eq!(ground.names(&search, "pull request"), ["near", "far"]);
     assert_eq!(ground.names(&search, "requests to pull"), ["near", "far"]);
     let words = ground.ask(&search, &Query::new("request", 10));
     let scores: Vec<f32> = words.hits.iter().map(|hit| hit.score).collect();
-    assert!((scores[0] - scores[1]).abs() < 0.01, "else they are alike: {scores:?}");
+    assert!(
+        (scores[0] - scores[1]).abs() < 0.01,
+        "else they are alike: {scores:?}"
+    );
 }
 
 /// Any two neighbours of a description in Chinese, Japanese or Korean lead to the skill.
@@ -211,24 +222,24 @@ fn a_change_is_found_by_the_next_search_and_nothing_is_indexed_twice() {
         ground.put(
             &format!("skill-{number}"),
             "Common words.",
-            &format!("body{number}"),
+            &format!("bo{number}"),
         );
     }
     let search = ground.search();
-    assert_eq!(ground.names(&search, "body7"), ["skill-7"]);
+    assert_eq!(ground.names(&search, "bo7"), ["skill-7"]);
     let before = written(&ground);
     // The same again, in another process: nothing is written.
-    assert_eq!(ground.names(&ground.search(), "body8"), ["skill-8"]);
+    assert_eq!(ground.names(&ground.search(), "bo8"), ["skill-8"]);
     assert_eq!(written(&ground), before);
     ground.put("skill-7", "Common words.", "changed");
-    assert!(ground.names(&search, "body7").is_empty());
+    assert!(ground.names(&search, "bo7").is_empty());
     assert_eq!(ground.names(&search, "changed"), ["skill-7"]);
     std::fs::remove_dir_all(ground.folder.path().join("skills/skill-8")).unwrap();
-    assert!(ground.names(&search, "body8").is_empty());
+    assert!(ground.names(&search, "bo8").is_empty());
     // The same text at another place needs no new index entry, and is one result.
     let grown = written(&ground);
-    ground.put("group/skill-9", "Common words.", "body9");
-    let answer = ground.ask(&search, &Query::new("body9", 10));
+    ground.put("group/skill-9", "Common words.", "bo9");
+    let answer = ground.ask(&search, &Query::new("bo9", 10));
     assert_eq!(answer.hits.len(), 1, "a copy is found once");
     assert_eq!(written(&ground), grown, "and indexed once");
 }
@@ -374,6 +385,57 @@ fn a_damaged_index_is_made_anew() {
 }
 
 #[test]
+fn an_index_that_is_damaged_while_it_is_open_is_made_anew() {
+    let ground = Ground::new();
+    for number in 0..30 {
+        ground.put(
+            &format!("skill-{number}"),
+            "Common whales.",
+            &format!("bo{number}"),
+        );
+    }
+    for damage in ["truncate", "half", "garbage", "remove"] {
+        let search = ground.search();
+        assert_eq!(ground.names(&search, "bo7"), ["skill-7"]);
+        let index = std::fs::read_dir(ground.index())
+            .unwrap()
+            .next()
+            .unwrap()
+            .unwrap()
+            .path();
+        for file in std::fs::read_dir(&index).unwrap() {
+            let path = file.unwrap().path();
+            let length = std::fs::metadata(&path).unwrap().len();
+            let length = usize::try_from(length).unwrap();
+            match damage {
+                "truncate" => std::fs::write(&path, b"").unwrap(),
+                "half" => {
+                    let half = std::fs::read(&path).unwrap()[..length / 2].to_vec();
+                    std::fs::write(&path, half).unwrap();
+                }
+                "garbage" => std::fs::write(&path, vec![0xA5; length]).unwrap(),
+                _ => std::fs::remove_file(&path).unwrap(),
+            }
+        }
+        for number in [3, 7] {
+            let found = ground.names(&search, &format!("bo{number}"));
+            assert_eq!(found, [format!("skill-{number}")], "{damage}");
+        }
+    }
+}
+
+#[test]
+fn everything_of_a_long_document_is_found() {
+    let ground = Ground::new();
+    ground.put(
+        "long",
+        "Long.",
+        &format!("{} zebra\n", "word after word\n".repeat(150_000)),
+    );
+    assert_eq!(ground.names(&ground.search(), "zebra"), ["long"]);
+}
+
+#[test]
 fn without_a_place_to_write_the_index_lies_in_memory() {
     let ground = Ground::new();
     ground.put("one", "Whales.", "");
@@ -390,7 +452,7 @@ fn many_searches_at_once_share_one_index() {
         ground.put(
             &format!("skill-{number}"),
             "Common.",
-            &format!("body{number}"),
+            &format!("bo{number}"),
         );
     }
     let searches: Vec<Search> = (0..8).map(|_| ground.search()).collect();
@@ -399,7 +461,7 @@ fn many_searches_at_once_share_one_index() {
             let ground = &ground;
             scope.spawn(move || {
                 for number in 0..20 {
-                    let found = ground.names(search, &format!("body{number}"));
+                    let found = ground.names(search, &format!("bo{number}"));
                     assert_eq!(found, [format!("skill-{number}")]);
                 }
             });

@@ -83,8 +83,10 @@ impl View {
         for (number, places) in (0_u32..).zip(&view.texts) {
             let first = places.first().and_then(|at| skill(library, *at as usize));
             if let Some(first) = first {
-                let name = squashed(first.name.as_str());
-                view.names.entry(name).or_default().push(number);
+                for name in [first.name.as_str(), &first.full_name] {
+                    let named = view.names.entry(squashed(name)).or_default();
+                    named.push(number);
+                }
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
