@@ -24,6 +24,10 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::command::Outcome;
 use crate::terminal::Terminal;
 
+/// Gives memory back soon after work by many threads, such as indexing: the system's own keeps it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let environment = environment::Environment::read();
     let cli = cli::Cli::parse();
