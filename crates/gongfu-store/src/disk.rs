@@ -309,5 +309,18 @@ fn stamp_of(metadata: &Metadata) -> Stamp {
     }
 }
 
+/// Whether two descriptions are of one file, whatever its names are.
+#[cfg(unix)]
+pub fn same_file(left: &Metadata, right: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    (left.dev(), left.ino()) == (right.dev(), right.ino())
+}
+
+/// Whether two descriptions are of one file, which can't be told here.
+#[cfg(not(unix))]
+pub fn same_file(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
 #[cfg(test)]
 mod tests;
