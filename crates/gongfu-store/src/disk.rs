@@ -18,7 +18,7 @@ mod trouble;
 mod writing;
 
 pub use recalled::{FolderStamp, Listing, Listings};
-pub use trouble::{is_escape, is_loop, port_error, put_error, reason};
+pub use trouble::{is_escape, is_loop, port_error, put_error, reason, write_error};
 pub use writing::{PutError, temporary_name};
 
 /// How much memory is taken for a file before any of it is read, in bytes.

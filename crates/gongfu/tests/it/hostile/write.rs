@@ -338,3 +338,25 @@ fn nothing_is_written_without_an_audit() {
     let audit = world.read("home/audit/audit.jsonl");
     assert!(audit.contains("file_write"), "{audit}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_is_no_wrong_path() {
+    let world = World::with_skills();
+    let mut client = server(&world, &[]);
+    let skill = world.path("skills/pdf-tools/SKILL.md");
+    for path in [world.write("work/f", "abc"), skill] {
+        let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&path, permissions).unwrap();
+    }
+    let edit = json!({ "skill_name": "pdf-tools", "old_text": "Fills forms", "new_text": "Fills" });
+    let write = json!({ "path": "f", "content": "x" });
+    for (tool, arguments) in [("file_write", write), ("skill_write", edit)] {
+        let error = client.bad(tool, arguments);
+        assert_eq!(text_at(&error, "/code"), "UNAVAILABLE", "{error:#}");
+        let message = text_at(&error, "/message");
+        assert!(message.contains("read-only"), "{error:#}");
+    }
+    assert_eq!(world.read("work/f"), "abc");
+}
