@@ -74,7 +74,11 @@ pub(crate) fn instructions(
     };
     let catalogue = catalogue(library, guide, budget);
     if catalogue.shown + catalogue.left_out == 0 {
-        text.push_str("\nthere are no skills yet");
+        text.push_str(if library.skills().is_empty() {
+            "\nthere are no skills yet"
+        } else {
+            "\nno skill is switched on"
+        });
     } else {
         text.push('\n');
         text.push_str(catalogue.text.trim_end());

@@ -18,6 +18,7 @@ use rmcp::{ServerHandler, ServiceExt as _};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
+use crate::input::{End, Input};
 use crate::wire;
 
 /// The longest text that a client may call itself in the audit, in characters.
@@ -43,6 +44,8 @@ pub struct Server {
     settings: Arc<Settings>,
     /// What tells the client of changes; it ends with the connection.
     telling: Arc<Mutex<JoinSet<()>>>,
+    /// The end of the client's input.
+    end: End,
 }
 
 impl Server {
@@ -52,6 +55,7 @@ impl Server {
             catalog,
             settings: Arc::new(settings),
             telling: Arc::default(),
+            end: End::default(),
         }
     }
 
@@ -165,6 +169,7 @@ impl ServerHandler for Server {
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                () = self.end.reached() => return Ok(()),
                 more = self.change(&actor, &mut known) => {
                     if !more || context.sink().notify_tool_list_changed().await.is_err() {
                         return Ok(());
@@ -224,6 +229,7 @@ impl ServerHandler for Server {
             }
             .error()),
         };
+        self.end.answered();
         match outcome {
             Ok(result) => Ok(wire::result(result).into()),
             Err(error) if error.code() == ErrorCode::ToolNotFound => {
@@ -258,11 +264,16 @@ pub enum StdioError {
 
 /// Serves one client on standard input and output until the client closes them.
 ///
+/// Calls that are still running then have a short while to end.
+///
 /// # Errors
 /// The session did not begin, or the server stopped by a fault of its own.
 pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     let telling = Arc::clone(&server.telling);
-    let running = match server.serve(rmcp::transport::io::stdio_pipes()).await {
+    let end = server.end.clone();
+    let (input, output) = rmcp::transport::io::stdio_pipes();
+    let transport = (Input::new(input, end.clone()), output);
+    let running = match server.serve(transport).await {
         Ok(running) => running,
         // A client that closes at once asked for nothing: that is no fault.
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -273,9 +284,10 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
         }
         Err(error) => return Err(StdioError::Start(error.to_string())),
     };
-    let ended = running.waiting().await;
+    let ended = tokio::select! {
+        ended = running.waiting() => ended.map(|_| ()),
+        () = end.quiet() => Ok(()),
+    };
     telling.lock().await.abort_all();
-    ended
-        .map(|_| ())
-        .map_err(|error| StdioError::Stopped(error.to_string()))
+    ended.map_err(|error| StdioError::Stopped(error.to_string()))
 }

@@ -3,10 +3,12 @@
 use std::io::{self, Write as _};
 use std::sync::Mutex;
 
+use cap_fs_ext::OpenOptionsSyncExt as _;
 use cap_std::fs::OpenOptions;
 use gongfu_core::account::Owner;
 use gongfu_core::port::{AuditEntry, AuditLog, Pending, PortError};
 
+use crate::disk::{Root, same_file};
 use crate::home::Home;
 
 const FOLDER: &str = "audit";
@@ -39,12 +41,13 @@ impl LocalAudit {
             .file
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let full = match open.as_ref() {
-            // Another process may have rotated the file away under this handle.
-            Some(file) => file.metadata()?.len() >= MAX_BYTES,
-            None => true,
+        // What isn't the file at its path takes no more: an entry in it would be lost.
+        let usable = match open.as_ref() {
+            Some(file) => self.is_current(file)?,
+            None => false,
         };
-        if full {
+        if !usable {
+            *open = None;
             *open = Some(self.open()?);
         }
         match open.as_mut() {
@@ -52,6 +55,15 @@ impl LocalAudit {
             Some(file) => file.write_all(&line),
             None => Ok(()),
         }
+    }
+
+    /// Whether a handle is still the file at the audit's path, with room in it: a person may have
+    /// removed or replaced it, and another process may have rotated it away.
+    fn is_current(&self, file: &cap_std::fs::File) -> io::Result<bool> {
+        let held = file.metadata()?;
+        let at_path = Root::open(&self.home.path().join(FOLDER))
+            .and_then(|folder| folder.dir().metadata(FILE));
+        Ok(held.len() < MAX_BYTES && at_path.is_ok_and(|there| same_file(&held, &there)))
     }
 
     fn open(&self) -> io::Result<cap_std::fs::File> {
@@ -79,8 +91,13 @@ impl LocalAudit {
             }
         }
         let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        dir.open_with(FILE, &options)
+        // A pipe that stands there is not waited for.
+        options.create(true).append(true).nonblock(true);
+        let file = dir.open_with(FILE, &options)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok(file)
     }
 }
 
@@ -147,5 +164,41 @@ mod tests {
         audit.append(&entry(2)).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
         assert!(folder.path().join("audit/audit.1.jsonl").exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_went_away_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let audit = LocalAudit::new(Home::at(folder.path()));
+        let file = folder.path().join("audit/audit.jsonl");
+        let calls = || -> Vec<u64> {
+            let text = std::fs::read_to_string(&file).unwrap();
+            text.lines()
+                .map(|line| {
+                    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+                    line["call"].as_u64().unwrap()
+                })
+                .collect()
+        };
+        audit.append(&entry(1)).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        audit.append(&entry(2)).unwrap();
+        assert_eq!(calls(), [2]);
+        std::fs::remove_dir_all(folder.path().join("audit")).unwrap();
+        audit.append(&entry(3)).unwrap();
+        assert_eq!(calls(), [3]);
+        // As another process rotates it.
+        std::fs::rename(&file, folder.path().join("audit/audit.1.jsonl")).unwrap();
+        audit.append(&entry(4)).unwrap();
+        assert_eq!(calls(), [4]);
+        std::fs::write(folder.path().join("audit/other"), "").unwrap();
+        std::fs::rename(folder.path().join("audit/other"), &file).unwrap();
+        audit.append(&entry(5)).unwrap();
+        assert_eq!(calls(), [5]);
+        // What can't be a file again takes no entry, and says so.
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        audit.append(&entry(6)).unwrap_err();
     }
 }

@@ -18,7 +18,7 @@ mod trouble;
 mod writing;
 
 pub use recalled::{FolderStamp, Listing, Listings};
-pub use trouble::{is_escape, is_loop, port_error, put_error, reason};
+pub use trouble::{is_escape, is_loop, port_error, put_error, reason, write_error};
 pub use writing::{PutError, temporary_name};
 
 /// How much memory is taken for a file before any of it is read, in bytes.
@@ -307,6 +307,19 @@ fn stamp_of(metadata: &Metadata) -> Stamp {
         changed: 0,
         inode: 0,
     }
+}
+
+/// Whether two descriptions are of one file, whatever its names are.
+#[cfg(unix)]
+pub fn same_file(left: &Metadata, right: &Metadata) -> bool {
+    use cap_std::fs::MetadataExt as _;
+    (left.dev(), left.ino()) == (right.dev(), right.ino())
+}
+
+/// Whether two descriptions are of one file, which can't be told here.
+#[cfg(not(unix))]
+pub fn same_file(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 #[cfg(test)]

@@ -99,8 +99,8 @@ pub(crate) enum SkillCommand {
         /// What is to be done: the skills that fit it best come first
         #[arg(long, value_name = "TEXT")]
         task: Option<String>,
-        /// Print the catalogue that a model gets, in at most so many characters
-        #[arg(long, value_name = "CHARACTERS", value_parser = clap::value_parser!(u32).range(1..))]
+        /// Print the catalogue that a model gets, in at most so many characters (65536 at most)
+        #[arg(long, value_name = "CHARACTERS", value_parser = clap::value_parser!(u32).range(1..=65_536))]
         budget: Option<u32>,
         #[command(flatten)]
         places: Places,

@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 use crate::dialect::Dialect;
 use crate::entry;
 use crate::error::{ErrorCode, ToolError};
-use crate::excerpt::{self, MAX_ANSWER};
+use crate::excerpt;
 use crate::guide::{Guide, line};
+use crate::overview::{self, ASKED};
 use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
@@ -26,6 +27,8 @@ use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
 const CORE: usize = 7;
 /// The longest summary, in characters.
 const MAX_SUMMARY: usize = 120;
+/// What an answer takes beside its skills, in characters: the hint, and what surrounds it.
+const FRAME: usize = 400;
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "autosnippet",
@@ -62,15 +65,16 @@ impl Tool for ListSkills {
         let library = shelf::library(context).await?;
         let all = shelf::reachable(&library);
         let mut skills: Vec<Value> = Vec::new();
-        let mut bytes = 0;
+        let note = overview::shadowed_note(&library).unwrap_or_default();
+        let mut size = FRAME + note.chars().count();
         for skill in &all {
             let entry = json!({
                 "name": skill.name.as_str(),
                 "summary": summary(skill),
                 "useCase": shelf::metadata(skill, "use-case"),
             });
-            bytes += entry.to_string().len();
-            if bytes > MAX_ANSWER {
+            size += entry.to_string().chars().count() + 1;
+            if size > ASKED {
                 break;
             }
             skills.push(entry);
@@ -83,6 +87,9 @@ impl Tool for ListSkills {
                 hint,
                 "; … and {left} more, which load by their names as well"
             );
+        }
+        if !note.is_empty() {
+            let _ = write!(hint, " {note}");
         }
         Ok(success(
             json!({ "skills": skills, "total": all.len(), "hint": hint }),

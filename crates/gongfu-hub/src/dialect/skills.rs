@@ -242,12 +242,13 @@ impl Tool for Create {
             writing::create_skill(context, &self.name, &self.description, &self.instructions)
                 .await?;
         let name = skill.name.as_str();
-        let answer = json!({ "status": "success", "name": name, "path": format!("skills/{name}") });
-        let mut text = answer.to_string();
-        for found in &written.findings {
-            let _ = write!(text, "\n{found}");
+        let path = format!("skills/{name}");
+        let mut answer = json!({ "status": "success", "name": name, "path": path });
+        if let (false, Some(answer)) = (written.findings.is_empty(), answer.as_object_mut()) {
+            // In the object: a client reads the whole text as one value.
+            answer.insert("findings".to_owned(), json!(written.findings));
         }
-        Ok(Document::text(text))
+        Ok(Document::text(answer.to_string()))
     }
 }
 

@@ -21,6 +21,9 @@ use crate::tool::{Context, Data, Tool};
 /// How many skills an answer lists when no limit is given.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
+/// What a list says whose task has no skill.
+const NOTHING_FITS: &str =
+    "no skill has a word of the task; these are all, in no order of fitness:\n";
 
 /// List the skills that are available: their names and what each is for. Call this first to find
 /// the skill that fits a task, then read its instructions with `skill_load`.
@@ -40,8 +43,8 @@ pub(crate) struct SkillList {
     /// What is to be done, in plain words: the skills that fit it best come first.
     task: Option<String>,
     /// Take no more than so many characters: descriptions are shortened first, then skills are left
-    /// out and counted (8000 when there is a task).
-    #[schemars(range(min = 1))]
+    /// out and counted (8000 when there is a task, at most 65536).
+    #[schemars(range(min = 1, max = 65_536))]
     budget: Option<usize>,
 }
 
@@ -65,14 +68,18 @@ pub(crate) struct SkillPage {
 pub(crate) struct SkillEntry {
     /// What it is called; give it to `skill_load`.
     name: String,
-    /// Its unique name, for when another skill holds the short one.
-    full_name: String,
+    /// Its unique name, for when another skill holds the short one; with a budget or a task only
+    /// then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    full_name: Option<String>,
     /// What it does and when to use it.
     description: String,
-    /// The id of the source that it comes from.
-    source: String,
-    /// Whether it is switched on.
-    enabled: bool,
+    /// The id of the source that it comes from; missing with a budget or a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    /// Whether it is switched on; with a budget or a task only where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    enabled: Option<bool>,
     /// The full name of the skill that holds the short name, when this one doesn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     shadowed_by: Option<String>,
@@ -98,9 +105,17 @@ impl Tool for SkillList {
         }
         if self.task.is_some() || self.budget.is_some() {
             self.only_budget()?;
-            let chosen = self.by_relevance(context, &library, chosen).await?;
-            let budget = self.budget.unwrap_or(BUDGET).min(MAX_ANSWER);
-            return Ok(catalogue(&library, &chosen, budget));
+            let budget = self.budget.unwrap_or(BUDGET);
+            if budget > MAX_ANSWER {
+                let reason = format!("{budget} characters are more than an answer holds");
+                let hint = format!("give at most {MAX_ANSWER}, or read page by page with `after`");
+                return Err(wrong("budget", &reason, hint));
+            }
+            if chosen.is_empty() {
+                return Ok(page(&library, &chosen, 0, 0, self.source.as_deref()));
+            }
+            let (chosen, fits) = self.by_relevance(context, &library, chosen).await?;
+            return Ok(fitting(&library, &chosen, budget, fits));
         }
         let start = match &self.after {
             None => 0,
@@ -120,6 +135,7 @@ impl Tool for SkillList {
             &chosen,
             start,
             self.limit.unwrap_or(LIMIT).min(MAX_LIMIT),
+            self.source.as_deref(),
         ))
     }
 }
@@ -149,15 +165,16 @@ impl SkillList {
         }
     }
 
-    /// The skills that fit the task first, best first; the others behind them as they were.
+    /// The skills that fit the task first, best first; the others behind them as they were. And
+    /// whether any fits, where there is a task.
     async fn by_relevance<'a>(
         &self,
         context: &Context,
         library: &'a Library,
         mut chosen: Vec<&'a Skill>,
-    ) -> Result<Vec<&'a Skill>, ToolError> {
+    ) -> Result<(Vec<&'a Skill>, bool), ToolError> {
         let Some(task) = &self.task else {
-            return Ok(chosen);
+            return Ok((chosen, true));
         };
         let query = Query {
             filter: Filter {
@@ -177,16 +194,39 @@ impl SkillList {
             .collect();
         let last = places.len();
         chosen.sort_by_key(|skill| places.get(&*skill.full_name).copied().unwrap_or(last));
-        Ok(chosen)
+        Ok((chosen, last > 0))
     }
 }
 
-/// The skills in as many characters as there is room for.
+/// The skills in as many characters as there is room for: neither the text nor what programs get
+/// takes more, for some clients show their model the one and some the other.
+fn fitting(library: &Library, chosen: &[&Skill], budget: usize, fits: bool) -> Data<SkillPage> {
+    let note = if fits { "" } else { NOTHING_FITS };
+    let length = note.chars().count();
+    // Where there is hardly room for a skill, there is none for the note.
+    let (mut room, note) = match budget.checked_sub(length) {
+        Some(room) if room > length => (room, note),
+        _ => (budget, ""),
+    };
+    loop {
+        let mut answer = catalogue(library, chosen, room);
+        let size = serde_json::to_string(&answer.data).map_or(0, |json| json.chars().count());
+        let over = size.saturating_sub(budget);
+        if over == 0 || answer.data.skills.is_empty() {
+            answer.text.insert_str(0, note);
+            return answer;
+        }
+        room = room.saturating_sub(over);
+    }
+}
+
 fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillPage> {
-    let entries: Vec<Entry> = chosen
-        .iter()
-        .map(|skill| overview::line(library, skill))
-        .collect();
+    let line = |skill: &&Skill| {
+        let mut entry = overview::line(library, skill);
+        entry.name.push_str(off(skill));
+        entry
+    };
+    let entries: Vec<Entry> = chosen.iter().map(line).collect();
     let form = Form {
         line: &guide::line,
         more: &|count| format!("… and {count} more: use skill_search"),
@@ -194,10 +234,14 @@ fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillP
     let catalogue = catalogue::write(&entries, 0, budget, &form);
     let shown = chosen.iter().take(catalogue.shown);
     let most = catalogue.shortened_to.unwrap_or(usize::MAX);
+    // What can be told from the rest has no room here.
     let entry = |skill: &&Skill| {
         let entry = described(library, skill);
         SkillEntry {
             description: catalogue::shortened(&entry.description, most),
+            full_name: entry.shadowed_by.as_ref().and(entry.full_name),
+            source: None,
+            enabled: entry.enabled.filter(|enabled| !enabled),
             ..entry
         }
     };
@@ -212,20 +256,31 @@ fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillP
     }
 }
 
+/// What stands behind the name of a skill that is switched off.
+fn off(skill: &Skill) -> &'static str {
+    if skill.enabled { "" } else { " (switched off)" }
+}
+
 /// A skill as an answer shows it.
 fn described(library: &Library, skill: &Skill) -> SkillEntry {
     let winner = library.shadowed_by(skill);
     SkillEntry {
         name: skill.name.to_string(),
-        full_name: skill.full_name.to_string(),
+        full_name: Some(skill.full_name.to_string()),
         description: shelf::one_line(&skill.description),
-        source: skill.source.to_string(),
-        enabled: skill.enabled,
+        source: Some(skill.source.to_string()),
+        enabled: Some(skill.enabled),
         shadowed_by: winner.map(|winner| winner.full_name.to_string()),
     }
 }
 
-fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Data<SkillPage> {
+fn page(
+    library: &Library,
+    chosen: &[&Skill],
+    start: usize,
+    limit: usize,
+    source: Option<&str>,
+) -> Data<SkillPage> {
     let mut text = String::new();
     let mut skills = Vec::new();
     for skill in chosen.iter().skip(start).take(limit) {
@@ -234,19 +289,18 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
         }
         let entry = described(library, skill);
         let shown = if entry.shadowed_by.is_some() {
-            &entry.full_name
+            &*skill.full_name
         } else {
-            &entry.name
+            skill.name.as_str()
         };
-        let off = if skill.enabled { "" } else { " (switched off)" };
-        let _ = writeln!(text, "- {shown}{off}: {}", entry.description);
+        let _ = writeln!(text, "- {shown}{}: {}", off(skill), entry.description);
         skills.push(entry);
     }
     let left = chosen.len().saturating_sub(start + skills.len());
     let next = skills
         .last()
         .filter(|_| left > 0)
-        .map(|last| last.full_name.clone());
+        .and_then(|last| last.full_name.clone());
     if let Some(next) = &next {
         let _ = writeln!(
             text,
@@ -255,6 +309,8 @@ fn page(library: &Library, chosen: &[&Skill], start: usize, limit: usize) -> Dat
     }
     if chosen.is_empty() && library.skills().is_empty() {
         text.push_str("there are no skills here; a person can name a folder by --skills-dir\n");
+    } else if chosen.is_empty() && source.is_none() {
+        text.push_str("no skill is switched on; see include_disabled\n");
     } else if chosen.is_empty() {
         text.push_str("no skill of this source is switched on; see include_disabled\n");
     }

@@ -70,6 +70,22 @@ pub fn put_error(error: PutError) -> PortError {
         {
             PortError::NotAFolder
         }
-        PutError::Io(error) => port_error(error),
+        PutError::ReadOnly => {
+            let text = "the file is read-only; a person can make it writable";
+            PortError::Unavailable(text.to_owned())
+        }
+        PutError::Io(error) => write_error(error),
+    }
+}
+
+/// An error of the disk while something is written, as one of the port's: nothing is wrong with a
+/// path where the system lets nobody write.
+pub fn write_error(error: io::Error) -> PortError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if !is_escape(&error) => {
+            let text = "the system allows no writing there; a person can permit it";
+            PortError::Unavailable(text.to_owned())
+        }
+        _ => port_error(error),
     }
 }

@@ -31,6 +31,8 @@ pub enum PutError {
     Conflict(String),
     /// A folder stands there.
     IsAFolder,
+    /// The file's own permissions let nobody write.
+    ReadOnly,
     /// The system says no.
     Io(io::Error),
 }
@@ -83,7 +85,7 @@ impl Root {
                 ))));
             }
             if metadata.permissions().readonly() {
-                return Err(PutError::Io(io::ErrorKind::PermissionDenied.into()));
+                return Err(PutError::ReadOnly);
             }
         }
         if let Some(expected) = change.expected {
@@ -194,7 +196,7 @@ impl Root {
             return Err(io::Error::other("it changed meanwhile"));
         }
         if metadata.permissions().readonly() {
-            return Err(io::Error::from(io::ErrorKind::PermissionDenied));
+            return Err(io::Error::other("it is read-only"));
         }
         if other_names(&metadata) {
             return Err(io::Error::other(

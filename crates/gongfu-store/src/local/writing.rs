@@ -41,13 +41,13 @@ impl LocalSkills {
             let reason = format!("no folder that is looked into can be called `{folder}`");
             return Err(PortError::Denied(reason));
         }
-        let root = Root::create(&place.path).map_err(disk::port_error)?;
+        let root = Root::create(&place.path).map_err(disk::write_error)?;
         let made = root.put_folder(folder, SKILL_FILE, document);
         made.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
                 PortError::Conflict(format!("the folder `{folder}` is there already"))
             }
-            _ => disk::port_error(error),
+            _ => disk::write_error(error),
         })?;
         self.look_again();
         let library = self.current();

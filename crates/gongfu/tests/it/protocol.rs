@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::stdio::{Client, result};
-use crate::world::{World, at, text_at};
+use crate::world::{PATIENCE, World, at, text_at};
 
 /// How soon a server ends that nobody needs any more.
 const SOON: Duration = Duration::from_secs(2);
@@ -336,6 +336,30 @@ fn the_end_of_input_ends_the_server() {
         let end = client.close();
         assert_eq!(end.code, Some(0), "{name}: {}", end.stderr);
         assert!(end.took < SOON, "{name} took {:?}", end.took);
+    }
+}
+
+#[test]
+fn the_end_of_input_ends_a_subscription() {
+    let world = World::with_skills();
+    let mut client = world.silent_client();
+    let meta = context("2026-07-28");
+    let listen = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta });
+    client.send(
+        &json!({ "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": listen }),
+    );
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    assert_eq!(client.notified(acknowledged, PATIENCE), 1);
+    for id in 0..20 {
+        client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "skill_list", "arguments": {}, "_meta": meta } }));
+    }
+    let end = client.close();
+    assert_eq!(end.code, Some(0), "{}", end.stderr);
+    // The protocol's library waits for five seconds.
+    assert!(end.took < Duration::from_secs(4), "{:?}", end.took);
+    for id in 0..20 {
+        let answered = end.messages.iter().any(|message| message["id"] == id);
+        assert!(answered, "{id} is among {:?}", end.messages);
     }
 }
 

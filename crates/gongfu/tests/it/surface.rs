@@ -292,3 +292,26 @@ fn instructions_of_every_profile() {
     }
     insta::assert_json_snapshot!("instructions", all);
 }
+
+#[test]
+fn autosnippet_keeps_its_limit_and_names_what_it_leaves_out() {
+    let world = World::new();
+    world.skill_in("skills/a", "same", "Is first.");
+    world.skill_in("skills/b", "same", "Is second.");
+    for number in 0..400 {
+        let description = format!("Does {}.", "so much ".repeat(14));
+        world.skill(&format!("skill-{number}"), &description);
+    }
+    let mut client = Client::start(&world.only(["mcp", "--profile", "autosnippet"]));
+    client.initialize("2025-11-25");
+    let listed = client.good("autosnippet_list_skills", json!({}));
+    let text = text_at(&listed, "/content/0/text");
+    assert!(text.chars().count() <= 32_000, "{}", text.len());
+    let answer: Value = serde_json::from_str(text).unwrap();
+    let hint = text_at(&answer, "/data/hint");
+    assert!(hint.contains(" more, which load by their names"), "{hint}");
+    assert!(
+        hint.contains("another skill holds their name: skills/b/same"),
+        "{hint}"
+    );
+}

@@ -255,6 +255,9 @@ fn skills_fails_as_the_source_does() {
         said("skills_create", create("my-tool")),
         r#"{"status":"success","name":"my-tool","path":"skills/my-tool"}"#
     );
+    let found: Value = serde_json::from_str(&said("skills_create", create("a--b"))).unwrap();
+    assert_eq!(found["status"], "success");
+    assert_eq!(found["findings"][0]["code"], "name-double-hyphen");
     assert_eq!(
         said("skills_create", create("my-tool")),
         "!Error: skill 'my-tool' already exists"
@@ -344,7 +347,7 @@ fn autosnippet_speaks_as_the_source_does() {
                 { "name": "wide", "summary": "Read PDFs.", "useCase": null },
             ],
             "total": 2,
-            "hint": "load a skill with autosnippet_load_skill: give its name as skillName",
+            "hint": "load a skill with autosnippet_load_skill: give its name as skillName [not listed, because another skill holds their name: user/pdf]",
         } })
     );
     let load = "autosnippet_load_skill";

@@ -287,3 +287,65 @@ fn a_closed_pipe_is_no_error() {
     let status = crate::world::ended(&mut child, crate::world::PATIENCE).expect("it hangs");
     assert_eq!(status.code(), Some(0));
 }
+
+#[test]
+fn a_budget_holds_for_people_and_programs() {
+    let world = World::new();
+    for number in 0..60 {
+        let description = format!("Does \"{number}\" for 技能 {}.", "and more ".repeat(20));
+        world.skill(&format!("skill-{number}"), &format!("'{description}'"));
+    }
+    let length = |text: &str| text.chars().count();
+    for budget in ["200", "500", "2000", "8000", "65536"] {
+        let most: usize = budget.parse().unwrap();
+        let list = ["skill", "list", "--budget", budget];
+        let text = world.only(list).good().text();
+        let page = world.only(list.iter().chain(&["--json"])).good().json();
+        let shown = at(&page, "/skills").as_array().unwrap();
+        assert!(length(&text) <= most, "{budget}: {text}");
+        assert!(length(&page.to_string()) <= most, "{budget}: {page}");
+        let lines = text.lines().filter(|line| line.starts_with("- ")).count();
+        assert_eq!(
+            lines,
+            shown.len(),
+            "{budget}: what one shows the other does"
+        );
+        assert!(most < 500 || !shown.is_empty(), "{budget}: {page}");
+    }
+    world.only(["skill", "list", "--budget", "65537"]).ends(2);
+    let call = ["tool", "call", "skill_list", r#"{"budget":65537}"#];
+    let refused = world.only(call).run();
+    assert_ne!(refused.code, Some(0));
+}
+
+#[test]
+fn a_catalogue_says_what_it_is() {
+    let world = World::new();
+    let called = |arguments: Value| {
+        let arguments = arguments.to_string();
+        world
+            .only(["tool", "call", "skill_list", &arguments])
+            .good()
+            .text()
+    };
+    let empty = called(json!({ "budget": 500 }));
+    assert!(empty.contains("there are no skills here"), "{empty}");
+    world.skill("first", "Does one thing.");
+    world.skill("second", "Does another thing.");
+    let none = called(json!({ "task": "zzzzqq" }));
+    assert!(
+        none.starts_with("no skill has a word of the task"),
+        "{none}"
+    );
+    assert!(none.contains("- first: Does one thing.\n"), "{none}");
+    let one = called(json!({ "task": "another" }));
+    assert!(one.starts_with("- second: "), "{one}");
+    world.only(["skill", "disable", "first"]).good();
+    let off = called(json!({ "include_disabled": true, "budget": 500 }));
+    assert!(off.contains("- first (switched off): "), "{off}");
+    world.only(["skill", "disable", "second"]).good();
+    for arguments in [json!({ "budget": 500 }), json!({})] {
+        let all_off = called(arguments);
+        assert!(all_off.contains("no skill is switched on"), "{all_off}");
+    }
+}

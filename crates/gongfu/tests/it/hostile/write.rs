@@ -315,3 +315,48 @@ fn an_edit_keeps_every_other_byte() {
     );
     assert!(Path::new(&world.path("home/audit/audit.jsonl")).exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_without_an_audit() {
+    let world = World::with_skills();
+    let mut client = server(&world, &[]);
+    let write = |name: &str| json!({ "path": name, "content": "x" });
+    client.good("file_write", write("one"));
+    let file = world.path("home/audit/audit.jsonl");
+    std::fs::remove_file(&file).unwrap();
+    client.good("file_write", write("two"));
+    let audit = world.read("home/audit/audit.jsonl");
+    assert_eq!(audit.matches("file_write").count(), 2, "{audit}");
+    // Nothing can be written where a folder stands.
+    std::fs::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    client.bad("file_write", write("three"));
+    std::fs::remove_dir(&file).unwrap();
+    client.bad("file_read", json!({ "path": "three" }));
+    client.good("file_write", write("four"));
+    let audit = world.read("home/audit/audit.jsonl");
+    assert!(audit.contains("file_write"), "{audit}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_is_no_wrong_path() {
+    let world = World::with_skills();
+    let mut client = server(&world, &[]);
+    let skill = world.path("skills/pdf-tools/SKILL.md");
+    for path in [world.write("work/f", "abc"), skill] {
+        let mut permissions = std::fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&path, permissions).unwrap();
+    }
+    let edit = json!({ "skill_name": "pdf-tools", "old_text": "Fills forms", "new_text": "Fills" });
+    let write = json!({ "path": "f", "content": "x" });
+    for (tool, arguments) in [("file_write", write), ("skill_write", edit)] {
+        let error = client.bad(tool, arguments);
+        assert_eq!(text_at(&error, "/code"), "UNAVAILABLE", "{error:#}");
+        let message = text_at(&error, "/message");
+        assert!(message.contains("read-only"), "{error:#}");
+    }
+    assert_eq!(world.read("work/f"), "abc");
+}
