@@ -180,9 +180,9 @@ impl Index {
             if few && wanted.is_subset(&known) {
                 return Ok(None);
             }
-            let many = wanted.len().saturating_sub(known.len()) > 128;
             let options = IndexWriterOptions::builder()
-                .num_worker_threads(if many { 2 } else { 1 })
+                // The words of texts are found by every core; a second writer would double the memory.
+                .num_worker_threads(1)
                 .num_merge_threads(1)
                 .memory_budget_per_thread(WRITER_MEMORY)
                 .build();
