@@ -103,10 +103,13 @@ impl Tool for SkillSearch {
             text.push_str("no skill has any of these words; try others, or see skill_list\n");
         } else if answer.total > answer.hits.len() {
             let more = answer.total - answer.hits.len();
-            let _ = writeln!(
-                text,
-                "… and {more} more that fit less: raise `limit` to see them"
-            );
+            // What can't be raised is not to be raised.
+            let how = if limit < MAX_LIMIT {
+                "raise `limit` to see them"
+            } else {
+                "say more of what is to be done"
+            };
+            let _ = writeln!(text, "… and {more} more that fit less: {how}");
         }
         if answer.shortened {
             let _ = writeln!(
