@@ -107,7 +107,7 @@ impl Tool for SkillSearch {
             let advice = if limit < MAX_LIMIT {
                 "raise `limit` to see them"
             } else {
-                "say more about what is to be done"
+                "say more of what is to be done"
             };
             let _ = writeln!(text, "… and {more} more that fit less: {advice}");
         }

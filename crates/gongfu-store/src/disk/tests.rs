@@ -111,3 +111,21 @@ fn a_foreign_name_is_told() {
         .collect();
     assert_eq!(kinds, [EntryKind::Unnameable, EntryKind::Unnameable]);
 }
+
+#[cfg(unix)]
+#[test]
+fn only_a_link_leads_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
+    symlink("socket", folder.path().join("link")).unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    for (name, leads) in [("socket", false), ("link", true)] {
+        let change = gongfu_core::port::Change {
+            bytes: b"x",
+            expected: None,
+        };
+        let said = format!("{:?}", root.put(&path(name), change).unwrap_err());
+        assert!(said.contains("is never written through"), "{said}");
+        assert_eq!(said.contains("where it leads"), leads, "{said}");
+    }
+}

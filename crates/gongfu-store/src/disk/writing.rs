@@ -79,8 +79,13 @@ impl Root {
                 return Err(PutError::IsAFolder);
             }
             if !metadata.is_file() {
+                let hint = if metadata.is_symlink() {
+                    "; write to where it leads"
+                } else {
+                    ""
+                };
                 return Err(PutError::Io(io::Error::other(format!(
-                    "{} is never written through; write to where it leads",
+                    "{} is never written through{hint}",
                     described(kind_of(metadata.file_type()))
                 ))));
             }

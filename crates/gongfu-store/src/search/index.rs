@@ -28,7 +28,7 @@ const WRITER_MEMORY: usize = 15_000_000;
 /// The same for an index in memory, whose few texts need less.
 const SMALL_WRITER_MEMORY: usize = 1_000_000;
 /// After how much text something is written, in bytes.
-const CHUNK: usize = 12 * 1024 * 1024;
+const CHUNK: usize = 6 * 1024 * 1024;
 /// How often another process's writing is waited for, and how long each time.
 const WAITS: u32 = 600;
 const WAIT: Duration = Duration::from_millis(50);

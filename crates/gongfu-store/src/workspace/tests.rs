@@ -190,7 +190,7 @@ fn a_replaced_file_keeps_what_it_was() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
     assert!(matches!(
         write(&workspace, "run.sh", b"x"),
-        Err(PortError::Denied(_))
+        Err(PortError::Unavailable(_))
     ));
     let long = "n".repeat(255);
     assert!(write(&workspace, &long, b"long").unwrap());

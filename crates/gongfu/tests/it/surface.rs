@@ -315,3 +315,22 @@ fn autosnippet_keeps_its_limit_and_names_what_it_leaves_out() {
         "{hint}"
     );
 }
+
+#[test]
+fn a_search_at_its_limit_says_nothing_of_a_higher_one() {
+    let world = World::new();
+    for number in 0..102 {
+        world.skill(&format!("skill-{number}"), "Files things.");
+    }
+    let mut client = world.client();
+    let mut said = |limit: u32| {
+        let found = client.good("skill_search", json!({ "query": "files", "limit": limit }));
+        text_at(&found, "/content/0/text").to_owned()
+    };
+    assert!(said(3).ends_with("… and 99 more that fit less: raise `limit` to see them\n"));
+    for limit in [100, 5_000] {
+        let text = said(limit);
+        let wanted = "… and 2 more that fit less: say more of what is to be done\n";
+        assert!(text.ends_with(wanted), "{text}");
+    }
+}
