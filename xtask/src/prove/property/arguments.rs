@@ -1,15 +1,16 @@
 //! A call of a tool: it answers, or fails with a code, a message and a hint; nothing from outside
 //! of a skill is in an answer.
 
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_hub::Profile;
 use serde_json::{Map, Value};
 
 use super::{BASE, Ground, Verdict, ensure, holds_canary, is_told};
+
+/// How long a call may take; far longer than any should.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Checks one call: `{"tool": …, "arguments": {…}}`; any other text is a path to read.
 pub(super) fn check(ground: &Ground, input: &[u8]) -> Verdict {
@@ -20,19 +21,22 @@ pub(super) fn check(ground: &Ground, input: &[u8]) -> Verdict {
     let text = String::from_utf8_lossy(input);
     let (tool, arguments) = call(&text.replace(BASE, ground.base().trim_start_matches('/')));
     let actor = Actor::local(Role::ExternalAgent, "prove");
-    let answer = now(ground
+    let calling = ground
         .catalog
-        .call(&[Profile::All], &tool, arguments, &actor));
+        .call(&[Profile::All], &tool, arguments, &actor);
+    let answer = ground
+        .runtime
+        .block_on(async { tokio::time::timeout(PATIENCE, calling).await });
     match answer {
-        None => Err("the call waits for something".to_owned()),
-        Some(Ok(result)) => {
+        Err(_) => Err("the call does not come to an end".to_owned()),
+        Ok(Ok(result)) => {
             let text = serde_json::to_string(&result).map_err(|error| error.to_string())?;
             ensure(!result.content.is_empty(), || "an empty answer".to_owned())?;
             ensure(!holds_canary(text.as_bytes()), || {
                 "A FILE OUTSIDE OF THE SKILL IS IN AN ANSWER".to_owned()
             })
         }
-        Some(Err(error)) => is_told(&error),
+        Ok(Err(error)) => is_told(&error),
     }
 }
 
@@ -50,17 +54,4 @@ fn call(text: &str) -> (String, Map<String, Value>) {
     arguments.insert("skill_name".to_owned(), "alpha".into());
     arguments.insert("path".to_owned(), text.into());
     ("skill_read".to_owned(), arguments)
-}
-
-/// What a future answers without waiting: everything behind the catalog here is ready at once.
-fn now<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..1_000 {
-        if let Poll::Ready(answer) = future.as_mut().poll(&mut context) {
-            return Some(answer);
-        }
-        std::thread::yield_now();
-    }
-    None
 }

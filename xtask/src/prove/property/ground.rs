@@ -58,6 +58,8 @@ pub(crate) struct Ground {
     pub(super) root: Root,
     pub(super) library: Arc<Library>,
     pub(super) catalog: Catalog,
+    /// What calls run in.
+    pub(super) runtime: tokio::runtime::Runtime,
     /// A fault that was put in on purpose.
     pub(super) plant: Option<Plant>,
     base: PathBuf,
@@ -95,6 +97,11 @@ impl Ground {
                 audit: Arc::new(Silent),
                 clock,
             }),
+            runtime: tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_time()
+                .build()
+                .map_err(told)?,
             library,
             plant,
             skill,
