@@ -6,8 +6,6 @@ use super::word::{Kind, Words};
 
 /// How long a snippet is, in characters.
 pub const LENGTH: usize = 240;
-/// How much of a text is looked at, in bytes.
-const MAX_TEXT: usize = 256 * 1024;
 
 /// The stretch of a [`composed`](super::word::composed) text that holds the most weight of the
 /// terms, in one line; `None` when it holds none of them.
@@ -15,9 +13,6 @@ const MAX_TEXT: usize = 256 * 1024;
 /// A term counts once in a stretch, so that a place with all the words wins over one that repeats
 /// a single one.
 pub fn best(text: &str, terms: &[(&str, f32)], words: &mut Words) -> Option<String> {
-    let text = text
-        .get(..text.floor_char_boundary(MAX_TEXT))
-        .unwrap_or_default();
     let mut found: Vec<Match> = Vec::new();
     let numbered = terms.iter().enumerate();
     let known: FxHashMap<&str, (usize, f32)> = numbered

@@ -8,13 +8,17 @@ use gongfu_core::port::{PortError, SkillStore};
 use gongfu_core::search::query::{Answer, Hit, MAX_QUERY, Query};
 use gongfu_core::search::word::{Kind, composed};
 use gongfu_core::search::{Filter, snippet};
-use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
+use gongfu_core::skill::document;
 
 use super::group;
 use super::index;
 use super::pool::Pool;
 use super::score::{self, Wanted};
 use super::view::View;
+
+/// How much of a SKILL.md is looked at for the place that fits best, in bytes; a description that
+/// fits stands in where that has none of the words.
+const LOOKED_AT: u64 = 64 * 1024;
 
 /// A query, and what it is answered with.
 #[derive(Clone, Copy)]
@@ -80,10 +84,14 @@ impl Asked<'_> {
             .map(|(wanted, rarity)| (wanted.key.as_str(), *rarity))
             .collect();
         let file = group::document(skill)?;
-        let reading = self
-            .skills
-            .read(self.owner, skill, &file.path, MAX_SKILL_FILE);
-        let content = reading.await.ok()?;
+        let reading = self.skills.read(self.owner, skill, &file.path, LOOKED_AT);
+        let mut content = reading.await.ok()?;
+        if content.is_cut() {
+            // What was cut off is no reason to take the rest for something else than text.
+            let whole =
+                std::str::from_utf8(&content.bytes).map_or_else(|e| e.valid_up_to(), str::len);
+            content.bytes.truncate(whole);
+        }
         let document = document::parse(&content.bytes, skill.name.as_str())?;
         let best = |text: &str| {
             let text = composed(text);
