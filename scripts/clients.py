@@ -252,7 +252,7 @@ async def python_session(world: World, table: Table, mode: str, version: str) ->
                 # Without a greeting and without a look, nobody introduces the server.
                 if mode != version:
                     expect(client.server_info.name == "gongfu", client.server_info)
-                    expect("skill_list" in (client.instructions or ""), "no instructions")
+                    expect("skill_search" in (client.instructions or ""), "no instructions")
                 done("")
                 for what, step in STEPS:
                     row, started = Row(what, name, "", 0), time.monotonic()
