@@ -18,7 +18,7 @@ use super::view::View;
 
 /// How much of a SKILL.md is looked at for the place that fits best, in bytes; a description that
 /// fits stands in where that has none of the words.
-const LOOKED_AT: u64 = 64 * 1024;
+const LOOKED_AT: u64 = 32 * 1024;
 
 /// A query, and what it is answered with.
 #[derive(Clone, Copy)]
