@@ -4,6 +4,7 @@
 //! `rmcp`.
 
 mod input;
+mod message;
 mod server;
 mod wire;
 
