@@ -3,9 +3,11 @@
 //! Holds no rule of its own: every call goes through the catalog's gate. The only crate that names
 //! `rmcp`.
 
+mod http;
 mod input;
 mod message;
 mod server;
 mod wire;
 
+pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
 pub use server::{Server, Settings, StdioError, serve_stdio};
