@@ -6,19 +6,17 @@ use std::time::Duration;
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::library::Revision;
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
+use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{
-    NotificationContext, RequestContext, RoleServer, ServerInitializeError, SubscriptionContext,
-};
-use rmcp::{ServerHandler, ServiceExt as _};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use crate::input::{End, Input};
+use crate::end::End;
 use crate::wire;
 
 /// The longest text that a client may call itself in the audit, in characters.
@@ -43,9 +41,9 @@ pub struct Server {
     catalog: Arc<Catalog>,
     settings: Arc<Settings>,
     /// What tells the client of changes; it ends with the connection.
-    telling: Arc<Mutex<JoinSet<()>>>,
+    pub(crate) telling: Arc<Mutex<JoinSet<()>>>,
     /// The end of the client's input.
-    end: End,
+    pub(crate) end: End,
 }
 
 impl Server {
@@ -250,44 +248,3 @@ const ANSWERED: [&str; 6] = [
     "tools/call",
     "tools/list",
 ];
-
-/// Why serving ended with an error.
-#[derive(Debug, thiserror::Error)]
-pub enum StdioError {
-    /// The client went away, or said something else, before the session began.
-    #[error("the session did not begin: {0}")]
-    Start(String),
-    /// The server's own task failed.
-    #[error("the server stopped: {0}")]
-    Stopped(String),
-}
-
-/// Serves one client on standard input and output until the client closes them.
-///
-/// Calls that are still running then have a short while to end.
-///
-/// # Errors
-/// The session did not begin, or the server stopped by a fault of its own.
-pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
-    let telling = Arc::clone(&server.telling);
-    let end = server.end.clone();
-    let (input, output) = rmcp::transport::io::stdio_pipes();
-    let transport = (Input::new(input, end.clone()), output);
-    let running = match server.serve(transport).await {
-        Ok(running) => running,
-        // A client that closes at once asked for nothing: that is no fault.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
-            let text =
-                "the client's first message was neither `initialize` nor a request of 2026-07-28";
-            return Err(StdioError::Start(text.to_owned()));
-        }
-        Err(error) => return Err(StdioError::Start(error.to_string())),
-    };
-    let ended = tokio::select! {
-        ended = running.waiting() => ended.map(|_| ()),
-        () = end.quiet() => Ok(()),
-    };
-    telling.lock().await.abort_all();
-    ended.map_err(|error| StdioError::Stopped(error.to_string()))
-}
