@@ -23,7 +23,7 @@ use rmcp::model::{
     ClientNotification, ClientRequest, GetExtensions as _, JsonRpcMessage, JsonRpcRequest,
     ServerJsonRpcMessage as Outgoing,
 };
-use rmcp::service::{RoleServer, ServerInitializeError};
+use rmcp::service::{RoleServer, ServerInitializeError, Service};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
@@ -60,8 +60,20 @@ pub enum StdioError {
 pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     let (input, output) = rmcp::transport::io::stdio_pipes();
     let (telling, end) = (Arc::clone(&server.telling), server.end.clone());
+    let served = serve(server, input, output, end).await;
+    telling.lock().await.abort_all();
+    served
+}
+
+/// Serves one client until it closes its end, or can't be reached any more.
+async fn serve<S, R, W>(service: S, input: R, output: W, end: End) -> Result<(), StdioError>
+where
+    S: Service<RoleServer>,
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     let (transport, mut writer) = Stdio::new(input, output, end.clone());
-    let running = match server.serve(transport).await {
+    let running = match service.serve(transport).await {
         Ok(running) => running,
         Err(error) => {
             // What was said last is still on its way.
@@ -73,20 +85,18 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
             };
         }
     };
-    let ended = tokio::select! {
+    tokio::select! {
         ended = running.waiting() => {
             end.reach();
-            // What was said last is still on its way, however slowly the client reads.
+            // So it is here, however slowly the client reads.
             tokio::select! {
                 _ = &mut writer => {}
                 () = end.quiet() => {}
             }
-            ended.map(|_| ())
+            ended.map(|_| ()).map_err(|error| StdioError::Stopped(error.to_string()))
         }
         () = end.quiet() => Ok(()),
-    };
-    telling.lock().await.abort_all();
-    ended.map_err(|error| StdioError::Stopped(error.to_string()))
+    }
 }
 
 /// A line that waits for its turn.

@@ -318,6 +318,3 @@ impl Drop for Stub {
         self.flow.leave(self);
     }
 }
-
-#[cfg(test)]
-mod tests;
