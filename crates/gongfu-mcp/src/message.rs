@@ -15,9 +15,7 @@ mod glimpse;
 use std::borrow::Cow;
 use std::fmt;
 
-use rmcp::model::{
-    ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value, json};
@@ -99,6 +97,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Box<Refusal>> {
         refusal
     })?;
     serde_json::from_str(text).map_err(|_| Box::new(refuse(text)))
+}
+
+/// The id of the request that these bytes are, or begin like, where it can be told.
+pub(crate) fn id(bytes: &[u8]) -> Option<RequestId> {
+    glimpse::id(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))
 }
 
 /// What is wrong with a message that `rmcp` didn't take.
@@ -300,14 +303,6 @@ impl<'de> Deserialize<'de> for Envelope {
         }
 
         deserializer.deserialize_map(Members)
-    }
-}
-
-/// The message's id, if it is a request.
-pub(crate) fn request_id(message: &Incoming) -> Option<&RequestId> {
-    match message {
-        JsonRpcMessage::Request(request) => Some(&request.id),
-        _ => None,
     }
 }
 

@@ -6,20 +6,18 @@ use std::time::Duration;
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::library::Revision;
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
+use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{
-    NotificationContext, RequestContext, RoleServer, ServerInitializeError, SubscriptionContext,
-};
-use rmcp::{ServerHandler, ServiceExt as _};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
+use crate::end::End;
 use crate::http::Asked;
-use crate::input::{End, Input};
 use crate::wire;
 
 /// The longest text that a client may call itself in the audit, in characters.
@@ -44,9 +42,9 @@ pub struct Server {
     catalog: Arc<Catalog>,
     settings: Arc<Settings>,
     /// What tells the client of changes; it ends with the connection.
-    telling: Arc<Mutex<JoinSet<()>>>,
+    pub(crate) telling: Arc<Mutex<JoinSet<()>>>,
     /// The end of the client's input.
-    end: End,
+    pub(crate) end: End,
 }
 
 impl Server {
@@ -209,10 +207,13 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(if ANSWERED.contains(&method.as_str()) {
+        let version = context.protocol_version();
+        let stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let gone = stateless && OF_SESSIONS.contains(&method.as_str());
+        Err(if ANSWERED.contains(&method.as_str()) && !gone {
             let text = format!("the parameters of {method} are not as the protocol wants them");
             ErrorData::invalid_params(text, None)
         } else {
@@ -255,6 +256,15 @@ impl ServerHandler for Server {
     }
 }
 
+/// The requests that 2026-07-28 took out, with the sessions that they were about.
+const OF_SESSIONS: [&str; 5] = [
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
 /// The requests that this server answers: one of these that arrives as an unknown request has
 /// parameters of the wrong form.
 const ANSWERED: [&str; 6] = [
@@ -265,44 +275,3 @@ const ANSWERED: [&str; 6] = [
     "tools/call",
     "tools/list",
 ];
-
-/// Why serving ended with an error.
-#[derive(Debug, thiserror::Error)]
-pub enum StdioError {
-    /// The client went away, or said something else, before the session began.
-    #[error("the session did not begin: {0}")]
-    Start(String),
-    /// The server's own task failed.
-    #[error("the server stopped: {0}")]
-    Stopped(String),
-}
-
-/// Serves one client on standard input and output until the client closes them.
-///
-/// Calls that are still running then have a short while to end.
-///
-/// # Errors
-/// The session did not begin, or the server stopped by a fault of its own.
-pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
-    let telling = Arc::clone(&server.telling);
-    let end = server.end.clone();
-    let (input, output) = rmcp::transport::io::stdio_pipes();
-    let transport = (Input::new(input, end.clone()), output);
-    let running = match server.serve(transport).await {
-        Ok(running) => running,
-        // A client that closes at once asked for nothing: that is no fault.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
-            let text =
-                "the client's first message was neither `initialize` nor a request of 2026-07-28";
-            return Err(StdioError::Start(text.to_owned()));
-        }
-        Err(error) => return Err(StdioError::Start(error.to_string())),
-    };
-    let ended = tokio::select! {
-        ended = running.waiting() => ended.map(|_| ()),
-        () = end.quiet() => Ok(()),
-    };
-    telling.lock().await.abort_all();
-    ended.map_err(|error| StdioError::Stopped(error.to_string()))
-}
