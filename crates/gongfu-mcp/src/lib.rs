@@ -11,5 +11,5 @@ mod stdio;
 mod wire;
 
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
-pub use server::{Server, Settings};
+pub use server::{Adopt, Server, Settings};
 pub use stdio::{StdioError, serve_stdio};
