@@ -278,7 +278,7 @@ fn a_hundred_open_streams_do_not_hold_the_end_up() {
         let mut stream = site.connect();
         stream
             .write_all(
-                site.wire("POST", "/mcp", &headers, &body.to_string())
+                Site::wire("POST", "/mcp", &headers, &body.to_string())
                     .as_bytes(),
             )
             .unwrap();
@@ -290,7 +290,7 @@ fn a_hundred_open_streams_do_not_hold_the_end_up() {
             ("mcp-session-id", session.as_str()),
         ];
         stream
-            .write_all(site.wire("GET", "/mcp", &headers, "").as_bytes())
+            .write_all(Site::wire("GET", "/mcp", &headers, "").as_bytes())
             .unwrap();
         streams.push(stream);
     }
