@@ -4,10 +4,12 @@
 //! `rmcp`.
 
 mod end;
+mod http;
 mod message;
 mod server;
 mod stdio;
 mod wire;
 
+pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
 pub use server::{Server, Settings};
 pub use stdio::{StdioError, serve_stdio};

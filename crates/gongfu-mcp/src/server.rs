@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use crate::end::End;
+use crate::http::Asked;
 use crate::wire;
 
 /// The longest text that a client may call itself in the audit, in characters.
@@ -57,22 +58,36 @@ impl Server {
         }
     }
 
+    /// The same server for one more connection or request, with nothing of another's.
+    #[must_use]
+    pub fn connection(&self) -> Self {
+        Self {
+            catalog: Arc::clone(&self.catalog),
+            settings: Arc::clone(&self.settings),
+            telling: Arc::default(),
+            end: End::default(),
+        }
+    }
+
+    /// The profiles that a request sees: those that its address asks for, else the server's.
+    fn profiles(&self, context: &RequestContext<RoleServer>) -> Vec<Profile> {
+        let parts = context.extensions.get::<http::request::Parts>();
+        let asked = parts.and_then(|parts| parts.extensions.get::<Asked>());
+        asked.map_or_else(|| self.settings.profiles.clone(), |asked| asked.0.clone())
+    }
+
     /// What the skills are, for the model of the client; a library that is still being read for the
     /// first time is not waited for longer than a client waits for an answer.
-    async fn instructions(&self, actor: &Actor) -> String {
-        let (catalog, settings) = (Arc::clone(&self.catalog), Arc::clone(&self.settings));
-        let actor = actor.clone();
+    async fn instructions(&self, context: &RequestContext<RoleServer>) -> String {
+        let (catalog, budget) = (Arc::clone(&self.catalog), self.settings.catalogue);
+        let (profiles, actor) = (self.profiles(context), Self::actor(context));
+        let introduction = Catalog::introduction(&profiles);
         let mut writing = JoinSet::new();
-        writing.spawn(async move {
-            let budget = settings.catalogue;
-            catalog
-                .instructions(&settings.profiles, &actor, budget)
-                .await
-        });
+        writing.spawn(async move { catalog.instructions(&profiles, &actor, budget).await });
         let written = tokio::time::timeout(PATIENCE, writing.join_next()).await;
         match written {
             Ok(Some(Ok(text))) => text,
-            _ => Catalog::introduction(&self.settings.profiles),
+            _ => introduction,
         }
     }
 
@@ -123,7 +138,7 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = Some(self.instructions(&Self::actor(&context)).await);
+        result.instructions = Some(self.instructions(&context).await);
         Ok(result)
     }
 
@@ -133,7 +148,7 @@ impl ServerHandler for Server {
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
-        result.instructions = Some(self.instructions(&Self::actor(&context)).await);
+        result.instructions = Some(self.instructions(&context).await);
         Ok(result)
     }
 
@@ -183,7 +198,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let actor = Self::actor(&context);
-        let specs = self.catalog.list(&self.settings.profiles, &actor).await;
+        let specs = self.catalog.list(&self.profiles(&context), &actor).await;
         Ok(ListToolsResult::with_all_items(
             specs.into_iter().map(wire::tool).collect(),
         ))
@@ -209,15 +224,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let actor = Self::actor(&context);
-        let (catalog, settings) = (Arc::clone(&self.catalog), Arc::clone(&self.settings));
+        let (actor, profiles) = (Self::actor(&context), self.profiles(&context));
+        let catalog = Arc::clone(&self.catalog);
         // A task of its own, so that a fault in a tool ends the call and not the server; the set
         // ends the task when this call is cancelled.
         let mut running = JoinSet::new();
         running.spawn(async move {
             let arguments = request.arguments.unwrap_or_default();
             catalog
-                .call(&settings.profiles, &request.name, arguments, &actor)
+                .call(&profiles, &request.name, arguments, &actor)
                 .await
         });
         let outcome = match running.join_next().await {
