@@ -10,7 +10,7 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::Mutex;
@@ -207,10 +207,13 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(if ANSWERED.contains(&method.as_str()) {
+        let version = context.protocol_version();
+        let stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let gone = stateless && OF_SESSIONS.contains(&method.as_str());
+        Err(if ANSWERED.contains(&method.as_str()) && !gone {
             let text = format!("the parameters of {method} are not as the protocol wants them");
             ErrorData::invalid_params(text, None)
         } else {
@@ -252,6 +255,15 @@ impl ServerHandler for Server {
         }
     }
 }
+
+/// The requests that 2026-07-28 took out, with the sessions that they were about.
+const OF_SESSIONS: [&str; 5] = [
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
 
 /// The requests that this server answers: one of these that arrives as an unknown request has
 /// parameters of the wrong form.
