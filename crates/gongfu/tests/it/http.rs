@@ -277,10 +277,7 @@ fn a_hundred_open_streams_do_not_hold_the_end_up() {
         ];
         let mut stream = site.connect();
         stream
-            .write_all(
-                Site::wire("POST", "/mcp", &headers, &body.to_string())
-                    .as_bytes(),
-            )
+            .write_all(Site::wire("POST", "/mcp", &headers, &body.to_string()).as_bytes())
             .unwrap();
         streams.push(stream);
         let session = site.open("2025-11-25");

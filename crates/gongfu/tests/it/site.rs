@@ -98,12 +98,7 @@ impl Site {
     }
 
     /// A request as it stands on the wire.
-    pub(crate) fn wire(
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> String {
+    pub(crate) fn wire(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers.iter().any(|(name, _)| *name == "host") {
             head += "host: localhost\r\n";
@@ -112,7 +107,11 @@ impl Site {
             let _ = write!(head, "{name}: {value}\r\n");
         }
         if method == "POST" {
-            let _ = write!(head, "content-type: application/json\r\ncontent-length: {}\r\n", body.len());
+            let _ = write!(
+                head,
+                "content-type: application/json\r\ncontent-length: {}\r\n",
+                body.len()
+            );
         }
         format!("{head}\r\n{body}")
     }
