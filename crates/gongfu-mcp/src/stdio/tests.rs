@@ -1,3 +1,5 @@
+//! The transport for lines over pipes in memory: limits, order, ends.
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
