@@ -282,10 +282,10 @@ impl Tree<'_> {
         let lines = last.is_none() || self.inside(object).contains('\n');
         if !lines {
             let trailing = self.trailing_comma(close);
-            let comma = if trailing { "" } else { "," };
+            let (before, behind) = if trailing { ("", ",") } else { (",", "") };
             let place = last.map_or(at, |last| last.end());
-            let entry = format!(" {name}: {}", on_one_line(value));
-            return vec![Edit::insert(place, comma), Edit::insert(at, entry)];
+            let entry = format!(" {name}: {}{behind}", on_one_line(value));
+            return vec![Edit::insert(place, before), Edit::insert(at, entry)];
         }
         let layout = Layout {
             line_break,
