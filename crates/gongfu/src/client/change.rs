@@ -192,15 +192,13 @@ impl Client {
         let undone = record
             .as_ref()
             .and_then(|record| record.undo.as_ref()?.undone(whole));
-        let new = match undone {
-            Some(before) => before,
-            None => {
-                let text = change.snapshot.text();
-                let text = self
-                    .format
-                    .remove(text, path, NAME, &added.unwrap_or_default())?;
-                change.snapshot.marked(text)
-            }
+        let new = if let Some(before) = undone {
+            before
+        } else {
+            let text = change.snapshot.text();
+            let added = added.unwrap_or_default();
+            let text = self.format.remove(text, path, NAME, &added)?;
+            change.snapshot.marked(text)
         };
         let record = record.filter(|record| record.new_file && new.trim().is_empty());
         change.after = Some(new).filter(|_| record.is_none());
@@ -261,14 +259,19 @@ impl Change<'_> {
             Some(text) => self.snapshot.write(text),
             None => self.snapshot.delete(&self.folders),
         };
-        match (&written, &self.record, earlier) {
-            (Ok(()), None, _) => self.records.forget(),
-            (Err(_), Some(_), Some(earlier)) => {
+        // Afterwards the record tells what the file is, whether it was written or not.
+        let kept = if written.is_ok() {
+            self.record.clone()
+        } else {
+            earlier
+        };
+        match kept {
+            None => self.records.forget(),
+            Some(record) if written.is_err() => {
                 // The error that matters is the one above.
-                let _ = self.records.keep(&earlier);
+                let _ = self.records.keep(&record);
             }
-            (Err(_), Some(_), None) => self.records.forget(),
-            _ => {}
+            Some(_) => {}
         }
         written.map(|()| backup)
     }

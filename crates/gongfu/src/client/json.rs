@@ -3,7 +3,7 @@
 //! `jsonc-parser` says where everything is; the text is changed only where it must be.
 
 use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
-use jsonc_parser::common::Ranged as _;
+use jsonc_parser::common::Ranged;
 use jsonc_parser::tokens::{Token, TokenAndRange};
 use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
 use serde_json::{Map, Number, Value};
@@ -12,8 +12,12 @@ use super::format::{Added, cut_with, nested};
 use super::problem::Problem;
 use super::splice::{Edit, begins_line, indent, newline, part, position, spliced};
 
+mod render;
 #[cfg(test)]
 mod tests;
+
+pub(super) use render::on_one_line;
+use render::{Layout, rendered};
 
 /// What a file without any indentation of its own is indented with.
 const UNIT: &str = "  ";
@@ -283,7 +287,7 @@ impl Tree<'_> {
         if !lines {
             let trailing = self.trailing_comma(close);
             let (before, behind) = if trailing { ("", ",") } else { (",", "") };
-            let place = last.map_or(at, |last| last.end());
+            let place = last.map_or(at, Ranged::end);
             let entry = format!(" {name}: {}{behind}", on_one_line(value));
             return vec![Edit::insert(place, before), Edit::insert(at, entry)];
         }
@@ -448,61 +452,4 @@ pub(super) fn replace(
             text: new,
         }],
     ))
-}
-
-/// How a value is laid out over lines.
-pub(super) struct Layout<'a> {
-    pub(super) line_break: &'a str,
-    pub(super) unit: &'a str,
-    /// Before the line that the value begins in.
-    pub(super) indent: &'a str,
-}
-
-/// A value over several lines: objects are broken, lists are not.
-pub(super) fn rendered(value: &Value, layout: &Layout<'_>) -> String {
-    let Value::Object(object) = value else {
-        return on_one_line(value);
-    };
-    if object.is_empty() {
-        return "{}".to_owned();
-    }
-    let Layout {
-        line_break,
-        unit,
-        indent,
-    } = layout;
-    let within = format!("{indent}{unit}");
-    let inner = Layout {
-        line_break,
-        unit,
-        indent: &within,
-    };
-    let lines: Vec<String> = object
-        .iter()
-        .map(|(name, value)| {
-            let name = Value::from(name.as_str());
-            format!("{line_break}{within}{name}: {}", rendered(value, &inner))
-        })
-        .collect();
-    format!("{{{}{line_break}{indent}}}", lines.join(","))
-}
-
-/// A value on one line, with a space behind commas and colons.
-pub(super) fn on_one_line(value: &Value) -> String {
-    match value {
-        Value::Object(object) => {
-            let fields: Vec<String> = object
-                .iter()
-                .map(|(name, value)| {
-                    format!("{}: {}", Value::from(name.as_str()), on_one_line(value))
-                })
-                .collect();
-            format!("{{{}}}", fields.join(", "))
-        }
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(on_one_line).collect();
-            format!("[{}]", items.join(", "))
-        }
-        other => other.to_string(),
-    }
 }

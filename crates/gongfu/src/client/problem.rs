@@ -30,11 +30,15 @@ impl Problem {
 
     /// The file is not what its format says.
     pub(super) fn unparsable(format: &str, what: &str, (line, column): (usize, usize)) -> Self {
+        let what = plain(what);
+        let mut rest = what.chars();
+        let first = rest.next().map(|first| first.to_lowercase().to_string());
         Self::new(
             "unparsable",
             format!(
-                "line {line}, column {column}: this is not {format}: {}",
-                plain(what)
+                "line {line}, column {column}: this is not {format}: {}{}",
+                first.unwrap_or_default(),
+                rest.as_str()
             ),
             "mend that line, then try again; nothing was written",
         )
@@ -50,7 +54,7 @@ impl Problem {
         Self::new(
             "wrong-shape",
             format!("line {line}: {what} holds {is}, where names with their settings belong"),
-            "make it an empty one of these or remove it, then try again; nothing was written",
+            "empty it (`{}`) or remove it, then try again; nothing was written",
         )
     }
 

@@ -133,7 +133,7 @@ impl<'h> Records<'h> {
             .list(&SkillPath::new("").map_err(io::Error::other)?)?
             .into_iter()
             .map(|entry| entry.name)
-            .filter(|name| name.starts_with(&self.stem) && name.ends_with(".bak"))
+            .filter(|name| name.starts_with(&self.stem) && !name.ends_with("json"))
             .collect();
         all.sort_unstable();
         let surplus = all.len().saturating_sub(BACKUPS);

@@ -199,7 +199,7 @@ fn json_object(chance: &mut Chance, depth: usize, path: &[&str]) -> String {
             chance.of(&["", ","])
         };
         text += json_blank(chance);
-        text += &format!("\"{name}\"{}:", json_blank(chance));
+        text += &["\"", name, "\"", json_blank(chance), ":"].concat();
         text += json_blank(chance);
         text += &value;
         text += json_blank(chance);
@@ -225,7 +225,7 @@ fn toml_document(chance: &mut Chance) -> String {
                 "'''\n[x]\n'''",
                 "{ c = 1 }",
             ]);
-            text += &format!("{name} = {value}{}\n", chance.of(&["", " # why"]));
+            text += &[name, " = ", value, chance.of(&["", " # why"]), "\n"].concat();
         }
     }
     text += match chance.below(5) {
@@ -238,10 +238,7 @@ fn toml_document(chance: &mut Chance) -> String {
     for name in ["[t]", "[[l]]", "[[l]]", "[t.u]"] {
         if chance.below(2) == 0 && (name != "[t.u]" || text.contains("[t]")) {
             text += chance.of(&["", "\n", "\n# about\n"]);
-            text += &format!(
-                "{name}\n{}",
-                chance.of(&["", "k = 1\n", "  k = \"v\" # w\n"])
-            );
+            text += &[name, "\n", chance.of(&["", "k = 1\n", "  k = \"v\" # w\n"])].concat();
         }
     }
     text + chance.of(&["", "\n", "# end", "# end\n"])

@@ -327,14 +327,13 @@ fn without(
         .map(|span| span.end)
         .filter(|end| *end <= key.start)
         .max();
-    let cut = match before {
-        Some(end) => end..value.end,
-        None => {
-            let rest = part(text, value.end..whole.end);
-            let after = rest.len() - rest.trim_start().len();
-            let comma = part(text, value.end + after..whole.end).starts_with(',');
-            key.start..value.end + if comma { after + 1 } else { 0 }
-        }
+    let cut = if let Some(end) = before {
+        end..value.end
+    } else {
+        let rest = part(text, value.end..whole.end);
+        let after = rest.len() - rest.trim_start().len();
+        let comma = part(text, value.end + after..whole.end).starts_with(',');
+        key.start..value.end + if comma { after + 1 } else { 0 }
     };
     // Between two values stands a comma; anything else, such as a comment, is somebody's.
     let gap = part(text, cut.start..key.start);

@@ -399,14 +399,13 @@ fn without(text: &str, place: &Place<'_>, found: &Pair) -> String {
         .filter(|(other, _)| other.span.start < key.span.start)
         .map(|(_, value)| flow_end(text, value))
         .max();
-    let cut = match before {
-        Some(before) => before..end,
-        None => {
-            let rest = part(text, end..text.len());
-            let blank = rest.len() - rest.trim_start().len();
-            let comma = rest.trim_start().starts_with(',');
-            key.span.start..if comma { end + blank + 1 } else { end }
-        }
+    let cut = if let Some(before) = before {
+        before..end
+    } else {
+        let rest = part(text, end..text.len());
+        let blank = rest.len() - rest.trim_start().len();
+        let comma = rest.trim_start().starts_with(',');
+        key.span.start..if comma { end + blank + 1 } else { end }
     };
     spliced(text, vec![Edit::cut(cut)])
 }

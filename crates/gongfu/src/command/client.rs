@@ -126,7 +126,7 @@ fn change(
         Err(problem) => return Ok(Err(problem)),
     };
     if arguments.dry_run && plan.is_change() {
-        terminal.text(&plan.diff())?;
+        terminal.file(plan.diff().as_bytes())?;
         return Ok(Ok(()));
     }
     let backup = match plan.make(&SystemClock) {
@@ -138,6 +138,11 @@ fn change(
         let line = format!("  as it was: {}", plain(&backup.to_string_lossy()));
         let line = terminal.paint(Paint::Dim, &line);
         terminal.line(&line)?;
+    }
+    if let (Wish::Install(Server::Stdio { .. }), Scope::Project, true) =
+        (wish, arguments.scope, plan.is_change())
+    {
+        terminal.line("  it names where gongfu is on this machine: others of the project may have it elsewhere")?;
     }
     let location = client.location(arguments.scope, environment);
     if !location.found && matches!(wish, Wish::Install(_)) {

@@ -174,7 +174,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         [] => Check::warn(
             "clients",
             "none of the clients that gongfu knows is installed here",
-            "paste what `gongfu init` prints into the configuration of yours",
+            "paste what `gongfu client print` prints into the configuration of yours",
         ),
         found => Check::ok("clients", found.join(", ")),
     });

@@ -84,7 +84,7 @@ pub(crate) fn run(
         }
     }
     terminal.line(&format!(
-        "{} paste this into a client's configuration:",
+        "{} gongfu client install NAME; or paste this into a client's configuration:",
         heading(terminal, "connect")
     ))?;
     terminal.line(&client::snippet(&client::program()))?;
