@@ -279,7 +279,7 @@ pub(crate) enum ClientCommand {
     Print {
         /// The client
         #[arg(value_parser = client_names())]
-        name: String,
+        name: Option<String>,
         #[command(flatten)]
         reach: Reach,
     },
@@ -288,7 +288,7 @@ pub(crate) enum ClientCommand {
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
     /// The clients
-    #[arg(required = true, value_name = "NAME", value_parser = client_names())]
+    #[arg(value_name = "NAME", value_parser = client_names())]
     pub(crate) names: Vec<String>,
     /// Whose configuration
     #[arg(long, value_enum, default_value_t)]
@@ -312,15 +312,14 @@ pub(crate) struct Reach {
         long,
         value_name = "URL",
         num_args = 0..=1,
-        require_equals = true,
-        value_parser = http_url,
+        value_parser = url_or_client,
         help = format!("The client calls a running `gongfu serve`, at {DEFAULT_URL} unless a URL is given")
     )]
     #[expect(
         clippy::option_option,
         reason = "clap's way to say that the flag's value may be left out"
     )]
-    pub(crate) http: Option<Option<String>>,
+    pub(crate) http: Option<Option<UrlOrClient>>,
     /// What `gongfu mcp` is started with, such as `--profile all`
     #[arg(last = true, value_name = "ARG", conflicts_with = "http")]
     pub(crate) arguments: Vec<String>,
@@ -334,7 +333,18 @@ fn client_names() -> clap::builder::PossibleValuesParser {
         .into()
 }
 
-fn http_url(text: &str) -> Result<String, String> {
+/// What may stand behind `--http`.
+#[derive(Debug, Clone)]
+pub(crate) enum UrlOrClient {
+    Url(String),
+    /// The flag has no value of its own: `--http NAME`.
+    Client(&'static str),
+}
+
+fn url_or_client(text: &str) -> Result<UrlOrClient, String> {
+    if let Some(client) = CLIENTS.iter().find(|client| client.id == text) {
+        return Ok(UrlOrClient::Client(client.id));
+    }
     let rest = text
         .strip_prefix("http://")
         .or_else(|| text.strip_prefix("https://"));
@@ -342,7 +352,7 @@ fn http_url(text: &str) -> Result<String, String> {
     let clean =
         !text.contains(|character: char| character.is_whitespace() || character.is_control());
     match host {
-        Some(host) if !host.is_empty() && clean => Ok(text.to_owned()),
+        Some(host) if !host.is_empty() && clean => Ok(UrlOrClient::Url(text.to_owned())),
         _ => Err(format!("give the whole address, such as {DEFAULT_URL}")),
     }
 }

@@ -4,7 +4,7 @@ use gongfu_store::Home;
 use serde::Serialize;
 
 use super::Outcome;
-use crate::cli::{ChangeArguments, Cli, ClientCommand, Reach};
+use crate::cli::{ChangeArguments, Cli, ClientCommand, Reach, UrlOrClient};
 use crate::client::{
     self, CLIENTS, Change, Client, DEFAULT_URL, Problem, Scope, Server, Status, Wish,
 };
@@ -23,7 +23,8 @@ pub(crate) fn run(
         ClientCommand::Status { names, scope, json } => {
             status(&names, scope, json, environment, terminal)
         }
-        ClientCommand::Install { change, reach } => {
+        ClientCommand::Install { mut change, reach } => {
+            change.names.extend(behind_http(&reach));
             let Some(server) = server(&reach, terminal) else {
                 return Ok(Outcome::WrongUse);
             };
@@ -33,10 +34,14 @@ pub(crate) fn run(
             changed(&Wish::Uninstall, &change, environment, terminal)
         }
         ClientCommand::Print { name, reach } => {
+            let names: Vec<String> = name.into_iter().chain(behind_http(&reach)).collect();
+            if !is_named(&names, terminal) {
+                return Ok(Outcome::WrongUse);
+            }
             let Some(server) = server(&reach, terminal) else {
                 return Ok(Outcome::WrongUse);
             };
-            let snippet = named(&[name]).first().map(|client| client.snippet(&server));
+            let snippet = named(&names).first().map(|client| client.snippet(&server));
             match snippet {
                 Some(Ok(snippet)) => terminal.bytes(snippet.as_bytes())?,
                 Some(Err(problem)) => {
@@ -61,11 +66,33 @@ fn named(names: &[String]) -> Vec<&'static Client> {
     clients
 }
 
+/// A client that stands where an address could stand.
+fn behind_http(reach: &Reach) -> Option<String> {
+    match reach.http {
+        Some(Some(UrlOrClient::Client(id))) => Some(id.to_owned()),
+        _ => None,
+    }
+}
+
+fn is_named(names: &[String], terminal: &mut Terminal) -> bool {
+    if names.is_empty() {
+        let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+        terminal.note(&format!(
+            "error: no client is named\n  name one or more of: {}",
+            known.join(", ")
+        ));
+    }
+    !names.is_empty()
+}
+
 /// How the client is to reach gongfu; arguments that `gongfu mcp` wouldn't take are refused here,
 /// because a client would only say that the server ended.
 fn server(reach: &Reach, terminal: &mut Terminal) -> Option<Server> {
     if let Some(url) = &reach.http {
-        let url = url.clone().unwrap_or_else(|| DEFAULT_URL.to_owned());
+        let url = match url {
+            Some(UrlOrClient::Url(url)) => url.clone(),
+            Some(UrlOrClient::Client(_)) | None => DEFAULT_URL.to_owned(),
+        };
         return Some(Server::Http { url });
     }
     let mut arguments = vec!["mcp".to_owned()];
@@ -99,6 +126,9 @@ fn changed(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
+    if !is_named(&arguments.names, terminal) {
+        return Ok(Outcome::WrongUse);
+    }
     let home = wiring::home(environment)?;
     let mut outcome = Outcome::Good;
     for client in named(&arguments.names) {

@@ -306,7 +306,7 @@ fn settings_are_updated_and_what_a_person_added_stays() {
         at(&status, "/0/arguments"),
         &json!(["mcp", "--profile", "all"])
     );
-    install(&world, "cursor", &["--http=http://127.0.0.1:9/mcp"]);
+    install(&world, "cursor", &["--http", "http://127.0.0.1:9/mcp"]);
     let status = world
         .gongfu(["client", "status", "cursor", "--json"])
         .good()
@@ -318,7 +318,14 @@ fn settings_are_updated_and_what_a_person_added_stays() {
     assert_eq!(world.read("user/.cursor/mcp.json"), before);
     // Two installations that nobody touched in between are undone at once.
     install(&world, "cursor", &[]);
-    install(&world, "cursor", &["--http"]);
+    world
+        .gongfu(["client", "install", "--http", "cursor"])
+        .good();
+    assert!(
+        world
+            .read("user/.cursor/mcp.json")
+            .contains("http://127.0.0.1:7878/mcp")
+    );
     uninstall(&world, "cursor", &[]);
     assert_eq!(world.read("user/.cursor/mcp.json"), before);
 }
@@ -415,6 +422,8 @@ fn refusals_write_nothing_and_say_what_to_do() {
         &["client", "install", "cursor", "--", "--profil", "x"][..],
         &["client", "install", "cursr"],
         &["client", "install"],
+        &["client", "uninstall"],
+        &["client", "print"],
         &["client", "install", "cursor", "--http=localhost"],
         &[
             "client",
