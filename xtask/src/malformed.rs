@@ -5,9 +5,11 @@
 //! fault: each must be found, or the proof is void.
 
 mod due;
+mod http;
 mod line;
 mod message;
 mod process;
+mod request;
 mod stub;
 mod tally;
 
@@ -19,8 +21,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::prove::random::Random;
 use crate::tree;
+use http::Http;
 use line::Line;
-use message::{Era, message};
+use message::Era;
+use process::Process;
 use stub::Fault;
 use tally::Tally;
 
@@ -53,6 +57,9 @@ pub(crate) struct Arguments {
     /// A binary to prove, instead of the one that is built from the present sources
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// Only this transport
+    #[arg(long, value_name = "TRANSPORT")]
+    only: Option<Transport>,
     /// Prove a server with this fault instead, to see that it is found
     #[arg(long, value_name = "FAULT")]
     plant: Option<Fault>,
@@ -61,14 +68,58 @@ pub(crate) struct Arguments {
     stub: Option<Fault>,
 }
 
+/// How the server is spoken with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Transport {
+    Stdio,
+    Http,
+}
+
+impl Transport {
+    const ALL: [Self; 2] = [Self::Stdio, Self::Http];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stdio => "standard input and output",
+            Self::Http => "HTTP",
+        }
+    }
+
+    /// What has to come back now and then, or the proof is void.
+    fn answers(self) -> &'static [&'static str] {
+        match self {
+            Self::Stdio => &["-32700", "-32600", "-32601", "-32602", "result", "silence"],
+            Self::Http => &[
+                "200 result",
+                "202",
+                "400 -32700",
+                "400 -32600",
+                "403 problem",
+                "404 problem",
+                "413 -32600",
+                "closed",
+            ],
+        }
+    }
+}
+
 /// Proves the transports; fails when something isn't as it has to be.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let only = arguments.only;
     if let Some(fault) = arguments.stub {
-        return stub::run(fault, SKILLS);
+        return match only {
+            Some(Transport::Http) => stub::serve(fault, SKILLS),
+            _ => stub::run(fault, SKILLS),
+        };
     }
+    let transports = Transport::ALL
+        .into_iter()
+        .filter(|transport| only.is_none_or(|only| only == *transport));
     if let Some(fault) = arguments.plant {
-        let tally = lines(&|_| stub(fault), arguments, arguments.count)?;
-        println!("{}\n{}", tally.table(), tally.summary());
+        for transport in transports {
+            let tally = proved(transport, &|| stub(transport, fault), arguments, FAULTY)?;
+            println!("{}\n{}", tally.table(), tally.summary());
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let ground = Ground::new()?;
@@ -76,38 +127,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(binary) => std::path::absolute(binary)?,
         None => build(&tree::root()?)?,
     };
-    if arguments.at.is_none() {
-        controls(arguments)?;
-    }
-    let tally = lines(
-        &|_| Ok(ground.server(&binary, "mcp")),
-        arguments,
-        arguments.count,
-    )?;
-    println!(
-        "standard input and output\n{}\n{}\n",
-        tally.table(),
-        tally.summary()
-    );
-    if arguments.at.is_none() {
-        ensure!(
-            tally.inputs >= arguments.count,
-            "void: only {} inputs",
-            tally.inputs
-        );
-        for answer in ["-32700", "-32600", "-32601", "-32602", "result", "silence"] {
-            ensure!(tally.of(answer) > 0, "void: nothing came back as {answer}");
+    let transports: Vec<Transport> = transports.collect();
+    let each = arguments.count.div_ceil(transports.len().max(1) as u64);
+    for transport in transports {
+        println!("{}", transport.name());
+        if arguments.at.is_none() {
+            controls(transport, arguments)?;
+        }
+        let server = || Ok(ground.server(&binary, transport));
+        let tally = proved(transport, &server, arguments, each)?;
+        println!("{}\n{}\n", tally.table(), tally.summary());
+        if arguments.at.is_none() {
+            ensure!(tally.inputs >= each, "void: only {} inputs", tally.inputs);
+            for answer in transport.answers() {
+                ensure!(tally.of(answer) > 0, "void: nothing came back as {answer}");
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Finds the fault of each server that has one, and none in the one without.
-fn controls(arguments: &Arguments) -> Result<()> {
-    let sound = lines(&|_| stub(Fault::None), arguments, FAULTY);
+fn controls(transport: Transport, arguments: &Arguments) -> Result<()> {
+    let sound = proved(
+        transport,
+        &|| stub(transport, Fault::None),
+        arguments,
+        FAULTY,
+    );
     sound.context("void: a server without a fault is found to have one")?;
     for fault in Fault::ALL {
-        match lines(&|_| stub(fault), arguments, FAULTY) {
+        match proved(transport, &|| stub(transport, fault), arguments, FAULTY) {
             Ok(_) => bail!("void: a server with the fault {fault:?} is found to be good"),
             Err(error) => println!(
                 "control: {fault:?} is found: {:.100}",
@@ -115,29 +165,39 @@ fn controls(arguments: &Arguments) -> Result<()> {
             ),
         }
     }
-    println!();
     Ok(())
 }
 
-fn stub(fault: Fault) -> Result<Command> {
+fn stub(transport: Transport, fault: Fault) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
-    let name = format!("{fault:?}").to_lowercase();
-    command.args(["prove-malformed", "--stub", &name]);
+    let (fault, transport) = (format!("{fault:?}"), format!("{transport:?}"));
+    command
+        .args(["prove-malformed", "--stub", &fault.to_lowercase()])
+        .args(["--only", &transport.to_lowercase()]);
     Ok(command)
 }
 
-/// Proves one server of each era over standard input and output.
-fn lines(
-    server: &(dyn Fn(Era) -> Result<Command> + Sync),
+/// Proves one server of each era.
+fn proved(
+    transport: Transport,
+    server: &(dyn Fn() -> Result<Command> + Sync),
     arguments: &Arguments,
     count: u64,
 ) -> Result<Tally> {
     let mut tally = Tally::default();
     let outcomes = std::thread::scope(|scope| {
         let prove = |era, first| {
-            scope.spawn(move || {
-                let numbers = (first..count).step_by(2);
-                era_of_lines(&mut server(era)?, era, arguments, numbers)
+            scope.spawn(move || -> Result<Tally> {
+                let mut command = server()?;
+                let mut peer: Box<dyn Peer> = match transport {
+                    Transport::Stdio => {
+                        Box::new(Line::start(&mut command, era, patience(arguments))?)
+                    }
+                    Transport::Http => Box::new(Http::start(&mut command, era)?),
+                };
+                let tally = conversation(peer.as_mut(), arguments, (first..count).step_by(2))?;
+                peer.end()?;
+                Ok(tally)
             })
         };
         let running = [prove(Era::Session, 0), prove(Era::Stateless, 1)];
@@ -152,57 +212,92 @@ fn lines(
     Ok(tally)
 }
 
-fn era_of_lines(
-    command: &mut Command,
-    era: Era,
+/// How long an answer may take.
+fn patience(arguments: &Arguments) -> Duration {
+    Duration::from_millis(arguments.patience)
+}
+
+/// A server that is spoken with.
+trait Peer {
+    /// Sends the input of this number; answers what was done and what came back.
+    fn attempt(&mut self, input: Input<'_>) -> Result<(&'static str, Vec<String>)>;
+
+    /// Calls a tool, which must tell what is there.
+    fn control(&mut self, skills: usize, patience: Duration) -> Result<()>;
+
+    /// The server's process.
+    fn process(&self) -> &Process;
+
+    /// Lets the server end, and fails when it doesn't end well.
+    fn end(self: Box<Self>) -> Result<()>;
+}
+
+/// What an input is made of.
+struct Input<'a> {
+    random: &'a mut Random,
+    number: u64,
+    patience: Duration,
+    /// It is printed.
+    shown: bool,
+}
+
+impl Input<'_> {
+    /// The input for people, in case of a failure.
+    fn describe(&self, kind: &str, bytes: &[u8]) -> String {
+        let start = bytes.get(..600).unwrap_or(bytes);
+        let text = String::from_utf8_lossy(start);
+        let text = format!("input {} ({kind}): {}", self.number, text.escape_debug());
+        if self.shown {
+            println!("{text}");
+        }
+        text
+    }
+}
+
+fn conversation(
+    peer: &mut dyn Peer,
     arguments: &Arguments,
     numbers: impl Iterator<Item = u64>,
 ) -> Result<Tally> {
-    let patience = Duration::from_millis(arguments.patience);
-    let mut line = Line::start(command, era, patience)?;
+    let patience = patience(arguments);
     let mut tally = Tally::default();
-    line.control(SKILLS, patience.max(Duration::from_secs(10)))?;
+    // The first answer may wait for the library.
+    peer.control(SKILLS, patience.max(Duration::from_secs(10)))?;
     let mut warm = 0;
     for number in numbers {
         if arguments.at.is_some_and(|at| at != number) {
             continue;
         }
         let mut random = Random::of_input(arguments.seed, number);
-        let input = message(&mut random, number, line::MOST, era);
-        let shown = || {
-            let start = input.bytes.get(..300).unwrap_or(&input.bytes);
-            format!(
-                "input {number} ({}): {}",
-                input.kind,
-                String::from_utf8_lossy(start)
-            )
+        let input = Input {
+            random: &mut random,
+            number,
+            patience,
+            shown: arguments.at.is_some(),
         };
-        if arguments.at.is_some() {
-            println!("{}", shown());
-        }
         let started = Instant::now();
-        let answers = line.attempt(&input.bytes, patience).with_context(shown)?;
+        let (kind, answers) = peer.attempt(input)?;
         tally.slowest = tally.slowest.max(started.elapsed());
         tally.inputs += 1;
         for answer in answers {
-            tally.count(input.kind, answer);
+            tally.count(kind, answer);
         }
         if tally.inputs % CONTROL == 0 {
-            line.control(SKILLS, patience).with_context(shown)?;
+            let after = || format!("the control after input {number}");
+            peer.control(SKILLS, patience).with_context(after)?;
             tally.controls += 1;
         }
         if tally.inputs == WARM {
-            warm = line.process.memory().0;
+            warm = peer.process().memory().0;
         }
     }
-    line.control(SKILLS, patience)?;
-    let (end, most) = line.process.memory();
+    peer.control(SKILLS, patience)?;
+    let (end, most) = peer.process().memory();
     tally.memory.push((warm, end, most));
     ensure!(
         warm == 0 || end <= warm + GROWTH,
         "the server grew from {warm} to {end} MiB"
     );
-    line.process.end()?;
     Ok(tally)
 }
 
@@ -225,12 +320,15 @@ impl Ground {
         Ok(Self { folder })
     }
 
-    /// The binary with this command, and nothing of the machine's.
-    fn server(&self, binary: &Path, command: &str) -> Command {
+    /// The binary, and nothing of the machine's.
+    fn server(&self, binary: &Path, transport: Transport) -> Command {
         let folder = self.folder.path();
         let mut server = Command::new(binary);
+        match transport {
+            Transport::Stdio => server.arg("mcp"),
+            Transport::Http => server.args(["serve", "--listen", "127.0.0.1:0"]),
+        };
         server
-            .arg(command)
             .arg("--no-default-dirs")
             .arg("--skills-dir")
             .arg(folder.join("skills"))

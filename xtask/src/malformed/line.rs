@@ -13,8 +13,9 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde_json::{Value, json};
 
 use super::due::{Due, due, judged, same};
-use super::message::{Era, request};
+use super::message::{Era, message, request};
 use super::process::Process;
+use super::{Input, Peer};
 
 /// The longest line that the server reads, in bytes.
 pub(super) const MOST: usize = 16 << 20;
@@ -23,7 +24,7 @@ const CONTROL: &str = "control/method";
 
 /// A server and the client's side of its pipes.
 pub(super) struct Line {
-    pub(super) process: Process,
+    process: Process,
     lines: Receiver<Vec<u8>>,
     era: Era,
     asked: u64,
@@ -111,20 +112,8 @@ impl Line {
         }
     }
 
-    /// Calls a tool, which must tell what is there.
-    pub(super) fn control(&mut self, skills: usize, patience: Duration) -> Result<()> {
-        let call = json!({ "name": "skill_list", "arguments": {} });
-        let answer = self.ask("tools/call", call, patience)?;
-        let total = answer.pointer("/result/structuredContent/total");
-        ensure!(
-            total == Some(&json!(skills)),
-            "the control is answered with {answer}"
-        );
-        self.process.is_well()
-    }
-
     /// Sends an input; answers what came back for each of its lines.
-    pub(super) fn attempt(&mut self, bytes: &[u8], patience: Duration) -> Result<Vec<String>> {
+    fn exchange(&mut self, bytes: &[u8], patience: Duration) -> Result<Vec<String>> {
         let mut open: Vec<Due> = bytes
             .split(|byte| *byte == b'\n')
             .filter_map(|line| due(line, MOST))
@@ -186,6 +175,34 @@ impl Line {
             }
             _ => bail!("nobody expects {message}"),
         }
+    }
+}
+
+impl Peer for Line {
+    fn attempt(&mut self, input: Input<'_>) -> Result<(&'static str, Vec<String>)> {
+        let made = message(input.random, input.number, MOST, self.era);
+        let text = input.describe(made.kind, &made.bytes);
+        let answers = self.exchange(&made.bytes, input.patience);
+        Ok((made.kind, answers.with_context(|| text)?))
+    }
+
+    fn control(&mut self, skills: usize, patience: Duration) -> Result<()> {
+        let call = json!({ "name": "skill_list", "arguments": {} });
+        let answer = self.ask("tools/call", call, patience)?;
+        let total = answer.pointer("/result/structuredContent/total");
+        ensure!(
+            total == Some(&json!(skills)),
+            "the control is answered with {answer}"
+        );
+        self.process.is_well()
+    }
+
+    fn process(&self) -> &Process {
+        &self.process
+    }
+
+    fn end(self: Box<Self>) -> Result<()> {
+        self.process.end()
     }
 }
 

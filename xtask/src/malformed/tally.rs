@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+/// So many things that were done are shown beside what came back.
+const SHOWN: usize = 5;
+
 /// The counts of a run.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
@@ -46,26 +49,28 @@ impl Tally {
         self.cells.values().filter_map(|row| row.get(answer)).sum()
     }
 
-    /// A row for each thing that was done, a column for each answer.
+    /// A row for each answer: how often it came, and for what most often.
     pub(super) fn table(&self) -> String {
         let answers: BTreeSet<&String> = self.cells.values().flat_map(BTreeMap::keys).collect();
-        let head = answers.iter().map(|answer| format!("{answer:>11}"));
-        let head: String = head.collect();
-        let row = |name: &str, count: &dyn Fn(&str) -> u64| {
-            let cells = answers.iter().map(|answer| match count(answer) {
-                0 => format!("{:>11}", "·"),
-                count => format!("{count:>11}"),
-            });
-            format!("{name:<22}{}", cells.collect::<String>())
-        };
-        let mut lines = vec![format!("{:<22}{head}", "")];
-        for (kind, counts) in &self.cells {
-            lines.push(row(kind, &|answer| {
-                counts.get(answer).copied().unwrap_or_default()
-            }));
-        }
-        lines.push(row("in all", &|answer| self.of(answer)));
-        lines.join("\n")
+        let rows = answers.into_iter().map(|answer| {
+            let mut kinds: Vec<(u64, &str)> = self
+                .cells
+                .iter()
+                .filter_map(|(kind, row)| Some((*row.get(answer)?, *kind)))
+                .collect();
+            kinds.sort_unstable_by(|one, other| other.cmp(one));
+            let most = kinds.iter().take(SHOWN);
+            let most: Vec<String> = most
+                .map(|(count, kind)| format!("{kind} {count}"))
+                .collect();
+            let more = if kinds.len() > SHOWN { ", …" } else { "" };
+            format!(
+                "{answer:<12}{:>9}  {}{more}",
+                self.of(answer),
+                most.join(", ")
+            )
+        });
+        rows.collect::<Vec<String>>().join("\n")
     }
 
     /// What isn't in the table.
