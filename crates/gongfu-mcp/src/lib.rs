@@ -3,8 +3,12 @@
 //! Holds no rule of its own: every call goes through the catalog's gate. The only crate that names
 //! `rmcp`.
 
+#[cfg(feature = "fixtures")]
+mod fixture;
 mod input;
 mod server;
 mod wire;
 
+#[cfg(feature = "fixtures")]
+pub use fixture::fixtures;
 pub use server::{Server, Settings, StdioError, serve_stdio};
