@@ -42,21 +42,32 @@ struct Changes {
 }
 
 /// The product's server with the fixtures of the conformance suite in its lists.
-#[derive(Clone)]
-struct Fixtures {
+pub struct Fixtures {
     server: Server,
-    /// Each subscription watches it.
+    /// Each subscription watches it; one client changes what another listens to.
     changes: Arc<watch::Sender<Changes>>,
-    /// The least severe log message that clients of the older revisions want; the suite sets it.
-    level: Arc<watch::Sender<tool::Level>>,
+    /// The least severe log message that a client of the older revisions wants.
+    level: watch::Sender<tool::Level>,
 }
 
-/// The product's server with the fixtures of the conformance suite in its lists.
-pub fn fixtures(server: Server) -> impl ServerHandler + Clone {
-    Fixtures {
-        server,
-        changes: Arc::default(),
-        level: Arc::default(),
+impl Fixtures {
+    /// The fixtures in front of this server.
+    pub fn new(server: Server) -> Self {
+        Self {
+            server,
+            changes: Arc::default(),
+            level: watch::Sender::default(),
+        }
+    }
+
+    /// The same for one more connection or request.
+    #[must_use]
+    pub fn connection(&self) -> Self {
+        Self {
+            server: self.server.connection(),
+            changes: Arc::clone(&self.changes),
+            level: watch::Sender::default(),
+        }
     }
 }
 
