@@ -122,6 +122,14 @@ clients *ARGUMENTS:
     cargo build --quiet --package gongfu
     {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Run the official conformance suite of MCP, once it was shown that faults are found
+conformance *ARGUMENTS:
+    cargo build --quiet --package gongfu --features fixtures
+    cp target/debug/gongfu target/debug/gongfu-fixtures
+    cargo build --quiet --package gongfu
+    {{ python }} scripts/conformance.py --self-test
+    {{ python }} scripts/conformance.py {{ ARGUMENTS }}
+
 # Replay the examples of the source documents by a real MCP client
 replay *ARGUMENTS:
     cargo build --quiet --package gongfu
@@ -143,7 +151,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short doc clients replay
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short doc clients replay conformance
 
 # Check the format
 fmt-check:
@@ -169,6 +177,7 @@ shear:
 # Check the lints
 clippy:
     cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --package gongfu --package gongfu-mcp --features gongfu/fixtures -- -D warnings
 
 # Check that the generated files are current
 gen-check:
