@@ -117,10 +117,11 @@ compare-reference-short:
     [ -d ../shared/corpus ] && corpus=(../shared/corpus)
     {{ python }} scripts/compare_reference.py --gongfu target/debug/gongfu --adversarial --fuzz 300 "${corpus[@]}"
 
-# Let real MCP clients speak with the server
+# Let real MCP clients speak with the server, over standard input and output and over HTTP
 clients *ARGUMENTS:
     cargo build --quiet --package gongfu
     {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+    {{ python }} scripts/story.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
 # Run the official conformance suite of MCP, once it was shown that faults are found
 conformance *ARGUMENTS:
