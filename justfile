@@ -82,6 +82,14 @@ prove-races *ARGUMENTS:
 prove-races-short:
     cargo run --quiet --profile checked --package xtask -- prove-races --count 1000
 
+# Prove with 200,000 malformed requests that the server neither panics nor hangs, ends or grows
+prove-malformed *ARGUMENTS:
+    cargo run --quiet --profile checked --package xtask -- prove-malformed {{ ARGUMENTS }}
+
+# The same with fewer requests, on a machine that may be busy
+prove-malformed-short:
+    cargo run --quiet --profile checked --package xtask -- prove-malformed --count 5000 --patience 10000
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash
@@ -152,7 +160,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short doc clients replay conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc clients replay conformance
 
 # Check the format
 fmt-check:

@@ -15,5 +15,5 @@ mod wire;
 #[cfg(feature = "fixtures")]
 pub use fixture::Fixtures;
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
-pub use server::{Server, Settings};
+pub use server::{Adopt, Server, Settings};
 pub use stdio::{StdioError, serve_stdio};

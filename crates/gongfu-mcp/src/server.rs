@@ -15,6 +15,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use crate::end::End;
 use crate::http::Asked;
@@ -34,7 +35,13 @@ pub struct Settings {
     pub catalogue: usize,
     /// The version that it tells its clients.
     pub version: String,
+    /// How a request becomes part of the trace that its `_meta` names (SEP-414), if that is of
+    /// interest.
+    pub adopt: Option<Adopt>,
 }
+
+/// Makes a span part of the trace that a request brings, in the members that the function finds.
+pub type Adopt = fn(&tracing::Span, &dyn Fn(&str) -> Option<String>);
 
 /// An MCP server over a catalog.
 #[derive(Clone)]
@@ -105,6 +112,32 @@ impl Server {
         let after = self.catalog.changed(actor, before).await;
         *known = after.as_ref().ok().copied();
         after.is_ok()
+    }
+
+    /// The span of a request, named as the conventions for MCP want it.
+    fn span(
+        &self,
+        context: &RequestContext<RoleServer>,
+        method: &str,
+        target: &str,
+    ) -> tracing::Span {
+        let span = tracing::info_span!(
+            "mcp",
+            otel.name = format_args!("{method} {target}"),
+            otel.kind = "server",
+            mcp.method.name = method,
+            gen_ai.tool.name = target,
+            jsonrpc.request.id = %context.id,
+        );
+        if let Some(adopt) = self.settings.adopt
+            && context.meta.contains_key("traceparent")
+        {
+            adopt(&span, &|name| {
+                let value = context.meta.get(name)?.as_str()?;
+                Some(value.to_owned())
+            });
+        }
+        span
     }
 
     /// Who calls: on a local transport, a program that the person started.
@@ -231,13 +264,15 @@ impl ServerHandler for Server {
         let catalog = Arc::clone(&self.catalog);
         // A task of its own, so that a fault in a tool ends the call and not the server; the set
         // ends the task when this call is cancelled.
+        let span = self.span(&context, "tools/call", &request.name);
         let mut running = JoinSet::new();
-        running.spawn(async move {
+        let call = async move {
             let arguments = request.arguments.unwrap_or_default();
             catalog
                 .call(&profiles, &request.name, arguments, &actor)
                 .await
-        });
+        };
+        running.spawn(call.instrument(span));
         let outcome = match running.join_next().await {
             Some(Ok(outcome)) => outcome,
             _ => Err(Problem::Fault {

@@ -13,6 +13,9 @@ use std::path::PathBuf;
 /// | `GONGFU_LOG_FORMAT` | how it is logged: `text` (default), or `json`, an object a line |
 /// | `GONGFU_LISTEN` | where `gongfu serve` listens; `--listen` wins over it |
 /// | `GONGFU_PUBLIC_URL` | what the server is called from outside; `--public-url` wins over it |
+/// | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector such as `http://localhost:4318` to send traces to; `…_TRACES_ENDPOINT` wins over it |
+/// | `OTEL_SERVICE_NAME` | what the server is called in traces, else `gongfu` |
+/// | `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_*` | read by the OpenTelemetry SDK, as its specification says |
 /// | `NO_COLOR` | no colour, whatever its value (no-color.org) |
 /// | `SKILL_STORAGE_PATH` | a folder of skills (seed 000); the configuration's `skills_dirs` win over it |
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
@@ -28,6 +31,9 @@ pub(crate) struct Environment {
     pub(crate) log_format: LogFormat,
     pub(crate) listen: Option<String>,
     pub(crate) public_url: Option<String>,
+    /// Where traces go, whole.
+    pub(crate) traces: Option<String>,
+    pub(crate) service: Option<String>,
     pub(crate) no_color: bool,
     pub(crate) user: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
@@ -99,6 +105,11 @@ impl Environment {
             },
             listen: text("GONGFU_LISTEN"),
             public_url: text("GONGFU_PUBLIC_URL"),
+            service: text("OTEL_SERVICE_NAME"),
+            traces: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| {
+                let collector = text("OTEL_EXPORTER_OTLP_ENDPOINT")?;
+                Some(format!("{}/v1/traces", collector.trim_end_matches('/')))
+            }),
             no_color: given("NO_COLOR").is_some(),
             ..Self::default()
         }

@@ -12,7 +12,8 @@ use super::Outcome;
 use crate::cli::{Places, Profiles};
 use crate::client;
 use crate::environment::Environment;
-use crate::signal;
+use crate::signal::Signals;
+use crate::telemetry;
 use crate::terminal::Terminal;
 use crate::wiring;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(
             profiles: profiles.list.clone(),
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            adopt: Some(telemetry::adopt),
         },
     );
     let runtime = wiring::runtime()?;
@@ -51,9 +53,10 @@ pub(crate) fn run(
         }
     });
     let outcome = runtime.block_on(async {
+        let mut signals = Signals::listen();
         tokio::select! {
             served = serve_stdio(server) => served.map_err(anyhow::Error::from),
-            () = signal::terminated() => Ok(()),
+            () = signals.next() => Ok(()),
         }
     });
     // Standard input may still be read by a thread that nothing can wake.
