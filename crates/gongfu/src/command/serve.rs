@@ -121,8 +121,8 @@ async fn serve(
     );
     #[cfg(feature = "fixtures")]
     if serving.fixtures {
-        let endpoint =
-            HttpEndpoint::new(move || gongfu_mcp::fixtures(server.connection()), settings);
+        let fixtures = gongfu_mcp::Fixtures::new(server);
+        let endpoint = HttpEndpoint::new(move || fixtures.connection(), settings);
         return run_endpoint(endpoint, served, announce).await;
     }
     let _ = serving;
