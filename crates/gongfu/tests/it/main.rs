@@ -13,6 +13,8 @@ mod many;
 #[cfg(test)]
 mod protocol;
 #[cfg(test)]
+mod shelf;
+#[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod story;
