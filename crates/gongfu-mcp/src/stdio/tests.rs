@@ -1,3 +1,5 @@
+//! A client on pipes in memory, and a server whose requests do what their names say.
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
