@@ -1,4 +1,4 @@
-//! What is taken, what is refused in which words, and that made-up bytes are judged as `rmcp` does.
+//! What is told of messages that nobody can act upon, and what goes on.
 
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Value, json};

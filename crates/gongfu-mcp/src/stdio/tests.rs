@@ -1,4 +1,4 @@
-//! A client on pipes in memory, and a server whose requests do what their names say.
+//! The transport for lines over pipes in memory: limits, order, ends.
 
 use std::collections::HashSet;
 use std::sync::Arc;
