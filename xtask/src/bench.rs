@@ -6,10 +6,10 @@
 mod change;
 mod fastmcp;
 mod measure;
-mod sample;
+pub(crate) mod sample;
 mod search;
-mod server;
-mod set;
+pub(crate) mod server;
+pub(crate) mod set;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ fn original(root: &Path, arguments: &Arguments) -> Result<Set> {
 }
 
 /// Builds the release binary; answers where it is.
-fn build(root: &Path) -> Result<PathBuf> {
+pub(crate) fn build(root: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["build", "--quiet", "--release", "--package", "gongfu"])
@@ -159,7 +159,7 @@ fn build(root: &Path) -> Result<PathBuf> {
 }
 
 /// What the figures were measured on, with how busy it was.
-fn machine() -> String {
+pub(crate) fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let busy = load.split_whitespace().next().unwrap_or("?").to_owned();

@@ -10,6 +10,8 @@
 
 mod bench;
 mod generate;
+mod http;
+mod peer;
 mod prove;
 mod race;
 mod rust_text;
@@ -32,6 +34,8 @@ enum Command {
     Generate(generate::Arguments),
     /// Measure the speed of the real binary
     Bench(bench::Arguments),
+    /// Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
+    BenchPeers(peer::Arguments),
     /// Measure how well search finds, beside plain BM25
     BenchSearch(search::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
@@ -45,6 +49,7 @@ fn main() -> ExitCode {
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::BenchPeers(arguments) => peer::run(&arguments),
         Command::BenchSearch(arguments) => search::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
         Command::ProveRaces(arguments) => race::run(&arguments),
