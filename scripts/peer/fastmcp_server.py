@@ -5,8 +5,8 @@
     fastmcp_server.py FOLDER stateless PORT    2026-07-28, JSON answers, no sessions
     fastmcp_server.py FOLDER session PORT      2025-11-25 with sessions, JSON answers
 
-A word `library` in the end serves every skill of the folder by its own skills provider instead of the
-one tool, as resources; `library skills` by its experimental methods of SEP-2640.
+A word `library` in the end serves every skill of the folder by its own skills provider too, as resources;
+`library skills` by its experimental methods of SEP-2640.
 """
 
 import sys
@@ -25,6 +25,17 @@ def main(arguments: list[str]) -> None:
     from fastmcp import FastMCP
 
     server = FastMCP("skills")
+
+    # Asynchronous, so that no thread is needed for a call; no output schema, so that the text is sent
+    # once.
+    @server.tool(output_schema=None)
+    async def skill_load(skill_name: str) -> str:
+        """Load the instructions of a skill."""
+        path = (root / skill_name / "SKILL.md").resolve()
+        if not path.is_relative_to(root):
+            raise ValueError("no such skill")
+        return path.read_text(encoding="utf-8")
+
     if "library" in rest:
         from fastmcp.server.providers.skills import SkillsDirectoryProvider
 
@@ -34,16 +45,6 @@ def main(arguments: list[str]) -> None:
             from fastmcp.skills.extension import SkillsExtension
 
             server.add_extension(SkillsExtension(providers=[provider]))
-    else:
-        # Asynchronous, so that no thread is needed for a call; no output schema, so that the text is
-        # sent once.
-        @server.tool(output_schema=None)
-        async def skill_load(skill_name: str) -> str:
-            """Load the instructions of a skill."""
-            path = (root / skill_name / "SKILL.md").resolve()
-            if not path.is_relative_to(root):
-                raise ValueError("no such skill")
-            return path.read_text(encoding="utf-8")
 
     if mode == "stdio":
         server.run(transport="stdio", show_banner=False)

@@ -5,8 +5,7 @@
     mcp_server.py FOLDER stateless PORT    2026-07-28, JSON answers, no sessions
     mcp_server.py FOLDER session PORT      2025-11-25 with sessions, JSON answers
 
-A word `library` in the end serves every SKILL.md of the folder as a resource instead of the one tool:
-the SDK has no skills methods.
+A word `library` in the end serves every SKILL.md of the folder as a resource too: the SDK has no skills methods.
 """
 
 import sys
@@ -25,6 +24,16 @@ def main(arguments: list[str]) -> None:
     from mcp.server import MCPServer
 
     server = MCPServer("skills", log_level="WARNING")
+
+    # Asynchronous, so that no thread is needed for a call; unstructured, so that the text is sent once.
+    @server.tool(structured_output=False)
+    async def skill_load(skill_name: str) -> str:
+        """Load the instructions of a skill."""
+        path = (root / skill_name / "SKILL.md").resolve()
+        if not path.is_relative_to(root):
+            raise ValueError("no such skill")
+        return path.read_text(encoding="utf-8")
+
     if "library" in rest:
         from mcp.server.mcpserver.resources import FileResource
 
@@ -33,16 +42,6 @@ def main(arguments: list[str]) -> None:
             server.add_resource(
                 FileResource(uri=uri, name=path.parent.name, path=path, mime_type="text/markdown")
             )
-    else:
-        # Asynchronous, so that no thread is needed for a call; unstructured, so that the text is sent
-        # once.
-        @server.tool(structured_output=False)
-        async def skill_load(skill_name: str) -> str:
-            """Load the instructions of a skill."""
-            path = (root / skill_name / "SKILL.md").resolve()
-            if not path.is_relative_to(root):
-                raise ValueError("no such skill")
-            return path.read_text(encoding="utf-8")
 
     if mode == "stdio":
         server.run("stdio")

@@ -4,8 +4,7 @@
 //     typescript_v1_server.js FOLDER sessionless PORT    2025-11-25, a server for each request, JSON answers
 //     typescript_v1_server.js FOLDER session PORT        2025-11-25 with sessions, JSON answers
 //
-// A word `library` in the end serves every SKILL.md of the folder as a resource instead of the one tool:
-// this SDK has no skills methods.
+// A word `library` in the end serves every SKILL.md of the folder as a resource too: this SDK has no skills methods.
 
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
@@ -36,12 +35,11 @@ function makeServer() {
     server.registerResource('skill', new ResourceTemplate('skill://{name}/SKILL.md', { list }), {}, async (uri, { name }) => ({
       contents: [{ uri: uri.href, mimeType: 'text/markdown', text: await document(name) }],
     }));
-  } else {
-    const description = 'Load the instructions of a skill.';
-    server.registerTool('skill_load', { description, inputSchema: { skill_name: z.string() } }, async ({ skill_name }) => ({
-      content: [{ type: 'text', text: await document(skill_name) }],
-    }));
   }
+  const description = 'Load the instructions of a skill.';
+  server.registerTool('skill_load', { description, inputSchema: { skill_name: z.string() } }, async ({ skill_name }) => ({
+    content: [{ type: 'text', text: await document(skill_name) }],
+  }));
   return server;
 }
 

@@ -4,8 +4,7 @@
 //     typescript_v2_server.js FOLDER stateless PORT    2026-07-28, JSON answers, no sessions
 //     typescript_v2_server.js FOLDER session PORT      2025-11-25 with sessions, JSON answers
 //
-// A word `library` in the end serves every skill of the folder by its skills extension (SEP-2640)
-// instead of the one tool.
+// A word `library` in the end serves every skill of the folder by its skills extension (SEP-2640) too.
 
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -32,12 +31,11 @@ function makeServer() {
   const server = new McpServer({ name: 'skills', version: '1.0.0' });
   if (skills) {
     skills.attach(server);
-  } else {
-    const description = 'Load the instructions of a skill.';
-    server.registerTool('skill_load', { description, inputSchema }, async ({ skill_name }) => ({
-      content: [{ type: 'text', text: await document(skill_name) }],
-    }));
   }
+  const description = 'Load the instructions of a skill.';
+  server.registerTool('skill_load', { description, inputSchema }, async ({ skill_name }) => ({
+    content: [{ type: 'text', text: await document(skill_name) }],
+  }));
   return server;
 }
 

@@ -3,8 +3,13 @@
 //! Holds no rule of its own: every call goes through the catalog's gate. The only crate that names
 //! `rmcp`.
 
-mod input;
+mod end;
+mod http;
+mod message;
 mod server;
+mod stdio;
 mod wire;
 
-pub use server::{Server, Settings, StdioError, serve_stdio};
+pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
+pub use server::{Server, Settings};
+pub use stdio::{StdioError, serve_stdio};

@@ -6,19 +6,18 @@ use std::time::Duration;
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::library::Revision;
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
+use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
     ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
 };
-use rmcp::service::{
-    NotificationContext, RequestContext, RoleServer, ServerInitializeError, SubscriptionContext,
-};
-use rmcp::{ServerHandler, ServiceExt as _};
+use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use crate::input::{End, Input};
+use crate::end::End;
+use crate::http::Asked;
 use crate::wire;
 
 /// The longest text that a client may call itself in the audit, in characters.
@@ -43,9 +42,9 @@ pub struct Server {
     catalog: Arc<Catalog>,
     settings: Arc<Settings>,
     /// What tells the client of changes; it ends with the connection.
-    telling: Arc<Mutex<JoinSet<()>>>,
+    pub(crate) telling: Arc<Mutex<JoinSet<()>>>,
     /// The end of the client's input.
-    end: End,
+    pub(crate) end: End,
 }
 
 impl Server {
@@ -59,22 +58,36 @@ impl Server {
         }
     }
 
+    /// The same server for one more connection or request, with nothing of another's.
+    #[must_use]
+    pub fn connection(&self) -> Self {
+        Self {
+            catalog: Arc::clone(&self.catalog),
+            settings: Arc::clone(&self.settings),
+            telling: Arc::default(),
+            end: End::default(),
+        }
+    }
+
+    /// The profiles that a request sees: those that its address asks for, else the server's.
+    fn profiles(&self, context: &RequestContext<RoleServer>) -> Vec<Profile> {
+        let parts = context.extensions.get::<http::request::Parts>();
+        let asked = parts.and_then(|parts| parts.extensions.get::<Asked>());
+        asked.map_or_else(|| self.settings.profiles.clone(), |asked| asked.0.clone())
+    }
+
     /// What the skills are, for the model of the client; a library that is still being read for the
     /// first time is not waited for longer than a client waits for an answer.
-    async fn instructions(&self, actor: &Actor) -> String {
-        let (catalog, settings) = (Arc::clone(&self.catalog), Arc::clone(&self.settings));
-        let actor = actor.clone();
+    async fn instructions(&self, context: &RequestContext<RoleServer>) -> String {
+        let (catalog, budget) = (Arc::clone(&self.catalog), self.settings.catalogue);
+        let (profiles, actor) = (self.profiles(context), Self::actor(context));
+        let introduction = Catalog::introduction(&profiles);
         let mut writing = JoinSet::new();
-        writing.spawn(async move {
-            let budget = settings.catalogue;
-            catalog
-                .instructions(&settings.profiles, &actor, budget)
-                .await
-        });
+        writing.spawn(async move { catalog.instructions(&profiles, &actor, budget).await });
         let written = tokio::time::timeout(PATIENCE, writing.join_next()).await;
         match written {
             Ok(Some(Ok(text))) => text,
-            _ => Catalog::introduction(&self.settings.profiles),
+            _ => introduction,
         }
     }
 
@@ -125,7 +138,7 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
-        result.instructions = Some(self.instructions(&Self::actor(&context)).await);
+        result.instructions = Some(self.instructions(&context).await);
         Ok(result)
     }
 
@@ -135,7 +148,7 @@ impl ServerHandler for Server {
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
-        result.instructions = Some(self.instructions(&Self::actor(&context)).await);
+        result.instructions = Some(self.instructions(&context).await);
         Ok(result)
     }
 
@@ -185,7 +198,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let actor = Self::actor(&context);
-        let specs = self.catalog.list(&self.settings.profiles, &actor).await;
+        let specs = self.catalog.list(&self.profiles(&context), &actor).await;
         Ok(ListToolsResult::with_all_items(
             specs.into_iter().map(wire::tool).collect(),
         ))
@@ -194,10 +207,13 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        Err(if ANSWERED.contains(&method.as_str()) {
+        let version = context.protocol_version();
+        let stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let gone = stateless && OF_SESSIONS.contains(&method.as_str());
+        Err(if ANSWERED.contains(&method.as_str()) && !gone {
             let text = format!("the parameters of {method} are not as the protocol wants them");
             ErrorData::invalid_params(text, None)
         } else {
@@ -211,15 +227,15 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let actor = Self::actor(&context);
-        let (catalog, settings) = (Arc::clone(&self.catalog), Arc::clone(&self.settings));
+        let (actor, profiles) = (Self::actor(&context), self.profiles(&context));
+        let catalog = Arc::clone(&self.catalog);
         // A task of its own, so that a fault in a tool ends the call and not the server; the set
         // ends the task when this call is cancelled.
         let mut running = JoinSet::new();
         running.spawn(async move {
             let arguments = request.arguments.unwrap_or_default();
             catalog
-                .call(&settings.profiles, &request.name, arguments, &actor)
+                .call(&profiles, &request.name, arguments, &actor)
                 .await
         });
         let outcome = match running.join_next().await {
@@ -240,6 +256,15 @@ impl ServerHandler for Server {
     }
 }
 
+/// The requests that 2026-07-28 took out, with the sessions that they were about.
+const OF_SESSIONS: [&str; 5] = [
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
 /// The requests that this server answers: one of these that arrives as an unknown request has
 /// parameters of the wrong form.
 const ANSWERED: [&str; 6] = [
@@ -250,44 +275,3 @@ const ANSWERED: [&str; 6] = [
     "tools/call",
     "tools/list",
 ];
-
-/// Why serving ended with an error.
-#[derive(Debug, thiserror::Error)]
-pub enum StdioError {
-    /// The client went away, or said something else, before the session began.
-    #[error("the session did not begin: {0}")]
-    Start(String),
-    /// The server's own task failed.
-    #[error("the server stopped: {0}")]
-    Stopped(String),
-}
-
-/// Serves one client on standard input and output until the client closes them.
-///
-/// Calls that are still running then have a short while to end.
-///
-/// # Errors
-/// The session did not begin, or the server stopped by a fault of its own.
-pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
-    let telling = Arc::clone(&server.telling);
-    let end = server.end.clone();
-    let (input, output) = rmcp::transport::io::stdio_pipes();
-    let transport = (Input::new(input, end.clone()), output);
-    let running = match server.serve(transport).await {
-        Ok(running) => running,
-        // A client that closes at once asked for nothing: that is no fault.
-        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
-            let text =
-                "the client's first message was neither `initialize` nor a request of 2026-07-28";
-            return Err(StdioError::Start(text.to_owned()));
-        }
-        Err(error) => return Err(StdioError::Start(error.to_string())),
-    };
-    let ended = tokio::select! {
-        ended = running.waiting() => ended.map(|_| ()),
-        () = end.quiet() => Ok(()),
-    };
-    telling.lock().await.abort_all();
-    ended.map_err(|error| StdioError::Stopped(error.to_string()))
-}

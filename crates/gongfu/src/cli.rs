@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gongfu_hub::Profile;
+use gongfu_server::{Address, PublicUrl};
 use gongfu_store::workspace::Mount;
 
 /// A library of Agent Skills for any AI agent: found, checked, served over MCP.
@@ -24,6 +25,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Serve the skills to one client over MCP, on standard input and output
     Mcp {
+        #[command(flatten)]
+        profiles: Profiles,
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Serve the skills to many clients over MCP, at an HTTP address of this machine
+    Serve {
+        #[command(flatten)]
+        serving: Serving,
         #[command(flatten)]
         profiles: Profiles,
         #[command(flatten)]
@@ -73,6 +83,22 @@ pub(crate) struct Places {
     /// The project to work in, instead of the current folder; its files can then be read and written
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Serving {
+    /// Where to listen: an address of this machine such as 127.0.0.1:7878 (the default), :0 for any
+    /// free port, or unix:PATH
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<Address>,
+    /// What the server is called from outside, when a proxy stands before it
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<PublicUrl>,
+    /// Serve what the conformance suite asks for as well
+    #[cfg(feature = "fixtures")]
+    #[arg(long, hide = true)]
+    pub(crate) fixtures: bool,
 }
 
 /// Which tools are shown, and what they reach.

@@ -6,6 +6,7 @@ mod generate;
 mod init;
 mod mcp;
 mod search;
+mod serve;
 mod skill;
 mod tool;
 
@@ -34,6 +35,11 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     match cli.command {
         Command::Mcp { profiles, places } => mcp::run(&profiles, &places, environment, terminal),
+        Command::Serve {
+            serving,
+            profiles,
+            places,
+        } => serve::run(&serving, &profiles, &places, environment, terminal),
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),

@@ -21,6 +21,20 @@ pub(crate) struct Config {
     pub(crate) discovery: Discovery,
     /// The list of skills that clients tell their models.
     pub(crate) catalogue: Catalogue,
+    /// The server that `gongfu serve` starts.
+    pub(crate) server: Server,
+}
+
+/// The server that `gongfu serve` starts.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Server {
+    /// Where it listens: `127.0.0.1:7878` when nothing is said, `127.0.0.1:0` for any free port, or
+    /// `unix:/a/path`.
+    pub(crate) listen: Option<String>,
+    /// What it is called from outside, such as `https://skills.example.com`, when a proxy stands
+    /// before it.
+    pub(crate) public_url: Option<String>,
 }
 
 /// The list of skills that clients tell their models.

@@ -10,6 +10,9 @@ use std::path::PathBuf;
 /// | `GONGFU_HOME` | gongfu's own folder; else `gongfu` in the platform's data folder |
 /// | `GONGFU_SKILLS_DIRS` | more folders of skills, separated like `PATH` |
 /// | `GONGFU_LOG` | what is logged to standard error: `off`, `error`, `warn` (default), `info`, `debug`, `trace` |
+/// | `GONGFU_LOG_FORMAT` | how it is logged: `text` (default), or `json`, an object a line |
+/// | `GONGFU_LISTEN` | where `gongfu serve` listens; `--listen` wins over it |
+/// | `GONGFU_PUBLIC_URL` | what the server is called from outside; `--public-url` wins over it |
 /// | `NO_COLOR` | no colour, whatever its value (no-color.org) |
 /// | `SKILL_STORAGE_PATH` | a folder of skills (seed 000); the configuration's `skills_dirs` win over it |
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
@@ -22,10 +25,23 @@ pub(crate) struct Environment {
     pub(crate) storage_path: Option<PathBuf>,
     pub(crate) claude_global: Option<bool>,
     pub(crate) log: Option<String>,
+    pub(crate) log_format: LogFormat,
+    pub(crate) listen: Option<String>,
+    pub(crate) public_url: Option<String>,
     pub(crate) no_color: bool,
     pub(crate) user: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) directory: Option<PathBuf>,
+}
+
+/// How lines are logged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object a line, for programs.
+    Json,
 }
 
 impl Environment {
@@ -77,6 +93,12 @@ impl Environment {
             storage_path: given("SKILL_STORAGE_PATH").map(PathBuf::from),
             claude_global,
             log: text("GONGFU_LOG"),
+            log_format: match text("GONGFU_LOG_FORMAT").as_deref() {
+                Some("json") => LogFormat::Json,
+                _ => LogFormat::Text,
+            },
+            listen: text("GONGFU_LISTEN"),
+            public_url: text("GONGFU_PUBLIC_URL"),
             no_color: given("NO_COLOR").is_some(),
             ..Self::default()
         }

@@ -8,21 +8,18 @@ mod clock;
 mod command;
 mod config;
 mod environment;
+mod log;
 mod progress;
 mod report;
+mod signal;
 mod terminal;
 mod wiring;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use tracing_subscriber::Layer as _;
-use tracing_subscriber::filter::{LevelFilter, Targets};
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
-
 use crate::command::Outcome;
 use crate::terminal::Terminal;
+use clap::Parser as _;
 
 /// Gives memory back soon after work by many threads, such as indexing: the system's own keeps it.
 #[global_allocator]
@@ -32,7 +29,10 @@ fn main() -> ExitCode {
     let environment = environment::Environment::read();
     let cli = cli::Cli::parse();
     let mut terminal = Terminal::new(&environment);
-    start_log(&environment);
+    log::start(
+        &environment,
+        matches!(cli.command, cli::Command::Serve { .. }),
+    );
     match command::run(cli, &environment, &mut terminal) {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::FAILURE,
@@ -43,27 +43,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Logs go to standard error: standard output belongs to answers and to the protocol.
-///
-/// A refused request is an answer and no news; the SDK's words about it come with `GONGFU_LOG`.
-fn start_log(environment: &environment::Environment) {
-    let asked = environment
-        .log
-        .as_deref()
-        .and_then(|level| level.parse().ok());
-    let level = asked.unwrap_or(LevelFilter::WARN);
-    let of_sdk = asked.unwrap_or(LevelFilter::OFF);
-    let filter = Targets::new()
-        .with_default(level)
-        .with_target("rmcp", of_sdk);
-    let lines = tracing_subscriber::fmt::layer()
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .with_target(false)
-        .without_time();
-    tracing_subscriber::registry()
-        .with(lines.with_filter(filter))
-        .init();
 }

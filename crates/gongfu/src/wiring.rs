@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use gongfu_core::port::SkillStore;
+use gongfu_core::port::{AuditLog, SkillStore};
 use gongfu_hub::{Catalog, Ports};
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
@@ -54,6 +54,16 @@ pub(crate) fn parts_with(
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
+    parts_of(environment, places, mounts, |audit| audit)
+}
+
+/// The same, with an audit that is looked at on its way.
+pub(crate) fn parts_of(
+    environment: &Environment,
+    places: &Places,
+    mounts: &[Mount],
+    audited: impl FnOnce(Arc<dyn AuditLog>) -> Arc<dyn AuditLog>,
+) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let config = Config::read(&home)?;
     let settings = settings(environment, places, &home, &config)?;
@@ -70,7 +80,7 @@ pub(crate) fn parts_with(
         skills: store,
         search: Arc::<Search>::clone(&search),
         workspace: Arc::new(workspace),
-        audit: Arc::new(LocalAudit::new(home)),
+        audit: audited(Arc::new(LocalAudit::new(home))),
         clock: Arc::new(SystemClock),
     }));
     Ok(Parts {
@@ -176,6 +186,14 @@ fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("threads can't be started")
+}
+
+/// A runtime for a server of many: a thread a processor.
+pub(crate) fn server_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .context("threads can't be started")

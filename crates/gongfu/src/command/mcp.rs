@@ -12,6 +12,7 @@ use super::Outcome;
 use crate::cli::{Places, Profiles};
 use crate::client;
 use crate::environment::Environment;
+use crate::signal;
 use crate::terminal::Terminal;
 use crate::wiring;
 
@@ -52,7 +53,7 @@ pub(crate) fn run(
     let outcome = runtime.block_on(async {
         tokio::select! {
             served = serve_stdio(server) => served.map_err(anyhow::Error::from),
-            () = terminated() => Ok(()),
+            () = signal::terminated() => Ok(()),
         }
     });
     // Standard input may still be read by a thread that nothing can wake.
@@ -70,35 +71,4 @@ fn greet(skills: usize, places: usize, terminal: &mut Terminal) {
     terminal.note("It speaks MCP on standard input and output; a client starts it. Configuration to paste into one:");
     terminal.note(&client::snippet(&program));
     terminal.note("Press Ctrl-D to end it.");
-}
-
-/// SIGXFSZ, on every system that this is built for: a file would grow beyond what the system allows.
-#[cfg(unix)]
-const FILE_TOO_LARGE: i32 = 25;
-
-/// Waits for the signals that end a server: SIGTERM, SIGINT and SIGHUP.
-#[cfg(unix)]
-async fn terminated() {
-    use tokio::signal::unix::{SignalKind, signal};
-    // It would end the server; with somebody who listens, only the write fails.
-    let _listening = signal(SignalKind::from_raw(FILE_TOO_LARGE));
-    let (Ok(mut term), Ok(mut interrupt), Ok(mut hangup)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::hangup()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn terminated() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }

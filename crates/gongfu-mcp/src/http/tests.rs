@@ -1,0 +1,268 @@
+//! The endpoint without a socket: refusals that a client can read, profiles by address, sessions
+//! that are bounded, an end that waits for what is being answered.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, ServerCapabilities,
+    ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
+use tower_service::Service as _;
+
+use super::{Asked, HttpEndpoint, HttpResponse, HttpSettings};
+
+/// A handler whose one tool takes a while and tells which profiles it was asked for.
+#[derive(Clone)]
+struct Slow;
+
+impl ServerHandler for Slow {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        _request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let parts = context.extensions.get::<http::request::Parts>();
+        let asked = parts.and_then(|parts| parts.extensions.get::<Asked>());
+        let names = asked.map(|asked| asked.0.iter().map(|one| one.as_str()).collect::<Vec<_>>());
+        Ok(CallToolResult::structured(json!({ "asked": names })).into())
+    }
+}
+
+fn endpoint(settings: HttpSettings) -> HttpEndpoint<Slow> {
+    HttpEndpoint::new(|| Slow, settings)
+}
+
+async fn answer(endpoint: &HttpEndpoint<Slow>, request: Request<Full<Bytes>>) -> HttpResponse {
+    let Ok(answer) = endpoint.clone().call(request).await;
+    answer
+}
+
+async fn told(response: HttpResponse) -> (StatusCode, Value) {
+    let status = response.status();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    let told = serde_json::from_slice(&bytes)
+        .unwrap_or(Value::String(String::from_utf8_lossy(&bytes).into_owned()));
+    (status, told)
+}
+
+fn post(address: &str, headers: &[(&str, &str)], body: &str) -> Request<Full<Bytes>> {
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(address)
+        .header("host", "localhost")
+        .header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::from(body.to_owned())).unwrap()
+}
+
+const MODERN: [(&str, &str); 3] = [
+    ("mcp-protocol-version", "2026-07-28"),
+    ("mcp-method", "tools/call"),
+    ("mcp-name", "slow"),
+];
+
+fn call() -> String {
+    json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "slow", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }}})
+    .to_string()
+}
+
+fn initialize() -> Request<Full<Bytes>> {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    post("/mcp", &[], &body.to_string())
+}
+
+fn session(response: &HttpResponse) -> String {
+    response.headers()["mcp-session-id"]
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_told_as_an_error_of_json_rpc() {
+    let endpoint = endpoint(HttpSettings {
+        body_limit: 1_000,
+        ..HttpSettings::default()
+    });
+    let long = format!("{{\"x\":\"{}\"}}", "y".repeat(2_000));
+    for (body, status, code) in [
+        ("{", 400, -32_700),
+        ("[]", 400, -32_600),
+        ("7", 400, -32_600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1}", 400, -32_600),
+        (long.as_str(), 413, -32_600),
+    ] {
+        let (seen, told) = told(answer(&endpoint, post("/mcp", &[], body)).await).await;
+        assert_eq!(
+            (seen.as_u16(), &told["error"]["code"]),
+            (status, &json!(code)),
+            "{body:.40}: {told}"
+        );
+    }
+    let mut plain = post("/mcp", &[], "{}");
+    plain
+        .headers_mut()
+        .insert("content-type", "text/plain".parse().unwrap());
+    assert_eq!(told(answer(&endpoint, plain).await).await.0.as_u16(), 415);
+    let (seen, told) =
+        told(answer(&endpoint, post("/mcp", &[("accept", "text/html")], &call())).await).await;
+    assert_eq!(
+        (seen.as_u16(), &told["error"]["code"]),
+        (406, &json!(-32_000))
+    );
+}
+
+#[tokio::test]
+async fn the_address_picks_the_profile() {
+    let endpoint = endpoint(HttpSettings::default());
+    for (address, asked) in [
+        ("/mcp", json!(null)),
+        ("/mcp?profile=skills", json!(["skills"])),
+        (
+            "/mcp?profile=skills%2Cread_skill&profile=skills",
+            json!(["skills", "read_skill"]),
+        ),
+        ("/mcp?profile=&other=1", json!(null)),
+    ] {
+        let (status, told) = told(answer(&endpoint, post(address, &MODERN, &call())).await).await;
+        assert_eq!(
+            (
+                status.as_u16(),
+                &told["result"]["structuredContent"]["asked"]
+            ),
+            (200, &asked),
+            "{address}: {told}"
+        );
+    }
+    let (status, told) =
+        told(answer(&endpoint, post("/mcp?profile=none", &MODERN, &call())).await).await;
+    assert_eq!(
+        (status.as_u16(), &told["error"]["code"]),
+        (400, &json!(-32_602))
+    );
+}
+
+#[tokio::test]
+async fn others_pages_and_hosts_are_refused_here_as_well() {
+    let endpoint = endpoint(HttpSettings::default());
+    let (status, _) = told(
+        answer(
+            &endpoint,
+            post("/mcp", &[("origin", "http://evil.com")], &call()),
+        )
+        .await,
+    )
+    .await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    let mut foreign = post("/mcp", &MODERN, &call());
+    foreign
+        .headers_mut()
+        .insert("host", "evil.com".parse().unwrap());
+    assert_eq!(
+        told(answer(&endpoint, foreign).await).await.0,
+        StatusCode::FORBIDDEN
+    );
+    assert_eq!(
+        told(answer(&endpoint, post("/mcp", &MODERN, &call())).await)
+            .await
+            .0,
+        StatusCode::OK
+    );
+}
+
+#[tokio::test]
+async fn the_idlest_session_makes_room_and_one_in_use_does_not() {
+    let endpoint = endpoint(HttpSettings {
+        session_limit: 2,
+        ..HttpSettings::default()
+    });
+    let first = session(&answer(&endpoint, initialize()).await);
+    let second = session(&answer(&endpoint, initialize()).await);
+    let stream = |id: &str| {
+        Request::builder()
+            .uri("/mcp")
+            .header("host", "localhost")
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", id)
+            .body(Full::default())
+            .unwrap()
+    };
+    let open = answer(&endpoint, stream(&first)).await;
+    assert_eq!(open.status(), StatusCode::OK);
+    // The second is older in use than the first now.
+    let third = session(&answer(&endpoint, initialize()).await);
+    assert_eq!(endpoint.sessions(), 2);
+    let (status, told_of) = told(answer(&endpoint, stream(&second)).await).await;
+    assert_eq!(
+        (status.as_u16(), &told_of["error"]["code"]),
+        (404, &json!(-32_001))
+    );
+    let also_open = answer(&endpoint, stream(&third)).await;
+    let (status, told_of) = told(answer(&endpoint, initialize()).await).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{told_of}");
+    drop((open, also_open));
+    assert_eq!(
+        answer(&endpoint, initialize()).await.status(),
+        StatusCode::OK
+    );
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_uses_expires() {
+    let endpoint = endpoint(HttpSettings {
+        session_idle: Duration::from_millis(100),
+        ..HttpSettings::default()
+    });
+    let id = session(&answer(&endpoint, initialize()).await);
+    for _ in 0..200 {
+        if endpoint.sessions() == 0 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(endpoint.sessions(), 0);
+    let ended = Request::builder()
+        .method(Method::DELETE)
+        .uri("/mcp")
+        .header("host", "localhost")
+        .header("mcp-session-id", id)
+        .body(Full::default())
+        .unwrap();
+    assert_eq!(
+        answer(&endpoint, ended).await.status(),
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn the_end_waits_for_what_is_being_answered() {
+    let endpoint = endpoint(HttpSettings::default());
+    let mut busy = endpoint.clone();
+    let running = tokio::spawn(async move { busy.call(post("/mcp", &MODERN, &call())).await });
+    while endpoint.busy.borrow().requests == 0 {
+        tokio::task::yield_now().await;
+    }
+    endpoint.drain(Duration::from_secs(20)).await;
+    let Ok(answered) = running.await.unwrap();
+    assert_eq!(told(answered).await.0, StatusCode::OK);
+    let (status, _) = told(answer(&endpoint, post("/mcp", &MODERN, &call())).await).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+}

@@ -1,0 +1,237 @@
+//! Where the server listens, and what it is called from outside.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use http::Uri;
+
+/// The port when none is given.
+pub const PORT: u16 = 7878;
+
+/// A place to listen at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// An IP address and a port; port 0 is any that is free.
+    Tcp(SocketAddr),
+    /// A Unix socket at this path.
+    Unix(PathBuf),
+}
+
+impl Default for Address {
+    fn default() -> Self {
+        Self::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, PORT)))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => write!(formatter, "{address}"),
+            Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
+        }
+    }
+}
+
+/// Why an address or a URL can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// It is none.
+    #[error(
+        "`{0}` is no address to listen at; give one such as 127.0.0.1:{PORT}, [::1]:{PORT}, :0 or unix:/run/gongfu.sock"
+    )]
+    Malformed(String),
+    /// Others than this machine would reach it.
+    #[error(
+        "`{0}` can be reached from other machines, and there are no accounts yet: whoever reaches it could read and write everything; listen at 127.0.0.1, and put a proxy that asks for a password before it (--public-url names its address)"
+    )]
+    Open(SocketAddr),
+    /// It is no URL of a server.
+    #[error("`{0}` is no address of a server; give one such as https://skills.example.com")]
+    Url(String),
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let malformed = || AddressError::Malformed(text.to_owned());
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return if path.is_empty() || path.contains('\0') {
+                Err(malformed())
+            } else {
+                Ok(Self::Unix(PathBuf::from(path)))
+            };
+        }
+        let address = if let Ok(address) = text.parse::<SocketAddr>() {
+            address
+        } else if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
+            SocketAddr::from((ip, PORT))
+        } else {
+            // A name other than this one could mean any machine.
+            let (host, port) = text.split_once(':').unwrap_or((text, ""));
+            let port = if port.is_empty() && !text.ends_with(':') {
+                PORT
+            } else {
+                port.parse().map_err(|_| malformed())?
+            };
+            if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+                return Err(malformed());
+            }
+            SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+        };
+        if address.ip().to_canonical().is_loopback() {
+            Ok(Self::Tcp(address))
+        } else {
+            Err(AddressError::Open(address))
+        }
+    }
+}
+
+/// What a server is called from outside, such as `https://skills.example.com`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublicUrl {
+    scheme: String,
+    host: String,
+    port: Option<u16>,
+    path: String,
+}
+
+impl PublicUrl {
+    /// The host, with the port where one is given.
+    pub(crate) fn authority(&self) -> String {
+        match self.port {
+            Some(port) => format!("{}:{port}", self.host),
+            None => self.host.clone(),
+        }
+    }
+
+    /// The origin of its pages (RFC 6454).
+    pub(crate) fn origin(&self) -> String {
+        let port = self
+            .port
+            .unwrap_or(if self.scheme == "https" { 443 } else { 80 });
+        format!("{}://{}:{port}", self.scheme, self.host)
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "{}://{}{}",
+            self.scheme,
+            self.authority(),
+            self.path
+        )
+    }
+}
+
+impl FromStr for PublicUrl {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let wrong = || AddressError::Url(text.to_owned());
+        let uri: Uri = text.parse().map_err(|_| wrong())?;
+        let scheme = uri.scheme_str().unwrap_or_default().to_ascii_lowercase();
+        let (Some(authority), "http" | "https", None) =
+            (uri.authority(), scheme.as_str(), uri.query())
+        else {
+            return Err(wrong());
+        };
+        if authority.host().is_empty() || authority.as_str().contains('@') {
+            return Err(wrong());
+        }
+        Ok(Self {
+            scheme,
+            host: authority.host().to_ascii_lowercase(),
+            port: authority.port_u16(),
+            path: uri.path().trim_end_matches('/').to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, AddressError, PublicUrl};
+
+    #[test]
+    fn addresses_of_this_machine_are_taken() {
+        for (text, shown) in [
+            ("127.0.0.1:0", "127.0.0.1:0"),
+            ("127.0.0.1", "127.0.0.1:7878"),
+            ("[::1]:80", "[::1]:80"),
+            ("::1", "[::1]:7878"),
+            ("localhost:1", "127.0.0.1:1"),
+            ("LOCALHOST", "127.0.0.1:7878"),
+            (":0", "127.0.0.1:0"),
+            ("127.255.0.1:5", "127.255.0.1:5"),
+            ("[::ffff:127.0.0.1]:5", "[::ffff:127.0.0.1]:5"),
+            ("unix:/run/g.sock", "unix:/run/g.sock"),
+            ("unix:///run/g.sock", "unix:/run/g.sock"),
+        ] {
+            assert_eq!(
+                text.parse::<Address>().unwrap().to_string(),
+                shown,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn others_are_refused_with_the_reason() {
+        for open in [
+            "0.0.0.0:1",
+            "[::]:1",
+            "192.168.0.1:80",
+            "10.0.0.1",
+            "[::ffff:10.0.0.1]:1",
+        ] {
+            let refused = open.parse::<Address>().unwrap_err();
+            assert!(
+                matches!(refused, AddressError::Open(_)),
+                "{open}: {refused}"
+            );
+        }
+        for wrong in [
+            "",
+            ":",
+            "example.com:80",
+            "127.0.0.1:x",
+            "127.0.0.1:99999",
+            "unix:",
+            "1",
+        ] {
+            let refused = wrong.parse::<Address>();
+            assert!(
+                matches!(refused, Err(AddressError::Malformed(_))) || wrong.is_empty(),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_public_url_is_one_of_a_server() {
+        let url: PublicUrl = "https://Skills.Example.com/x/".parse().unwrap();
+        assert_eq!(url.to_string(), "https://skills.example.com/x");
+        assert_eq!(url.origin(), "https://skills.example.com:443");
+        let url: PublicUrl = "http://[::1]:8080".parse().unwrap();
+        assert_eq!(
+            (url.authority().as_str(), url.origin().as_str()),
+            ("[::1]:8080", "http://[::1]:8080")
+        );
+        for wrong in [
+            "",
+            "example.com",
+            "ftp://a",
+            "https://",
+            "https://u:p@a",
+            "https://a/?q",
+            "//a",
+        ] {
+            assert!(wrong.parse::<PublicUrl>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Unix sockets: a file that is there while somebody listens, and that only its owner may use.
+
+use std::path::Path;
+
+/// Lets this process have as many open files and sockets as the system allows it.
+pub fn raise_descriptor_limit() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit {
+            current: limit.maximum,
+            ..limit
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::debug!(%error, "the limit of open files stays as it is");
+        }
+    }
+}
+
+/// Removes a socket that nobody listens at any more.
+///
+/// # Errors
+/// Somebody listens there, or something else stands at the path.
+#[cfg(unix)]
+pub(crate) async fn forget(path: &Path) -> std::io::Result<()> {
+    use std::io;
+
+    use rustix::fs::{FileType, lstat};
+
+    let Ok(found) = lstat(path) else {
+        return Ok(());
+    };
+    if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "something that is no socket stands there; give another path",
+        ));
+    }
+    match tokio::net::UnixStream::connect(path).await {
+        Ok(_) => Err(io::Error::new(
+            io::ErrorKind::AddrInUse,
+            "another program listens there; end it, or give another path",
+        )),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+            rustix::fs::unlink(path)?;
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Listens at a path that only the owner of this process may connect to.
+#[cfg(unix)]
+pub(crate) fn bind(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
+    use rustix::fs::Mode;
+
+    // Right from the start: a socket that is narrowed later could be connected to before.
+    let before = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+    let bound = std::os::unix::net::UnixListener::bind(path);
+    rustix::process::umask(before);
+    let socket = bound?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Removes the file of a socket that is listened at no more.
+pub(crate) fn remove(path: &Path) {
+    #[cfg(unix)]
+    if let Err(error) = rustix::fs::unlink(path) {
+        tracing::debug!(path = %path.display(), %error, "the socket can't be removed");
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}

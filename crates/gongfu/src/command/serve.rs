@@ -1,0 +1,211 @@
+//! `gongfu serve`: the server for many clients, over HTTP.
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::Context as _;
+use gongfu_core::account::Owner;
+use gongfu_core::port::{Clock, SkillStore};
+use gongfu_mcp::{HttpEndpoint, HttpSettings, Server, Settings};
+use gongfu_server::metric::Reading;
+use gongfu_server::{Ended, Health, Limits, Listener, Metrics, PublicUrl, Surface};
+use gongfu_store::watch::Limit;
+
+use super::Outcome;
+use crate::cli::{Places, Profiles, Serving};
+use crate::clock::SystemClock;
+use crate::config::Config;
+use crate::environment::Environment;
+use crate::signal;
+use crate::terminal::Terminal;
+use crate::wiring::{self, Parts};
+
+/// Stands for the number of skills before the library has been read.
+const UNREAD: u64 = u64::MAX;
+
+pub(crate) fn run(
+    serving: &Serving,
+    profiles: &Profiles,
+    places: &Places,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let config = Config::read(&wiring::home(environment)?)?;
+    let (from, of) = (
+        environment.listen.as_deref(),
+        config.server.listen.as_deref(),
+    );
+    let address = chosen(serving.listen.as_ref(), from, of)?.unwrap_or_default();
+    let (from, of) = (
+        environment.public_url.as_deref(),
+        config.server.public_url.as_deref(),
+    );
+    let public_url = chosen(serving.public_url.as_ref(), from, of)?;
+
+    let skills = Arc::new(AtomicU64::new(UNREAD));
+    let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings(&skills)));
+    let parts = wiring::parts_of(environment, places, &profiles.mounts, |audit| {
+        metrics.audit(audit)
+    })?;
+    parts.skills.watch(Limit::default());
+    gongfu_server::raise_descriptor_limit();
+
+    let runtime = wiring::server_runtime()?;
+    let ended = runtime.block_on(async {
+        let listener = Listener::bind(&address)
+            .await
+            .with_context(|| format!("{address} can't be listened at"))?;
+        tokio::spawn(count(
+            Arc::clone(&parts.skills) as Arc<dyn SkillStore>,
+            Arc::clone(&skills),
+        ));
+        let search = Arc::clone(&parts.search);
+        tokio::spawn(async move {
+            if let Err(error) = search.prepare(&Owner::Local).await {
+                tracing::debug!(%error, "search isn't ready yet");
+            }
+        });
+        let url = listener.url();
+        let ended = serve(
+            serving,
+            profiles,
+            parts,
+            Served {
+                listener,
+                public_url,
+                skills,
+                metrics,
+            },
+            || announce(&url, terminal),
+        );
+        anyhow::Ok(ended.await)
+    })?;
+    if ended == Ended::Late {
+        tracing::warn!("some connections were still open at the end and were cut off");
+    }
+    // A task may still wait for a disk that doesn't answer.
+    runtime.shutdown_background();
+    Ok(Outcome::Good)
+}
+
+/// What a server is made of, besides the parts of every gongfu.
+struct Served {
+    listener: Listener,
+    public_url: Option<PublicUrl>,
+    skills: Arc<AtomicU64>,
+    metrics: Arc<Metrics>,
+}
+
+async fn serve(
+    serving: &Serving,
+    profiles: &Profiles,
+    parts: Parts,
+    served: Served,
+    announce: impl FnOnce(),
+) -> Ended {
+    let settings = HttpSettings {
+        hosts: gongfu_server::hosts(served.public_url.as_ref()),
+        origins: gongfu_server::origins(served.public_url.as_ref()),
+        ..HttpSettings::default()
+    };
+    let server = Server::new(
+        Arc::clone(&parts.catalog),
+        Settings {
+            profiles: profiles.list.clone(),
+            catalogue: parts.budget,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    );
+    #[cfg(feature = "fixtures")]
+    if serving.fixtures {
+        let endpoint =
+            HttpEndpoint::new(move || gongfu_mcp::fixtures(server.connection()), settings);
+        return run_endpoint(endpoint, served, announce).await;
+    }
+    let _ = serving;
+    let endpoint = HttpEndpoint::new(move || server.connection(), settings);
+    run_endpoint(endpoint, served, announce).await
+}
+
+async fn run_endpoint<S: gongfu_mcp::Handler>(
+    endpoint: HttpEndpoint<S>,
+    served: Served,
+    announce: impl FnOnce(),
+) -> Ended {
+    let skills = served.skills;
+    let surface = Surface {
+        mcp: endpoint.clone(),
+        health: Arc::new(move || Health {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            ready: skills.load(Ordering::Relaxed) != UNREAD,
+        }),
+        metrics: served.metrics,
+        clock: Arc::new(SystemClock) as Arc<dyn Clock>,
+        public_url: served.public_url,
+    };
+    let server = gongfu_server::Server::new(surface, Limits::default());
+    let running = server.run(
+        served.listener,
+        signal::terminated(),
+        |patience| async move {
+            endpoint.drain(patience).await;
+        },
+    );
+    announce();
+    tokio::select! {
+        ended = running => ended,
+        () = twice() => Ended::Late,
+    }
+}
+
+/// Waits for a second signal: whoever sends one doesn't want to wait.
+async fn twice() {
+    signal::terminated().await;
+    signal::terminated().await;
+}
+
+/// Says where the server is: to people, and to a program that reads standard output.
+fn announce(url: &str, terminal: &mut Terminal) {
+    // Nobody has to read it.
+    let _ = terminal.line(&format!(
+        "gongfu {} serves MCP at {url}",
+        env!("CARGO_PKG_VERSION")
+    ));
+}
+
+/// Keeps the number of skills, which health and metrics tell.
+async fn count(store: Arc<dyn SkillStore>, skills: Arc<AtomicU64>) {
+    while let Ok(library) = store.library(&Owner::Local).await {
+        skills.store(library.skills().len() as u64, Ordering::Relaxed);
+        let next = store.changed(&Owner::Local, library.revision()).await;
+        if next.is_err() {
+            return;
+        }
+    }
+}
+
+fn readings(skills: &Arc<AtomicU64>) -> Vec<(&'static str, &'static str, Reading)> {
+    let skills = Arc::clone(skills);
+    let number: Reading = Box::new(move || {
+        let number = skills.load(Ordering::Relaxed);
+        (number != UNREAD).then_some(number)
+    });
+    vec![("skills", "Skills of the library", number)]
+}
+
+/// What was said first: by a flag, by the environment, by the settings.
+fn chosen<T: FromStr + Clone>(
+    flag: Option<&T>,
+    environment: Option<&str>,
+    settings: Option<&str>,
+) -> anyhow::Result<Option<T>>
+where
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    match (flag, environment.or(settings)) {
+        (Some(flag), _) => Ok(Some(flag.clone())),
+        (None, Some(text)) => Ok(Some(text.parse()?)),
+        (None, None) => Ok(None),
+    }
+}
