@@ -1,33 +1,64 @@
 //! The signals that end a server.
 
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 /// SIGXFSZ, on every system that this is built for: a file would grow beyond what the system allows.
 #[cfg(unix)]
 const FILE_TOO_LARGE: i32 = 25;
 
-/// Waits for the signals that end a server: SIGTERM, SIGINT and SIGHUP.
-#[cfg(unix)]
-pub(crate) async fn terminated() {
-    use tokio::signal::unix::{SignalKind, signal};
-    // It would end the server; with somebody who listens, only the write fails.
-    let _listening = signal(SignalKind::from_raw(FILE_TOO_LARGE));
-    let (Ok(mut term), Ok(mut interrupt), Ok(mut hangup)) = (
-        signal(SignalKind::terminate()),
-        signal(SignalKind::interrupt()),
-        signal(SignalKind::hangup()),
-    ) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
-    }
+/// The signals that end a server, SIGTERM, SIGINT and SIGHUP, which from now on only tell it to.
+pub(crate) struct Signals {
+    #[cfg(unix)]
+    ending: Vec<Signal>,
+    /// It would end the server; with somebody who listens, only the write fails.
+    #[cfg(unix)]
+    _file_too_large: Option<Signal>,
 }
 
-/// Waits for Ctrl-C.
-#[cfg(not(unix))]
-pub(crate) async fn terminated() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+impl Signals {
+    /// Listens, from this moment. Must be called within a runtime.
+    pub(crate) fn listen() -> Self {
+        #[cfg(unix)]
+        {
+            let ending = [
+                SignalKind::terminate(),
+                SignalKind::interrupt(),
+                SignalKind::hangup(),
+            ];
+            Self {
+                ending: ending
+                    .into_iter()
+                    .filter_map(|kind| signal(kind).ok())
+                    .collect(),
+                _file_too_large: signal(SignalKind::from_raw(FILE_TOO_LARGE)).ok(),
+            }
+        }
+        #[cfg(not(unix))]
+        Self {}
+    }
+
+    /// Waits for the next of them.
+    #[cfg(unix)]
+    pub(crate) async fn next(&mut self) {
+        use std::task::Poll;
+
+        std::future::poll_fn(|context| {
+            let mut ending = self.ending.iter_mut();
+            if ending.any(|signal| signal.poll_recv(context).is_ready()) {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    /// Waits for Ctrl-C.
+    #[cfg(not(unix))]
+    pub(crate) async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

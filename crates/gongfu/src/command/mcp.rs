@@ -12,7 +12,7 @@ use super::Outcome;
 use crate::cli::{Places, Profiles};
 use crate::client;
 use crate::environment::Environment;
-use crate::signal;
+use crate::signal::Signals;
 use crate::terminal::Terminal;
 use crate::wiring;
 
@@ -51,9 +51,10 @@ pub(crate) fn run(
         }
     });
     let outcome = runtime.block_on(async {
+        let mut signals = Signals::listen();
         tokio::select! {
             served = serve_stdio(server) => served.map_err(anyhow::Error::from),
-            () = signal::terminated() => Ok(()),
+            () = signals.next() => Ok(()),
         }
     });
     // Standard input may still be read by a thread that nothing can wake.

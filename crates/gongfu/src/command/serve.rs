@@ -17,7 +17,7 @@ use crate::cli::{Places, Profiles, Serving};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
-use crate::signal;
+use crate::signal::Signals;
 use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
 
@@ -145,24 +145,22 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
         public_url: served.public_url,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
-    let running = server.run(
-        served.listener,
-        signal::terminated(),
-        |patience| async move {
-            endpoint.drain(patience).await;
-        },
-    );
+    // Before anybody is told where the server is: who knows may end it.
+    let (mut first, mut second) = (Signals::listen(), Signals::listen());
+    let stop = async { first.next().await };
+    let running = server.run(served.listener, stop, |patience| async move {
+        endpoint.drain(patience).await;
+    });
+    let twice = async {
+        second.next().await;
+        second.next().await;
+    };
     announce();
     tokio::select! {
         ended = running => ended,
-        () = twice() => Ended::Late,
+        // Whoever sends a second signal doesn't want to wait.
+        () = twice => Ended::Late,
     }
-}
-
-/// Waits for a second signal: whoever sends one doesn't want to wait.
-async fn twice() {
-    signal::terminated().await;
-    signal::terminated().await;
 }
 
 /// Says where the server is: to people, and to a program that reads standard output.

@@ -7,11 +7,15 @@ mod cli;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod http;
+#[cfg(test)]
 mod live;
 #[cfg(test)]
 mod many;
 #[cfg(test)]
 mod protocol;
+#[cfg(test)]
+mod site;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]
