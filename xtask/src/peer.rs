@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     };
     for contender in &contenders {
         // Caches are filled: gongfu's index, the byte code of Python, the files of Node.
-        if let Err(error) = round.stdio(contender, &small) {
+        if let Err(error) = round::stdio(contender, &small) {
             report.not_run(contender.name, format!("stdio: {error:#}"));
         }
     }

@@ -16,8 +16,8 @@ use tokio::time::timeout;
 
 use super::wire::{Address, Body, Call, Path, client, notification};
 
-/// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an answer may take: some servers need more than a minute for a long list.
+const PATIENCE: Duration = Duration::from_mins(4);
 
 /// A client of one server.
 pub(crate) struct Client {
@@ -106,7 +106,7 @@ impl Client {
         };
         let (id, body) = timeout(PATIENCE, exchange)
             .await
-            .context("no answer within a minute")??;
+            .context("no answer within four minutes")??;
         Ok((id, body, asked.elapsed()))
     }
 
@@ -128,7 +128,7 @@ impl Client {
     pub(crate) async fn stream(&mut self, call: &Call) -> Result<Incoming> {
         let (_, response) = timeout(PATIENCE, self.post(call))
             .await
-            .context("no stream within a minute")??;
+            .context("no stream within four minutes")??;
         streaming(response)
     }
 
@@ -146,7 +146,7 @@ impl Client {
             .body(Full::new(Bytes::new()))?;
         let response = timeout(PATIENCE, self.send(request))
             .await
-            .context("no stream within a minute")??;
+            .context("no stream within four minutes")??;
         streaming(response)
     }
 

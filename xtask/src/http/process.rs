@@ -18,7 +18,7 @@ use super::wire::{Address, Path};
 use crate::bench::server::{Memory, Recipe};
 
 /// How long a server may take until it answers.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a try waits for an answer: one that comes later belongs to a server that isn't ready.
 const TRY: Duration = Duration::from_secs(20);
 /// How many of its last lines are kept for a message.
@@ -150,7 +150,8 @@ impl Process {
         if lines.is_empty() {
             return "it says nothing".to_owned();
         }
-        Vec::from_iter(lines.iter().map(String::as_str)).join(" / ")
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        lines.join(" / ")
     }
 }
 

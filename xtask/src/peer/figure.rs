@@ -23,7 +23,8 @@ pub(super) struct Calls {
     pub(super) cost: Sample,
     /// What the load computes for a call, in microseconds.
     pub(super) own: Sample,
-    pub(super) calls: u64,
+    /// How many were answered rightly.
+    pub(super) right: u64,
     pub(super) errors: u64,
     pub(super) complaint: Option<String>,
 }
@@ -123,7 +124,7 @@ impl<'a> Row<'a> {
 impl Calls {
     /// Takes what came of a load, and what the server computed for it.
     pub(super) fn add(&mut self, outcome: Outcome, computed: Option<std::time::Duration>) {
-        self.calls += outcome.calls;
+        self.right += outcome.calls;
         self.errors += outcome.errors;
         if outcome.calls > 0 {
             self.rate.value(outcome.rate());
@@ -141,7 +142,7 @@ impl Calls {
 
     pub(super) fn to_json(&self) -> Value {
         json!({
-            "calls": self.calls,
+            "calls": self.right,
             "errors": self.errors,
             "first_error": self.complaint,
             "per_second": values(&self.rate),

@@ -22,6 +22,8 @@ pub(super) struct Report {
     /// The load against a server that does nothing: with one call in flight, and with many.
     pub(super) generator: [Calls; 2],
     machine: String,
+    /// How busy the machine was in the beginning.
+    busy: f64,
     missing: Vec<(String, String)>,
     notes: Vec<String>,
     bars: Vec<Bar>,
@@ -35,6 +37,7 @@ impl Report {
             seconds,
             generator: [Calls::default(), Calls::default()],
             machine: machine(),
+            busy: load(),
             missing: Vec::new(),
             notes: Vec::new(),
             bars: Vec::new(),
@@ -65,6 +68,13 @@ impl Report {
         self.notes.push(
             "memory is what is resident, in megabytes: idle 1 s after the first answer, peak after all calls; CPU is the server's, a call, with 16 in flight; the HTTP start ends with the answer to `tools/list` (on the path `session` to `initialize`), the stdio start with the answer to `tools/list` behind `initialize`; every server was started once before".to_owned(),
         );
+        let (cores, busy) = (cores(), load());
+        if self.busy.max(busy) > cores {
+            self.notes.push(format!(
+                "the machine was busy with something else: its load was {} in the beginning and is {busy}, on {cores} cores; these figures say little",
+                self.busy
+            ));
+        }
         if let Some(large) = large {
             self.notes.push(format!(
                 "the large set has {} skills; `skills/list` gives frontmatter, every file and its digest, `resources/list` an address and a name",
@@ -92,7 +102,7 @@ impl Report {
     /// 1 when an answer was wrong, when nothing was measured, and on request when somebody is missing.
     pub(super) fn exit(&self, rows: &[Row<'_>], require_all: bool) -> ExitCode {
         let is_wrong = rows.iter().any(|row| row.one.errors + row.many.errors > 0);
-        let is_empty = rows.iter().all(|row| row.many.calls == 0);
+        let is_empty = rows.iter().all(|row| row.many.right == 0);
         if is_wrong || is_empty || (require_all && !self.missing.is_empty()) {
             ExitCode::FAILURE
         } else {
@@ -131,7 +141,7 @@ impl Report {
                         "wrong: {}: {} of {} calls: {complaint}",
                         row.title(),
                         calls.errors,
-                        calls.errors + calls.calls
+                        calls.errors + calls.right
                     );
                 }
             }
@@ -176,6 +186,18 @@ impl Report {
             "not_run": self.missing.iter().map(missing).collect::<Vec<_>>(),
         })
     }
+}
+
+/// How many programs wanted to compute in the last minute; 0 where the system doesn't tell.
+fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|load| load.parse().ok()).unwrap_or(0.0)
+}
+
+fn cores() -> f64 {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    u32::try_from(cores).map_or(1.0, f64::from)
 }
 
 /// The first table.
@@ -285,7 +307,7 @@ fn wholes(rows: &[Row<'_>]) -> Vec<Vec<String>> {
     let all: Vec<(&Row<'_>, &Whole)> = rows
         .iter()
         .flat_map(|row| row.wholes.iter().map(move |whole| (row, whole)))
-        .filter(|(_, whole)| whole.again.len() > 0)
+        .filter(|(_, whole)| whole.trouble.is_none() && whole.again.len() > 0)
         .collect();
     for (row, whole) in &all {
         let ours = all.iter().find(|(ours, other)| {

@@ -45,7 +45,7 @@ impl Round {
         small: &Ground,
         large: Option<&Ground>,
     ) -> Result<()> {
-        row.stdio.time(self.stdio(row.contender, small)?);
+        row.stdio.time(stdio(row.contender, small)?);
         let started = self.start(row.contender, small, Serving::Tool(row.path))?;
         row.http.time(started.ready);
         std::thread::sleep(QUIET);
@@ -65,23 +65,14 @@ impl Round {
             return Ok(());
         };
         for whole in &mut row.wholes {
-            if whole.trouble.is_none() {
+            let slow = library::SLOW.as_secs_f64() * 1000.0;
+            let is_slow = whole.again.median().is_some_and(|millis| millis > slow);
+            if whole.trouble.is_none() && !is_slow {
                 let measured = library::measure(self, row.contender, row.path, large, whole);
                 whole.trouble = measured.err().map(|error| format!("{error:#}"));
             }
         }
         Ok(())
-    }
-
-    /// From the start of a server to its first list of tools on standard input and output.
-    pub(super) fn stdio(&self, contender: &Contender, ground: &Ground) -> Result<Duration> {
-        let mut server = Server::begin(&contender.recipe(ground, Serving::Stdio, None))?;
-        let listed = server.ask("tools/list", json!({}))?;
-        let age = server.age();
-        if !listed.result.to_string().contains("\"skill_load\"") {
-            bail!("the tool isn't listed");
-        }
-        Ok(age)
     }
 
     /// Starts a server and waits for its first answer.
@@ -146,6 +137,17 @@ impl Round {
         };
         self.runtime.block_on(load.run())
     }
+}
+
+/// From the start of a server to its first list of tools on standard input and output.
+pub(super) fn stdio(contender: &Contender, ground: &Ground) -> Result<Duration> {
+    let mut server = Server::begin(&contender.recipe(ground, Serving::Stdio, None))?;
+    let listed = server.ask("tools/list", json!({}))?;
+    let age = server.age();
+    if !listed.result.to_string().contains("\"skill_load\"") {
+        bail!("the tool isn't listed");
+    }
+    Ok(age)
 }
 
 /// Refuses a load in which a call failed.
