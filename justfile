@@ -87,6 +87,14 @@ prove-races *ARGUMENTS:
 prove-races-short:
     cargo run --quiet --profile checked --package xtask -- prove-races --count 1000
 
+# Prove with 200,000 malformed requests that the server neither panics nor hangs, ends or grows
+prove-malformed *ARGUMENTS:
+    cargo run --quiet --profile checked --package xtask -- prove-malformed {{ ARGUMENTS }}
+
+# The same with fewer requests, on a machine that may be busy
+prove-malformed-short:
+    cargo run --quiet --profile checked --package xtask -- prove-malformed --count 5000 --patience 10000
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash
@@ -122,10 +130,19 @@ compare-reference-short:
     [ -d ../shared/corpus ] && corpus=(../shared/corpus)
     {{ python }} scripts/compare_reference.py --gongfu target/debug/gongfu --adversarial --fuzz 300 "${corpus[@]}"
 
-# Let real MCP clients speak with the server
+# Let real MCP clients speak with the server, over standard input and output and over HTTP
 clients *ARGUMENTS:
     cargo build --quiet --package gongfu
     {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+    {{ python }} scripts/story.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
+# Run the official conformance suite of MCP, once it was shown that faults are found
+conformance *ARGUMENTS:
+    cargo build --quiet --package gongfu --features fixtures
+    cp target/debug/gongfu target/debug/gongfu-fixtures
+    cargo build --quiet --package gongfu
+    {{ python }} scripts/conformance.py --self-test
+    {{ python }} scripts/conformance.py {{ ARGUMENTS }}
 
 # Replay the examples of the source documents by a real MCP client
 replay *ARGUMENTS:
@@ -148,7 +165,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short doc clients replay
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc clients replay conformance
 
 # Check the format
 fmt-check:
@@ -174,6 +191,7 @@ shear:
 # Check the lints
 clippy:
     cargo clippy --workspace --all-targets -- -D warnings
+    cargo clippy --package gongfu --package gongfu-mcp --features gongfu/fixtures -- -D warnings
 
 # Check that the generated files are current
 gen-check:

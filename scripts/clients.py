@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,8 @@ class World:
     folder: Path
     gongfu: Path
     timeout: float
+    # Other folders of skills than the one that is made.
+    skills: list[Path] = field(default_factory=list)
 
     def make(self) -> None:
         """Writes the skill that every client asks for."""
@@ -126,8 +128,9 @@ class World:
     @property
     def arguments(self) -> list[str]:
         """The arguments that start the server."""
-        folders = ["--skills-dir", str(self.folder / "skills"), "--workspace", str(self.folder / "work")]
-        return ["mcp", "--no-default-dirs", *folders]
+        folders = self.skills or [self.folder / "skills"]
+        named = [option for folder in folders for option in ("--skills-dir", str(folder))]
+        return ["mcp", "--no-default-dirs", *named, "--workspace", str(self.folder / "work")]
 
     @property
     def variables(self) -> dict[str, str]:
@@ -281,11 +284,17 @@ def run_python(world: World, table: Table) -> None:
 
 
 def inspect(world: World, era: str, *options: str, code: int = 0) -> dict[str, Any]:
-    """One run of the Inspector; answers what it prints."""
+    """One run of the Inspector on standard input and output; answers what it prints."""
+    values = inspected(world, ["--", str(world.gongfu), *world.arguments], era, *options, code=code)
+    return values[0] if values else {}
+
+
+def inspected(world: World, target: list[str], era: str, *options: str, code: int = 0) -> list[Any]:
+    """One run of the Inspector on a server that it starts, or on an address; answers the lines it prints."""
     variables = world.variables
     server = [option for name, value in variables.items() for option in ("-e", f"{name}={value}")]
     command = [str(NODE / "node"), str((NODE / "mcp-inspector").resolve()), "--cli", *server]
-    command += ["--format", "json", "--protocol-era", era, *options, "--", str(world.gongfu), *world.arguments]
+    command += ["--format", "json", "--protocol-era", era, *options, *target]
     environment = {**os.environ, "HOME": variables["HOME"], "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}"}
     process = subprocess.Popen(
         command,
@@ -307,9 +316,10 @@ def inspect(world: World, era: str, *options: str, code: int = 0) -> dict[str, A
     ended = process.returncode
     expect(ended == code, f"it ends with {ended}, not {code}: {noted.strip()[-500:]}")
     try:
-        return json.loads(printed) if printed.strip() else {}
+        values = [json.loads(line) for line in printed.splitlines() if line.strip()]
     except json.JSONDecodeError:
         raise Failure(f"it prints {printed[:200]!r}") from None
+    return values
 
 
 def inspector_lists(world: World, era: str) -> None:

@@ -11,6 +11,7 @@
 mod bench;
 mod generate;
 mod http;
+mod malformed;
 mod peer;
 mod prove;
 mod race;
@@ -40,6 +41,8 @@ enum Command {
     BenchSearch(search::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
     ProveParse(prove::Arguments),
+    /// Prove that no malformed request makes the server panic, hang, end or grow
+    ProveMalformed(malformed::Arguments),
     /// Prove that no link that is swapped in leads a reader or writer outside
     ProveRaces(race::Arguments),
 }
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::BenchPeers(arguments) => peer::run(&arguments),
         Command::BenchSearch(arguments) => search::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
+        Command::ProveMalformed(arguments) => malformed::run(&arguments),
         Command::ProveRaces(arguments) => race::run(&arguments),
     };
     match outcome {

@@ -4,12 +4,16 @@
 //! `rmcp`.
 
 mod end;
+#[cfg(feature = "fixtures")]
+mod fixture;
 mod http;
 mod message;
 mod server;
 mod stdio;
 mod wire;
 
+#[cfg(feature = "fixtures")]
+pub use fixture::Fixtures;
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
-pub use server::{Server, Settings};
+pub use server::{Adopt, Server, Settings};
 pub use stdio::{StdioError, serve_stdio};

@@ -164,8 +164,20 @@ impl<R: AsyncRead + Unpin> Stdio<R> {
                     request.request,
                     ClientRequest::SubscriptionsListenRequest(_)
                 );
-                match self.flow.admit(&request.id, subscription) {
-                    Ok(()) => self.wait(Waiting::Request(Box::new(request)), size),
+                let greeting = matches!(request.request, ClientRequest::InitializeRequest(_));
+                let admitted = if greeting && self.begun {
+                    // It would change in the middle of calls what the client is taken for.
+                    let text = "the session has begun: `initialize` comes once, before anything \
+                                else";
+                    Err(Box::new(Refusal::invalid(text, Some(request.id.clone()))))
+                } else {
+                    self.flow.admit(&request.id, subscription)
+                };
+                match admitted {
+                    Ok(()) => {
+                        self.begun |= greeting;
+                        self.wait(Waiting::Request(Box::new(request)), size);
+                    }
                     Err(refusal) => self.wait(Waiting::Refusal(refusal), size),
                 }
                 None
@@ -218,7 +230,6 @@ impl<R: AsyncRead + Unpin> Stdio<R> {
                     if let Some(ticket) = ticket {
                         request.request.extensions_mut().insert(ticket);
                     }
-                    self.begun |= matches!(request.request, ClientRequest::InitializeRequest(_));
                     return Some(JsonRpcMessage::Request(*request));
                 }
                 (Waiting::Refusal(refusal), _) => self.flow.refuse(*refusal),

@@ -16,6 +16,6 @@ mod socket;
 pub use address::{Address, AddressError, PublicUrl};
 pub use guard::{hosts, origins};
 pub use metric::Metrics;
-pub use route::{Health, MCP_PATH, Surface};
+pub use route::{Adopt, Health, MCP_PATH, Surface};
 pub use server::{Ended, Limits, Listener, Server};
 pub use socket::raise_descriptor_limit;

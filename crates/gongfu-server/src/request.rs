@@ -34,10 +34,18 @@ pub(crate) async fn observe(
         id = id.to_str().unwrap_or_default(),
         method,
         path = route,
-        traceparent = tracing::field::Empty,
+        otel.name = format_args!("{method} {route}"),
+        otel.kind = "server",
+        http.request.method = method,
+        http.route = route,
+        http.response.status_code = tracing::field::Empty,
     );
-    if let Some(parent) = request.headers().get("traceparent") {
-        span.record("traceparent", parent.to_str().unwrap_or_default());
+    if let Some(adopt) = shared.adopt {
+        let headers = request.headers();
+        adopt(&span, &|name| {
+            let value = headers.get(name)?.to_str().ok()?;
+            Some(value.to_owned())
+        });
     }
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let answering = AssertUnwindSafe(next.run(request).instrument(span.clone()));
@@ -47,6 +55,7 @@ pub(crate) async fn observe(
         .unwrap_or_else(|_| shared.refusal(Problem::Fault).into_response());
     let elapsed = started.elapsed();
     let status = response.status().as_u16();
+    span.record("http.response.status_code", status);
     span.in_scope(|| {
         tracing::info!(status, microseconds = elapsed.as_micros(), "answered");
     });

@@ -36,6 +36,9 @@ pub struct Health {
     pub ready: bool,
 }
 
+/// Makes a span part of the trace that a request brings, in the headers that the function finds.
+pub type Adopt = fn(&tracing::Span, &dyn Fn(&str) -> Option<String>);
+
 /// What a server serves.
 pub struct Surface<M> {
     /// MCP, for every request below [`MCP_PATH`].
@@ -46,6 +49,8 @@ pub struct Surface<M> {
     pub metrics: Arc<Metrics>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// How a request becomes part of somebody's trace, if that is of interest.
+    pub adopt: Option<Adopt>,
     /// What the server is called from outside.
     pub public_url: Option<PublicUrl>,
 }
@@ -56,6 +61,7 @@ pub(crate) struct Shared {
     pub(crate) guard: Arc<Guard>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: Arc<AtomicBool>,
+    pub(crate) adopt: Option<Adopt>,
     health: Arc<dyn Fn() -> Health + Send + Sync>,
     clock: Arc<dyn Clock>,
 }
@@ -79,6 +85,7 @@ where
             guard: Arc::new(Guard::new(self.public_url.as_ref())),
             metrics: self.metrics,
             stopping: Arc::default(),
+            adopt: self.adopt,
             health: self.health,
             clock: self.clock,
         };

@@ -15,6 +15,7 @@ use crate::source::slug;
 /// built-in/        the skills that come with gongfu, one folder a version
 /// index/           what was read of skills folders; derived, may be deleted
 /// audit/           who called what; JSON lines, rotated
+/// clients/         what was changed in the configurations of clients, and how they were; yours
 /// workspaces/      files that agents work on, one folder a project; yours
 /// switches.json    which skills are switched off; yours
 /// config.toml      settings; yours

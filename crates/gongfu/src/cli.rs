@@ -8,6 +8,8 @@ use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 use gongfu_store::workspace::Mount;
 
+use crate::client::{CLIENTS, DEFAULT_URL, Scope};
+
 /// A library of Agent Skills for any AI agent: found, checked, served over MCP.
 #[derive(Debug, Parser)]
 #[command(
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// Enter gongfu into the configuration of the programs that use it, and take it out again
+    #[command(subcommand)]
+    Client(ClientCommand),
     /// Make gongfu's home and say what was found: skills folders, clients, how to connect them
     Init {
         #[command(flatten)]
@@ -251,6 +256,131 @@ pub(crate) enum ToolCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClientCommand {
+    /// List the clients that gongfu knows, whether they are here, and where their file is
+    List {
+        /// Whose configuration
+        #[arg(long, value_enum, default_value_t)]
+        scope: Scope,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Enter gongfu into the configuration of clients
+    ///
+    /// Everything else in the file stays as it is, comments included. The file is kept in the
+    /// folder `clients` of gongfu's home before it is changed. An entry `gongfu` that runs another
+    /// program is left alone, unless --force is given.
+    Install {
+        #[command(flatten)]
+        change: ChangeArguments,
+        #[command(flatten)]
+        reach: Reach,
+    },
+    /// Take gongfu out of the configuration of clients, and with it what was made for it
+    ///
+    /// A file that nobody changed since the installation is as it was before, byte for byte; one
+    /// that somebody changed keeps those changes. An entry `gongfu` that runs another program is
+    /// left alone, unless --force is given.
+    Uninstall {
+        #[command(flatten)]
+        change: ChangeArguments,
+    },
+    /// Say whether gongfu is entered, how, and whether its program is there; exit 1 if it isn't
+    Status {
+        /// The clients; all of them without any
+        #[arg(value_parser = client_names())]
+        names: Vec<String>,
+        /// Whose configuration
+        #[arg(long, value_enum, default_value_t)]
+        scope: Scope,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what belongs in a client's file, to be pasted
+    Print {
+        /// The client
+        #[arg(value_parser = client_names())]
+        name: Option<String>,
+        #[command(flatten)]
+        reach: Reach,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArguments {
+    /// The clients
+    #[arg(value_name = "NAME", value_parser = client_names())]
+    pub(crate) names: Vec<String>,
+    /// Whose configuration
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) scope: Scope,
+    /// Show the change as a diff, write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Change an entry `gongfu` even if it runs another program
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// How a client is to reach gongfu.
+#[derive(Debug, Args)]
+pub(crate) struct Reach {
+    /// The client starts this program and speaks with it on standard input and output (the default)
+    #[arg(long, conflicts_with = "http")]
+    pub(crate) stdio: bool,
+    /// The client calls the address of a running `gongfu serve`
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        value_parser = url_or_client,
+        help = format!("The client calls a running `gongfu serve`, at {DEFAULT_URL} unless a URL is given")
+    )]
+    #[expect(
+        clippy::option_option,
+        reason = "clap's way to say that the flag's value may be left out"
+    )]
+    pub(crate) http: Option<Option<UrlOrClient>>,
+    /// What `gongfu mcp` is started with, such as `--profile all`
+    #[arg(last = true, value_name = "ARG", conflicts_with = "http")]
+    pub(crate) arguments: Vec<String>,
+}
+
+fn client_names() -> clap::builder::PossibleValuesParser {
+    CLIENTS
+        .iter()
+        .map(|client| client.id)
+        .collect::<Vec<_>>()
+        .into()
+}
+
+/// What may stand behind `--http`.
+#[derive(Debug, Clone)]
+pub(crate) enum UrlOrClient {
+    Url(String),
+    /// The flag has no value of its own: `--http NAME`.
+    Client(&'static str),
+}
+
+fn url_or_client(text: &str) -> Result<UrlOrClient, String> {
+    if let Some(client) = CLIENTS.iter().find(|client| client.id == text) {
+        return Ok(UrlOrClient::Client(client.id));
+    }
+    let rest = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"));
+    let host = rest.and_then(|rest| rest.split('/').next());
+    let clean =
+        !text.contains(|character: char| character.is_whitespace() || character.is_control());
+    match host {
+        Some(host) if !host.is_empty() && clean => Ok(UrlOrClient::Url(text.to_owned())),
+        _ => Err(format!("give the whole address, such as {DEFAULT_URL}")),
+    }
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]

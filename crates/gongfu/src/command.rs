@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod check;
+mod client;
 mod doctor;
 mod generate;
 mod init;
@@ -42,6 +43,7 @@ pub(crate) fn run(
         } => serve::run(&serving, &profiles, &places, environment, terminal),
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
+        Command::Client(command) => client::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),
         Command::Doctor { places, json } => doctor::run(&places, json, environment, terminal),
         Command::Completions { shell } => {

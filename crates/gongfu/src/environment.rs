@@ -1,5 +1,6 @@
 //! Every environment variable that gongfu knows: the only place that reads them.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -13,11 +14,18 @@ use std::path::PathBuf;
 /// | `GONGFU_LOG_FORMAT` | how it is logged: `text` (default), or `json`, an object a line |
 /// | `GONGFU_LISTEN` | where `gongfu serve` listens; `--listen` wins over it |
 /// | `GONGFU_PUBLIC_URL` | what the server is called from outside; `--public-url` wins over it |
+/// | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector such as `http://localhost:4318` to send traces to; `…_TRACES_ENDPOINT` wins over it |
+/// | `OTEL_SERVICE_NAME` | what the server is called in traces, else `gongfu` |
+/// | `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_*` | read by the OpenTelemetry SDK, as its specification says |
 /// | `NO_COLOR` | no colour, whatever its value (no-color.org) |
 /// | `SKILL_STORAGE_PATH` | a folder of skills (seed 000); the configuration's `skills_dirs` win over it |
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
 /// | `LLP_CLAUDE_SKILLS_DIR` | one more, when `LLP_ENABLE_CLAUDE_GLOBAL=1` (seed 004) |
 /// | `LLP_ENABLE_CLAUDE_GLOBAL` | `0`: don't look below the person's home folder (seed 004) |
+/// | `PATH` | where the commands in the configurations of clients are looked for |
+/// | `XDG_CONFIG_HOME`, `APPDATA` | where clients keep their configuration, as the system has it |
+/// | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `GOOSE_PATH_ROOT` | the same for one client |
+/// | `VSCODE_PORTABLE`, `VSCODE_APPDATA`, `FLATPAK_XDG_CONFIG_HOME` | the same for VS Code and for Zed |
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Environment {
     pub(crate) home: Option<PathBuf>,
@@ -28,10 +36,16 @@ pub(crate) struct Environment {
     pub(crate) log_format: LogFormat,
     pub(crate) listen: Option<String>,
     pub(crate) public_url: Option<String>,
+    /// Where traces go, whole.
+    pub(crate) traces: Option<String>,
+    pub(crate) service: Option<String>,
     pub(crate) no_color: bool,
     pub(crate) user: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) directory: Option<PathBuf>,
+    pub(crate) search_path: Vec<PathBuf>,
+    /// The folders of clients that are set, by the name of their variable.
+    pub(crate) client_folders: BTreeMap<&'static str, PathBuf>,
 }
 
 /// How lines are logged.
@@ -43,6 +57,19 @@ pub(crate) enum LogFormat {
     /// An object a line, for programs.
     Json,
 }
+
+/// The variables that say where clients keep their configuration.
+const CLIENT_FOLDERS: [&str; 9] = [
+    "APPDATA",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "FLATPAK_XDG_CONFIG_HOME",
+    "GEMINI_CLI_HOME",
+    "GOOSE_PATH_ROOT",
+    "VSCODE_APPDATA",
+    "VSCODE_PORTABLE",
+    "XDG_CONFIG_HOME",
+];
 
 impl Environment {
     /// Reads the environment of this process.
@@ -99,7 +126,19 @@ impl Environment {
             },
             listen: text("GONGFU_LISTEN"),
             public_url: text("GONGFU_PUBLIC_URL"),
+            service: text("OTEL_SERVICE_NAME"),
+            traces: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| {
+                let collector = text("OTEL_EXPORTER_OTLP_ENDPOINT")?;
+                Some(format!("{}/v1/traces", collector.trim_end_matches('/')))
+            }),
             no_color: given("NO_COLOR").is_some(),
+            search_path: paths("PATH"),
+            // A relative one would mean another folder for every program.
+            client_folders: CLIENT_FOLDERS
+                .into_iter()
+                .filter_map(|name| Some((name, PathBuf::from(given(name)?))))
+                .filter(|(_, folder)| folder.is_absolute())
+                .collect(),
             ..Self::default()
         }
     }

@@ -1,4 +1,4 @@
-//! The log: lines on standard error, for people or for programs.
+//! The log: lines on standard error, for people or for programs; and the same as traces.
 
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -6,13 +6,16 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::environment::{Environment, LogFormat};
+use crate::telemetry::Telemetry;
 
 /// Starts the log. Standard output belongs to answers and to the protocol, so it goes to standard
 /// error.
 ///
 /// A refused request is an answer and no news; the SDK's words about it come with
-/// `GONGFU_LOG=debug`. A server's lines say when; those of a command are read at once.
-pub(crate) fn start(environment: &Environment, is_server: bool) {
+/// `GONGFU_LOG=debug`. The lines that are asked for of
+/// a server say when; those of a command are read at once. Traces of a
+/// server are sent where the environment says.
+pub(crate) fn start(environment: &Environment, is_server: bool) -> Option<Telemetry> {
     let asked = environment
         .log
         .as_deref()
@@ -29,10 +32,30 @@ pub(crate) fn start(environment: &Environment, is_server: bool) {
         .with_ansi(false);
     let lines = match environment.log_format {
         LogFormat::Json => lines.json().flatten_event(true).boxed(),
-        LogFormat::Text if is_server => lines.with_target(false).boxed(),
+        LogFormat::Text if is_server && asked.is_some() => lines.with_target(false).boxed(),
         LogFormat::Text => lines.with_target(false).without_time().boxed(),
     };
+    let endpoint = environment.traces.as_deref().filter(|_| is_server);
+    let service = environment.service.as_deref().unwrap_or("gongfu");
+    let (telemetry, problem) = match endpoint.map(|to| Telemetry::to(to, service)) {
+        Some(Ok(telemetry)) => (Some(telemetry), None),
+        Some(Err(problem)) => (None, Some(problem)),
+        None => (None, None),
+    };
+    let traces = telemetry.as_ref().map(|telemetry| {
+        let spans = Targets::new()
+            .with_target("gongfu_mcp", LevelFilter::INFO)
+            .with_target("gongfu_server", LevelFilter::INFO);
+        tracing_opentelemetry::layer()
+            .with_tracer(telemetry.tracer())
+            .with_filter(spans)
+    });
     tracing_subscriber::registry()
         .with(lines.with_filter(filter))
+        .with(traces)
         .init();
+    if let Some(problem) = problem {
+        tracing::warn!("{problem}");
+    }
+    telemetry
 }

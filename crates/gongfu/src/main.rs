@@ -12,6 +12,7 @@ mod log;
 mod progress;
 mod report;
 mod signal;
+mod telemetry;
 mod terminal;
 mod wiring;
 
@@ -29,11 +30,16 @@ fn main() -> ExitCode {
     let environment = environment::Environment::read();
     let cli = cli::Cli::parse();
     let mut terminal = Terminal::new(&environment);
-    log::start(
-        &environment,
-        matches!(cli.command, cli::Command::Serve { .. }),
+    let is_server = matches!(
+        cli.command,
+        cli::Command::Mcp { .. } | cli::Command::Serve { .. }
     );
-    match command::run(cli, &environment, &mut terminal) {
+    let telemetry = log::start(&environment, is_server);
+    let outcome = command::run(cli, &environment, &mut terminal);
+    if let Some(telemetry) = telemetry {
+        telemetry.end();
+    }
+    match outcome {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::FAILURE,
         Ok(Outcome::WrongUse) => ExitCode::from(2),

@@ -68,6 +68,11 @@ impl Report {
         self.notes.push(
             "memory is what is resident, in megabytes: idle 1 s after the first answer, peak after all calls; CPU is the server's, a call, with 16 in flight; the HTTP start ends with the answer to `tools/list` (on the path `session` to `initialize`), the stdio start with the answer to `tools/list` behind `initialize`; every server was started once before".to_owned(),
         );
+        if cfg!(debug_assertions) {
+            self.notes.push(
+                "the load is built without optimization and slows every server down: use `just bench-peers`".to_owned(),
+            );
+        }
         let (cores, busy) = (cores(), load());
         if self.busy.max(busy) > cores {
             self.notes.push(format!(
@@ -117,8 +122,13 @@ impl Report {
             self.machine, self.rounds, self.seconds
         );
         text.push_str(&columns(&speed(rows)));
-        text.push_str("\nHow often gongfu's figure fits into it (calls: how often it into gongfu's), same kind of path\n\n");
-        text.push_str(&columns(&ratios(rows)));
+        let ratios = ratios(rows);
+        if ratios.len() > 1 {
+            text.push_str(
+                "\nHow much better gongfu is on the same kind of path, by each figure\n\n",
+            );
+            text.push_str(&columns(&ratios));
+        }
         let wholes = wholes(rows);
         if wholes.len() > 1 {
             text.push_str("\nAll skills of the large set\n\n");

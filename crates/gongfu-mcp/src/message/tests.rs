@@ -1,3 +1,5 @@
+//! What is told of messages that nobody can act upon, and what goes on.
+
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Value, json};
 

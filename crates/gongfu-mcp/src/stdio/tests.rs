@@ -1,3 +1,5 @@
+//! The transport for lines over pipes in memory: limits, order, ends.
+
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -277,6 +279,19 @@ async fn what_comes_before_the_session_does_not_end_it() {
 }
 
 #[tokio::test]
+async fn a_session_begins_once() {
+    let mut client = Client::greeted().await;
+    let hello = json!({
+        "protocolVersion": "2026-07-28",
+        "capabilities": {},
+        "clientInfo": { "name": "other", "version": "2" },
+    });
+    client.request(json!(2), "initialize", &hello).await;
+    assert_eq!(client.refused().await, (-32600, json!(2)));
+    client.settled().await;
+}
+
+#[tokio::test]
 async fn an_id_is_used_once_at_a_time() {
     let mut client = Client::greeted().await;
     client
@@ -430,7 +445,7 @@ async fn what_never_ends_is_not_waited_for_after_the_end() {
 #[tokio::test]
 async fn a_handler_that_panics_leaves_an_answer() {
     let mut client = Client::greeted().await;
-    for id in 0..MAX_RUNNING + 1 {
+    for id in 0..=MAX_RUNNING {
         client.request(json!(id), "panic", &json!({})).await;
         assert_eq!(client.refused().await, (-32603, json!(id)));
     }

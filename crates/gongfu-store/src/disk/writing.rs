@@ -93,14 +93,27 @@ impl Root {
                 return Err(PutError::ReadOnly);
             }
         }
-        if let Some(expected) = change.expected {
+        let holds_still = || -> Result<(), PutError> {
+            let Some(expected) = change.expected else {
+                return Ok(());
+            };
             let limit = (expected.len() as u64).saturating_add(1);
             let now = SkillPath::new(name).map_err(io::Error::other)?;
-            if folder.read(&now, limit)?.bytes != expected {
-                return Err(PutError::Conflict("it changed meanwhile".to_owned()));
+            if folder.read(&now, limit)?.bytes == expected {
+                Ok(())
+            } else {
+                Err(PutError::Conflict("it changed meanwhile".to_owned()))
             }
+        };
+        holds_still()?;
+        let temporary = folder.prepare(name, change.bytes, before.as_ref(), true)?;
+        // Programs that know nothing of turns write, too: asked again at the last moment.
+        if let Err(error) = holds_still() {
+            // The error that matters is the one above.
+            let _ = folder.dir.remove_file(&temporary);
+            return Err(error);
         }
-        folder.write_beside(name, change.bytes, before.as_ref(), true)?;
+        folder.place(&temporary, name, true)?;
         Ok(before.is_none())
     }
 
@@ -218,9 +231,27 @@ impl Root {
         like: Option<&Metadata>,
         durable: bool,
     ) -> io::Result<()> {
+        let temporary = self.prepare(name, bytes, like, durable)?;
+        self.place(&temporary, name, durable)
+    }
+
+    /// Writes a temporary file beside `name`; answers what it is called.
+    fn prepare(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        like: Option<&Metadata>,
+        durable: bool,
+    ) -> io::Result<String> {
         let temporary = temporary_name(name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
+        // What nobody else may read of the old file must not be readable in the new one for a moment.
+        #[cfg(unix)]
+        if like.is_some() {
+            use cap_std::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
         let written = self
             .dir
             .open_with(&temporary, &options)
@@ -232,10 +263,22 @@ impl Root {
                 }
                 if durable { file.sync_all() } else { Ok(()) }
             });
-        let renamed = written.and_then(|()| self.dir.rename(&temporary, &self.dir, name));
+        match written {
+            Ok(()) => Ok(temporary),
+            Err(error) => {
+                // The error that matters is this one.
+                let _ = self.dir.remove_file(&temporary);
+                Err(error)
+            }
+        }
+    }
+
+    /// Renames a temporary file over `name`.
+    fn place(&self, temporary: &str, name: &str, durable: bool) -> io::Result<()> {
+        let renamed = self.dir.rename(temporary, &self.dir, name);
         if renamed.is_err() {
             // The error that matters is the one above.
-            let _ = self.dir.remove_file(&temporary);
+            let _ = self.dir.remove_file(temporary);
         }
         renamed?;
         // The handle itself may be one that can't be synced, so the folder is opened anew.

@@ -165,17 +165,16 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             "see the checks above",
         )),
     }
-    let user = environment.user.clone().unwrap_or_default();
     let clients: Vec<&str> = CLIENTS
         .iter()
-        .filter(|client| client.found(&user).is_some())
-        .map(|client| client.name)
+        .filter(|client| client.found(environment).is_some())
+        .map(|client| client.title)
         .collect();
     checks.push(match clients.as_slice() {
         [] => Check::warn(
             "clients",
             "none of the clients that gongfu knows is installed here",
-            "paste what `gongfu init` prints into the configuration of yours",
+            "paste what `gongfu client print` prints into the configuration of yours",
         ),
         found => Check::ok("clients", found.join(", ")),
     });

@@ -68,10 +68,9 @@ pub(crate) fn run(
         }
     }
 
-    let user = environment.user.clone().unwrap_or_default();
     let found: Vec<_> = CLIENTS
         .iter()
-        .filter_map(|client| client.found(&user).map(|path| (client.name, path)))
+        .filter_map(|client| client.found(environment).map(|path| (client.title, path)))
         .collect();
     if found.is_empty() {
         terminal.line(&format!(
@@ -85,7 +84,7 @@ pub(crate) fn run(
         }
     }
     terminal.line(&format!(
-        "{} paste this into a client's configuration:",
+        "{} gongfu client install NAME; or paste this into a client's configuration:",
         heading(terminal, "connect")
     ))?;
     terminal.line(&client::snippet(&client::program()))?;

@@ -13,6 +13,7 @@ use crate::cli::{Places, Profiles};
 use crate::client;
 use crate::environment::Environment;
 use crate::signal::Signals;
+use crate::telemetry;
 use crate::terminal::Terminal;
 use crate::wiring;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(
             profiles: profiles.list.clone(),
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            adopt: Some(telemetry::adopt),
         },
     );
     let runtime = wiring::runtime()?;

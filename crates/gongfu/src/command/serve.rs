@@ -18,6 +18,7 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::signal::Signals;
+use crate::telemetry;
 use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
 
@@ -115,12 +116,13 @@ async fn serve(
             profiles: profiles.list.clone(),
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            adopt: Some(telemetry::adopt),
         },
     );
     #[cfg(feature = "fixtures")]
     if serving.fixtures {
-        let endpoint =
-            HttpEndpoint::new(move || gongfu_mcp::fixtures(server.connection()), settings);
+        let fixtures = gongfu_mcp::Fixtures::new(server);
+        let endpoint = HttpEndpoint::new(move || fixtures.connection(), settings);
         return run_endpoint(endpoint, served, announce).await;
     }
     let _ = serving;
@@ -142,6 +144,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
         }),
         metrics: served.metrics,
         clock: Arc::new(SystemClock) as Arc<dyn Clock>,
+        adopt: Some(telemetry::adopt),
         public_url: served.public_url,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());

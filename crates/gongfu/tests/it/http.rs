@@ -182,7 +182,6 @@ fn health_and_metrics_tell_what_happens() {
         "gongfu_tool_calls_total{tool=\"skill_load\",outcome=\"ok\"} 1",
         "gongfu_tool_calls_total{tool=\"skill_load\",outcome=\"SKILL_NOT_FOUND\"} 1",
         "gongfu_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 2",
-        "gongfu_http_connections 1",
         "gongfu_skills 2",
         "# EOF",
     ] {
@@ -278,10 +277,7 @@ fn a_hundred_open_streams_do_not_hold_the_end_up() {
         ];
         let mut stream = site.connect();
         stream
-            .write_all(
-                site.wire("POST", "/mcp", &headers, &body.to_string())
-                    .as_bytes(),
-            )
+            .write_all(Site::wire("POST", "/mcp", &headers, &body.to_string()).as_bytes())
             .unwrap();
         streams.push(stream);
         let session = site.open("2025-11-25");
@@ -291,7 +287,7 @@ fn a_hundred_open_streams_do_not_hold_the_end_up() {
             ("mcp-session-id", session.as_str()),
         ];
         stream
-            .write_all(site.wire("GET", "/mcp", &headers, "").as_bytes())
+            .write_all(Site::wire("GET", "/mcp", &headers, "").as_bytes())
             .unwrap();
         streams.push(stream);
     }
@@ -333,4 +329,54 @@ fn half_requests_do_not_hold_others_up() {
             > 3
     );
     drop(halves);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_request_is_part_of_the_trace_that_it_names() {
+    let world = World::with_skills();
+    let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", collector.local_addr().unwrap());
+    let received = std::thread::spawn(move || {
+        let (mut stream, _) = collector.accept().unwrap();
+        stream
+            .set_read_timeout(Some(crate::world::PATIENCE))
+            .unwrap();
+        let mut all = Vec::new();
+        let mut piece = [0; 4096];
+        while !all.windows(4).any(|four| four == b"\r\n\r\n")
+            || !all.windows(8).any(|name| name == b"skill_lo")
+        {
+            let read = stream.read(&mut piece).unwrap();
+            assert!(read > 0, "{}", String::from_utf8_lossy(&all));
+            all.extend_from_slice(&piece[..read]);
+        }
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+            .unwrap();
+        all
+    });
+    let run = world
+        .only(["serve", "--listen", ":0"])
+        .with("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint);
+    let site = Site::start(&run);
+    let session = site.open("2025-11-25");
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let params = json!({"name": "skill_load", "arguments": {"skill_name": "pdf-tools"},
+        "_meta": {"traceparent": format!("00-{trace}-b7ad6b7169203331-01")}});
+    site.ask_in(&session, "tools/call", params);
+    assert_eq!(site.terminate().0, Some(0));
+    let sent = received.join().unwrap();
+    let bytes: Vec<u8> = (0..16)
+        .map(|at| u8::from_str_radix(&trace[2 * at..2 * at + 2], 16).unwrap())
+        .collect();
+    assert!(
+        sent.starts_with(b"POST /v1/traces "),
+        "{}",
+        String::from_utf8_lossy(&sent)
+    );
+    assert!(
+        sent.windows(16).any(|window| window == bytes),
+        "the trace isn't in what was sent"
+    );
 }

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod client;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod http;

@@ -153,28 +153,36 @@ fn who_does_not_greet_is_told_in_words() {
 }
 
 #[test]
-fn what_is_no_message_does_no_harm() {
+fn what_is_no_message_is_answered_and_does_no_harm() {
     let world = World::with_skills();
     let mut client = world.client();
-    let not_json: [&[u8]; 5] = [
+    let not_json: [&[u8]; 6] = [
         b"{",
-        b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": ",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":",
         b"\xff\xfe\x00",
         b"Content-Length: 12",
         b"\0",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\udc00\"}",
     ];
-    let not_messages: [&[u8]; 7] = [
+    let not_messages: [&[u8]; 8] = [
         b"null",
         b"\"text\"",
         b"12",
+        b"[]",
         b"{}",
         b"{\"id\":1,\"method\":\"ping\"}",
         b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
         b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}",
     ];
-    for line in not_json.into_iter().chain(not_messages) {
+    let lines = not_json.map(|line| (line, -32700)).into_iter();
+    for (line, code) in lines.chain(not_messages.map(|line| (line, -32600))) {
         client.raw(line);
         client.raw(b"\n");
+        let refused = client.receive(PATIENCE).expect("each line has its answer");
+        assert_eq!(error_code(&refused), code, "{refused:#}");
+        let id = refused.get("id").and_then(Value::as_i64);
+        let told = line.windows(6).any(|part| part == b"\"id\":1");
+        assert_eq!(id, told.then_some(1), "{refused:#}");
         alive(&mut client);
     }
     // A notification that nobody knows, and a response that nobody asked for.
@@ -182,7 +190,8 @@ fn what_is_no_message_does_no_harm() {
     client.send(&json!({ "jsonrpc": "2.0", "id": 4711, "result": {} }));
     client.send(&json!({ "jsonrpc": "2.0", "id": 4712, "error": { "code": 1, "message": "no" } }));
     alive(&mut client);
-    assert_eq!(client.close().code, Some(0));
+    let end = client.close();
+    assert_eq!((end.code, end.messages.len()), (Some(0), 0));
 }
 
 #[test]
@@ -252,10 +261,14 @@ fn ids_come_back_as_they_were() {
 fn a_huge_line_is_survived() {
     let world = World::with_skills();
     let mut client = world.client();
-    // Above the transport's limit: dropped.
+    // Above the transport's limit: it is read past, and answered.
+    client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"x\":\"");
     let line = vec![b'x'; 17 * 1024 * 1024];
     client.raw(&line);
-    client.raw(b"\n");
+    client.raw(b"\"}\n");
+    let refused = client.response(&1.into());
+    assert_eq!(error_code(&refused), -32600);
+    assert_eq!(at(&refused, "/error/data/limit"), 16 * 1024 * 1024);
     alive(&mut client);
     // Below it, but more than a call may carry.
     let error = client.bad(
@@ -267,7 +280,7 @@ fn a_huge_line_is_survived() {
         error.to_string().len() < 2_000,
         "an error doesn't repeat the arguments"
     );
-    // A line without an end is no message; the end of input ends it.
+    // What the end of input cuts is no message.
     client.raw(b"{\"jsonrpc\":\"2.0\",\"id\":1,");
     let end = client.close();
     assert_eq!(end.code, Some(0));
@@ -316,6 +329,73 @@ fn many_requests_at_once_are_all_answered() {
         let loaded = result(client.response(&id.into()));
         assert!(text_at(&loaded, "/content/0/text").contains("# PDF tools"));
     }
+}
+
+#[test]
+fn an_id_that_is_in_use_is_refused_and_its_request_goes_on() {
+    let world = World::with_skills();
+    let mut client = world.client();
+    // Whether the second is read before the first is answered is a matter of moments.
+    let call = |name: &str| json!({ "jsonrpc": "2.0", "id": "twice", "method": "tools/call", "params": { "name": name, "arguments": {} } });
+    client.raw(format!("{}\n{}\n", call("skill_list"), call("skill_list")).as_bytes());
+    let answers = [
+        client.response(&"twice".into()),
+        client.response(&"twice".into()),
+    ];
+    let refused: Vec<i64> = answers
+        .iter()
+        .filter(|answer| answer.get("error").is_some())
+        .map(error_code)
+        .collect();
+    assert!(refused.is_empty() || refused == [-32600], "{refused:?}");
+    alive(&mut client);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_never_reads_costs_little() {
+    use std::io::Write as _;
+    let world = World::with_skills();
+    world.write("skills/pdf-tools/long.md", "long text ".repeat(20_000));
+    let mut child = world.only(["mcp"]).start();
+    let mut input = child.stdin.take().unwrap();
+    let memory = |name: &str| -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap()
+            .split_whitespace()
+            .next()
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+            / 1024
+    };
+    let (sender, written) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let hello = json!({ "jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" } } });
+        let _ = writeln!(input, "{hello}");
+        for id in 0..20_000 {
+            let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+                "name": "skill_read",
+                "arguments": { "skill_name": "pdf-tools", "path": "long.md" } } });
+            if writeln!(input, "{call}").is_err() {
+                return;
+            }
+            let _ = sender.send(id);
+        }
+    });
+    // Writing goes on until the server reads no more, and not for ever.
+    let mut last = 0;
+    while let Ok(id) = written.recv_timeout(SOON) {
+        last = id;
+    }
+    assert!((50..19_999).contains(&last), "{last} requests were taken");
+    let peak = memory("VmHWM:");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(peak < 150, "{peak} MiB after {last} requests");
 }
 
 #[test]

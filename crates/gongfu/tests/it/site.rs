@@ -1,5 +1,6 @@
 //! A client of the server over HTTP: plain requests on plain sockets, and nothing that can hang.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 #[cfg(unix)]
@@ -47,13 +48,11 @@ impl Reply {
     /// The body, or the last message of a stream, as JSON.
     pub(crate) fn json(&self) -> Value {
         let text = if self.head.contains("text/event-stream") {
-            let data = self
+            let mut data = self
                 .body
                 .lines()
                 .filter_map(|line| line.strip_prefix("data: "));
-            data.filter(|data| data.starts_with('{'))
-                .next_back()
-                .unwrap_or_default()
+            data.rfind(|data| data.starts_with('{')).unwrap_or_default()
         } else {
             &self.body
         };
@@ -99,22 +98,17 @@ impl Site {
     }
 
     /// A request as it stands on the wire.
-    pub(crate) fn wire(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> String {
+    pub(crate) fn wire(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers.iter().any(|(name, _)| *name == "host") {
             head += "host: localhost\r\n";
         }
         for (name, value) in headers {
-            head += &format!("{name}: {value}\r\n");
+            let _ = write!(head, "{name}: {value}\r\n");
         }
         if method == "POST" {
-            head += &format!(
+            let _ = write!(
+                head,
                 "content-type: application/json\r\ncontent-length: {}\r\n",
                 body.len()
             );
@@ -132,7 +126,7 @@ impl Site {
     ) -> Reply {
         let mut headers = headers.to_vec();
         headers.push(("connection", "close"));
-        let wire = self.wire(method, path, &headers, body);
+        let wire = Self::wire(method, path, &headers, body);
         let mut answer = Vec::new();
         if let Some(path) = self.url.strip_prefix("unix:") {
             #[cfg(unix)]

@@ -1,0 +1,144 @@
+//! What a message is owed, judged by the rules of JSON-RPC alone.
+//!
+//! Written apart from the server, so that both would have to be wrong in the same way.
+
+use serde_json::Value;
+
+/// What has to come back.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Due {
+    /// An answer, to this id where it can be told.
+    Answer(Option<Value>),
+    /// Nothing, or an error without an id: whether it is a broken request or a broken notification
+    /// is a matter of taste.
+    Perhaps,
+    /// Nothing: it is a notification or an answer, as they should be.
+    Silence,
+}
+
+/// The codes that an error may have.
+const CODES: [i64; 10] = [
+    -32700, -32600, -32601, -32602, -32000, -32001, -32002, -32020, -32021, -32022,
+];
+
+/// What this message is owed, where at most so many bytes are read.
+pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
+    let bytes = bytes.trim_ascii();
+    if bytes.is_empty() {
+        return None;
+    }
+    let unmarked = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(unmarked) else {
+        return Some(Due::Answer(None));
+    };
+    if bytes.len() > most {
+        return Some(Due::Answer(None));
+    }
+    let is_answer = message.contains_key("result") != message.contains_key("error");
+    let method = message.get("method").is_some_and(Value::is_string);
+    let two = message.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+    let params = message.get("params").is_none_or(Value::is_object);
+    // A name that may stand twice is one to refuse.
+    let once = ["jsonrpc", "method", "params", "_meta"]
+        .iter()
+        .all(|name| names(bytes, name) < 2);
+    Some(match message.get("id") {
+        None if method && two && params && once && !is_answer => Due::Silence,
+        None if method => Due::Perhaps,
+        _ if is_answer && !message.contains_key("method") => Due::Perhaps,
+        // Of two ids neither is believed.
+        Some(id @ (Value::String(_) | Value::Number(_))) if names(bytes, "id") == 1 => {
+            let integer = id.is_string() || id.is_i64() || whole(id);
+            Due::Answer(Some(id.clone()).filter(|_| integer))
+        }
+        _ => Due::Answer(None),
+    })
+}
+
+/// Whether a number with a fraction stands for an integer all the same.
+fn whole(id: &Value) -> bool {
+    id.is_f64()
+        && id
+            .as_f64()
+            .is_some_and(|number| number.fract() == 0.0 && number.abs() < 9e15)
+}
+
+/// How often a name may stand in a message.
+fn names(bytes: &[u8], name: &str) -> usize {
+    let name = format!("\"{name}\"");
+    let mut windows = bytes.windows(name.len());
+    // An escape could hide another one.
+    let escaped = bytes.windows(2).any(|pair| pair == b"\\u");
+    usize::from(escaped)
+        + std::iter::from_fn(|| windows.find(|part| *part == name.as_bytes())).count()
+}
+
+/// Whether two ids are the same, however they are written.
+pub(super) fn same(one: &Value, other: &Value) -> bool {
+    one == other || one.is_number() && other.is_number() && one.as_f64() == other.as_f64()
+}
+
+/// What an answer is called in the table: the code of its error, or `result`.
+pub(super) fn judged(answer: &Value) -> Result<String, String> {
+    let object = answer.as_object().ok_or("an answer that is no object")?;
+    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Err(format!("an answer without `jsonrpc`: {answer}"));
+    }
+    let id = object.get("id");
+    if !matches!(id, None | Some(Value::String(_) | Value::Number(_))) {
+        return Err(format!("an id that is none: {answer}"));
+    }
+    match (object.get("result"), object.get("error")) {
+        (Some(result), None) if result.is_object() && id.is_some() => Ok("result".to_owned()),
+        (None, Some(error)) => {
+            let code = error.get("code").and_then(Value::as_i64);
+            let text = error.get("message").and_then(Value::as_str);
+            match (code, text) {
+                (Some(code), Some(text)) if CODES.contains(&code) && !text.is_empty() => {
+                    Ok(code.to_string())
+                }
+                _ => Err(format!("an error that isn't allowed: {answer}")),
+            }
+        }
+        _ => Err(format!("neither a result nor an error: {answer}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Due, due, judged};
+
+    #[test]
+    fn each_message_has_its_due() {
+        let due = |text: &str| due(text.as_bytes(), 200);
+        assert_eq!(due(" \r"), None);
+        assert_eq!(due("{"), Some(Due::Answer(None)));
+        assert_eq!(
+            due(&format!("\"{}\"", "x".repeat(200))),
+            Some(Due::Answer(None))
+        );
+        let id = |id| Some(Due::Answer(Some(id)));
+        assert_eq!(due(r#"{"id":1}"#), id(json!(1)));
+        assert_eq!(due(r#"{"id":"a","method":5}"#), id(json!("a")));
+        assert_eq!(due(r#"{"id":1.5}"#), Some(Due::Answer(None)));
+        assert_eq!(due(r#"{"id":1,"id":2}"#), Some(Due::Answer(None)));
+        assert_eq!(due(r#"{"jsonrpc":"2.0","method":"a"}"#), Some(Due::Silence));
+        assert_eq!(due(r#"{"method":"a"}"#), Some(Due::Perhaps));
+        assert_eq!(due(r#"{"id":1,"result":{}}"#), Some(Due::Perhaps));
+    }
+
+    #[test]
+    fn an_answer_is_one_of_json_rpc() {
+        assert_eq!(
+            judged(&json!({ "jsonrpc": "2.0", "id": 1, "result": {} })),
+            Ok("result".to_owned())
+        );
+        let error = |code| json!({ "jsonrpc": "2.0", "error": { "code": code, "message": "a" } });
+        assert_eq!(judged(&error(-32700)), Ok("-32700".to_owned()));
+        assert!(judged(&error(-32603)).is_err());
+        assert!(judged(&json!({ "jsonrpc": "2.0", "id": null, "result": {} })).is_err());
+        assert!(judged(&json!([])).is_err());
+    }
+}
