@@ -51,6 +51,11 @@ bench *ARGUMENTS:
     fi
     exec cargo xtask bench {{ ARGUMENTS }}
 
+# Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
+bench-peers *ARGUMENTS:
+    scripts/peer/install || true # who is missing is said in the end
+    cargo run --quiet --release --package xtask -- bench-peers {{ ARGUMENTS }}
+
 # Measure how well search finds, beside plain BM25, and what a space costs
 bench-search *ARGUMENTS:
     cargo run --quiet --release --package xtask -- bench-search {{ ARGUMENTS }}

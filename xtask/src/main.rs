@@ -10,7 +10,9 @@
 
 mod bench;
 mod generate;
+mod http;
 mod malformed;
+mod peer;
 mod prove;
 mod race;
 mod rust_text;
@@ -33,6 +35,8 @@ enum Command {
     Generate(generate::Arguments),
     /// Measure the speed of the real binary
     Bench(bench::Arguments),
+    /// Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
+    BenchPeers(peer::Arguments),
     /// Measure how well search finds, beside plain BM25
     BenchSearch(search::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
@@ -48,6 +52,7 @@ fn main() -> ExitCode {
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::BenchPeers(arguments) => peer::run(&arguments),
         Command::BenchSearch(arguments) => search::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
         Command::ProveMalformed(arguments) => malformed::run(&arguments),

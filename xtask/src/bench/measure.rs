@@ -19,8 +19,9 @@ use super::table::{Row, Table};
 use crate::prove::random::Random;
 
 /// The names of all measurements, in order.
-pub(super) const MEASUREMENTS: [&str; 9] = [
-    "cold", "start", "warm", "calls", "search", "pauses", "together", "changes", "burst",
+pub(super) const MEASUREMENTS: [&str; 12] = [
+    "cold", "start", "warm", "calls", "search", "pauses", "together", "changes", "burst", "http",
+    "streams", "soak",
 ];
 /// How many servers run at once.
 const TOGETHER: usize = 10;
@@ -42,6 +43,8 @@ pub(super) struct Bench {
     pub(super) changes: u32,
     /// How many skills change at once.
     pub(super) burst: usize,
+    /// How long many calls are kept in flight, in seconds.
+    pub(super) seconds: u64,
     /// The names of what is asked for; empty for everything.
     pub(super) only: Vec<String>,
 }
@@ -53,7 +56,7 @@ type Measurement<'a> = fn(&Ground<'a>, &mut Table) -> Result<()>;
 pub(super) struct Ground<'a> {
     pub(super) bench: &'a Bench,
     pub(super) set: &'a Set,
-    home: TempDir,
+    pub(super) home: TempDir,
     /// The full names of all skills.
     pub(super) names: Vec<String>,
     /// References that can be read: the full name of a skill and a path in it.
@@ -91,7 +94,7 @@ impl Bench {
         // The first reading fills the system's cache and says what there is.
         let listed = ground.list(ground.home.path())?;
         ground.know(&listed)?;
-        let all: [Measurement<'_>; 9] = [
+        let all: [Measurement<'_>; 12] = [
             Ground::cold,
             Ground::start,
             Ground::warm,
@@ -101,6 +104,9 @@ impl Bench {
             Ground::together,
             Ground::changes,
             Ground::burst,
+            Ground::http,
+            Ground::streams,
+            Ground::soak,
         ];
         for (name, measurement) in MEASUREMENTS.iter().zip(all) {
             if !self.only.is_empty() && !self.only.iter().any(|only| only == name) {
@@ -115,7 +121,7 @@ impl Bench {
 }
 
 impl Ground<'_> {
-    fn recipe(&self, command: &[&str], home: &Path) -> Recipe {
+    pub(super) fn recipe(&self, command: &[&str], home: &Path) -> Recipe {
         let mut arguments: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
         let folder = self.set.folder.display().to_string();
         arguments.extend([
@@ -191,7 +197,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    fn is_large(&self) -> bool {
+    pub(super) fn is_large(&self) -> bool {
         self.set.skills >= LARGE
     }
 
@@ -463,22 +469,6 @@ pub(super) fn row(what: &str, unit: Unit, ours: Sample) -> Row {
         ours,
         goal: None,
         theirs: None,
-    }
-}
-
-impl Row {
-    pub(super) fn goal(self, goal: f64) -> Self {
-        Self {
-            goal: Some(goal),
-            ..self
-        }
-    }
-
-    fn beside(self, theirs: Sample) -> Self {
-        Self {
-            theirs: (theirs.len() > 0).then_some(theirs),
-            ..self
-        }
     }
 }
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 /// Values of one quantity, in the order in which they were measured.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Sample(Vec<f64>);
+pub(crate) struct Sample(Vec<f64>);
 
 /// What the values of a row are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     Milliseconds,
     Mebibytes,
     PerSecond,
@@ -17,37 +17,37 @@ pub(super) enum Unit {
 
 impl Sample {
     /// Adds a time, in milliseconds.
-    pub(super) fn time(&mut self, time: Duration) {
+    pub(crate) fn time(&mut self, time: Duration) {
         self.0.push(time.as_secs_f64() * 1000.0);
     }
 
     /// Adds a value.
-    pub(super) fn value(&mut self, value: f64) {
+    pub(crate) fn value(&mut self, value: f64) {
         self.0.push(value);
     }
 
     /// How many values there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// The smallest value.
-    pub(super) fn least(&self) -> Option<f64> {
+    pub(crate) fn least(&self) -> Option<f64> {
         self.0.iter().copied().reduce(f64::min)
     }
 
     /// The largest value.
-    pub(super) fn most(&self) -> Option<f64> {
+    pub(crate) fn most(&self) -> Option<f64> {
         self.0.iter().copied().reduce(f64::max)
     }
 
     /// The value in the middle; of an even number of values the lower of the two.
-    pub(super) fn median(&self) -> Option<f64> {
+    pub(crate) fn median(&self) -> Option<f64> {
         self.percentile(50)
     }
 
     /// The smallest value that at least so many in a hundred do not exceed.
-    pub(super) fn percentile(&self, share: usize) -> Option<f64> {
+    pub(crate) fn percentile(&self, share: usize) -> Option<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
         let rank = (sorted.len() * share).div_ceil(100);
@@ -57,7 +57,7 @@ impl Sample {
 
 impl Unit {
     /// A value with its unit, in about three digits.
-    pub(super) fn show(self, value: f64) -> String {
+    pub(crate) fn show(self, value: f64) -> String {
         let digits = match value.abs() {
             large if large >= 100.0 => 0,
             middling if middling >= 10.0 => 1,
@@ -73,7 +73,7 @@ impl Unit {
     }
 
     /// Its name in JSON.
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Milliseconds => "milliseconds",
             Self::Mebibytes => "mebibytes",
@@ -83,7 +83,7 @@ impl Unit {
     }
 
     /// Whether more of it is better.
-    pub(super) fn more_is_better(self) -> bool {
+    pub(crate) fn more_is_better(self) -> bool {
         self == Self::PerSecond
     }
 }

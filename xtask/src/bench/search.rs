@@ -74,7 +74,7 @@ impl Ground<'_> {
     }
 
     /// What is looked for: parts of the descriptions of the set's own skills.
-    fn questions(&self) -> Vec<String> {
+    pub(super) fn questions(&self) -> Vec<String> {
         let parts = self.descriptions.iter().filter_map(|description| {
             let words: Vec<&str> = description.split_whitespace().collect();
             let start = words.len() / 4;

@@ -21,14 +21,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How to start a server.
 #[derive(Clone)]
-pub(super) struct Recipe {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
-    pub(super) variables: Vec<(String, String)>,
+pub(crate) struct Recipe {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 /// A running server.
-pub(super) struct Server {
+pub(crate) struct Server {
     child: Child,
     input: Option<ChildStdin>,
     output: Receiver<(Instant, String)>,
@@ -39,25 +39,25 @@ pub(super) struct Server {
 }
 
 /// An answer, and how long it took from the request's first byte to the answer's last.
-pub(super) struct Answer {
-    pub(super) result: Value,
-    pub(super) took: Duration,
+pub(crate) struct Answer {
+    pub(crate) result: Value,
+    pub(crate) took: Duration,
 }
 
 /// What a process holds, in mebibytes.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     /// In memory now, what is shared with others included.
-    pub(super) resident: f64,
+    pub(crate) resident: f64,
     /// The most that was in memory at once.
-    pub(super) peak: f64,
+    pub(crate) peak: f64,
     /// In memory now, what is shared divided by those who share it.
-    pub(super) proportional: f64,
+    pub(crate) proportional: f64,
 }
 
 impl Recipe {
     /// The command, with nothing connected.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(&self.arguments)
@@ -68,7 +68,7 @@ impl Recipe {
 
 impl Server {
     /// Starts a server; the clock of [`Server::age`] runs from here.
-    pub(super) fn start(recipe: &Recipe) -> Result<Self> {
+    pub(crate) fn start(recipe: &Recipe) -> Result<Self> {
         let started = Instant::now();
         let mut child = recipe
             .command()
@@ -99,7 +99,7 @@ impl Server {
     }
 
     /// Starts a server and begins a session with it.
-    pub(super) fn begin(recipe: &Recipe) -> Result<Self> {
+    pub(crate) fn begin(recipe: &Recipe) -> Result<Self> {
         let mut server = Self::start(recipe)?;
         let client = json!({ "name": "gongfu-bench", "version": "1" });
         server.ask(
@@ -111,12 +111,12 @@ impl Server {
     }
 
     /// The time since its start.
-    pub(super) fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// Asks for something and waits for the answer; an error is one here too.
-    pub(super) fn ask(&mut self, method: &str, parameters: Value) -> Result<Answer> {
+    pub(crate) fn ask(&mut self, method: &str, parameters: Value) -> Result<Answer> {
         self.next += 1;
         let id = self.next;
         let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters });
@@ -146,7 +146,7 @@ impl Server {
     }
 
     /// Calls a tool; a failed call is an error.
-    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer> {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Result<Answer> {
         let answer = self.ask(
             "tools/call",
             json!({ "name": tool, "arguments": arguments.clone() }),
@@ -168,7 +168,7 @@ impl Server {
 
     /// When changes were announced: what came until now, and what comes until nothing came for so
     /// long; of a first one is waited for as long as it may take.
-    pub(super) fn told(&mut self, quiet: Duration) -> Vec<Instant> {
+    pub(crate) fn told(&mut self, quiet: Duration) -> Vec<Instant> {
         loop {
             let wait = if self.told.is_empty() {
                 PATIENCE
@@ -189,7 +189,7 @@ impl Server {
     }
 
     /// Forgets what was announced, and what comes until nothing came for so long.
-    pub(super) fn settle(&mut self, quiet: Duration) {
+    pub(crate) fn settle(&mut self, quiet: Duration) {
         while let Ok((arrived, line)) = self.output.recv_timeout(quiet) {
             let message = serde_json::from_str(&line).unwrap_or_default();
             self.hear(arrived, &message);
@@ -207,11 +207,18 @@ impl Server {
     }
 
     /// What it holds now; `None` where the system doesn't tell.
-    pub(super) fn memory(&self) -> Option<Memory> {
-        let process = format!("/proc/{}", self.child.id());
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        Memory::of(self.child.id())
+    }
+}
+
+impl Memory {
+    /// What a process holds now; `None` where the system doesn't tell.
+    pub(crate) fn of(process: u32) -> Option<Self> {
+        let process = format!("/proc/{process}");
         let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
         let sums = std::fs::read_to_string(format!("{process}/smaps_rollup")).unwrap_or_default();
-        Some(Memory {
+        Some(Self {
             resident: mebibytes(&status, "VmRSS:")?,
             peak: mebibytes(&status, "VmHWM:")?,
             proportional: mebibytes(&sums, "Pss:").unwrap_or_default(),

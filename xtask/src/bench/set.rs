@@ -18,24 +18,24 @@ const SYNTHETIC: usize = 544;
 const FILES: usize = 5;
 
 /// A folder of skills.
-pub(super) struct Set {
+pub(crate) struct Set {
     /// What it is, for people.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// The folder that is given to gongfu.
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The folders that hold the skills directly.
-    pub(super) parents: Vec<PathBuf>,
-    pub(super) skills: usize,
-    pub(super) files: usize,
+    pub(crate) parents: Vec<PathBuf>,
+    pub(crate) skills: usize,
+    pub(crate) files: usize,
     /// Whether it was made just now: then the times of its files can't be trusted yet.
-    pub(super) is_new: bool,
+    pub(crate) is_new: bool,
     /// Removes it at the end.
     _made: Option<TempDir>,
 }
 
 impl Set {
     /// The skills below a folder.
-    pub(super) fn at(folder: &Path) -> Result<Self> {
+    pub(crate) fn at(folder: &Path) -> Result<Self> {
         let folder = folder
             .canonicalize()
             .with_context(|| format!("{} is not there", folder.display()))?;
@@ -43,7 +43,7 @@ impl Set {
     }
 
     /// Made-up skills, as many as the corpus has.
-    pub(super) fn synthetic() -> Result<Self> {
+    pub(crate) fn synthetic() -> Result<Self> {
         let made = TempDir::new()?;
         let mut random = Random::new(544);
         for number in 0..SYNTHETIC {
@@ -62,7 +62,7 @@ impl Set {
     }
 
     /// Copies of a set under other names and descriptions, until there are so many skills.
-    pub(super) fn multiplied(original: &Self, wanted: usize) -> Result<Self> {
+    pub(crate) fn multiplied(original: &Self, wanted: usize) -> Result<Self> {
         let made = TempDir::new()?;
         let target = made.path().join("skills");
         let sources = original.sources()?;

@@ -22,6 +22,8 @@ pub(super) struct Table {
     pub(super) title: String,
     pub(super) rows: Vec<Row>,
     pub(super) notes: Vec<String>,
+    /// Answers that were wrong: they fail the run.
+    pub(super) wrong: Vec<String>,
 }
 
 const HEAD: [&str; 9] = [
@@ -29,6 +31,22 @@ const HEAD: [&str; 9] = [
 ];
 
 impl Row {
+    /// The same with a goal.
+    pub(super) fn goal(self, goal: f64) -> Self {
+        Self {
+            goal: Some(goal),
+            ..self
+        }
+    }
+
+    /// The same with the figures of the server beside ours.
+    pub(super) fn beside(self, theirs: Sample) -> Self {
+        Self {
+            theirs: (theirs.len() > 0).then_some(theirs),
+            ..self
+        }
+    }
+
     /// Whether the median reaches the goal.
     pub(super) fn is_met(&self) -> Option<bool> {
         let (median, goal) = (self.ours.median()?, self.goal?);
@@ -138,6 +156,11 @@ impl Table {
             text.push_str(note);
             text.push('\n');
         }
+        for wrong in &self.wrong {
+            text.push_str("wrong: ");
+            text.push_str(wrong);
+            text.push('\n');
+        }
         text
     }
 
@@ -147,6 +170,7 @@ impl Table {
             "title": self.title,
             "rows": self.rows.iter().map(Row::to_json).collect::<Vec<_>>(),
             "notes": self.notes,
+            "wrong": self.wrong,
         })
     }
 }
@@ -173,6 +197,7 @@ mod tests {
             title: "a set".to_owned(),
             rows: vec![row(6.0), row(4.0)],
             notes: vec!["n".to_owned()],
+            wrong: Vec::new(),
         };
         let text = table.to_text();
         let lines: Vec<&str> = text.lines().collect();

@@ -1,0 +1,274 @@
+//! Our own server over HTTP: lists and searches of many skills, many open streams, many calls at once.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use http_body_util::BodyExt as _;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde_json::{Map, Value, json};
+
+use super::measure::{Ground, one, row};
+use super::sample::{Sample, Unit};
+use super::table::Table;
+use crate::http::client::Client;
+use crate::http::load::Load;
+use crate::http::process::Process;
+use crate::http::runtime;
+use crate::http::wire::{Address, Call, Path};
+use crate::prove::random::Random;
+
+/// How many streams are open when the server is asked to end: half of each kind.
+const STREAMS: usize = 100;
+/// How long it may take to end, in milliseconds.
+const END: f64 = 12_000.0;
+/// How long is waited for its end.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// How many calls are in flight at once.
+const IN_FLIGHT: usize = 1_000;
+/// How many descriptors that takes.
+const DESCRIPTORS: u64 = 4_096;
+/// How much memory may grow while calls are in flight, in mebibytes.
+const GROWTH: f64 = 5.0;
+
+/// How far a list has come.
+#[derive(Default)]
+struct Pages {
+    each: Sample,
+    whole: Sample,
+    entries: usize,
+}
+
+impl Ground<'_> {
+    /// A server that listens, with the time that it took to its first answer.
+    async fn listening(&self) -> Result<(Process, Address, Duration)> {
+        let recipe = self.recipe(&["serve", "--listen", "127.0.0.1:0"], self.home.path());
+        let mut process = Process::start(&recipe)?;
+        let address = process.address()?;
+        let ready = process.ready(&address, Path::Stateless).await?;
+        Ok((process, address, ready))
+    }
+
+    /// Lists and searches over HTTP, without a session.
+    pub(super) fn http(&self, table: &mut Table) -> Result<()> {
+        runtime()?.block_on(self.http_calls(table))
+    }
+
+    async fn http_calls(&self, table: &mut Table) -> Result<()> {
+        let (process, address, ready) = self.listening().await?;
+        let mut client = Client::open(&address, Path::Stateless).await?;
+        let millis = Unit::Milliseconds;
+        let mut start = Sample::default();
+        start.time(ready);
+        table
+            .rows
+            .push(row("HTTP: start to first `tools/list`", millis, start).goal(100.0));
+        let searches = self.searches(&mut client).await?;
+        let tail = searches.percentile(99).unwrap_or_default();
+        table.rows.extend([
+            row("HTTP: `skill_search`", millis, searches).goal(10.0),
+            row("HTTP: a search, 99th percentile", millis, one(tail)).goal(10.0),
+        ]);
+        let mut first = Pages::default();
+        list(&mut client, &mut first).await?;
+        if first.entries != self.names.len() {
+            let (given, all) = (first.entries, self.names.len());
+            bail!("`skills/list` gives {given} of {all} skills");
+        }
+        let mut later = Pages::default();
+        for _ in 0..self.bench.rounds.max(3) {
+            list(&mut client, &mut later).await?;
+        }
+        let tail = later.each.percentile(99).unwrap_or_default();
+        let memory = process.memory()?;
+        table.rows.extend([
+            row("HTTP: first `skills/list` whole", millis, first.whole).goal(2_000.0),
+            row("HTTP: `skills/list`, a page", millis, later.each).goal(20.0),
+            row("HTTP: a page, 99th percentile", millis, one(tail)).goal(20.0),
+            row("HTTP: `skills/list` whole", millis, later.whole).goal(2_000.0),
+            row("HTTP: memory, peak", Unit::Mebibytes, one(memory.peak)).goal(100.0),
+            row("HTTP: memory, now", Unit::Mebibytes, one(memory.resident)).goal(100.0),
+        ]);
+        Ok(())
+    }
+
+    /// Searches one after another, without the first, which waits for the index.
+    async fn searches(&self, client: &mut Client) -> Result<Sample> {
+        let questions = self.questions();
+        let mut random = Random::new(6);
+        let mut searches = Sample::default();
+        for turn in 0..=self.bench.calls {
+            let question = questions.get(random.below(questions.len()));
+            let parameters = json!({ "name": "skill_search", "arguments": { "query": question } });
+            let answer = client.ask("tools/call", parameters).await?;
+            if answer.result.get("isError").and_then(Value::as_bool) == Some(true) {
+                bail!("a search failed: {}", answer.result);
+            }
+            if turn > 0 {
+                searches.time(answer.took);
+            }
+        }
+        Ok(searches)
+    }
+
+    /// Many open streams of both eras, and the signal to end.
+    pub(super) fn streams(&self, table: &mut Table) -> Result<()> {
+        if self.is_large() {
+            return Ok(());
+        }
+        runtime()?.block_on(async {
+            let (process, address, _) = self.listening().await?;
+            let mut open = Vec::new();
+            for number in 0..STREAMS {
+                let (path, what) = if number % 2 == 0 {
+                    (Path::Stateless, "subscriptions/listen")
+                } else {
+                    (Path::Session, "the stream of a session")
+                };
+                let mut client = Client::open(&address, path).await?;
+                let stream = if path == Path::Session {
+                    client.listen().await
+                } else {
+                    let wanted = json!({ "notifications": { "toolsListChanged": true } });
+                    let call = Call::new(path, "subscriptions/listen", wanted)?;
+                    client.stream(&call).await
+                };
+                let mut stream =
+                    stream.with_context(|| format!("{what}, number {}", number + 1))?;
+                open.push(tokio::spawn(async move {
+                    while let Some(Ok(_)) = stream.frame().await {}
+                    drop(client);
+                }));
+            }
+            // What is refused or dropped after its beginning is seen by then.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let held = open.iter().filter(|stream| !stream.is_finished()).count();
+            if held != STREAMS {
+                bail!("only {held} of {STREAMS} streams stay open");
+            }
+            let ended = tokio::task::spawn_blocking(move || process.end(PATIENCE)).await?;
+            let (status, took) = ended.context("with 100 open streams")?;
+            if !status.success() {
+                table
+                    .wrong
+                    .push(format!("with {STREAMS} open streams it ends with {status}"));
+            }
+            let mut sample = Sample::default();
+            sample.time(took);
+            let what = format!("{STREAMS} open streams: signal to exit, {status}");
+            table
+                .rows
+                .push(row(&what, Unit::Milliseconds, sample).goal(END));
+            Ok(())
+        })
+    }
+
+    /// Many calls in flight for a while.
+    pub(super) fn soak(&self, table: &mut Table) -> Result<()> {
+        if self.is_large() {
+            return Ok(());
+        }
+        let mut limit: Rlimit = getrlimit(Resource::Nofile);
+        let wanted = limit.maximum.unwrap_or(DESCRIPTORS).min(DESCRIPTORS);
+        if limit.current.is_some_and(|current| current < wanted) {
+            limit.current = Some(wanted);
+            setrlimit(Resource::Nofile, limit).context("too few files can be open here")?;
+        }
+        runtime()?.block_on(self.soak_calls(table))
+    }
+
+    async fn soak_calls(&self, table: &mut Table) -> Result<()> {
+        let (process, address, _) = self.listening().await?;
+        let name = self.names.first().context("there is no skill")?;
+        let parameters = json!({ "name": "skill_load", "arguments": { "skill_name": name } });
+        let mut client = Client::open(&address, Path::Stateless).await?;
+        let answer = client.ask("tools/call", parameters.clone()).await?;
+        let expected = answer
+            .result
+            .pointer("/content/0/text")
+            .and_then(Value::as_str)
+            .context("the skill has no text")?;
+        let seconds = self.bench.seconds;
+        let load = Load {
+            address: &address,
+            path: Path::Stateless,
+            call: Rc::new(Call::new(Path::Stateless, "tools/call", parameters)?),
+            expected: Rc::from(expected),
+            in_flight: IN_FLIGHT,
+            length: Duration::from_secs(seconds),
+        };
+        let begun = Instant::now();
+        let moments = [seconds.div_ceil(6), seconds.div_ceil(2), seconds];
+        let look = async {
+            let mut seen = Vec::new();
+            for moment in moments {
+                let left = Duration::from_secs(moment).saturating_sub(begun.elapsed());
+                tokio::time::sleep(left).await;
+                seen.push(process.memory()?.resident);
+            }
+            anyhow::Ok(seen)
+        };
+        let (outcome, seen) = tokio::join!(load.run(), look);
+        let (outcome, seen) = (outcome?, seen?);
+        if let Some(complaint) = &outcome.complaint {
+            table.wrong.push(format!(
+                "{} of {} calls failed with {IN_FLIGHT} in flight: {complaint}",
+                outcome.errors,
+                outcome.errors + outcome.calls
+            ));
+        }
+        if outcome.calls == 0 {
+            bail!("nothing was answered");
+        }
+        #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52")]
+        let errors = outcome.errors as f64;
+        let what = |what: &str| format!("{IN_FLIGHT} calls in flight, {seconds} s: {what}");
+        table.rows.extend([
+            row(&what("errors"), Unit::Times, one(errors)).goal(1.0),
+            row(&what("calls"), Unit::PerSecond, one(outcome.rate())),
+            row(
+                &what("median"),
+                Unit::Milliseconds,
+                one(outcome.quantile(0.5)),
+            ),
+            row(
+                &what("99th percentile"),
+                Unit::Milliseconds,
+                one(outcome.quantile(0.99)),
+            ),
+        ]);
+        for (moment, resident) in moments.iter().zip(&seen) {
+            let what = what(&format!("memory at {moment} s"));
+            table.rows.push(row(&what, Unit::Mebibytes, one(*resident)));
+        }
+        if let (Some(first), Some(last)) = (seen.first(), seen.last()) {
+            let growth = row(&what("memory grows by"), Unit::Mebibytes, one(last - first));
+            table.rows.push(growth.goal(GROWTH));
+        }
+        Ok(())
+    }
+}
+
+/// All pages of `skills/list`: the time of each, and of all of them.
+async fn list(client: &mut Client, pages: &mut Pages) -> Result<()> {
+    let mut parameters = Map::new();
+    let mut whole = Duration::ZERO;
+    pages.entries = 0;
+    loop {
+        let answer = client
+            .ask("skills/list", Value::Object(parameters.clone()))
+            .await?;
+        pages.each.time(answer.took);
+        whole += answer.took;
+        let skills = answer.result.get("skills").and_then(Value::as_array);
+        pages.entries += skills.context("a page without `skills`")?.len();
+        match answer.result.get("nextCursor") {
+            Some(Value::String(cursor)) => {
+                parameters.insert("cursor".to_owned(), cursor.clone().into());
+            }
+            _ => break,
+        }
+    }
+    pages.whole.time(whole);
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! One turn of one server: started anew, left alone, warmed up, asked by one client and by many.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::contender::{Contender, Serving};
+use super::figure::{Calls, MANY, Row, megabytes};
+use super::ground::{Ground, SKILL};
+use super::library;
+use crate::bench::server::Server;
+use crate::http::echo::Echo;
+use crate::http::load::{Load, Outcome};
+use crate::http::process::{Process, free_port};
+use crate::http::wire::{Address, Call, Path};
+
+/// How long a server is left alone before its memory is looked at.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long a server is asked at least before it is measured.
+const WARM: Duration = Duration::from_secs(1);
+
+/// How a turn goes.
+pub(super) struct Round {
+    /// How long a load lasts.
+    pub(super) length: Duration,
+    pub(super) runtime: Runtime,
+}
+
+/// A server that answers.
+pub(super) struct Started {
+    pub(super) process: Process,
+    pub(super) address: Address,
+    /// From its start to its first answer.
+    pub(super) ready: Duration,
+}
+
+impl Round {
+    /// Everything of a row.
+    pub(super) fn measure(
+        &self,
+        row: &mut Row<'_>,
+        small: &Ground,
+        large: Option<&Ground>,
+    ) -> Result<()> {
+        row.stdio.time(stdio(row.contender, small)?);
+        let started = self.start(row.contender, small, Serving::Tool(row.path))?;
+        row.http.time(started.ready);
+        std::thread::sleep(QUIET);
+        let resident = started.process.memory()?.resident;
+        row.idle.value(megabytes(resident));
+        self.load(&started.address, row.path, small, MANY, WARM)
+            .and_then(is_right)?;
+        for (in_flight, calls) in [(1, &mut row.one), (MANY, &mut row.many)] {
+            let before = started.process.computed()?;
+            let outcome = self.load(&started.address, row.path, small, in_flight, self.length)?;
+            let computed = started.process.computed()?.saturating_sub(before);
+            calls.add(outcome, Some(computed));
+        }
+        row.peak.value(megabytes(started.process.memory()?.peak));
+        drop(started);
+        let Some(large) = large else {
+            return Ok(());
+        };
+        for whole in &mut row.wholes {
+            let slow = library::SLOW.as_secs_f64() * 1000.0;
+            let is_slow = whole.again.median().is_some_and(|millis| millis > slow);
+            if whole.trouble.is_none() && !is_slow {
+                let measured = library::measure(self, row.contender, row.path, large, whole);
+                whole.trouble = measured.err().map(|error| format!("{error:#}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts a server and waits for its first answer.
+    pub(super) fn start(
+        &self,
+        contender: &Contender,
+        ground: &Ground,
+        serving: Serving,
+    ) -> Result<Started> {
+        let (Serving::Tool(path) | Serving::Library(path, _)) = serving else {
+            bail!("this server has no address");
+        };
+        let port = (!contender.chooses_port()).then(free_port).transpose()?;
+        let mut process = Process::start(&contender.recipe(ground, serving, port))?;
+        let address = match port {
+            Some(port) => Address::local(port),
+            None => process.address()?,
+        };
+        let ready = self.runtime.block_on(process.ready(&address, path))?;
+        Ok(Started {
+            process,
+            address,
+            ready,
+        })
+    }
+
+    /// The load against a server that does nothing.
+    pub(super) fn echo(&self, ground: &Ground, generator: &mut [Calls; 2]) -> Result<()> {
+        let echo = Echo::start(&ground.document)?;
+        for (in_flight, calls) in [1, MANY].into_iter().zip(generator) {
+            let outcome = self
+                .load(
+                    &echo.address,
+                    Path::Stateless,
+                    ground,
+                    in_flight,
+                    self.length,
+                )
+                .context("the load against an empty server")?;
+            calls.add(outcome, None);
+        }
+        Ok(())
+    }
+
+    /// So many clients that load the document of the skill.
+    fn load(
+        &self,
+        address: &Address,
+        path: Path,
+        ground: &Ground,
+        in_flight: usize,
+        length: Duration,
+    ) -> Result<Outcome> {
+        let parameters = json!({ "name": "skill_load", "arguments": { "skill_name": SKILL } });
+        let load = Load {
+            address,
+            path,
+            call: Rc::new(Call::new(path, "tools/call", parameters)?),
+            expected: Rc::clone(&ground.document),
+            in_flight,
+            length,
+        };
+        self.runtime.block_on(load.run())
+    }
+}
+
+/// From the start of a server to its first list of tools on standard input and output.
+pub(super) fn stdio(contender: &Contender, ground: &Ground) -> Result<Duration> {
+    let mut server = Server::begin(&contender.recipe(ground, Serving::Stdio, None))?;
+    let listed = server.ask("tools/list", json!({}))?;
+    let age = server.age();
+    if !listed.result.to_string().contains("\"skill_load\"") {
+        bail!("the tool isn't listed");
+    }
+    Ok(age)
+}
+
+/// Refuses a load in which a call failed.
+pub(super) fn is_right(outcome: Outcome) -> Result<Outcome> {
+    match &outcome.complaint {
+        Some(complaint) => bail!("{} of the calls failed: {complaint}", outcome.errors),
+        None if outcome.calls == 0 => bail!("nothing was answered"),
+        None => Ok(outcome),
+    }
+}
