@@ -57,7 +57,7 @@ fn everything() -> (Catalog, Arc<Memory>) {
             &[("ref/skill.md", b"plain"), ("skill.md", LOWER)],
         ),
         ("lib/hidden", &[("SKILL.md", HIDDEN)]),
-        ("lib/blank", &[("SKILL.md", BLANK)]),
+        ("lib/blank", &[("SKILL.md", BLANK), ("b.png", b"\x89PNG\0")]),
         ("lib/bare", &[("SKILL.md", BARE)]),
         ("lib/long", &[("SKILL.md", long.as_bytes())]),
         ("lib/wide", &files),
@@ -218,6 +218,32 @@ fn resources_are_the_instructions_of_all_that_have_a_uri() {
     assert_eq!(error.code().as_str(), "RESOURCE_NOT_FOUND");
     assert_eq!(error.to_json()["uri"], "skill://lib/office/pdf/ref/x.md");
     assert!(error.to_string().contains("ref/deep/x.md"), "{error}");
+}
+
+#[test]
+fn a_tool_names_a_file_by_the_uri_of_the_resource() {
+    let (catalog, _) = everything();
+    for (name, uri) in [
+        ("pdf", "skill://lib/office/pdf/a.png"),
+        ("my skill", "skill://lib/blank/b.png"),
+    ] {
+        let path = uri.rsplit('/').next().unwrap();
+        let arguments = json!({ "skill_name": name, "path": path });
+        let result = super::call_in(
+            &catalog,
+            crate::profile::Profile::Standard,
+            "skill_read",
+            arguments,
+        );
+        let shown = super::shown(&result.unwrap());
+        assert!(shown.starts_with(&format!("[{uri} image/png ")), "{shown}");
+        let known = read(&catalog, uri).is_ok();
+        assert_eq!(
+            known,
+            name == "pdf",
+            "one without an address can't be read by it"
+        );
+    }
 }
 
 #[test]
