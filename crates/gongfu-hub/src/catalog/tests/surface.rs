@@ -394,7 +394,7 @@ fn prompts_are_what_a_person_may_call() {
         ("off", json!({}), "SKILL_DEACTIVATED"),
         ("pdff", json!({}), "PROMPT_NOT_FOUND"),
         ("../pdf", json!({}), "PROMPT_NOT_FOUND"),
-        ("ship-it", json!({ "traget": "x" }), "UNKNOWN_ARGUMENT"),
+        ("ship-it", json!({ "other": "x" }), "UNKNOWN_ARGUMENT"),
         ("ship-it", json!({ "target": ["x"] }), "INVALID_ARGUMENT"),
     ] {
         assert_eq!(
@@ -529,7 +529,7 @@ fn a_library_that_changes_is_seen_and_told() {
             "user/pdf",
             &[(
                 "SKILL.md",
-                b"---\nname: pdf\ndescription: Anothr one.\n---\nOther!\n",
+                b"---\nname: pdf\ndescription: Another 1.\n---\nOther!\n",
             )],
         ),
     ]);
