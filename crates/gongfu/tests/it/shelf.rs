@@ -139,6 +139,13 @@ fn one_skill_on_every_surface() {
         BTreeSet::from(["assets", "hello.txt", "pdf-tools", "references"])
     );
 
+    assert_eq!(client.close().code, Some(0));
+}
+
+#[test]
+fn a_skill_is_called_and_its_name_completed() {
+    let world = World::with_skills();
+    let mut client = world.client();
     let prompts = all(&mut client, "prompts/list", "/prompts");
     assert_eq!(texts(&prompts, "/name"), ["pdf-tools", "release-notes"]);
     let arguments = json!({ "arguments": "two files" });
@@ -263,8 +270,8 @@ fn what_is_not_there_has_a_code_in_each_era() {
     assert_eq!(at(&result(completed), "/completion/values"), &json!([]));
 }
 
-#[test]
-fn pages_stay_whole_on_a_library_that_is_nasty_and_changes() {
+/// Six hundred plain skills, and eighteen that are anything but.
+fn nasty() -> World {
     let world = World::new();
     for number in 0..600 {
         world.skill(&format!("skill-{number:03}"), "Is plain.");
@@ -301,6 +308,26 @@ fn pages_stay_whole_on_a_library_that_is_nasty_and_changes() {
     for name in ["a b.md", "ä?#%41.md", "[x].md", "e\u{301}.md"] {
         world.write(format!("skills/outer/{name}"), name);
     }
+    world
+}
+
+#[test]
+fn every_prompt_that_is_listed_can_be_had() {
+    let world = nasty();
+    let mut client = world.client();
+    let prompts = all(&mut client, "prompts/list", "/prompts");
+    assert_eq!(prompts.len(), 618);
+    for prompt in prompts
+        .iter()
+        .filter(|prompt| !text_at(prompt, "/name").starts_with("skill-"))
+    {
+        result(client.request("prompts/get", json!({ "name": text_at(prompt, "/name") })));
+    }
+}
+
+#[test]
+fn pages_stay_whole_on_a_library_that_is_nasty_and_changes() {
+    let world = nasty();
     let mut client = world.client();
     let skills = all(&mut client, "skills/list", "/skills");
     let uris: BTreeSet<&str> = texts(&skills, "/uri").into_iter().collect();
@@ -344,15 +371,6 @@ fn pages_stay_whole_on_a_library_that_is_nasty_and_changes() {
         let told = client.request("skills/get", json!({ "uri": uri }));
         let found = told.get("result").is_some();
         assert_eq!(found, uri.contains("skills/Upper_Case"), "{told:#}");
-    }
-    // Every prompt that is listed can be had.
-    let prompts = all(&mut client, "prompts/list", "/prompts");
-    assert_eq!(prompts.len(), 618);
-    for prompt in prompts
-        .iter()
-        .filter(|prompt| !text_at(prompt, "/name").starts_with("skill-"))
-    {
-        result(client.request("prompts/get", json!({ "name": text_at(prompt, "/name") })));
     }
     // What comes and goes between two pages moves nothing else.
     let first = result(client.request("skills/list", json!({})));

@@ -57,7 +57,7 @@ fn everything() -> (Catalog, Arc<Memory>) {
             &[("ref/skill.md", b"plain"), ("skill.md", LOWER)],
         ),
         ("lib/hidden", &[("SKILL.md", HIDDEN)]),
-        ("lib/blank", &[("SKILL.md", BLANK)]),
+        ("lib/blank", &[("SKILL.md", BLANK), ("b.png", b"\x89PNG\0")]),
         ("lib/bare", &[("SKILL.md", BARE)]),
         ("lib/long", &[("SKILL.md", long.as_bytes())]),
         ("lib/wide", &files),
@@ -221,6 +221,32 @@ fn resources_are_the_instructions_of_all_that_have_a_uri() {
 }
 
 #[test]
+fn a_tool_names_a_file_by_the_uri_of_the_resource() {
+    let (catalog, _) = everything();
+    for (name, uri) in [
+        ("pdf", "skill://lib/office/pdf/a.png"),
+        ("my skill", "skill://lib/blank/b.png"),
+    ] {
+        let path = uri.rsplit('/').next().unwrap();
+        let arguments = json!({ "skill_name": name, "path": path });
+        let result = super::call_in(
+            &catalog,
+            crate::profile::Profile::Standard,
+            "skill_read",
+            arguments,
+        );
+        let shown = super::shown(&result.unwrap());
+        assert!(shown.starts_with(&format!("[{uri} image/png ")), "{shown}");
+        let known = read(&catalog, uri).is_ok();
+        assert_eq!(
+            known,
+            name == "pdf",
+            "one without an address can't be read by it"
+        );
+    }
+}
+
+#[test]
 fn folders_list_what_lies_in_them() {
     let (catalog, _) = everything();
     let list = |uri: &str| {
@@ -368,7 +394,7 @@ fn prompts_are_what_a_person_may_call() {
         ("off", json!({}), "SKILL_DEACTIVATED"),
         ("pdff", json!({}), "PROMPT_NOT_FOUND"),
         ("../pdf", json!({}), "PROMPT_NOT_FOUND"),
-        ("ship-it", json!({ "traget": "x" }), "UNKNOWN_ARGUMENT"),
+        ("ship-it", json!({ "other": "x" }), "UNKNOWN_ARGUMENT"),
         ("ship-it", json!({ "target": ["x"] }), "INVALID_ARGUMENT"),
     ] {
         assert_eq!(
@@ -503,7 +529,7 @@ fn a_library_that_changes_is_seen_and_told() {
             "user/pdf",
             &[(
                 "SKILL.md",
-                b"---\nname: pdf\ndescription: Anothr one.\n---\nOther!\n",
+                b"---\nname: pdf\ndescription: Another 1.\n---\nOther!\n",
             )],
         ),
     ]);
