@@ -53,6 +53,9 @@ pub struct FindingCount {
     pub warnings: usize,
     /// Findings of severity info.
     pub infos: usize,
+    /// The errors that a host finds that is given the files under the skill's name: all but that
+    /// its folder is called otherwise. With one of them it is no skill of the format.
+    pub breaches: usize,
 }
 
 impl FindingCount {
@@ -65,6 +68,7 @@ impl FindingCount {
                 crate::skill::Severity::Warning => count.warnings += 1,
                 crate::skill::Severity::Info => count.infos += 1,
             }
+            count.breaches += usize::from(found.is_breach());
         }
         count
     }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::skill::SkillPath;
+use base64::Engine as _;
+use gongfu_core::skill::{FileKind, SkillPath};
 
 use crate::error::ToolError;
 use crate::excerpt::Wanted;
+use crate::media::media_type;
 use crate::problem::Problem;
 use crate::tool::{Content, Document};
 
@@ -38,7 +40,16 @@ pub fn document(
         }
         .error());
     }
-    Ok(Document(vec![Content::blob(uri, mime_type(path), bytes)]))
+    Ok(Document(vec![Content::blob(
+        uri,
+        media_type(path, FileKind::Binary),
+        bytes,
+    )]))
+}
+
+/// Bytes in base64, as answers carry them.
+pub fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
 }
 
 /// A URI (RFC 3986) of a path: everything but unreserved characters and `/` is encoded.
@@ -52,29 +63,4 @@ pub fn uri(scheme: &str, path: &str) -> String {
         }
     }
     uri
-}
-
-/// What a binary file is, by its ending; the kinds that skills carry.
-fn mime_type(path: &SkillPath) -> &'static str {
-    match path.extension().as_str() {
-        "png" => "image/png",
-        "jpg" | "jpeg" => "image/jpeg",
-        "gif" => "image/gif",
-        "webp" => "image/webp",
-        "ico" => "image/vnd.microsoft.icon",
-        "pdf" => "application/pdf",
-        "zip" | "skill" => "application/zip",
-        "gz" | "tgz" => "application/gzip",
-        "docx" => "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-        "xlsx" => "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "pptx" => "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-        "ttf" => "font/ttf",
-        "otf" => "font/otf",
-        "woff" => "font/woff",
-        "woff2" => "font/woff2",
-        "mp3" => "audio/mpeg",
-        "mp4" => "video/mp4",
-        "wasm" => "application/wasm",
-        _ => "application/octet-stream",
-    }
 }

@@ -1,5 +1,6 @@
 //! The list of all tools, and the only door to calling one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
@@ -16,6 +17,8 @@ use crate::guide;
 use crate::problem::Problem;
 use crate::profile::Profile;
 use crate::shelf;
+use crate::surface::resource::Fingerprint;
+use crate::surface::{Operation, Scene, Tables};
 use crate::tool::{Context, ToolResult, ToolSpec};
 
 /// Declares the files below `tool/` and lists their tools: the one line that adds a tool.
@@ -68,6 +71,7 @@ pub struct Catalog {
     entries: Entries,
     gate: Gate,
     ports: Ports,
+    tables: Arc<Tables>,
 }
 
 impl Catalog {
@@ -77,6 +81,7 @@ impl Catalog {
             entries: Entries::new(),
             gate: Gate::new(Arc::clone(&ports.audit), Arc::clone(&ports.clock)),
             ports,
+            tables: Arc::default(),
         }
     }
 
@@ -151,12 +156,7 @@ impl Catalog {
         // there are, with its own words.
         let library = None;
         let spec = entry.spec(View { actor, library });
-        let context = Context {
-            actor: actor.clone(),
-            skills: Arc::clone(&self.ports.skills),
-            search: Arc::clone(&self.ports.search),
-            workspace: Arc::clone(&self.ports.workspace),
-        };
+        let context = self.context(actor);
         let call = Call {
             actor,
             spec: &spec,
@@ -175,6 +175,56 @@ impl Catalog {
         })
     }
 
+    /// Answers a request for skills that is no tool: a manifest, a resource, a prompt.
+    ///
+    /// It passes the same gate as a tool and stands in the same audit, under its own name.
+    ///
+    /// # Errors
+    /// A stage of the gate refuses, or the operation fails.
+    pub async fn operate<O: Operation>(
+        &self,
+        operation: O,
+        actor: &Actor,
+    ) -> Result<O::Output, ToolError> {
+        let arguments = match serde_json::to_value(&operation) {
+            Ok(Value::Object(arguments)) => arguments,
+            _ => Map::new(),
+        };
+        let call = Call {
+            actor,
+            spec: O::spec(),
+            arguments: &arguments,
+        };
+        let scene = Scene {
+            context: self.context(actor),
+            tables: Arc::clone(&self.tables),
+        };
+        self.gate.pass(&call, || operation.run(&scene)).await
+    }
+
+    /// What files are like right now, by their URIs, so that a change of one can be told; those that
+    /// aren't there are left out.
+    ///
+    /// Nobody reads anything by it, so it is not in the audit.
+    pub async fn fingerprints(&self, actor: &Actor, uris: &[String]) -> Fingerprints {
+        let context = self.context(actor);
+        let Ok(view) = self.tables.view(&context).await else {
+            return Fingerprints::new();
+        };
+        let uris = uris.iter();
+        uris.filter_map(|uri| Some((uri.clone(), view.fingerprint(uri)?)))
+            .collect()
+    }
+
+    fn context(&self, actor: &Actor) -> Context {
+        Context {
+            actor: actor.clone(),
+            skills: Arc::clone(&self.ports.skills),
+            search: Arc::clone(&self.ports.search),
+            workspace: Arc::clone(&self.ports.workspace),
+        }
+    }
+
     async fn library(&self, actor: &Actor) -> Option<Arc<Library>> {
         let library = self.ports.skills.library(&actor.owner).await;
         library
@@ -187,6 +237,9 @@ impl Catalog {
 fn is_many(library: &Library) -> bool {
     shelf::names(library).len() > MANY
 }
+
+/// What files are like, by URI.
+pub type Fingerprints = HashMap<String, Fingerprint>;
 
 /// Everything that can be called.
 struct Entries {

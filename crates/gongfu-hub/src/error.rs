@@ -36,6 +36,14 @@ pub enum ErrorCode {
     FileTooLarge,
     /// There is no such section in the document.
     SectionNotFound,
+    /// The text is no URI of a skill.
+    InvalidUri,
+    /// There is nothing at the URI.
+    ResourceNotFound,
+    /// There is no such prompt.
+    PromptNotFound,
+    /// The cursor is none of this list.
+    InvalidCursor,
     /// The source of the skill, or the mount, isn't written to.
     SourceReadOnly,
     /// There is a skill of that name already.
@@ -71,7 +79,7 @@ struct Row {
 
 impl ErrorCode {
     /// Every code, for documentation and tests.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 29] = [
         Self::ToolNotFound,
         Self::MissingArgument,
         Self::UnknownArgument,
@@ -85,6 +93,10 @@ impl ErrorCode {
         Self::FileNotFound,
         Self::FileTooLarge,
         Self::SectionNotFound,
+        Self::InvalidUri,
+        Self::ResourceNotFound,
+        Self::PromptNotFound,
+        Self::InvalidCursor,
         Self::SourceReadOnly,
         Self::SkillExists,
         Self::SkillInvalid,
@@ -134,6 +146,10 @@ impl ErrorCode {
             Self::FileNotFound => ("FILE_NOT_FOUND", 404, 1),
             Self::FileTooLarge => ("FILE_TOO_LARGE", 413, 1),
             Self::SectionNotFound => ("SECTION_NOT_FOUND", 404, 1),
+            Self::InvalidUri => ("INVALID_URI", 422, 1),
+            Self::ResourceNotFound => ("RESOURCE_NOT_FOUND", 404, 1),
+            Self::PromptNotFound => ("PROMPT_NOT_FOUND", 404, 1),
+            Self::InvalidCursor => ("INVALID_CURSOR", 422, 2),
             Self::SourceReadOnly => ("SOURCE_READ_ONLY", 403, 1),
             Self::SkillExists => ("SKILL_EXISTS", 409, 1),
             Self::SkillInvalid => ("SKILL_INVALID", 422, 1),

@@ -77,11 +77,10 @@ impl Gate {
     ///
     /// # Errors
     /// A stage refuses, the audit of a change can't be written, or the tool fails.
-    pub async fn pass<'a>(
-        &self,
-        call: &Call<'_>,
-        run: impl FnOnce() -> Running<'a>,
-    ) -> Result<ToolResult, ToolError> {
+    pub async fn pass<T, R>(&self, call: &Call<'_>, run: impl FnOnce() -> R) -> Result<T, ToolError>
+    where
+        R: Future<Output = Result<T, ToolError>>,
+    {
         let started = self.clock.now();
         let mut entry = AuditEntry {
             at: started,
@@ -110,12 +109,15 @@ impl Gate {
         outcome
     }
 
-    async fn checked<'a>(
+    async fn checked<T, R>(
         &self,
         call: &Call<'_>,
         entry: &mut AuditEntry,
-        run: impl FnOnce() -> Running<'a>,
-    ) -> Result<ToolResult, ToolError> {
+        run: impl FnOnce() -> R,
+    ) -> Result<T, ToolError>
+    where
+        R: Future<Output = Result<T, ToolError>>,
+    {
         if let Some(error) = self.refused(call) {
             return Err(error);
         }

@@ -14,15 +14,17 @@ pub mod excerpt;
 pub mod file;
 pub mod gate;
 mod guide;
+pub mod media;
 mod overview;
 pub mod problem;
 pub mod profile;
 pub mod schema;
 pub mod shelf;
+pub mod surface;
 pub mod tool;
 pub mod writing;
 
-pub use catalog::{Catalog, Ports};
+pub use catalog::{Catalog, Fingerprints, Ports};
 pub use error::{ErrorCode, ToolError};
 pub use problem::Problem;
 pub use profile::Profile;

@@ -84,6 +84,22 @@ pub enum Problem {
         section: String,
         headings: Vec<String>,
     },
+    ResourceUri {
+        uri: String,
+        reason: String,
+    },
+    ResourceUnknown {
+        uri: String,
+        nearest: Vec<String>,
+    },
+    PromptUnknown {
+        name: String,
+        nearest: Vec<String>,
+        total: usize,
+    },
+    CursorUnknown {
+        list: String,
+    },
     PlacePath {
         path: String,
         reason: String,
@@ -157,6 +173,10 @@ impl Problem {
             Self::FileUnknown { .. } | Self::PlaceUnknown { .. } => ErrorCode::FileNotFound,
             Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
             Self::SectionUnknown { .. } => ErrorCode::SectionNotFound,
+            Self::ResourceUri { .. } => ErrorCode::InvalidUri,
+            Self::ResourceUnknown { .. } => ErrorCode::ResourceNotFound,
+            Self::PromptUnknown { .. } => ErrorCode::PromptNotFound,
+            Self::CursorUnknown { .. } => ErrorCode::InvalidCursor,
             Self::SourceReadOnly { .. } => ErrorCode::SourceReadOnly,
             Self::SkillExists { .. } => ErrorCode::SkillExists,
             Self::SkillInvalid { .. } => ErrorCode::SkillInvalid,
@@ -189,6 +209,15 @@ impl Problem {
                 nearest,
             } => json!({ "skill_name": skill, "path": clipped(path), "available": nearest }),
             Self::SectionUnknown { headings, .. } => json!({ "available": headings }),
+            Self::ResourceUri { uri, .. } => json!({ "uri": clipped_uri(uri) }),
+            Self::ResourceUnknown { uri, nearest } => {
+                json!({ "uri": clipped_uri(uri), "available": nearest })
+            }
+            Self::PromptUnknown {
+                name,
+                nearest,
+                total,
+            } => json!({ "prompt": clipped(name), "available": nearest, "total": total }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
@@ -284,6 +313,32 @@ impl Problem {
             Self::SectionUnknown { section, headings } => (
                 format!("there is no section `{}`", clipped(section)),
                 listed("the headings are", headings),
+            ),
+            Self::ResourceUri { uri, reason } => (
+                format!("`{}` is no URI that can be used here: {reason}", clipped(uri)),
+                "write it as skill://source/path/name/SKILL.md, or take it from a list".to_owned(),
+            ),
+            Self::ResourceUnknown { uri, nearest } => (
+                format!("there is nothing at `{}`", clipped(uri)),
+                listed("nearest first, there are", nearest),
+            ),
+            Self::PromptUnknown {
+                name,
+                nearest,
+                total,
+            } => (
+                format!("there is no prompt `{}`", clipped(name)),
+                match total {
+                    0 => "see `prompts/list`".to_owned(),
+                    total => format!(
+                        "{} ({total} in all: see `prompts/list`)",
+                        listed("nearest first, there are", nearest)
+                    ),
+                },
+            ),
+            Self::CursorUnknown { list } => (
+                format!("the cursor is none of {list} as it is now"),
+                "start again without a cursor".to_owned(),
             ),
             Self::PlacePath { path, reason } => (
                 format!("`{}` can't be reached: {reason}", clipped(path)),
@@ -427,6 +482,16 @@ fn listed(lead: &str, names: &[String]) -> String {
         shown.push(format!("… and {} more", names.len() - NAMES_IN_HINT));
     }
     format!("{lead}: {}", shown.join(", "))
+}
+
+/// A URI for programs: whole, unless it is longer than any that gongfu gives out.
+fn clipped_uri(uri: &str) -> String {
+    const LONGEST: usize = 4_096;
+    if uri.len() <= LONGEST {
+        uri.to_owned()
+    } else {
+        clipped(uri)
+    }
 }
 
 /// A stranger's text, cut to what fits in a message, its control characters marked.

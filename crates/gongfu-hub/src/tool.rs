@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
 use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::Library;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::binary;
 use crate::error::ToolError;
 use crate::excerpt::Excerpt;
 use crate::schema;
@@ -124,7 +124,7 @@ impl Content {
 
     /// A binary file.
     pub fn blob(uri: String, mime_type: &str, bytes: &[u8]) -> Self {
-        let blob = base64::engine::general_purpose::STANDARD.encode(bytes);
+        let blob = binary::base64(bytes);
         Self::Resource {
             resource: Blob {
                 uri,

@@ -8,9 +8,14 @@ use gongfu_core::library::Revision;
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, DiscoverResult,
-    ErrorData, Implementation, InitializeRequestParams, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, DiscoverResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
+    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use tokio::sync::Mutex;
@@ -20,6 +25,15 @@ use tracing::Instrument as _;
 use crate::end::End;
 use crate::http::Asked;
 use crate::wire;
+
+mod capability;
+mod change;
+mod operation;
+mod prompt;
+mod resource;
+mod skill;
+
+use change::Subscribed;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
@@ -50,6 +64,8 @@ pub struct Server {
     settings: Arc<Settings>,
     /// What tells the client of changes; it ends with the connection.
     pub(crate) telling: Arc<Mutex<JoinSet<()>>>,
+    /// The files that a client of the older revisions wants to hear of.
+    subscribed: Arc<Mutex<Subscribed>>,
     /// The end of the client's input.
     pub(crate) end: End,
 }
@@ -61,6 +77,7 @@ impl Server {
             catalog,
             settings: Arc::new(settings),
             telling: Arc::default(),
+            subscribed: Arc::default(),
             end: End::default(),
         }
     }
@@ -72,6 +89,7 @@ impl Server {
             catalog: Arc::clone(&self.catalog),
             settings: Arc::clone(&self.settings),
             telling: Arc::default(),
+            subscribed: Arc::default(),
             end: End::default(),
         }
     }
@@ -155,13 +173,9 @@ impl Server {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_tool_list_changed()
-            .build();
         let itself = Implementation::new("gongfu", self.settings.version.clone())
             .with_title("gongfu: practised skill");
-        ServerConfig::new(capabilities).with_server_info(itself)
+        ServerConfig::new(capability::all()).with_server_info(itself)
     }
 
     async fn initialize(
@@ -194,7 +208,7 @@ impl ServerHandler for Server {
             let actor = Actor::local(Role::ExternalAgent, "");
             let mut known = None;
             while server.change(&actor, &mut known).await {
-                if peer.notify_tool_list_changed().await.is_err() {
+                if !server.tell_peer(&peer, &actor).await {
                     return;
                 }
             }
@@ -206,18 +220,19 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        Some(change::acceptable(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let actor = Self::actor(context.request_context());
         let mut known = None;
+        let mut subscribed = self.subscribed_by(&context, &actor).await;
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = self.end.reached() => return Ok(()),
                 more = self.change(&actor, &mut known) => {
-                    if !more || context.sink().notify_tool_list_changed().await.is_err() {
+                    if !more || !self.tell_listener(&context, &mut subscribed, &actor).await {
                         return Ok(());
                     }
                 }
@@ -235,6 +250,95 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(
             specs.into_iter().map(wire::tool).collect(),
         ))
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        skill::list(self, request, &context).await
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        skill::get(self, request, &context).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        resource::list(self, request, &context).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resource::templates(&context))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        resource::read(self, request, &context).await
+    }
+
+    async fn read_resource_directory(
+        &self,
+        request: ReadResourceDirectoryRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceDirectoryResult, ErrorData> {
+        resource::read_directory(self, request, &context).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        resource::subscribe(self, request, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscribed.lock().await.remove(&request.uri);
+        Ok(())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        prompt::list(self, request, &context).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompt::get(self, request, &context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        prompt::complete(self, request, &context).await
     }
 
     async fn on_custom_request(
@@ -302,10 +406,21 @@ const OF_SESSIONS: [&str; 5] = [
 
 /// The requests that this server answers: one of these that arrives as an unknown request has
 /// parameters of the wrong form.
-const ANSWERED: [&str; 6] = [
+const ANSWERED: [&str; 17] = [
+    "completion/complete",
     "initialize",
     "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/directory/read",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
     "server/discover",
+    "skills/get",
+    "skills/list",
     "subscriptions/listen",
     "tools/call",
     "tools/list",

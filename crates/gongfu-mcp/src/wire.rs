@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::capability::Access;
-use gongfu_hub::{Content, ToolError, ToolResult, ToolSpec};
+use gongfu_hub::{Content, ErrorCode, ToolError, ToolResult, ToolSpec};
 use rmcp::model::{
     CallToolResult, ContentBlock, ErrorData, ResourceContents, Tool, ToolAnnotations,
 };
@@ -50,6 +50,27 @@ pub(crate) fn failure(error: ToolError) -> CallToolResult {
 /// An unknown tool is a fault of the protocol's level (-32602), not of a tool.
 pub(crate) fn unknown_tool(error: &ToolError) -> ErrorData {
     ErrorData::invalid_params(error.to_string(), Some(Value::Object(error.to_json())))
+}
+
+/// A request about skills that fails is a fault of the protocol's level: it has no result that could
+/// say so. What is gongfu's own fault isn't told as the client's.
+pub(crate) fn refused(error: &ToolError) -> ErrorData {
+    let (text, data) = (error.to_string(), Some(Value::Object(error.to_json())));
+    match error.code() {
+        ErrorCode::Unavailable | ErrorCode::Internal => ErrorData::internal_error(text, data),
+        _ => ErrorData::invalid_params(text, data),
+    }
+}
+
+/// The same where a resource is asked for: that there is none has a code of its own, which `rmcp`
+/// writes as the revision of the client has it (SEP-2164).
+pub(crate) fn no_resource(error: &ToolError) -> ErrorData {
+    match error.code() {
+        ErrorCode::InvalidUri | ErrorCode::ResourceNotFound => {
+            ErrorData::resource_not_found(error.to_string(), Some(Value::Object(error.to_json())))
+        }
+        _ => refused(error),
+    }
 }
 
 fn content(content: Content) -> ContentBlock {

@@ -20,7 +20,7 @@ use crate::home::Home;
 
 /// Raise it when the layout below changes; a new version of gongfu reads everything anew as well,
 /// because its checks may differ.
-const SCHEMA: &str = concat!("2/", env!("CARGO_PKG_VERSION"));
+const SCHEMA: &str = concat!("3/", env!("CARGO_PKG_VERSION"));
 const FOLDER: &str = "index";
 const LIMIT: u64 = 1024 * 1024 * 1024;
 const DIGEST_BYTES: usize = 32;

@@ -89,6 +89,13 @@ impl Diagnostic {
     pub fn severity(&self) -> Severity {
         self.finding.severity()
     }
+
+    /// Whether a host that is given the skill's files under the skill's name finds this error, too:
+    /// what the folder is called, it isn't told.
+    pub fn is_breach(&self) -> bool {
+        self.severity() == Severity::Error
+            && !matches!(self.finding, Finding::NameDiffersFromFolder { .. })
+    }
 }
 
 /// A change of one file that needs no judgement.

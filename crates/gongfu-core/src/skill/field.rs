@@ -23,7 +23,7 @@ const FORMAT: [&str; 6] = [
     "allowed-tools",
 ];
 /// Fields beyond the format that clients in use understand.
-const IN_USE: [&str; 13] = [
+const IN_USE: [&str; 14] = [
     "homepage",
     "version",
     "author",
@@ -32,6 +32,7 @@ const IN_USE: [&str; 13] = [
     "user-invocable",
     "disable-model-invocation",
     "argument-hint",
+    "arguments",
     "context",
     "model",
     "hooks",
@@ -139,16 +140,20 @@ fn check_name(
     if !name::same(text, folder) {
         diagnostics.push(differing(source, field, text.trim(), folder));
     }
-    SkillName::new(text).unwrap_or_else(|error| {
-        diagnostics.push(at_value(
-            source,
-            field,
-            Finding::NameUnusable {
-                reason: error.to_string(),
-            },
-        ));
-        stand_in
-    })
+    match SkillName::new(text) {
+        Ok(name) => {
+            if !name.is_plain_in_uri() {
+                let name = name.to_string();
+                diagnostics.push(at_value(source, field, Finding::NameNotInUri { name }));
+            }
+            name
+        }
+        Err(error) => {
+            let reason = error.to_string();
+            diagnostics.push(at_value(source, field, Finding::NameUnusable { reason }));
+            stand_in
+        }
+    }
 }
 
 /// Only where name and folder differ in nothing but case, blanks and underscores, and the folder's

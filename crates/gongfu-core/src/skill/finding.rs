@@ -107,6 +107,9 @@ pub enum Finding {
         name: String,
         folder: String,
     },
+    NameNotInUri {
+        name: String,
+    },
     DescriptionMissing {
         stand_in: bool,
     },
@@ -227,6 +230,7 @@ impl Finding {
             Self::NameUnusable { .. } => ("name-unusable", Error),
             Self::NameBreaksRule { fault, .. } => (name_fault_code(*fault), Error),
             Self::NameDiffersFromFolder { .. } => ("name-differs-from-folder", Error),
+            Self::NameNotInUri { .. } => ("name-not-in-uri", Warning),
             Self::DescriptionMissing { .. } => ("description-missing", Error),
             Self::DescriptionNotText => ("description-not-text", Error),
             Self::DescriptionTooLong { .. } => ("description-too-long", Error),

@@ -70,6 +70,13 @@ impl SkillName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it stands in a URI as it is (RFC 3986, unreserved characters alone): hosts of the
+    /// Skills extension compare the two without decoding.
+    pub fn is_plain_in_uri(&self) -> bool {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        self.0.bytes().all(plain)
+    }
 }
 
 impl fmt::Display for SkillName {
@@ -149,6 +156,20 @@ mod tests {
             SkillName::new(" My Skill ").map(|name| name.to_string()),
             Ok("My Skill".to_owned())
         );
+    }
+
+    #[test]
+    fn a_name_of_plain_characters_stands_in_a_uri() {
+        for (name, plain) in [
+            ("pdf-tools", true),
+            ("My_Skill.v2~", true),
+            ("my skill", false),
+            ("技能", false),
+            ("c++", false),
+            ("a%41", false),
+        ] {
+            assert_eq!(SkillName::new(name).unwrap().is_plain_in_uri(), plain);
+        }
     }
 
     #[test]

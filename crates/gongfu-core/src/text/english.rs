@@ -152,6 +152,10 @@ pub fn finding(finding: &Finding) -> Text {
             ),
             "rename the folder or change `name` so that they are equal",
         ),
+        Finding::NameNotInUri { name } => Text::new(
+            format!("the name `{}` can't stand in a URI as it is", clipped(name)),
+            "use ASCII letters, digits and hyphens; until then hosts that load skills by URI don't see it, tools and prompts do",
+        ),
         Finding::DescriptionMissing { stand_in: true } => Text::new(
             "the field `description` is missing",
             "say what the skill does and when to use it; the first paragraph stands in",
@@ -239,11 +243,15 @@ pub fn finding(finding: &Finding) -> Text {
         Finding::LinkLoop => Text::new("the link leads to itself", "remove it"),
         Finding::FilesTooMany { files, limit } => Text::new(
             format!("the skill has {files} files"),
-            format!("keep it below {limit}; some hosts refuse more"),
+            format!(
+                "keep it at {limit} or less; over MCP it is served without digests, and some hosts refuse it"
+            ),
         ),
         Finding::SkillTooLarge { bytes, limit } => Text::new(
             format!("the skill is {bytes} bytes large"),
-            format!("keep it below {limit}; some hosts refuse more"),
+            format!(
+                "keep it at {limit} or less; over MCP it is served without digests, and some hosts refuse it"
+            ),
         ),
         Finding::ScriptWithoutInterpreter => Text::new(
             "nothing says what runs this script",

@@ -1,0 +1,23 @@
+//! The surfaces beside tools: skills as manifests, resources and prompts.
+//!
+//! One store stands behind them and one gate before them: each request is a named operation (its
+//! input type, as with tools) that [`crate::Catalog::operate`] lets through the same stages and
+//! writes into the same audit. What it is called on the wire and how an answer is written there is
+//! no affair of this module; it names the methods of MCP only because they are the terms of the
+//! field.
+
+pub mod address;
+pub mod completion;
+pub mod manifest;
+pub mod operation;
+pub mod page;
+pub mod prompt;
+pub mod resource;
+pub mod substitution;
+mod table;
+mod view;
+mod word;
+
+pub use operation::{Operation, Scene};
+pub use page::Page;
+pub(crate) use view::Tables;

@@ -1,0 +1,306 @@
+//! Skills as prompts: what a person may call by name, and its text with the arguments filled in.
+
+use std::sync::Arc;
+
+use gongfu_core::library::{Library, Skill, Unresolved};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::operation::{Operation, Scene, specified};
+use super::page::Page;
+use super::substitution::{self, Arguments};
+use super::word;
+use crate::error::ToolError;
+use crate::problem::Problem;
+use crate::shelf;
+
+/// The argument that is everything behind a command; every prompt takes it.
+pub const WHOLE: &str = "arguments";
+/// The most arguments that a prompt declares.
+const MAX_ARGUMENTS: usize = 64;
+
+/// A skill that a person may call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// What it is called by: its name, or its full name where another skill holds that.
+    pub name: String,
+    /// What people see.
+    pub title: String,
+    /// What it is for.
+    pub description: String,
+    /// What can be given to it.
+    pub arguments: Vec<PromptArgument>,
+}
+
+/// Something that can be given to a prompt; nothing has to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptArgument {
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub description: Option<String>,
+    /// Whether the skill says that it can't do without.
+    pub is_required: bool,
+    /// The values that the skill's hint lists for it.
+    pub choices: Vec<String>,
+}
+
+/// What a prompt says to a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptText {
+    /// What it is for.
+    pub description: String,
+    /// The instructions.
+    pub text: String,
+}
+
+/// Lists the skills that a person may call.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PromptsList {
+    /// Leads to the next page, as the page before gave it.
+    pub cursor: Option<String>,
+}
+
+impl Operation for PromptsList {
+    const NAME: &'static str = "prompts/list";
+    type Output = Page<Prompt>;
+    specified!();
+
+    async fn run(self, scene: &Scene) -> Result<Page<Prompt>, ToolError> {
+        let view = scene.view().await?;
+        let after = view.after(Self::NAME, self.cursor.as_deref())?;
+        let made = |(_, skill): &(u32, &Arc<Skill>)| {
+            let fields = word::fields(skill);
+            word::is_invocable(&fields).then(|| {
+                let prompt = prompt(&view.library, skill, &fields);
+                let size = prompt.description.len() + 200 * (prompt.arguments.len() + 1);
+                (prompt, size)
+            })
+        };
+        Ok(Page::fill(
+            Self::NAME,
+            view.skills_behind(after.as_deref()),
+            |(_, skill)| &skill.full_name,
+            made,
+        ))
+    }
+}
+
+/// Gives the text of a skill with arguments filled in.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PromptsGet {
+    /// The name of the prompt, or the full name of the skill.
+    pub name: String,
+    /// What is given to it, by name.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+}
+
+impl Operation for PromptsGet {
+    const NAME: &'static str = "prompts/get";
+    type Output = PromptText;
+    specified!();
+
+    async fn run(self, scene: &Scene) -> Result<PromptText, ToolError> {
+        let view = scene.view().await?;
+        let (skill, fields) = called(&view.library, &self.name)?;
+        let declared = arguments(&fields);
+        let given = given(&declared, &self.arguments)?;
+        let names: Vec<String> = declared.into_iter().map(|one| one.name).collect();
+        let document = shelf::document(&scene.context, skill).await?;
+        // The library and the file may be a moment apart; the words for the place don't matter then.
+        let text = substitution::fill(shelf::body(&document), &names, &given)?;
+        Ok(PromptText {
+            description: word::description(skill, &fields),
+            text,
+        })
+    }
+}
+
+/// The skill that a name calls, with its frontmatter.
+pub(crate) fn called<'a>(
+    library: &'a Library,
+    name: &str,
+) -> Result<(&'a Arc<Skill>, Map<String, Value>), ToolError> {
+    let unknown = |nearest: Vec<String>, total| {
+        let name = name.to_owned();
+        Problem::PromptUnknown {
+            name,
+            nearest,
+            total,
+        }
+        .error()
+    };
+    match library.resolve(name) {
+        Ok(skill) => {
+            let fields = word::fields(skill);
+            if word::is_invocable(&fields) {
+                Ok((skill, fields))
+            } else {
+                Err(unknown(Vec::new(), 0))
+            }
+        }
+        Err(Unresolved::Unknown { nearest, total }) => Err(unknown(nearest, total)),
+        Err(Unresolved::Invalid(_)) => Err(unknown(Vec::new(), 0)),
+        Err(why @ Unresolved::Disabled { .. }) => Err(Problem::unresolved(name, why).error()),
+    }
+}
+
+fn prompt(library: &Library, skill: &Skill, fields: &Map<String, Value>) -> Prompt {
+    let name = match library.shadowed_by(skill) {
+        Some(_) => skill.full_name.to_string(),
+        None => skill.name.to_string(),
+    };
+    Prompt {
+        name,
+        title: word::title(skill, fields),
+        description: word::description(skill, fields),
+        arguments: offered(fields),
+    }
+}
+
+/// The arguments that a client is told of: those that are declared, else everything as one.
+pub(crate) fn offered(fields: &Map<String, Value>) -> Vec<PromptArgument> {
+    let declared = arguments(fields);
+    if !declared.is_empty() {
+        return declared;
+    }
+    let hint = word::hint(fields);
+    vec![PromptArgument {
+        choices: hint.as_deref().map(choices).unwrap_or_default(),
+        description: Some(hint.unwrap_or_else(|| "What to do, in your own words".to_owned())),
+        name: WHOLE.to_owned(),
+        is_required: false,
+    }]
+}
+
+/// The arguments that a skill declares (`arguments`): names in a list or in one text, or mappings
+/// with a description.
+fn arguments(fields: &Map<String, Value>) -> Vec<PromptArgument> {
+    let hints = word::hint(fields)
+        .map(|hint| hints(&hint))
+        .unwrap_or_default();
+    let argument = |at: usize, name: &str, about: Option<&str>, is_required: bool| {
+        let hint = hints.get(at);
+        PromptArgument {
+            name: name.to_owned(),
+            description: about.map(shelf::one_line).or_else(|| hint.cloned()),
+            is_required,
+            choices: hint.map(|hint| choices(hint)).unwrap_or_default(),
+        }
+    };
+    let declared: Vec<PromptArgument> = match fields.get("arguments") {
+        Some(Value::String(names)) => names
+            .split(|letter: char| letter.is_whitespace() || letter == ',')
+            .filter(|name| !name.is_empty())
+            .enumerate()
+            .map(|(at, name)| argument(at, name, None, false))
+            .collect(),
+        Some(Value::Array(items)) => items
+            .iter()
+            .enumerate()
+            .filter_map(|(at, item)| match item {
+                Value::String(name) => Some(argument(at, name.trim(), None, false)),
+                Value::Object(about) => {
+                    let text = |field: &str| about.get(field).and_then(Value::as_str);
+                    let required = about.get("required").and_then(Value::as_bool);
+                    let (name, required) = (text("name")?, required.unwrap_or(false));
+                    Some(argument(at, name.trim(), text("description"), required))
+                }
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let mut known = std::collections::HashSet::new();
+    let named = |argument: &PromptArgument| {
+        let plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
+        let name = &argument.name;
+        !name.is_empty() && name.chars().all(plain) && known.insert(name.clone())
+    };
+    declared
+        .into_iter()
+        .filter(named)
+        .take(MAX_ARGUMENTS)
+        .collect()
+}
+
+/// The parts of a hint, `[a] [b|c]` or `<a> <b>`, one for each argument.
+fn hints(hint: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut depth = 0_usize;
+    let mut part = String::new();
+    for letter in hint.chars() {
+        match letter {
+            '[' | '<' => depth += 1,
+            ']' | '>' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if letter.is_whitespace() && depth == 0 {
+            parts.extend((!part.is_empty()).then(|| std::mem::take(&mut part)));
+        } else {
+            part.push(letter);
+        }
+    }
+    parts.extend((!part.is_empty()).then_some(part));
+    parts
+}
+
+/// The values that a hint lists, as in `[patch|minor|major]`.
+fn choices(hint: &str) -> Vec<String> {
+    let inner = hint.trim_matches(['[', ']', '<', '>', ' ']);
+    if !inner.contains('|') || inner.contains(['[', '<', ' ']) {
+        return Vec::new();
+    }
+    let choices = inner.split('|').map(str::trim);
+    choices
+        .filter(|one| !one.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What was given, in the order in which it is declared.
+fn given(declared: &[PromptArgument], values: &Map<String, Value>) -> Result<Arguments, Problem> {
+    let known = || declared.iter().map(|one| one.name.as_str()).chain([WHOLE]);
+    let unknown = values
+        .keys()
+        .find(|name| known().all(|known| known != **name));
+    if let Some(name) = unknown {
+        let known = gongfu_core::near::nearest_first(name, known()).into_iter();
+        return Err(Problem::UnknownArgument {
+            name: name.clone(),
+            known: known.map(str::to_owned).collect(),
+        });
+    }
+    let text = |name: &str| match values.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(value @ (Value::Number(_) | Value::Bool(_))) => Ok(Some(value.to_string())),
+        Some(Value::Array(_)) => Err(wrong_type(name, "a list")),
+        Some(Value::Object(_)) => Err(wrong_type(name, "an object")),
+    };
+    let is_declared = declared.iter().any(|one| one.name == WHOLE);
+    if let Some(whole) = text(WHOLE)?.filter(|_| !is_declared) {
+        return Ok(Arguments::typed(&whole));
+    }
+    let single = declared.iter().map(|one| match text(&one.name)? {
+        None if one.is_required => Err(Problem::MissingArgument {
+            name: one.name.clone(),
+            about: one
+                .description
+                .clone()
+                .unwrap_or_else(|| "it is required".to_owned()),
+        }),
+        given => Ok(given),
+    });
+    Ok(Arguments::listed(single.collect::<Result<_, Problem>>()?))
+}
+
+fn wrong_type(name: &str, given: &'static str) -> Problem {
+    Problem::WrongType {
+        name: name.to_owned(),
+        wanted: "a text".to_owned(),
+        given,
+    }
+}

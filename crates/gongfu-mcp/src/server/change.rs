@@ -1,0 +1,111 @@
+//! Telling a client what changed: the lists, and the files that it subscribed to.
+//!
+//! A file counts as changed when its digest does, so a touch is told to nobody.
+
+use std::collections::HashMap;
+
+use gongfu_core::account::Actor;
+use gongfu_hub::surface::resource::Fingerprint;
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, RoleServer, SubscriptionContext};
+
+use super::Server;
+
+/// The most files that one client can subscribe to.
+pub(super) const MOST: usize = 1_000;
+
+/// Files by URI, as they were when the client was last told; `None` for one that isn't there.
+pub(super) type Subscribed = HashMap<String, Option<Fingerprint>>;
+
+/// What a client gets of what it asks for: everything but a boundless number of files.
+pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let mut accepted = requested.clone();
+    if let Some(uris) = &mut accepted.resource_subscriptions {
+        uris.truncate(MOST);
+    }
+    accepted
+}
+
+impl Server {
+    /// Tells a client of the older revisions; answers whether it is still there.
+    pub(super) async fn tell_peer(&self, peer: &Peer<RoleServer>, actor: &Actor) -> bool {
+        let told = peer.notify_tool_list_changed().await.is_ok()
+            && peer.notify_resource_list_changed().await.is_ok()
+            && peer.notify_prompt_list_changed().await.is_ok();
+        if !told {
+            return false;
+        }
+        let changed = {
+            let mut subscribed = self.subscribed.lock().await;
+            self.changed(&mut subscribed, actor).await
+        };
+        for uri in changed {
+            let updated = ResourceUpdatedNotificationParam::new(uri);
+            if peer.notify_resource_updated(updated).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The files that a subscription is about, as they are at its start.
+    pub(super) async fn subscribed_by(
+        &self,
+        context: &SubscriptionContext,
+        actor: &Actor,
+    ) -> Subscribed {
+        let uris = context.accepted().resource_subscriptions.clone();
+        let uris = uris.unwrap_or_default();
+        let mut known = self.catalog.fingerprints(actor, &uris).await;
+        let subscribed = uris.into_iter().map(|uri| {
+            let known = known.remove(&uri);
+            (uri, known)
+        });
+        subscribed.collect()
+    }
+
+    /// Tells a client of 2026-07-28 what it asked for; answers whether it is still there.
+    pub(super) async fn tell_listener(
+        &self,
+        context: &SubscriptionContext,
+        subscribed: &mut Subscribed,
+        actor: &Actor,
+    ) -> bool {
+        let (sink, accepted) = (context.sink(), context.accepted());
+        let wants = |list: Option<bool>| list == Some(true);
+        let told = (!wants(accepted.tools_list_changed)
+            || sink.notify_tool_list_changed().await.is_ok())
+            && (!wants(accepted.resources_list_changed)
+                || sink.notify_resource_list_changed().await.is_ok())
+            && (!wants(accepted.prompts_list_changed)
+                || sink.notify_prompt_list_changed().await.is_ok());
+        if !told {
+            return false;
+        }
+        for uri in self.changed(subscribed, actor).await {
+            if sink.notify_resource_updated(uri).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The files that are others than they were, which are known as they are from now on.
+    async fn changed(&self, subscribed: &mut Subscribed, actor: &Actor) -> Vec<String> {
+        if subscribed.is_empty() {
+            return Vec::new();
+        }
+        let uris: Vec<String> = subscribed.keys().cloned().collect();
+        let now = self.catalog.fingerprints(actor, &uris).await;
+        let mut changed = Vec::new();
+        for (uri, known) in subscribed.iter_mut() {
+            let now = now.get(uri).copied();
+            if *known != now {
+                *known = now;
+                changed.push(uri.clone());
+            }
+        }
+        changed.sort_unstable();
+        changed
+    }
+}

@@ -1,0 +1,76 @@
+//! Letting an operation of the hub run for a request.
+
+use std::sync::Arc;
+
+use gongfu_hub::surface::Operation;
+use gongfu_hub::{Problem, ToolError};
+use rmcp::model::{CacheScope, PaginatedRequestParams, ProtocolVersion};
+use rmcp::service::{RequestContext, RoleServer};
+use tokio::task::JoinSet;
+
+use super::Server;
+
+/// How long a list, or an entry of one, may be taken for fresh, in milliseconds: a change is seen
+/// within a second, by whoever asks as well as by whoever is told.
+const FRESH: u64 = 1_000;
+
+/// How an answer may be kept (SEP-2549); nothing for the revisions that don't know it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hint {
+    pub(super) ttl_ms: Option<u64>,
+    pub(super) cache_scope: Option<CacheScope>,
+}
+
+impl Hint {
+    /// Of a list or an entry.
+    pub(super) fn list(context: &RequestContext<RoleServer>) -> Self {
+        Self::of(context, FRESH)
+    }
+
+    /// Of a file: it is always what is on disk now.
+    pub(super) fn file(context: &RequestContext<RoleServer>) -> Self {
+        Self::of(context, 0)
+    }
+
+    /// Always private: whose skills they are, the protocol doesn't tell whoever is in between.
+    fn of(context: &RequestContext<RoleServer>, fresh: u64) -> Self {
+        let knows = context
+            .protocol_version()
+            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        Self {
+            ttl_ms: knows.then_some(fresh),
+            cache_scope: knows.then_some(CacheScope::Private),
+        }
+    }
+}
+
+/// The cursor of a request that needn't have one.
+pub(super) fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    request.and_then(|request| request.cursor)
+}
+
+impl Server {
+    /// Lets an operation run, as a task of its own: a fault in it ends the request and not the
+    /// server, and a request that is cancelled ends it.
+    pub(super) async fn operate<O: Operation>(
+        &self,
+        operation: O,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<O::Output, ToolError>
+    where
+        O::Output: 'static,
+    {
+        let (catalog, actor) = (Arc::clone(&self.catalog), Self::actor(context));
+        let mut running = JoinSet::new();
+        running.spawn(async move { catalog.operate(operation, &actor).await });
+        let outcome = match running.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            _ => Err(Problem::Fault {
+                reason: format!("{} ended without an answer", O::NAME),
+            }
+            .error()),
+        };
+        self.end.answered();
+        outcome
+    }
+}
