@@ -18,6 +18,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -47,7 +48,7 @@ from clients import (
     print_table,
     timed,
 )
-from library import DYNAMIC, FRONTMATTER, make_library
+from library import DYNAMIC, make_library
 from server import Server, ServerError
 
 try:
@@ -59,11 +60,11 @@ except ImportError:
     fastmcp = None
 
 CORPUS = REPOSITORY.parent / "shared" / "corpus"
+# The longest description that a host accepts, in characters.
+MAX_DESCRIPTION = 1024
 OLDER, NEWEST = "2025-11-25", "2026-07-28"
 # More than any library here: the Inspector stops at 256 skills by itself.
 BUDGET = ["--skill-catalog-max-skills", "100000", "--skill-catalog-max-bytes", "1000000000"]
-# The longest description that the format allows, in characters.
-MAX_DESCRIPTION = 1_024
 
 Wire = dict[str, Any]
 
@@ -439,6 +440,20 @@ def inspector(way: Way, number: int, dynamic: int, table: Table) -> None:
         timed(table, f"skills/list --verify, {number} skills", name, lambda era=era: verified(era))
 
 
+def listable(world: World) -> int:
+    """How many skills the skills methods list: all but those whose description is too long for a host."""
+    places = [argument for argument in world.arguments if argument != "mcp"]
+    command = [str(world.gongfu), "skill", "list", "--json", *places]
+    listed = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, **world.variables}, check=False
+    )
+    expect(listed.returncode == 0, f"`skill list` ends with {listed.returncode}: {listed.stderr[-300:]!r}")
+    skills = json.loads(listed.stdout)
+    files = sum(1 for folder in world.skills for _ in folder.rglob("SKILL.md"))
+    expect(len(skills) == files, f"{len(skills)} skills are listed and {files} are there")
+    return sum(len(skill["description"]) <= MAX_DESCRIPTION for skill in skills)
+
+
 # The run.
 
 
@@ -475,28 +490,21 @@ def main() -> int:
         world = World(Path(folder).resolve(), gongfu, options.timeout)
         world.make()
         if options.corpus.is_dir():
-            folders = sorted(path for path in options.corpus.resolve().iterdir() if path.is_dir())
-            number, dynamic = conforming(world, folders), 0
+            world.skills = sorted(path for path in options.corpus.resolve().iterdir() if path.is_dir())
+            dynamic = 0
         else:
             make_library(world.folder / "library")
-            folders, number, dynamic = [world.folder / "library"], len(FRONTMATTER), len(DYNAMIC)
-        world.skills = folders
+            world.skills, dynamic = [world.folder / "library"], len(DYNAMIC)
+        number = 0
+        try:
+            number = listable(world)
+        except Failure as error:
+            table.append(Row("count the skills", "gongfu", described(error), 0))
         ways(world, table, lambda way: inspector(way, number, dynamic, table))
     print_table(table)
     failed = sum(bool(row.problem) for row in table)
     print(f"{gongfu.parent.name} build: {len(table) - failed} ok, {failed} failed")
     return 1 if failed or not table else 0
-
-
-def conforming(world: World, folders: list[Path]) -> int:
-    """How many skills keep the format's limits: the others are served one by one and not listed."""
-    places = [argument for folder in folders for argument in ("--skills-dir", str(folder))]
-    command = [str(world.gongfu), "skill", "list", "--json", "--no-default-dirs", *places]
-    listed = subprocess.run(command, capture_output=True, check=True, timeout=world.timeout, env=world.variables)
-    skills = json.loads(listed.stdout)
-    found = sum(1 for folder in folders for _ in folder.rglob("SKILL.md"))
-    expect(len(skills) == found, f"{len(skills)} of {found} skills are in the library")
-    return sum(1 for skill in skills if len(skill["description"]) <= MAX_DESCRIPTION)
 
 
 def node_packages() -> list[tuple[str, bool]]:

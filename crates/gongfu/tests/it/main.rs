@@ -16,9 +16,9 @@ mod live;
 mod many;
 #[cfg(test)]
 mod protocol;
+mod shelf;
 #[cfg(test)]
 mod site;
-mod shelf;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]
