@@ -62,6 +62,8 @@ CORPUS = REPOSITORY.parent / "shared" / "corpus"
 OLDER, NEWEST = "2025-11-25", "2026-07-28"
 # More than any library here: the Inspector stops at 256 skills by itself.
 BUDGET = ["--skill-catalog-max-skills", "100000", "--skill-catalog-max-bytes", "1000000000"]
+# The longest description that the format allows, in characters.
+MAX_DESCRIPTION = 1_024
 
 Wire = dict[str, Any]
 
@@ -474,7 +476,7 @@ def main() -> int:
         world.make()
         if options.corpus.is_dir():
             folders = sorted(path for path in options.corpus.resolve().iterdir() if path.is_dir())
-            number, dynamic = sum(1 for folder in folders for _ in folder.rglob("SKILL.md")), 0
+            number, dynamic = conforming(world, folders), 0
         else:
             make_library(world.folder / "library")
             folders, number, dynamic = [world.folder / "library"], len(FRONTMATTER), len(DYNAMIC)
@@ -484,6 +486,17 @@ def main() -> int:
     failed = sum(bool(row.problem) for row in table)
     print(f"{gongfu.parent.name} build: {len(table) - failed} ok, {failed} failed")
     return 1 if failed or not table else 0
+
+
+def conforming(world: World, folders: list[Path]) -> int:
+    """How many skills keep the format's limits: the others are served one by one and not listed."""
+    places = [argument for folder in folders for argument in ("--skills-dir", str(folder))]
+    command = [str(world.gongfu), "skill", "list", "--json", "--no-default-dirs", *places]
+    listed = subprocess.run(command, capture_output=True, check=True, timeout=world.timeout, env=world.variables)
+    skills = json.loads(listed.stdout)
+    found = sum(1 for folder in folders for _ in folder.rglob("SKILL.md"))
+    expect(len(skills) == found, f"{len(skills)} of {found} skills are in the library")
+    return sum(1 for skill in skills if len(skill["description"]) <= MAX_DESCRIPTION)
 
 
 def node_packages() -> list[tuple[str, bool]]:

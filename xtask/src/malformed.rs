@@ -161,7 +161,7 @@ fn controls(transport: Transport, arguments: &Arguments) -> Result<()> {
             Ok(_) => bail!("void: a server with the fault {fault:?} is found to be good"),
             Err(error) => println!(
                 "control: {fault:?} is found: {:.100}",
-                error.root_cause().to_string()
+                error.root_cause().to_string().escape_debug().to_string()
             ),
         }
     }

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::profile::Profile;
 use crate::shelf;
 use crate::surface::resource::Fingerprint;
-use crate::surface::{Operation, Scene, Tables};
+use crate::surface::{Operation, Tables};
 use crate::tool::{Context, ToolResult, ToolSpec};
 
 /// Declares the files below `tool/` and lists their tools: the one line that adds a tool.
@@ -195,11 +195,8 @@ impl Catalog {
             spec: O::spec(),
             arguments: &arguments,
         };
-        let scene = Scene {
-            context: self.context(actor),
-            tables: Arc::clone(&self.tables),
-        };
-        self.gate.pass(&call, || operation.run(&scene)).await
+        let context = self.context(actor);
+        self.gate.pass(&call, || operation.run(&context)).await
     }
 
     /// What files are like right now, by their URIs, so that a change of one can be told; those that
@@ -222,6 +219,7 @@ impl Catalog {
             skills: Arc::clone(&self.ports.skills),
             search: Arc::clone(&self.ports.search),
             workspace: Arc::clone(&self.ports.workspace),
+            tables: Arc::clone(&self.tables),
         }
     }
 

@@ -18,6 +18,6 @@ mod table;
 mod view;
 mod word;
 
-pub use operation::{Operation, Scene};
+pub use operation::Operation;
 pub use page::Page;
 pub(crate) use view::Tables;

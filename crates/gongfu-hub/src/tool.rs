@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
-use gongfu_core::library::Library;
+use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{SkillSearch, SkillStore, Workspace};
+use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +19,7 @@ use crate::binary;
 use crate::error::ToolError;
 use crate::excerpt::Excerpt;
 use crate::schema;
+use crate::surface::{Tables, address};
 
 /// A tool: its fields are the arguments, its doc comment is the description.
 pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
@@ -57,6 +59,22 @@ pub struct Context {
     pub search: Arc<dyn SkillSearch>,
     /// The files that everybody works on; each method takes the owner.
     pub workspace: Arc<dyn Workspace>,
+    /// Where skills lie as resources.
+    pub(crate) tables: Arc<Tables>,
+}
+
+impl Context {
+    /// The URI of a file of a skill: the one that every surface reads it by, and for a skill without
+    /// one, whose name would have to be encoded, one that says where the file lies.
+    ///
+    /// # Errors
+    /// The library can't be read right now.
+    pub async fn uri(&self, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
+        let view = self.tables.view(self).await?;
+        let root = view.root_of(skill);
+        let root = root.map_or(&*skill.full_name, |root| root);
+        Ok(address::join(&address::encode(root), path.as_str()))
+    }
 }
 
 /// An answer that can be shown.

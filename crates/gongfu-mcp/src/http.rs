@@ -207,7 +207,9 @@ impl<S: Handler> HttpEndpoint<S> {
                 if !is_json {
                     return Err(Refusal::MediaType);
                 }
-                self.body(body).await?
+                let body = message::unmarked(self.body(body).await?);
+                message::bounded(&body).map_err(Refusal::Message)?;
+                body
             }
             Method::DELETE => {
                 self.known_session(&parts.headers)?;

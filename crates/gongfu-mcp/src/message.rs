@@ -15,6 +15,7 @@ mod glimpse;
 use std::borrow::Cow;
 use std::fmt;
 
+use bytes::Bytes;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -27,6 +28,10 @@ pub(crate) type Incoming = ClientJsonRpcMessage;
 pub(crate) const MAX_BYTES: usize = 16 << 20;
 /// How deep objects and arrays of a message may lie in each other: the parser's own limit.
 pub(crate) const MAX_DEPTH: usize = 127;
+/// How many values a message may have. A value of one byte becomes hundreds while it is read, so a
+/// message of nothing but small ones would take a hundred times its own size; what is large for a
+/// reason has long texts.
+pub(crate) const MAX_VALUES: usize = 100_000;
 /// The mark that some programs put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// The longest name out of a message that is repeated in an answer, in characters.
@@ -85,6 +90,7 @@ impl Refusal {
 /// The bytes are no JSON (-32700), no message of JSON-RPC (-32600), or a request whose parameters
 /// can't be read whatever its method is (-32602).
 pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Box<Refusal>> {
+    bounded(bytes)?;
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let place = error.valid_up_to();
@@ -97,6 +103,41 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Box<Refusal>> {
         refusal
     })?;
     serde_json::from_str(text).map_err(|_| Box::new(refuse(text)))
+}
+
+/// The bytes without the mark that some programs put before a text.
+pub(crate) fn unmarked(bytes: Bytes) -> Bytes {
+    match bytes.strip_prefix(BYTE_ORDER_MARK) {
+        Some(text) => bytes.slice_ref(text),
+        None => bytes,
+    }
+}
+
+/// Refuses a message with so many values that reading it alone would cost too much.
+pub(crate) fn bounded(bytes: &[u8]) -> Result<(), Box<Refusal>> {
+    // Between two values there is a comma, so a short message needn't be looked at.
+    if bytes.len() <= 2 * MAX_VALUES || values(bytes) <= MAX_VALUES {
+        return Ok(());
+    }
+    let text = format!("the message has more than {MAX_VALUES} values, which is the most");
+    let mut refusal = Refusal::invalid(text, id(bytes));
+    refusal.error.data = Some(json!({"limit": MAX_VALUES}));
+    Err(Box::new(refusal))
+}
+
+/// About how many values there are: each follows a comma or opens something.
+fn values(bytes: &[u8]) -> usize {
+    let (mut count, mut text, mut escaped) = (0, false, false);
+    for byte in bytes {
+        if text {
+            text = *byte != b'"' || escaped;
+            escaped = *byte == b'\\' && !escaped;
+        } else {
+            text = *byte == b'"';
+            count += usize::from(matches!(byte, b',' | b'[' | b'{'));
+        }
+    }
+    count
 }
 
 /// The id of the request that these bytes are, or begin like, where it can be told.

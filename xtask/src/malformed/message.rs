@@ -26,7 +26,7 @@ pub(super) struct Message {
 type Change = fn(&mut Random, &Value) -> Vec<u8>;
 
 /// What can be done to a message, each under its name.
-const CHANGES: [(&str, Change); 22] = [
+const CHANGES: [(&str, Change); 23] = [
     ("unchanged", |_, message| message.to_string().into_bytes()),
     ("bits flipped", flipped),
     ("cut short", cut),
@@ -34,6 +34,17 @@ const CHANGES: [(&str, Change); 22] = [
     ("a part twice", stuttered),
     ("pieces put in", pieced),
     ("nested deeply", nested),
+    ("many values", |random, message| {
+        // Rarely very many: they take the longest of all to make.
+        let count = random.pick(&[10, 100, 1_000, 10_000, 99_000, 110_000, 1_000_000]);
+        let count = if random.one_in(8) { count } else { count / 100 };
+        let value = random.pick(&["1", "[]", "{\"a\":1}", "\"\""]);
+        put(
+            random,
+            message,
+            &format!("[{}]", vec![value; count].join(",")),
+        )
+    }),
     ("a huge number", |random, message| {
         spliced(random, message, &HUGE)
     }),

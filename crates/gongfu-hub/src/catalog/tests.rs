@@ -2,6 +2,7 @@
 
 mod dialect;
 mod memory;
+mod surface;
 mod writing;
 
 use std::pin::pin;

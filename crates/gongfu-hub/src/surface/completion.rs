@@ -8,11 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address;
-use super::operation::{Operation, Scene, specified};
+use super::operation::{Operation, specified};
 use super::resource::{FILE, INSTRUCTIONS};
-use super::view::View;
+use super::view::{View, view};
 use super::{prompt, table};
 use crate::error::ToolError;
+use crate::tool::Context;
 
 /// The most values of an answer, as the protocol has it.
 pub const MOST: usize = 100;
@@ -50,8 +51,8 @@ impl Operation for CompletionComplete {
     type Output = Completion;
     specified!();
 
-    async fn run(self, scene: &Scene) -> Result<Completion, ToolError> {
-        let view = scene.view().await?;
+    async fn run(self, context: &Context) -> Result<Completion, ToolError> {
+        let view = view(context).await?;
         if let Some(name) = &self.prompt {
             return Ok(self.of_prompt(&view, name));
         }

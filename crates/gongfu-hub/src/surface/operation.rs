@@ -9,7 +9,6 @@ use gongfu_core::capability::{Access, Origin, Safety};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::view::{Tables, View};
 use crate::error::ToolError;
 use crate::schema;
 use crate::tool::{Context, ToolSpec};
@@ -25,21 +24,8 @@ pub trait Operation: Serialize + JsonSchema + Send + 'static {
     fn spec() -> &'static ToolSpec;
 
     /// Does it; only the gate lets it run.
-    fn run(self, scene: &Scene) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
-}
-
-/// What an operation may use while it runs.
-pub struct Scene {
-    /// Who asks, and the skills of everybody.
-    pub(crate) context: Context,
-    pub(crate) tables: Arc<Tables>,
-}
-
-impl Scene {
-    /// The caller's library as it is now.
-    pub(crate) async fn view(&self) -> Result<View, ToolError> {
-        self.tables.view(&self.context).await
-    }
+    fn run(self, context: &Context)
+    -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
 /// What the gate is told about an operation: its words are the doc comment of the input type.

@@ -142,7 +142,7 @@ mod tests {
     fn a_cursor_belongs_to_its_list() {
         let page = Page::fill(
             "one",
-            (0..MOST + 1).map(|at| at.to_string()),
+            (0..=MOST).map(|at| at.to_string()),
             |at| at,
             |_| Some(((), 0)),
         );

@@ -10,14 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::address::{self, Address};
-use super::operation::{Operation, Scene, specified};
+use super::operation::{Operation, specified};
 use super::page::Page;
-use super::view::{View, address};
+use super::view::{View, address, view};
 use super::{table, word};
 use crate::error::ToolError;
 use crate::media::media_type;
 use crate::problem::Problem;
 use crate::shelf;
+use crate::tool::Context;
 
 /// The media type of a folder (SEP-2640).
 pub const FOLDER: &str = "inode/directory";
@@ -118,10 +119,10 @@ impl Operation for ResourcesList {
     type Output = Page<Resource>;
     specified!();
 
-    async fn run(self, scene: &Scene) -> Result<Page<Resource>, ToolError> {
+    async fn run(self, context: &Context) -> Result<Page<Resource>, ToolError> {
         /// What stands around the texts of an entry.
         const AROUND: usize = 200;
-        let view = scene.view().await?;
+        let view = view(context).await?;
         let after = view.after(Self::NAME, self.cursor.as_deref())?;
         let made = |(at, skill): &(u32, &Arc<Skill>)| {
             let resource = instructions(&view, *at, skill)?;
@@ -149,16 +150,16 @@ impl Operation for ResourcesRead {
     type Output = ResourceContent;
     specified!();
 
-    async fn run(self, scene: &Scene) -> Result<ResourceContent, ToolError> {
+    async fn run(self, context: &Context) -> Result<ResourceContent, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = scene.view().await?;
+        let view = view(context).await?;
         let Some((_, skill, below)) = view.found(&wanted) else {
             return Err(unknown(&view, &self.uri, &wanted));
         };
         let Some(path) = real_path(skill, below) else {
             return Err(unknown(&view, &self.uri, &wanted));
         };
-        let bytes = shelf::file(&scene.context, skill, &path).await;
+        let bytes = shelf::file(context, skill, &path).await;
         let bytes = bytes.map_err(|error| match error.problem {
             Problem::FileUnknown { .. } => unknown(&view, &self.uri, &wanted),
             _ => error,
@@ -191,9 +192,9 @@ impl Operation for DirectoryRead {
     type Output = Page<Resource>;
     specified!();
 
-    async fn run(self, scene: &Scene) -> Result<Page<Resource>, ToolError> {
+    async fn run(self, context: &Context) -> Result<Page<Resource>, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = scene.view().await?;
+        let view = view(context).await?;
         let after = super::page::behind(Self::NAME, self.cursor.as_deref())?;
         let children = match view.found(&wanted) {
             Some((at, skill, below)) => {
@@ -233,9 +234,9 @@ impl Operation for ResourcesSubscribe {
     type Output = Fingerprint;
     specified!();
 
-    async fn run(self, scene: &Scene) -> Result<Fingerprint, ToolError> {
+    async fn run(self, context: &Context) -> Result<Fingerprint, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = scene.view().await?;
+        let view = view(context).await?;
         let found = view.found(&wanted);
         let file = found.and_then(|(_, skill, below)| file(skill, below));
         let file = file.ok_or_else(|| unknown(&view, &self.uri, &wanted))?;

@@ -86,6 +86,14 @@ impl Table {
         })
     }
 
+    /// The place of a skill in the library, by its full name.
+    pub(crate) fn place_of(&self, library: &Library, full_name: &str) -> Option<u32> {
+        let behind = self.behind(library, full_name);
+        let at = *self.order.get(behind.checked_sub(1)?)?;
+        let skill = library.skills().get(at as usize)?;
+        (*skill.full_name == *full_name).then_some(at)
+    }
+
     /// Whether a full name is one of a source that is there.
     pub(crate) fn has_source_of(&self, full_name: &str) -> bool {
         self.rank_of(full_name) < usize::MAX

@@ -65,6 +65,11 @@ impl Tables {
     }
 }
 
+/// The caller's library as it is now, with its table.
+pub(crate) async fn view(context: &Context) -> Result<View, ToolError> {
+    context.tables.view(context).await
+}
+
 /// A library with its table.
 pub(crate) struct View {
     pub(crate) library: Arc<Library>,
@@ -75,6 +80,12 @@ impl View {
     /// A skill by its place in the library.
     pub(crate) fn skill(&self, at: u32) -> Option<&Arc<Skill>> {
         self.library.skills().get(at as usize)
+    }
+
+    /// The address of a skill, which may be one of an earlier state of the library.
+    pub(crate) fn root_of(&self, skill: &Skill) -> Option<&Arc<str>> {
+        let at = self.table.place_of(&self.library, &skill.full_name)?;
+        self.table.root(at)
     }
 
     /// The skills that are switched on, in order, behind a full name.

@@ -126,7 +126,7 @@ impl Tool for SkillRead {
                 Ok(FileAnswer::File(excerpt.into()))
             }
             FileKind::Binary => {
-                let uri = binary::uri("skill", &format!("{}/{path}", skill.full_name));
+                let uri = context.uri(&skill, &path).await?;
                 binary::document(uri, &path, &bytes, wanted).map(FileAnswer::File)
             }
         }

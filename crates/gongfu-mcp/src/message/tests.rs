@@ -3,7 +3,7 @@
 use rmcp::model::{ClientRequest, ErrorCode, JsonRpcMessage, RequestId};
 use serde_json::{Value, json};
 
-use super::{Incoming, MAX_DEPTH, METHODS, Refusal, read};
+use super::{Incoming, MAX_DEPTH, MAX_VALUES, METHODS, Refusal, read};
 
 /// A refusal as the client sees it.
 fn refused(text: impl AsRef<[u8]>) -> Value {
@@ -194,8 +194,35 @@ fn depth_has_a_limit_that_is_told() {
         &json!(1),
         "deeper than 127 levels",
     );
-    check(nested(200_000), -32600, &json!(1), "deeper");
-    check("[".repeat(500_000), -32600, &NONE, "deeper");
+    check(nested(90_000), -32600, &json!(1), "deeper");
+    check("[".repeat(90_000), -32600, &NONE, "deeper");
+}
+
+#[test]
+fn values_have_a_limit_that_is_told() {
+    let many = |value: &str, count: usize| {
+        let values = vec![value; count].join(",");
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{"a":[{values}]}}}}"#)
+    };
+    for value in ["1", "[]", "{}", r#"{"a":1}"#] {
+        check(
+            many(value, MAX_VALUES + 1),
+            -32600,
+            &json!(1),
+            "100000 values",
+        );
+    }
+    // With what else is in it, exactly as many as there may be.
+    assert!(read(many("1", MAX_VALUES - 5).as_bytes()).is_ok());
+    check(
+        many("1", MAX_VALUES - 4),
+        -32600,
+        &json!(1),
+        "100000 values",
+    );
+    // What stands in a text is none.
+    let text = r#"\",[{"#.repeat(MAX_VALUES);
+    assert!(read(many(&format!(r#""{text}""#), 1).as_bytes()).is_ok());
 }
 
 #[test]

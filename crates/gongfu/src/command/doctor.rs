@@ -287,6 +287,19 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
             "gongfu skill check",
         ));
     }
+    let unlisted = skills
+        .iter()
+        .filter(|skill| skill.findings.breaches > 0 || !skill.name.is_plain_in_uri())
+        .count();
+    if unlisted > 0 {
+        checks.push(Check::warn(
+            "hosts",
+            format!(
+                "{unlisted} skills break the format, so hosts of MCP's Skills extension aren't offered them; tools and prompts reach them"
+            ),
+            "gongfu skill check, and mend the errors",
+        ));
+    }
     let shadowed = skills
         .iter()
         .filter(|skill| library.shadowed_by(skill).is_some())

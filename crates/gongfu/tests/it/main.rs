@@ -18,6 +18,7 @@ mod many;
 mod protocol;
 #[cfg(test)]
 mod site;
+mod shelf;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]

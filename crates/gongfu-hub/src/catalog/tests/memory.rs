@@ -11,7 +11,7 @@ use gongfu_core::port::{
     PortError, SkillSearch, SkillStore, Timestamp, Workspace,
 };
 use gongfu_core::search::{Answer, Hit, Query};
-use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
+use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath, document};
 
 use crate::catalog::{Catalog, Ports};
 
@@ -21,6 +21,8 @@ pub(super) struct Memory {
     files: Mutex<HashMap<(String, String), Vec<u8>>>,
     /// Whether asking for the library is a fault.
     is_sealed: bool,
+    /// The audit.
+    written: Mutex<Vec<AuditEntry>>,
 }
 
 impl Memory {
@@ -204,7 +206,8 @@ impl SkillStore for Memory {
 }
 
 impl AuditLog for Memory {
-    fn record<'a>(&'a self, _owner: &'a Owner, _entry: &'a AuditEntry) -> Pending<'a, ()> {
+    fn record<'a>(&'a self, _owner: &'a Owner, entry: &'a AuditEntry) -> Pending<'a, ()> {
+        self.written.lock().unwrap().push(entry.clone());
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -305,16 +308,83 @@ fn made(planned: Vec<Planned<'_>>, is_sealed: bool) -> Catalog {
         kind: SourceKind::Explicit,
         root: format!("/x/{id}"),
     });
-    let memory = Arc::new(Memory {
+    catalog_over(&Arc::new(Memory {
         library: Mutex::new(Arc::new(Library::new(sources.into(), skills, Vec::new()))),
         files: Mutex::new(files),
         is_sealed,
-    });
+        written: Mutex::default(),
+    }))
+}
+
+fn catalog_over(memory: &Arc<Memory>) -> Catalog {
     Catalog::new(Ports {
-        skills: Arc::clone(&memory) as Arc<dyn SkillStore>,
-        search: Arc::clone(&memory) as Arc<dyn SkillSearch>,
-        workspace: Arc::clone(&memory) as Arc<dyn Workspace>,
-        audit: Arc::clone(&memory) as Arc<dyn AuditLog>,
-        clock: memory,
+        skills: Arc::clone(memory) as Arc<dyn SkillStore>,
+        search: Arc::clone(memory) as Arc<dyn SkillSearch>,
+        workspace: Arc::clone(memory) as Arc<dyn Workspace>,
+        audit: Arc::clone(memory) as Arc<dyn AuditLog>,
+        clock: Arc::clone(memory) as Arc<dyn Clock>,
     })
+}
+
+/// A file of a skill: its path and what it holds.
+pub(super) type File<'a> = (&'a str, &'a [u8]);
+
+/// The catalog over skills whose documents are read as they are from disk, and what is behind it.
+///
+/// A full name that starts with `-` is one that is switched off.
+pub(super) fn reading(planned: &[(&str, &[File<'_>])]) -> (Catalog, Arc<Memory>) {
+    let memory = Arc::new(Memory {
+        library: Mutex::default(),
+        files: Mutex::default(),
+        is_sealed: false,
+        written: Mutex::default(),
+    });
+    memory.hold(planned);
+    (catalog_over(&memory), memory)
+}
+
+impl Memory {
+    /// Holds these skills from now on.
+    pub(super) fn hold(&self, planned: &[(&str, &[File<'_>])]) {
+        let mut skills = Vec::new();
+        let mut all = self.files.lock().unwrap();
+        all.clear();
+        for (name, files) in planned {
+            let full_name = name.trim_start_matches('-');
+            let document = files
+                .iter()
+                .find(|(path, _)| path.eq_ignore_ascii_case("SKILL.md"));
+            let folder = full_name.rsplit('/').next().unwrap();
+            let mut found = Vec::new();
+            let document = document::load(document.unwrap().1, folder, &mut found).unwrap();
+            let entries = files.iter().map(|(path, bytes)| entry(path, bytes));
+            let made = skill(full_name, document.name.as_str(), true, entries.collect());
+            skills.push(Arc::new(Skill {
+                description: document.description,
+                frontmatter: serde_json::Value::Object(document.frontmatter)
+                    .to_string()
+                    .into(),
+                findings: FindingCount::of(&found),
+                enabled: !name.starts_with('-'),
+                ..(*made).clone()
+            }));
+            for (path, bytes) in *files {
+                all.insert((full_name.to_owned(), (*path).to_owned()), bytes.to_vec());
+            }
+        }
+        let sources = ["lib", "user"].map(|id| Source {
+            id: id.into(),
+            kind: SourceKind::Explicit,
+            root: format!("/x/{id}"),
+        });
+        let library = Library::new(sources.into(), skills, Vec::new());
+        *self.library.lock().unwrap() = Arc::new(library);
+    }
+
+    /// What was written into the audit: what was asked for and what came of it.
+    pub(super) fn audited(&self) -> Vec<(String, &'static str)> {
+        let written = self.written.lock().unwrap();
+        let line = |entry: &AuditEntry| (entry.tool.clone(), entry.outcome);
+        written.iter().map(line).collect()
+    }
 }
