@@ -71,9 +71,14 @@ impl Ground<'_> {
         ]);
         let mut first = Pages::default();
         list(&mut client, &mut first).await?;
-        if first.entries != self.names.len() {
-            let (given, all) = (first.entries, self.names.len());
+        let (given, all) = (first.entries, self.names.len());
+        if given > all || given * 20 < all * 19 {
             bail!("`skills/list` gives {given} of {all} skills");
+        }
+        if given < all {
+            table.notes.push(format!(
+                "`skills/list` gives {given} of {all} skills: a name that can't be part of an address is left to the tools"
+            ));
         }
         let mut later = Pages::default();
         for _ in 0..self.bench.rounds.max(3) {
