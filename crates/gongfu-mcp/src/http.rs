@@ -256,8 +256,13 @@ impl<S: Handler> HttpEndpoint<S> {
     }
 
     async fn answered(mut self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
+        let ends = request.method() == Method::DELETE;
         let answer = self.inner.call(request).await;
-        let Ok(answer) = answer;
+        let Ok(mut answer) = answer;
+        // `rmcp` says that a message was accepted; clients look for the end of something.
+        if ends && answer.status() == StatusCode::ACCEPTED {
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+        }
         if answer.status().is_success() || answer.headers().get(CONTENT_TYPE).is_some_and(is_json) {
             return answer;
         }

@@ -44,7 +44,7 @@ fn every_revision_is_served_at_one_address() {
             "{version}"
         );
         let ended = site.send("DELETE", "/mcp", &[("mcp-session-id", &session)], "");
-        assert_eq!(ended.status, 202, "{ended:#?}");
+        assert_eq!(ended.status, 204, "{ended:#?}");
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
         let late = site.send("POST", "/mcp", &[("mcp-session-id", &session)], &body);
         assert_eq!(
