@@ -1,6 +1,7 @@
 //! What the tools about skills share: finding a skill, opening its files.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use gongfu_core::catalogue::shortened;
@@ -155,11 +156,30 @@ pub fn as_text(bytes: Vec<u8>, path: &str) -> Result<String, ToolError> {
     })
 }
 
+/// Where the body of a SKILL.md stands in it: behind the frontmatter and its blank lines.
+pub(crate) fn body_range(source: &SourceText) -> Range<usize> {
+    let text = source.text.as_str();
+    let body = Frontmatter::read(source, &mut Vec::new()).body;
+    let behind = text.get(body..).unwrap_or_default();
+    text.len() - behind.trim_start_matches(['\r', '\n']).len()..text.len()
+}
+
 /// The body of a SKILL.md: what stands behind the frontmatter and its blank lines.
 pub fn body(source: &SourceText) -> &str {
-    let body = Frontmatter::read(source, &mut Vec::new()).body;
-    let body = source.text.get(body..).unwrap_or_default();
-    body.trim_start_matches(['\r', '\n'])
+    source.text.get(body_range(source)).unwrap_or_default()
+}
+
+/// Where the section of a document stands that is meant by a text.
+///
+/// # Errors
+/// No heading matches; the error names those that there are.
+pub(crate) fn section_range(source: &SourceText, wanted: &str) -> Result<Range<usize>, ToolError> {
+    let start = Frontmatter::read(source, &mut Vec::new()).body;
+    let body = source.text.get(start..).unwrap_or_default();
+    let headings = section::headings(body);
+    let found =
+        section::find(body, &headings, wanted).ok_or_else(|| unknown_section(wanted, &headings))?;
+    Ok(start + found.start..start + found.end)
 }
 
 /// The section of a document that is meant by a text.
@@ -170,15 +190,12 @@ pub fn section<'source>(
     source: &'source SourceText,
     wanted: &str,
 ) -> Result<&'source str, ToolError> {
-    let body = Frontmatter::read(source, &mut Vec::new()).body;
-    let body = source.text.get(body..).unwrap_or_default();
-    let headings = section::headings(body);
-    let found = section::find(body, &headings, wanted).and_then(|range| body.get(range));
-    found.ok_or_else(|| unknown_section(wanted, &headings))
+    let range = section_range(source, wanted)?;
+    Ok(source.text.get(range).unwrap_or_default())
 }
 
 /// No heading is meant by this text; those that there are, nearest first.
-pub(crate) fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
+fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
     let names = near::nearest_first(wanted, headings.iter().map(|heading| heading.text.as_str()));
     Problem::SectionUnknown {
         section: wanted.to_owned(),

@@ -82,7 +82,8 @@ pub type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
 /// MCP on one address, for every revision: a `tower` service to be mounted.
 pub struct HttpEndpoint<S> {
-    inner: StreamableHttpService<S, Sessions>,
+    /// Shared: its settings are lists of names, and it would be copied for every request.
+    inner: Arc<StreamableHttpService<S, Sessions>>,
     sessions: Arc<Sessions>,
     settings: Arc<HttpSettings>,
     stop: CancellationToken,
@@ -111,7 +112,7 @@ impl Drop for Answering {
 impl<S> Clone for HttpEndpoint<S> {
     fn clone(&self) -> Self {
         Self {
-            inner: self.inner.clone(),
+            inner: Arc::clone(&self.inner),
             sessions: Arc::clone(&self.sessions),
             settings: Arc::clone(&self.settings),
             stop: self.stop.clone(),
@@ -135,8 +136,10 @@ impl<S: Handler> HttpEndpoint<S> {
             .with_max_request_body_bytes(settings.body_limit)
             .with_cancellation_token(stop.clone());
         let sessions = Sessions::start(settings.session_limit, settings.session_idle);
+        let inner =
+            StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
         Self {
-            inner: StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config),
+            inner: Arc::new(inner),
             sessions,
             settings: Arc::new(settings),
             stop,
@@ -255,10 +258,9 @@ impl<S: Handler> HttpEndpoint<S> {
         }
     }
 
-    async fn answered(mut self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
+    async fn answered(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
         let ends = request.method() == Method::DELETE;
-        let answer = self.inner.call(request).await;
-        let Ok(mut answer) = answer;
+        let mut answer = self.inner.handle(request).await;
         // `rmcp` says that a message was accepted; clients look for the end of something.
         if ends && answer.status() == StatusCode::ACCEPTED {
             *answer.status_mut() = StatusCode::NO_CONTENT;

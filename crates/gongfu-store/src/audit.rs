@@ -1,6 +1,7 @@
 //! The local audit: JSON lines, one append each, rotated by size.
 
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
@@ -8,7 +9,7 @@ use cap_std::fs::OpenOptions;
 use gongfu_core::account::Owner;
 use gongfu_core::port::{AuditEntry, AuditLog, Pending, PortError};
 
-use crate::disk::{Root, same_file};
+use crate::disk;
 use crate::home::Home;
 
 const FOLDER: &str = "audit";
@@ -22,6 +23,7 @@ const KEPT: usize = 4;
 #[derive(Debug)]
 pub struct LocalAudit {
     home: Home,
+    path: PathBuf,
     file: Mutex<Option<cap_std::fs::File>>,
 }
 
@@ -29,6 +31,7 @@ impl LocalAudit {
     /// An audit below a home; its folder is made with the first entry.
     pub fn new(home: Home) -> Self {
         Self {
+            path: home.path().join(FOLDER).join(FILE),
             home,
             file: Mutex::new(None),
         }
@@ -61,9 +64,7 @@ impl LocalAudit {
     /// removed or replaced it, and another process may have rotated it away.
     fn is_current(&self, file: &cap_std::fs::File) -> io::Result<bool> {
         let held = file.metadata()?;
-        let at_path = Root::open(&self.home.path().join(FOLDER))
-            .and_then(|folder| folder.dir().metadata(FILE));
-        Ok(held.len() < MAX_BYTES && at_path.is_ok_and(|there| same_file(&held, &there)))
+        Ok(held.len() < MAX_BYTES && disk::is_at(&self.path, &held))
     }
 
     fn open(&self) -> io::Result<cap_std::fs::File> {

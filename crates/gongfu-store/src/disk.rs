@@ -309,17 +309,25 @@ fn stamp_of(metadata: &Metadata) -> Stamp {
     }
 }
 
-/// Whether two descriptions are of one file, whatever its names are.
+/// Whether a path of the outside leads to the file that this describes, links followed. For telling
+/// that an open file was moved away, never for opening one.
 #[cfg(unix)]
-pub fn same_file(left: &Metadata, right: &Metadata) -> bool {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "decides only whether an open file is kept open"
+)]
+pub fn is_at(path: &Path, held: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
     use cap_std::fs::MetadataExt as _;
-    (left.dev(), left.ino()) == (right.dev(), right.ino())
+    std::fs::metadata(path)
+        .is_ok_and(|there| (held.dev(), held.ino()) == (there.dev(), there.ino()))
 }
 
-/// Whether two descriptions are of one file, which can't be told here.
+/// Whether a path of the outside leads to something, for which file can't be told here.
 #[cfg(not(unix))]
-pub fn same_file(_: &Metadata, _: &Metadata) -> bool {
-    true
+pub fn is_at(path: &Path, _held: &Metadata) -> bool {
+    kind_outside(path).is_some()
 }
 
 #[cfg(test)]

@@ -5,12 +5,13 @@
 //! be read again, and only that is read.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::{Library, Revision, Skill};
 use gongfu_core::port::{Change, Clock, FileContent, Pending, PortError, SkillStore, Timestamp};
 use gongfu_core::skill::{SkillName, SkillPath};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::watch::Sender;
 
 use crate::disk::{self, Root};
@@ -91,6 +92,20 @@ impl LocalSkills {
         Ok(Arc::clone(&state.library))
     }
 
+    /// The library, when that takes no look at any folder and no waiting for one.
+    fn at_once(&self) -> Option<Arc<Library>> {
+        if let Some(library) = self.recent() {
+            return Some(library);
+        }
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        self.is_current(&mut state)
+            .then(|| Arc::clone(&state.library))
+    }
+
     /// What was answered less than a second ago, while the watches are still being made: that
     /// takes the state for long.
     fn recent(&self) -> Option<Arc<Library>> {
@@ -114,19 +129,23 @@ impl LocalSkills {
 
     /// Makes the library what it is on disk, by what was told or by looking.
     fn refresh(&self, state: &mut State) -> io::Result<()> {
-        let fresh = state.looked.is_some_and(|looked| self.is_fresh(looked));
-        if state.live.is_standing() {
-            live::absorb(state);
-            if !fresh {
-                live::doubt(state);
-            }
-            if live::is_clean(state) {
-                return Ok(());
-            }
-        } else if fresh {
+        if self.is_current(state) {
             return Ok(());
         }
         self.look(state)
+    }
+
+    /// Whether the library is what is on disk, once what was told is taken over.
+    fn is_current(&self, state: &mut State) -> bool {
+        let fresh = state.looked.is_some_and(|looked| self.is_fresh(looked));
+        if !state.live.is_standing() {
+            return fresh;
+        }
+        live::absorb(state);
+        if !fresh {
+            live::doubt(state);
+        }
+        live::is_clean(state)
     }
 
     /// Looks at everything that isn't known to be unchanged.
@@ -247,11 +266,22 @@ impl LocalSkills {
     }
 }
 
+/// Does work that may take long, so that whoever waits for something else is answered meanwhile.
+fn aside<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        // There is one thread, or nobody else.
+        _ => work(),
+    }
+}
+
 impl SkillStore for LocalSkills {
     fn library<'a>(&'a self, _owner: &'a Owner) -> Pending<'a, Arc<Library>> {
-        let library = self
-            .current()
-            .map_err(|error| PortError::Unavailable(error.to_string()));
+        let library = match self.at_once() {
+            Some(library) => Ok(library),
+            None => aside(|| self.current()),
+        };
+        let library = library.map_err(|error| PortError::Unavailable(error.to_string()));
         Box::pin(std::future::ready(library))
     }
 

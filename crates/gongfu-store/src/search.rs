@@ -11,6 +11,7 @@ use gongfu_core::account::Owner;
 use gongfu_core::library::Library;
 use gongfu_core::port::{Pending, PortError, SkillSearch, SkillStore};
 use gongfu_core::search::{Answer, Query};
+use tokio::runtime::Handle;
 
 use crate::home::Home;
 
@@ -107,6 +108,7 @@ impl Search {
                 owner: &of,
                 home: home.as_ref(),
                 words: &words,
+                runtime: &Handle::current(),
             };
             indexing::view(&place, &wanted, before.as_deref())
         });

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use gongfu_core::port::{AuditLog, SkillStore};
@@ -182,10 +183,14 @@ fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
     }
 }
 
+/// How long a thread that did some work aside is kept: it keeps the memory that it has freed.
+const KEPT: Duration = Duration::from_secs(1);
+
 /// A runtime for what waits.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .thread_keep_alive(KEPT)
         .enable_all()
         .build()
         .context("threads can't be started")
@@ -194,6 +199,7 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 /// A runtime for a server of many: a thread a processor.
 pub(crate) fn server_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
+        .thread_keep_alive(KEPT)
         .enable_all()
         .build()
         .context("threads can't be started")

@@ -39,88 +39,74 @@ impl Place {
     }
 }
 
-/// Packs pairs with their frequencies, in any order: sorted, as differences.
+/// How many bits of a packed pair are its frequency; more counts as the most.
+const FREQUENCY: u32 = 6;
+const MOST: u8 = (1 << FREQUENCY) - 1;
+/// How many bytes a packed pair takes.
+const SIZE: usize = 4;
+
+/// Packs pairs with their frequencies, in any order: sorted, so that one is found without a look at
+/// the others.
 pub fn pack(mut pairs: Vec<(Place, u8)>) -> Vec<u8> {
     pairs.sort_unstable();
-    let mut packed = Vec::with_capacity(pairs.len() * 3);
-    let mut before = 0;
-    let mut at = 0;
-    while let Some((place, _)) = pairs.get(at).copied() {
-        let same = pairs.iter().skip(at);
-        let same = same.take_while(|(other, _)| *other == place);
-        let (count, frequency) = same.fold((0, 0_u8), |(count, sum), (_, frequency)| {
-            (count + 1, sum.saturating_add(*frequency))
-        });
-        at += count;
-        // Frequencies of one and two stand in the number itself; others follow it.
-        let small = if frequency <= 2 { frequency } else { 0 };
-        push(&mut packed, (place.0 - before) << 2 | u32::from(small));
-        if small == 0 {
-            packed.push(frequency);
-        }
-        before = place.0;
-    }
-    packed
+    let alike = pairs.chunk_by(|(one, _), (other, _)| one == other);
+    let numbers = alike.filter_map(|alike| {
+        let frequencies = alike.iter().map(|(_, frequency)| *frequency);
+        let frequency = frequencies.fold(0, u8::saturating_add).min(MOST);
+        let (place, _) = alike.first()?;
+        Some(place.0 << FREQUENCY | u32::from(frequency))
+    });
+    numbers.flat_map(u32::to_be_bytes).collect()
 }
 
-/// Adds a number, seven bits a byte, the lowest first.
-fn push(packed: &mut Vec<u8>, mut number: u32) {
-    while let high @ 1.. = number >> 7 {
-        packed.push(u8::try_from(number & 0x7f).unwrap_or(0) | 0x80);
-        number = high;
-    }
-    packed.push(u8::try_from(number & 0x7f).unwrap_or(0));
-}
-
-/// Tells every pair of a packed text in order; stops at what isn't packed as it should be.
-pub fn each(packed: &[u8], mut tell: impl FnMut(Place, u8)) {
-    let mut bytes = packed.iter().copied();
-    let mut before = 0_u32;
-    while let Some(number) = next(&mut bytes) {
-        let Some(place) = before.checked_add(number >> 2) else {
+/// Tells the places of a pair in a packed text, with how often it stands there.
+pub fn find(packed: &[u8], pair: u32, mut tell: impl FnMut(Place, u8)) {
+    let (packed, _) = packed.as_chunks::<SIZE>();
+    let first = Place(pair << 2);
+    let from = packed.partition_point(|number| place_of(*number) < first);
+    for number in packed.iter().skip(from) {
+        let place = place_of(*number);
+        if place.pair() != pair {
             return;
-        };
-        let frequency = match number & 3 {
-            0 => bytes.next().unwrap_or(0),
-            small => u8::try_from(small).unwrap_or(0),
-        };
-        tell(Place(place), frequency);
-        before = place;
+        }
+        let [.., last] = *number;
+        tell(place, last & MOST);
     }
 }
 
-fn next(bytes: &mut impl Iterator<Item = u8>) -> Option<u32> {
-    let mut number = 0_u32;
-    for shift in (0..32).step_by(7) {
-        let byte = bytes.next()?;
-        number |= u32::from(byte & 0x7f).checked_shl(shift)?;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
+fn place_of(number: [u8; SIZE]) -> Place {
+    Place(u32::from_be_bytes(number) >> FREQUENCY)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, each, pack};
+    use super::{MOST, Place, find, pack};
 
-    fn unpacked(packed: &[u8]) -> Vec<(Place, u8)> {
+    fn found(packed: &[u8], pair: Place) -> Vec<(usize, u8)> {
         let mut all = Vec::new();
-        each(packed, |place, frequency| all.push((place, frequency)));
+        find(packed, pair.pair(), |place, frequency| {
+            assert_eq!(place.pair(), pair.pair());
+            all.push((place.part(), frequency));
+        });
         all
     }
 
     #[test]
-    fn what_is_packed_comes_out_once_and_in_order() {
-        let mut expected: Vec<(Place, u8)> = (0..3_000)
-            .map(|number| (Place::new(&format!("a_{number}"), number % 4), 1))
-            .collect();
-        expected.sort_unstable();
-        expected.dedup();
-        let packed = pack(expected.clone());
-        assert_eq!(unpacked(&packed), expected);
-        assert!(packed.len() < expected.len() * 3, "{}", packed.len());
+    fn what_is_packed_is_found_and_nothing_else() {
+        let place = |number: usize| Place::new(&format!("a_{number}"), number % 4);
+        let mut packed: Vec<(Place, u8)> = (0..3_000).rev().map(|n| (place(n), 1)).collect();
+        packed.push((Place::new("a_7", 0), 2));
+        let packed = pack(packed);
+        for number in 0..3_000 {
+            let expected: &[(usize, u8)] = match number {
+                7 => &[(0, 2), (3, 1)],
+                _ => &[(number % 4, 1)],
+            };
+            assert_eq!(found(&packed, place(number)), expected, "{number}");
+        }
+        for number in 3_000..4_000 {
+            assert_eq!(found(&packed, place(number)), [], "{number}");
+        }
     }
 
     #[test]
@@ -130,19 +116,19 @@ mod tests {
             (place.part(), place.pair()),
             (3, Place::new("pull_request", 0).pair())
         );
-        assert_eq!(unpacked(&pack(vec![(place, 2), (place, 1)])), [(place, 3)]);
-        assert_eq!(unpacked(&pack(vec![(place, 2); 300])), [(place, 255)]);
+        assert_eq!(found(&pack(vec![(place, 2), (place, 1)]), place), [(3, 3)]);
+        assert_eq!(found(&pack(vec![(place, 2); 300]), place), [(3, MOST)]);
     }
 
     #[test]
-    fn nonsense_ends_early() {
+    fn nonsense_is_no_pair() {
         for nonsense in [
-            &b"\xff\xff\xff\xff\xff\xff"[..],
+            &b""[..],
             b"\x80",
-            b"\x04",
-            b"\xff\xff\xff\xff\x0f\x01\xff\xff\xff\xff\x0f",
+            b"\xff\xff\xff",
+            b"\xff\xff\xff\xff\0\0\0\0\x01",
         ] {
-            assert!(unpacked(nonsense).len() <= 3);
+            assert_eq!(found(nonsense, Place::new("a_b", 0)), []);
         }
     }
 }

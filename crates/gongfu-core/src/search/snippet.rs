@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::word::{Kind, Words};
+use super::word::{Kind, Starts, Words};
 
 /// How long a snippet is, in characters.
 pub const LENGTH: usize = 240;
@@ -18,7 +18,8 @@ pub fn best(text: &str, terms: &[(&str, f32)], words: &mut Words) -> Option<Stri
     let known: FxHashMap<&str, (usize, f32)> = numbered
         .map(|(number, (term, weight))| (*term, (number, *weight)))
         .collect();
-    words.stems(text, &mut |term| {
+    let starts = Starts::of(terms.iter().map(|(term, _)| *term));
+    words.stems(text, starts, &mut |term| {
         if term.kind != Kind::Surface
             && let Some((number, weight)) = known.get(term.text)
         {

@@ -81,8 +81,8 @@ pub struct Words {
     parts: Vec<Part>,
     /// The last two words of substance on this line, the later one first, with their starts.
     before: [Option<(Arc<str>, usize)>; 2],
-    /// Whether stems are enough.
-    brief: bool,
+    /// The only words that are told, and those by their stems alone.
+    only: Option<Starts>,
     pair: String,
 }
 
@@ -101,9 +101,94 @@ impl Default for Words {
             word: String::new(),
             parts: Vec::new(),
             before: [None, None],
-            brief: false,
+            only: None,
             pair: String::new(),
         }
+    }
+}
+
+/// What words may start with, so that all others are passed over: the English endings that come
+/// off leave the first two letters as they are, but for `y` and `i` (`lying` is to `lie`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Starts {
+    /// For each first letter or digit, which may follow; the last bit is the end of the word.
+    seconds: [u64; SIGNS],
+}
+
+/// How many letters and digits there are in ASCII.
+const SIGNS: usize = 36;
+
+/// The number of a letter or digit, whatever its case.
+fn sign_number(byte: u8) -> Option<usize> {
+    match byte {
+        b'a'..=b'z' => Some(usize::from(byte - b'a')),
+        b'A'..=b'Z' => Some(usize::from(byte - b'A')),
+        b'0'..=b'9' => Some(usize::from(byte - b'0') + 26),
+        _ => None,
+    }
+}
+
+impl Starts {
+    /// What these terms start with, as [`Words`] tells them.
+    pub fn of<'a>(terms: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut seconds = [0; SIGNS];
+        for term in terms {
+            let mut bytes = term.bytes();
+            let row = bytes.next().and_then(sign_number);
+            if let Some(row) = row.and_then(|first| seconds.get_mut(first)) {
+                *row |= match bytes.next() {
+                    Some(second) => Self::bit(second),
+                    // An ending may have come off behind the first letter.
+                    None => u64::MAX,
+                };
+            }
+        }
+        Self { seconds }
+    }
+
+    /// The bit of a second letter or digit.
+    fn bit(second: u8) -> u64 {
+        match sign_number(second) {
+            // The same as `i`.
+            Some(24) => 1 << 8,
+            Some(number) => 1 << number,
+            None => 1 << SIGNS,
+        }
+    }
+
+    /// Whether a word may be one of those by its first letter and what follows it, if anything does.
+    fn have(&self, first: u8, second: Option<u8>) -> bool {
+        let row = sign_number(first).and_then(|first| self.seconds.get(first));
+        row.is_none_or(|row| second.is_none_or(|second| row & Self::bit(second) != 0))
+    }
+
+    /// Whether a folded word may be one of those; beyond ASCII every word may.
+    fn have_word(&self, word: &str) -> bool {
+        let mut bytes = word.bytes();
+        bytes
+            .next()
+            .is_none_or(|first| self.have(first, bytes.next()))
+    }
+
+    /// How long the identifier is that a text begins with, in bytes, when it is plain ASCII and no
+    /// part of it may be one of those. A part starts the identifier, or with a capital letter.
+    fn foreign(&self, text: &[u8]) -> Option<usize> {
+        let mut length = 0;
+        for (at, byte) in text.iter().enumerate() {
+            if !byte.is_ascii_alphanumeric() {
+                // A letter or a mark may follow, or an ending that is no word.
+                if !byte.is_ascii() || *byte == b'\'' {
+                    return None;
+                }
+                break;
+            }
+            let starts = at == 0 || byte.is_ascii_uppercase();
+            if starts && self.have(*byte, text.get(at + 1).copied()) {
+                return None;
+            }
+            length = at + 1;
+        }
+        Some(length)
     }
 }
 
@@ -117,11 +202,12 @@ enum Shape {
 }
 
 impl Words {
-    /// Tells the stems and dense characters of a [`composed`] text alone, in order.
-    pub fn stems(&mut self, text: &str, tell: &mut impl FnMut(Term<'_>)) {
-        self.brief = true;
+    /// Tells, of a [`composed`] text, the stems of words that start like one of these, and dense
+    /// characters; in order.
+    pub fn stems(&mut self, text: &str, only: Starts, tell: &mut impl FnMut(Term<'_>)) {
+        self.only = Some(only);
         self.each(text, tell);
-        self.brief = false;
+        self.only = None;
     }
 
     /// Tells every term of a [`composed`] text, in order.
@@ -129,16 +215,23 @@ impl Words {
         self.before = [None, None];
         let mut shape = Shape::Nothing;
         let mut dense: Option<(char, usize)> = None;
-        let mut skipped = 0;
-        for (at, character) in text.char_indices() {
-            if at < skipped {
-                continue;
-            }
+        let mut next = 0;
+        while let Some(character) = text.get(next..).and_then(|rest| rest.chars().next()) {
+            let at = next;
             let end = at + character.len_utf8();
             let rest = text.get(end..).unwrap_or_default();
+            next = end;
             match class(character) {
                 class @ (Class::Letter | Class::Digit) => {
                     dense = None;
+                    if self.parts.is_empty()
+                        && let Some(only) = &self.only
+                        && let Some(length) = only.foreign(text.as_bytes().get(at..).unwrap_or(&[]))
+                    {
+                        next = at + length;
+                        shape = Shape::Nothing;
+                        continue;
+                    }
                     let now = shape_of(class, character);
                     if self.parts.is_empty() || splits(shape, now, rest) {
                         let from = self.word.len();
@@ -161,12 +254,12 @@ impl Words {
                     if let Some(sign) = sign(character, rest).filter(|_| self.word.len() == 1) {
                         // `C#` and `C++` are words of their own.
                         self.word.push_str(sign);
-                        skipped = at + sign.len();
+                        next = at + sign.len();
                         if let Some(part) = self.parts.last_mut() {
-                            part.end = skipped;
+                            part.end = next;
                         }
                     } else if open && matches!(character, '\'' | '\u{2019}') {
-                        skipped = end + ending(rest);
+                        next = end + ending(rest);
                     }
                     self.finish(tell);
                     if character == '\n' {
@@ -205,9 +298,19 @@ impl Words {
             if surface.is_empty() || surface.len() > MAX_WORD {
                 continue;
             }
+            if self
+                .only
+                .as_ref()
+                .is_some_and(|only| !only.have_word(surface))
+            {
+                continue;
+            }
             let Stem { stem, stop } = self.stem(surface);
             let told = [(&*stem, Kind::Stem), (surface, Kind::Surface)];
-            for (text, kind) in told.into_iter().take(if self.brief { 1 } else { 2 }) {
+            for (text, kind) in told
+                .into_iter()
+                .take(if self.only.is_some() { 1 } else { 2 })
+            {
                 tell(Term {
                     stop,
                     ..term(text, kind, part.start, part.end)
@@ -218,7 +321,7 @@ impl Words {
                 tell(term(&stem, Kind::Stem, part.start, part.end));
                 tell(term(letters, Kind::Surface, part.start, part.end));
             }
-            if !stop && !self.brief {
+            if !stop && self.only.is_none() {
                 self.pairs(stem, *part, tell);
             }
         }

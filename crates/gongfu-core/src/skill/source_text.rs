@@ -3,6 +3,7 @@
 //! Knows nothing of frontmatter or Markdown.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use super::diagnostic::{Diagnostic, Edit, Position};
 use super::finding::Finding;
@@ -20,7 +21,8 @@ pub struct SourceText {
     pub lead: usize,
     /// Whether `text` is the file's bytes as they are, so that edits can be made.
     pub exact: bool,
-    lines: Vec<usize>,
+    /// Where lines start, once somebody asks.
+    lines: OnceLock<Vec<usize>>,
     file: &'static str,
 }
 
@@ -43,25 +45,32 @@ impl SourceText {
             }
             _ => {
                 let rest = bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes);
-                let text = String::from_utf8_lossy(rest);
-                let exact = matches!(text, Cow::Borrowed(_));
-                (text, bytes.len() - rest.len(), exact, false)
+                let lead = bytes.len() - rest.len();
+                match std::str::from_utf8(rest) {
+                    Ok(text) => (Cow::Borrowed(text), lead, true, false),
+                    Err(_) => (String::from_utf8_lossy(rest), lead, false, false),
+                }
             }
         };
-        let control =
-            |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{85}');
         let replaced = if exact {
             0
         } else {
             text.matches(char::REPLACEMENT_CHARACTER).count()
         };
-        let controls = text.chars().filter(|&c| control(c)).count();
-        let length = text.chars().count();
-        if (replaced + controls).saturating_mul(ODD_SHARE) > length {
+        // Hardly any text holds one, and looking at bytes is many times faster than at characters.
+        // To the end in any case: many bytes are looked at in one step then.
+        let suspect = |any, byte| any | may_be_control(byte);
+        let controls = if text.bytes().fold(false, suspect) {
+            text.chars().filter(|&c| is_odd_control(c)).count()
+        } else {
+            0
+        };
+        let odd = replaced + controls;
+        if odd > 0 && odd.saturating_mul(ODD_SHARE) > text.chars().count() {
             return None;
         }
         let source = Self {
-            lines: line_starts(&text),
+            lines: OnceLock::new(),
             text: text.into_owned(),
             lead,
             exact,
@@ -95,7 +104,7 @@ impl SourceText {
             ));
         }
         if controls > 0
-            && let Some((at, first)) = source.text.char_indices().find(|&(_, c)| control(c))
+            && let Some((at, first)) = source.text.char_indices().find(|&(_, c)| is_odd_control(c))
         {
             diagnostics.push(source.found(
                 Finding::ControlCharacters {
@@ -134,8 +143,9 @@ impl SourceText {
     /// The line and column of a byte of the text.
     pub fn position(&self, offset: usize) -> Position {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
-        let line = self.lines.partition_point(|&start| start <= offset);
-        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        let lines = self.lines();
+        let line = lines.partition_point(|&start| start <= offset);
+        let start = lines.get(line.saturating_sub(1)).copied().unwrap_or(0);
         let column = self
             .text
             .get(start..offset)
@@ -148,32 +158,46 @@ impl SourceText {
 
     /// How many lines there are; a last line without a line break counts.
     pub fn line_count(&self) -> usize {
-        let last = self.lines.last().copied().unwrap_or(0);
+        let lines = self.lines();
+        let last = lines.last().copied().unwrap_or(0);
         if last == self.text.len() {
-            self.lines.len().saturating_sub(1)
+            lines.len().saturating_sub(1)
         } else {
-            self.lines.len()
+            lines.len()
         }
     }
 
     /// The offset at which a line (from 1) starts; the text's length behind the last one.
     pub fn line_start(&self, line: usize) -> usize {
-        self.lines
-            .get(line.saturating_sub(1))
-            .copied()
-            .unwrap_or(self.text.len())
+        let start = self.lines().get(line.saturating_sub(1)).copied();
+        start.unwrap_or(self.text.len())
     }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| line_starts(&self.text))
+    }
+}
+
+/// Whether a character is a control character that no text holds.
+fn is_odd_control(c: char) -> bool {
+    c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{85}')
+}
+
+/// Whether a byte of UTF-8 is such a character, or may be the first of one: those behind ASCII
+/// begin with 0xC2.
+fn may_be_control(byte: u8) -> bool {
+    let plain = matches!(byte, b'\n' | b'\r' | b'\t' | b'\x0c');
+    (byte < b' ' && !plain) || byte == 0x7f || byte == 0xC2
 }
 
 /// Offsets at which lines start; `\n`, `\r\n` and a lone `\r` end one.
 pub fn line_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
-    let ends = bytes.iter().enumerate().filter(|&(at, &byte)| {
-        byte == b'\n' || (byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'))
-    });
-    std::iter::once(0)
-        .chain(ends.map(|(at, _)| at + 1))
-        .collect()
+    let mut starts = vec![0];
+    let ends = memchr::memchr2_iter(b'\n', b'\r', bytes)
+        .filter(|&at| bytes.get(at) == Some(&b'\n') || bytes.get(at + 1) != Some(&b'\n'));
+    starts.extend(ends.map(|at| at + 1));
+    starts
 }
 
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {

@@ -2,8 +2,6 @@
 
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::library::Library;
-use gongfu_core::skill::frontmatter::Frontmatter;
-use gongfu_core::skill::section;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -84,19 +82,9 @@ impl Tool for SkillLoad {
         let skill = shelf::skill(context, &self.skill_name).await?;
         let source = shelf::document(context, &skill).await?;
         let text = source.text.as_str();
-        let body = Frontmatter::read(&source, &mut Vec::new()).body;
-        let body_text = text.get(body..).unwrap_or_default();
         let within = match &self.section {
-            Some(wanted) => {
-                let headings = section::headings(body_text);
-                let found = section::find(body_text, &headings, wanted)
-                    .ok_or_else(|| shelf::unknown_section(wanted, &headings))?;
-                body + found.start..body + found.end
-            }
-            None if self.part == Some(Part::Body) => {
-                body + (body_text.len() - body_text.trim_start_matches(['\r', '\n']).len())
-                    ..text.len()
-            }
+            Some(wanted) => shelf::section_range(&source, wanted)?,
+            None if self.part == Some(Part::Body) => shelf::body_range(&source),
             None => 0..text.len(),
         };
         Ok(excerpt::cut(text, within, wanted)?.into())

@@ -138,6 +138,12 @@ impl Index {
         })
     }
 
+    /// How many of the wanted texts it lacks.
+    pub(super) fn missing(&self, wanted: &BTreeSet<u64>) -> io::Result<usize> {
+        let known = self.identities()?;
+        Ok(wanted.difference(&known).count())
+    }
+
     /// Makes the index hold exactly the wanted texts.
     ///
     /// `read` gives the terms of texts that are missing; one that it leaves out stays missing.

@@ -13,6 +13,7 @@ use gongfu_core::search::word::{Kind, Words};
 use gongfu_core::skill::Digest;
 use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 use rayon::prelude::*;
+use tokio::runtime::Handle;
 
 use super::group::{self, Group};
 use super::index::Index;
@@ -21,8 +22,10 @@ use super::view::View;
 use crate::home::Home;
 
 /// Raise it when the tokens, the fields or what goes into them change.
-const SCHEMA: &str = "4";
+const SCHEMA: &str = "5";
 const FOLDER: &str = "search";
+/// Up to so many new texts are indexed by threads that are there anyway.
+const FEW: usize = 64;
 
 /// The terms of a text, part by part.
 #[derive(Debug, Clone, Default)]
@@ -93,6 +96,8 @@ pub(super) struct Place<'a> {
     pub(super) home: Option<&'a Home>,
     /// Readers of words.
     pub(super) words: &'a Pool,
+    /// What the skills are read by.
+    pub(super) runtime: &'a Handle,
 }
 
 /// The library, ready to be searched.
@@ -107,13 +112,23 @@ pub(super) fn view(
         let mut read = |identities: &[u64]| read(place, library, &group, identities);
         let kept = place.home.and_then(|home| {
             let known = before.and_then(|view| view.index(&group.key));
-            match known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok) {
-                Ok(index) => match index.update(&wanted, &mut read) {
-                    Ok(()) => Some(index),
-                    Err(error) => told(&error),
-                },
-                Err(error) => told(&error),
-            }
+            let index = known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok);
+            let updated = index.and_then(|index| {
+                if index.missing(&wanted)? > FEW {
+                    aside(|| {
+                        // Its own readers: what they remember of so many texts goes with them.
+                        let words = &Pool::default();
+                        let place = Place { words, ..*place };
+                        index.update(&wanted, &mut |identities| {
+                            self::read(&place, library, &group, identities)
+                        })
+                    })?;
+                } else {
+                    index.update(&wanted, &mut read)?;
+                }
+                Ok(index)
+            });
+            updated.map_or_else(|error| told(&error), Some)
         });
         let index = if let Some(index) = kept {
             index
@@ -126,6 +141,18 @@ pub(super) fn view(
         indexes.push((group, index));
     }
     View::new(library, indexes).map_err(|error| PortError::Unavailable(error.to_string()))
+}
+
+/// Does work on threads that end with it: a thread keeps for itself what it has freed, and what the
+/// indexing of many texts takes is not needed again.
+fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().build() {
+        Ok(threads) => threads.install(work),
+        Err(error) => {
+            tracing::debug!(%error, "there are no threads for indexing: those there are do it");
+            work()
+        }
+    }
 }
 
 fn told<T>(error: &std::io::Error) -> Option<T> {
@@ -145,7 +172,6 @@ fn read(
     group: &Group,
     identities: &[u64],
 ) -> Vec<(u64, Terms)> {
-    let runtime = tokio::runtime::Handle::current();
     let mut found: Vec<(u64, &Skill, Vec<u8>)> = Vec::new();
     // One after the other: a store that is being read looks after itself with every core, and would
     // wait for the very threads that wait for it.
@@ -159,7 +185,7 @@ fn read(
         let reading = place
             .skills
             .read(place.owner, skill, &file.path, MAX_SKILL_FILE);
-        if let Ok(content) = runtime.block_on(reading) {
+        if let Ok(content) = place.runtime.block_on(reading) {
             found.push((*identity, skill, content.bytes));
         }
     }

@@ -202,26 +202,23 @@ fn pairs(view: &View, text: u32, asked: &BTreeMap<u32, f32>, fields: usize) -> i
     };
     let kept = segment.store.get_document_bytes(document);
     let kept = kept.map_err(io::Error::other)?;
+    let kept = index::pairs(&kept);
     let lengths = view.lengths.get(text as usize);
-    let mut weights: BTreeMap<u32, f32> = BTreeMap::new();
-    let mut wanted = asked.keys().copied().peekable();
-    // Both are sorted.
-    pair::each(index::pairs(&kept), |place, frequency| {
-        while wanted.next_if(|wanted| *wanted < place.pair()).is_some() {}
-        let field = place.part();
-        if wanted.peek() == Some(&place.pair()) && field < fields {
-            let length = lengths.and_then(|lengths| lengths.get(field)).copied();
-            let average = view.averages.get(field).copied().unwrap_or(0.0);
-            let frequency = f32::from(frequency) / f32::from(pair::NEAR);
-            let weight = rank::weight(field, frequency, length.unwrap_or(0.0), average);
-            *weights.entry(place.pair()).or_default() += weight;
-        }
-    });
-    let importance = |pair: &u32| asked.get(pair).copied().unwrap_or(0.0);
-    let added = weights
-        .iter()
-        .map(|(pair, weight)| importance(pair) * rank::saturated_pair(*weight));
-    Ok(added.sum())
+    let mut added = 0.0;
+    for (wanted, importance) in asked {
+        let mut sum = 0.0;
+        pair::find(kept, *wanted, |place, frequency| {
+            let field = place.part();
+            if field < fields {
+                let length = lengths.and_then(|lengths| lengths.get(field)).copied();
+                let average = view.averages.get(field).copied().unwrap_or(0.0);
+                let frequency = f32::from(frequency) / f32::from(pair::NEAR);
+                sum += rank::weight(field, frequency, length.unwrap_or(0.0), average);
+            }
+        });
+        added += importance * rank::saturated_pair(sum);
+    }
+    Ok(added)
 }
 
 /// Whoever gives the name of a skill wants that one: it comes before all others.

@@ -1,6 +1,8 @@
 //! Texts in, terms out.
 
-use super::{Kind, Words, composed, squashed};
+use std::collections::BTreeSet;
+
+use super::{Kind, Starts, Words, composed, squashed};
 
 /// The terms of these kinds, with spaces between them.
 fn terms(text: &str, kinds: &[Kind]) -> String {
@@ -96,4 +98,96 @@ fn a_name_is_known_however_it_is_written() {
         assert_eq!(squashed(name), "scikitlearn");
     }
     assert_eq!(squashed("?!"), "");
+}
+
+#[test]
+fn what_is_looked_for_is_found_with_everything_else_passed_over() {
+    const TEXT: &str = "Merging PDFs with parseHttpRequest, HTTPServer and XMLHttpRequests; k8s, \
+        python3's React18 用Vue3 技能 ABCdefGHi o'neill don't dying skies lying news C# c++ F# \
+        éclair Éclair cafe\u{301}s b\u{301}c snake_case kebab-case 2024-01-01 9lives x1y2Z3 \
+        soft\u{ad}ware ＡＢＣ ﬁle Привет yearly YAMLs iOS macOS eBay ßtraße a1b2 A1B2 aB1";
+    type Told = (String, Kind, usize, usize);
+    let told = |starts: Option<Starts>, text: &str| -> Vec<Told> {
+        let mut told = Vec::new();
+        let mut tell = |term: super::Term<'_>| {
+            if matches!(term.kind, Kind::Stem | Kind::Dense | Kind::Character) {
+                told.push((term.text.to_owned(), term.kind, term.start, term.end));
+            }
+        };
+        let mut words = Words::default();
+        match starts {
+            Some(starts) => words.stems(text, starts, &mut tell),
+            None => words.each(text, &mut tell),
+        }
+        told
+    };
+    // Every neighbourhood of a word, cut anywhere.
+    for from in 0..TEXT.len() {
+        let Some(text) = TEXT.get(from..TEXT.ceil_char_boundary((from + 40).min(TEXT.len())))
+        else {
+            continue;
+        };
+        let text = composed(text);
+        let all = told(None, &text);
+        for wanted in all
+            .iter()
+            .map(|(term, ..)| term.as_str())
+            .collect::<BTreeSet<_>>()
+        {
+            let alike = |told: &[Told]| -> Vec<Told> {
+                let alike = told.iter().filter(|(term, ..)| term == wanted);
+                alike.cloned().collect()
+            };
+            let found = told(Some(Starts::of([wanted])), &text);
+            assert_eq!(alike(&found), alike(&all), "{wanted:?} in {text:?}");
+            assert!(found.len() <= all.len());
+        }
+    }
+    let passed_over = told(
+        Some(Starts::of(["q"])),
+        "Merging PDFs with parseHttpRequest",
+    );
+    assert_eq!(passed_over, []);
+}
+
+#[test]
+fn no_ending_that_comes_off_hides_a_word() {
+    const ENDINGS: [&str; 16] = [
+        "", "s", "es", "ies", "ied", "ed", "eed", "ing", "ly", "er", "y", "e", "ness", "ation",
+        "'s", "ful",
+    ];
+    let letters = "aeiouybdlst";
+    let mut beginnings = vec![String::new()];
+    for length in 0..3 {
+        for beginning in beginnings.clone() {
+            if beginning.len() == length {
+                beginnings.extend(letters.chars().map(|letter| format!("{beginning}{letter}")));
+            }
+        }
+    }
+    let mut words = Words::default();
+    let mut tried = 0;
+    for beginning in &beginnings {
+        for ending in ENDINGS {
+            let word = format!("{beginning}{ending}");
+            let stems = |words: &mut Words, starts: Option<Starts>| {
+                let mut stems = Vec::new();
+                let mut tell = |term: super::Term<'_>| {
+                    if term.kind == Kind::Stem {
+                        stems.push(term.text.to_owned());
+                    }
+                };
+                match starts {
+                    Some(starts) => words.stems(&word, starts, &mut tell),
+                    None => words.each(&word, &mut tell),
+                }
+                stems
+            };
+            let all = stems(&mut words, None);
+            let starts = Starts::of(all.iter().map(String::as_str));
+            assert_eq!(stems(&mut words, Some(starts)), all, "{word}");
+            tried += all.len();
+        }
+    }
+    assert!(tried > 20_000, "{tried}");
 }
