@@ -9,6 +9,7 @@ use gongfu_core::search::query::{Answer, Hit, MAX_QUERY, Query};
 use gongfu_core::search::word::{Kind, composed};
 use gongfu_core::search::{Filter, snippet};
 use gongfu_core::skill::document;
+use rayon::prelude::*;
 
 use super::group;
 use super::index;
@@ -59,30 +60,42 @@ impl Asked<'_> {
                 answer.total += 1;
             }
             if answer.hits.len() < query.limit {
-                let snippet = if query.snippets {
-                    self.snippet(skill, &ranked.terms).await
-                } else {
-                    None
-                };
                 answer.hits.push(Hit {
                     skill: Arc::clone(skill),
                     score: *score,
-                    snippet: snippet.unwrap_or_default(),
+                    snippet: String::new(),
                 });
             } else if everything {
                 break;
             }
         }
+        if query.snippets {
+            self.add_snippets(&mut answer.hits, &ranked.terms).await;
+        }
         Ok(answer)
     }
 
-    /// The place of the skill's text that fits best, as it is on disk now.
-    async fn snippet(&self, skill: &Skill, terms: &[(Wanted, f32)]) -> Option<String> {
+    /// Gives each skill the place of its text that fits best, as it is on disk now.
+    async fn add_snippets(&self, hits: &mut [Hit], terms: &[(Wanted, f32)]) {
         let weights: Vec<(&str, f32)> = terms
             .iter()
             .filter(|(wanted, _)| matches!(wanted.kind, Kind::Stem | Kind::Dense | Kind::Character))
             .map(|(wanted, rarity)| (wanted.key.as_str(), *rarity))
             .collect();
+        let mut read = Vec::with_capacity(hits.len());
+        for hit in hits {
+            let content = self.beginning(&hit.skill).await;
+            read.extend(content.map(|content| (hit, content)));
+        }
+        // Most of the work of a search, and each text's is its own.
+        read.into_par_iter().for_each(|(hit, content)| {
+            let snippet = self.snippet(&hit.skill, &content, &weights);
+            hit.snippet = snippet.unwrap_or_default();
+        });
+    }
+
+    /// As much of a skill's text as is looked at.
+    async fn beginning(&self, skill: &Skill) -> Option<Vec<u8>> {
         let file = group::document(skill)?;
         let reading = self.skills.read(self.owner, skill, &file.path, LOOKED_AT);
         let mut content = reading.await.ok()?;
@@ -92,11 +105,16 @@ impl Asked<'_> {
                 std::str::from_utf8(&content.bytes).map_or_else(|e| e.valid_up_to(), str::len);
             content.bytes.truncate(whole);
         }
-        let document = document::parse(&content.bytes, skill.name.as_str())?;
+        Some(content.bytes)
+    }
+
+    /// The place of a skill's text that fits best.
+    fn snippet(&self, skill: &Skill, content: &[u8], weights: &[(&str, f32)]) -> Option<String> {
+        let document = document::parse(content, skill.name.as_str())?;
         let best = |text: &str| {
             let text = composed(text);
             self.words
-                .with(|words| snippet::best(&text, &weights, words))
+                .with(|words| snippet::best(&text, weights, words))
         };
         best(document.body()).or_else(|| best(&skill.description))
     }

@@ -17,7 +17,7 @@ use super::{index, indexing};
 /// How many terms of each kind count of a query: the rarest ones.
 const MAX_TERMS: usize = 48;
 /// How many texts are looked at for pairs of words: the best by their words alone.
-const LOOKED_AT: usize = 128;
+const LOOKED_AT: usize = 64;
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq)]
