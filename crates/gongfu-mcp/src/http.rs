@@ -24,7 +24,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -34,6 +34,11 @@ use crate::message;
 
 /// What a client that reads everything says it reads: the protocol wants both.
 const READS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// How many requests are worked on at once. Beyond that they would only wait in each other's midst,
+/// each with all that it holds, instead of in front of the work with nothing.
+const IN_HAND: usize = 64;
+/// After how long a request no longer counts as one that is worked on: it waits for something else.
+const SOON: Duration = Duration::from_millis(100);
 /// The session that a request belongs to, in the revisions that have them.
 const SESSION: &str = "mcp-session-id";
 
@@ -88,6 +93,7 @@ pub struct HttpEndpoint<S> {
     settings: Arc<HttpSettings>,
     stop: CancellationToken,
     busy: Arc<watch::Sender<Busy>>,
+    in_hand: Arc<Semaphore>,
 }
 
 /// What an endpoint is doing.
@@ -117,6 +123,7 @@ impl<S> Clone for HttpEndpoint<S> {
             settings: Arc::clone(&self.settings),
             stop: self.stop.clone(),
             busy: Arc::clone(&self.busy),
+            in_hand: Arc::clone(&self.in_hand),
         }
     }
 }
@@ -144,6 +151,7 @@ impl<S: Handler> HttpEndpoint<S> {
             settings: Arc::new(settings),
             stop,
             busy: Arc::default(),
+            in_hand: Arc::new(Semaphore::new(IN_HAND)),
         }
     }
 
@@ -185,9 +193,22 @@ impl<S: Handler> HttpEndpoint<S> {
             return Refusal::Stopping.into_response();
         };
         match self.prepared(request).await {
-            Ok((request, body)) => self.answered(request, body).await,
+            Ok((request, body)) => self.soon(self.answered(request, body)).await,
             Err(refusal) => refusal.into_response(),
         }
+    }
+
+    /// Lets work begin when there is room for it. What takes long makes room for others meanwhile, so
+    /// that slow tools hold up nobody.
+    async fn soon<T>(&self, work: impl Future<Output = T>) -> T {
+        // It is never closed; without a permit the work is done all the same.
+        let permit = self.in_hand.acquire().await.ok();
+        let mut work = std::pin::pin!(work);
+        if let Ok(done) = tokio::time::timeout(SOON, work.as_mut()).await {
+            return done;
+        }
+        drop(permit);
+        work.await
     }
 
     /// The request with its body in memory and its profile picked.
