@@ -1,6 +1,8 @@
 //! The endpoint without a socket: refusals that a client can read, profiles by address, sessions
 //! that are bounded, an end that waits for what is being answered.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -15,7 +17,7 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
 use tower_service::Service as _;
 
-use super::{Asked, HttpEndpoint, HttpResponse, HttpSettings};
+use super::{Asked, HttpEndpoint, HttpResponse, HttpSettings, IN_HAND, SOON};
 
 /// A handler whose one tool takes a while and tells which profiles it was asked for.
 #[derive(Clone)]
@@ -265,4 +267,38 @@ async fn the_end_waits_for_what_is_being_answered() {
     assert_eq!(told(answered).await.0, StatusCode::OK);
     let (status, _) = told(answer(&endpoint, post("/mcp", &MODERN, &call())).await).await;
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_requests_wait_in_front_and_slow_ones_hold_up_nobody() {
+    let endpoint = endpoint(HttpSettings::default());
+    let most = Arc::new(AtomicUsize::new(0));
+    for (takes, together) in [
+        (SOON / 10, IN_HAND),
+        // Those that are still waited for no longer count.
+        (SOON * 10, 3 * IN_HAND),
+    ] {
+        let begun = tokio::time::Instant::now();
+        let running = Arc::new(AtomicUsize::new(0));
+        most.store(0, Ordering::Relaxed);
+        let mut works = tokio::task::JoinSet::new();
+        for _ in 0..3 * IN_HAND {
+            let (endpoint, running, most) = (endpoint.clone(), running.clone(), most.clone());
+            works.spawn(async move {
+                let work = async {
+                    most.fetch_max(
+                        running.fetch_add(1, Ordering::Relaxed) + 1,
+                        Ordering::Relaxed,
+                    );
+                    tokio::time::sleep(takes).await;
+                    running.fetch_sub(1, Ordering::Relaxed);
+                };
+                endpoint.soon(work).await;
+            });
+        }
+        works.join_all().await;
+        assert_eq!(most.load(Ordering::Relaxed), together, "{takes:?}");
+        let rounds = begun.elapsed().as_secs_f64() / takes.as_secs_f64();
+        assert!(rounds < 3.5, "{takes:?}: {rounds}");
+    }
 }
