@@ -26,8 +26,8 @@ const END: f64 = 12_000.0;
 const PATIENCE: Duration = Duration::from_mins(1);
 /// How many calls are in flight at once.
 const IN_FLIGHT: usize = 1_000;
-/// How often memory is looked at in each third of the time.
-const LOOKS: u32 = 10;
+/// How often memory is looked at in each sixth of the time.
+const LOOKS: u32 = 5;
 /// How many descriptors that takes.
 const DESCRIPTORS: u64 = 4_096;
 /// How much memory may grow while calls are in flight, in mebibytes.
@@ -205,17 +205,17 @@ impl Ground<'_> {
             length: Duration::from_secs(seconds),
         };
         let look = async {
-            let mut thirds: [Sample; 3] = Default::default();
-            for third in &mut thirds {
+            let mut sixths: [Sample; 6] = Default::default();
+            for sixth in &mut sixths {
                 for _ in 0..LOOKS {
-                    tokio::time::sleep(load.length / (3 * LOOKS)).await;
-                    third.value(process.memory()?.resident);
+                    tokio::time::sleep(load.length / (6 * LOOKS)).await;
+                    sixth.value(process.memory()?.resident);
                 }
             }
-            anyhow::Ok(thirds)
+            anyhow::Ok(sixths)
         };
         let (outcome, seen) = tokio::join!(load.run(), look);
-        let (outcome, [first, second, last]) = (outcome?, seen?);
+        let (outcome, [_, second, _, fourth, _, last]) = (outcome?, seen?);
         if let Some(complaint) = &outcome.complaint {
             table.wrong.push(format!(
                 "{} of {} calls failed with {IN_FLIGHT} in flight: {complaint}",
@@ -243,16 +243,11 @@ impl Ground<'_> {
                 one(outcome.quantile(0.99)),
             ),
         ]);
-        // In the first third every connection and thread takes what it will need again and again.
+        // In the first sixth every connection is made.
         let growth = last.median().unwrap_or_default() - second.median().unwrap_or_default();
-        for (what_of, sample) in [
-            ("memory, first third", first),
-            ("memory, second third", second),
-            ("memory, last third", last),
-        ] {
-            table
-                .rows
-                .push(row(&what(what_of), Unit::Mebibytes, sample));
+        for (part, sample) in [("second", second), ("fourth", fourth), ("last", last)] {
+            let what = what(&format!("memory, {part} sixth"));
+            table.rows.push(row(&what, Unit::Mebibytes, sample));
         }
         let growth = row(&what("memory grows by"), Unit::Mebibytes, one(growth));
         table.rows.push(growth.goal(GROWTH));

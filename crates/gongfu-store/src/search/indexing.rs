@@ -109,23 +109,11 @@ pub(super) fn view(
     let mut indexes = Vec::new();
     for group in group::groups(library) {
         let wanted: BTreeSet<u64> = group.texts.keys().copied().collect();
-        let mut read = |identities: &[u64]| read(place, library, &group, identities);
         let kept = place.home.and_then(|home| {
             let known = before.and_then(|view| view.index(&group.key));
             let index = known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok);
             let updated = index.and_then(|index| {
-                if index.missing(&wanted)? > FEW {
-                    aside(|| {
-                        // Its own readers: what they remember of so many texts goes with them.
-                        let words = &Pool::default();
-                        let place = Place { words, ..*place };
-                        index.update(&wanted, &mut |identities| {
-                            self::read(&place, library, &group, identities)
-                        })
-                    })?;
-                } else {
-                    index.update(&wanted, &mut read)?;
-                }
+                update(place, library, &group, &index, &wanted)?;
                 Ok(index)
             });
             updated.map_or_else(|error| told(&error), Some)
@@ -134,7 +122,8 @@ pub(super) fn view(
             index
         } else {
             let all: Vec<u64> = wanted.into_iter().collect();
-            let mut texts = all.chunks(64).flat_map(&mut read);
+            let chunks = all.chunks(64);
+            let mut texts = chunks.flat_map(|some| read(place, library, &group, some));
             let index = Index::in_memory(&mut texts);
             Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?)
         };
@@ -143,9 +132,27 @@ pub(super) fn view(
     View::new(library, indexes).map_err(|error| PortError::Unavailable(error.to_string()))
 }
 
+/// Makes an index hold the wanted texts of a group.
+fn update(
+    place: &Place<'_>,
+    library: &Library,
+    group: &Group,
+    index: &Index,
+    wanted: &BTreeSet<u64>,
+) -> std::io::Result<()> {
+    let update =
+        |place: &Place<'_>| index.update(wanted, &mut |some| read(place, library, group, some));
+    if index.missing(wanted)? <= FEW {
+        return update(place);
+    }
+    // Readers of its own: what they remember of so many texts goes with them.
+    let words = &Pool::default();
+    on_passing_threads(|| update(&Place { words, ..*place }))
+}
+
 /// Does work on threads that end with it: a thread keeps for itself what it has freed, and what the
 /// indexing of many texts takes is not needed again.
-fn aside<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+fn on_passing_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().build() {
         Ok(threads) => threads.install(work),
         Err(error) => {
