@@ -5,27 +5,44 @@
 //! tells what skills say, the other what folders hold. Each is true by itself, whatever the other
 //! says: the stamps in it tell of what.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use gongfu_core::library::FindingCount;
+use gongfu_core::library::{FindingCount, Skill};
 use gongfu_core::skill::path::PathError;
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillPath};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{Listing, Listings, Root, Stamp};
+use crate::disk::{Listing, Root, Stamp};
 use crate::home::Home;
+
+mod records;
+
+use records::{Reader, Writer, damaged};
 
 /// Raise it when the layout below changes; a new version of gongfu reads everything anew as well,
 /// because its checks may differ.
-const SCHEMA: &str = concat!("3/", env!("CARGO_PKG_VERSION"));
+const SCHEMA: &str = concat!("4/", env!("CARGO_PKG_VERSION"));
 const FOLDER: &str = "index";
-const LIMIT: u64 = 1024 * 1024 * 1024;
-const DIGEST_BYTES: usize = 32;
 
 /// What is kept of a skill.
+#[derive(Clone, Copy)]
+pub struct Keeping<'a> {
+    /// Its folder below the root.
+    pub below: &'a SkillPath,
+    /// What was read of it.
+    pub skill: &'a Skill,
+    /// The stamps of its files, in the same order.
+    pub stamps: &'a [Stamp],
+    /// How many things in it can't be served.
+    pub odd: usize,
+    /// Whether it was read long enough after its last change to trust the stamps.
+    pub settled: bool,
+}
+
+/// What was kept of a skill.
 #[derive(Debug)]
 pub struct Stored {
     /// Its folder below the root.
@@ -48,8 +65,7 @@ pub struct Stored {
     pub settled: bool,
 }
 
-/// The same as it lies in the file: what is read borrows from it, so that a name that many skills
-/// have a file of is put into memory once.
+/// The same as it lies in the file.
 #[derive(Serialize, Deserialize)]
 struct Kept<'a> {
     below: &'a str,
@@ -74,8 +90,9 @@ struct KeptFile<'a> {
 }
 
 impl<'a> Kept<'a> {
-    fn of(stored: &'a Stored) -> Self {
-        let files = stored.files.iter().zip(&stored.stamps);
+    fn of(keeping: Keeping<'a>) -> Self {
+        let skill = keeping.skill;
+        let files = skill.files.iter().zip(keeping.stamps);
         let file = |(file, stamp): (&'a FileEntry, &Stamp)| KeptFile {
             path: file.path.as_str(),
             size: file.size,
@@ -84,22 +101,27 @@ impl<'a> Kept<'a> {
             stamp: *stamp,
         };
         Self {
-            below: stored.below.as_str(),
-            name: &stored.name,
-            description: &stored.description,
-            frontmatter: &stored.frontmatter,
-            findings: stored.findings,
+            below: keeping.below.as_str(),
+            name: skill.name.as_str(),
+            description: &skill.description,
+            frontmatter: &skill.frontmatter,
+            findings: skill.findings,
             files: files.map(file).collect(),
-            odd: stored.odd,
-            settled: stored.settled,
+            odd: keeping.odd,
+            settled: keeping.settled,
         }
     }
 
-    fn stored(self, names: &mut HashMap<&'a str, SkillPath>) -> Result<Stored, PathError> {
+    /// A name that many skills have a file of is put into memory once: `names` remembers it.
+    fn stored(self, names: &mut HashSet<SkillPath>) -> Result<Stored, PathError> {
         let stamps = self.files.iter().map(|file| file.stamp).collect();
         let mut path = |path: &'a str| match names.get(path) {
             Some(known) => Ok(known.clone()),
-            None => SkillPath::new(path).inspect(|new| drop(names.insert(path, new.clone()))),
+            None => {
+                let new = SkillPath::new(path)?;
+                names.insert(new.clone());
+                Ok(new)
+            }
         };
         let files: Arc<[FileEntry]> = self
             .files
@@ -127,7 +149,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 struct Header {
     schema: String,
     root: String,
@@ -144,47 +166,54 @@ impl Header {
     }
 }
 
-/// Reads what was kept of the skills of a root; nothing when there is no index, an old one or a
-/// damaged one.
-pub fn load(home: &Home, root: &Path) -> Vec<Stored> {
-    load_part(home, root, Part::Skills, |kept| {
-        let kept: Vec<Kept<'_>> = postcard::from_bytes(kept).map_err(io::Error::other)?;
-        let mut names = HashMap::new();
-        let stored = kept.into_iter().map(|kept| kept.stored(&mut names));
-        stored
-            .collect::<Result<_, PathError>>()
-            .map_err(io::Error::other)
+/// Reads what was kept of the skills of a root, and makes of each what `revive` does; nothing when
+/// there is no index, an old one or a damaged one.
+pub fn load<T, C: FromIterator<T> + Default>(
+    home: &Home,
+    root: &Path,
+    revive: impl Fn(Stored) -> T,
+) -> C {
+    let mut names = HashSet::new();
+    load_part(home, root, Part::Skills, |record| {
+        let kept: Kept<'_> = postcard::from_bytes(record).map_err(io::Error::other)?;
+        let stored = kept.stored(&mut names).map_err(io::Error::other)?;
+        Ok(revive(stored))
     })
-    .unwrap_or_default()
 }
 
 /// Keeps what was read of the skills of a root.
 ///
 /// # Errors
 /// The home can't be written; the library works all the same, only the next start is slower.
-pub fn save(home: &Home, root: &Path, stored: &[Stored]) -> io::Result<()> {
-    let kept: Vec<Kept<'_>> = stored.iter().map(Kept::of).collect();
-    save_part(home, root, Part::Skills, &kept)
+pub fn save<'a>(
+    home: &Home,
+    root: &Path,
+    skills: impl Iterator<Item = Keeping<'a>>,
+) -> io::Result<()> {
+    save_part(home, root, Part::Skills, skills.map(Kept::of))
 }
 
 /// Reads what the folders of a root held; nothing as with [`load`].
-pub fn load_folders(home: &Home, root: &Path) -> Listings {
-    load_part(home, root, Part::Folders, |kept| {
-        let kept: Vec<(&str, Listing)> = postcard::from_bytes(kept).map_err(io::Error::other)?;
-        let folder = |(path, listing)| Ok((SkillPath::new(path)?, listing));
-        let folders = kept.into_iter().map(folder);
-        folders
-            .collect::<Result<_, PathError>>()
-            .map_err(io::Error::other)
+pub fn load_folders<C>(home: &Home, root: &Path) -> C
+where
+    C: FromIterator<(SkillPath, Listing)> + Default,
+{
+    load_part(home, root, Part::Folders, |record| {
+        let (path, listing) = postcard::from_bytes(record).map_err(io::Error::other)?;
+        Ok((SkillPath::new(path).map_err(io::Error::other)?, listing))
     })
-    .unwrap_or_default()
 }
 
 /// Keeps what the folders of a root hold.
 ///
 /// # Errors
 /// As [`save`].
-pub fn save_folders(home: &Home, root: &Path, folders: &[(SkillPath, Listing)]) -> io::Result<()> {
+pub fn save_folders<'a>(
+    home: &Home,
+    root: &Path,
+    folders: impl Iterator<Item = (&'a SkillPath, Listing)>,
+) -> io::Result<()> {
+    let folders = folders.map(|(path, listing)| (path.as_str(), listing));
     save_part(home, root, Part::Folders, folders)
 }
 
@@ -204,61 +233,54 @@ impl Part {
     }
 }
 
-fn load_part<T>(
+fn load_part<T, C: FromIterator<T> + Default>(
     home: &Home,
     root: &Path,
     part: Part,
-    decode: impl FnOnce(&[u8]) -> io::Result<T>,
-) -> Option<T> {
+    decode: impl FnMut(&[u8]) -> io::Result<T>,
+) -> C {
     match try_load(home, root, part, decode) {
-        Ok(loaded) => Some(loaded),
+        Ok(loaded) => loaded,
         Err(error) => {
             tracing::debug!(root = %root.display(), %error, "the index is made anew");
-            None
+            C::default()
         }
     }
 }
 
-fn try_load<T>(
+fn try_load<T, C: FromIterator<T>>(
     home: &Home,
     root: &Path,
     part: Part,
-    decode: impl FnOnce(&[u8]) -> io::Result<T>,
-) -> io::Result<T> {
+    mut decode: impl FnMut(&[u8]) -> io::Result<T>,
+) -> io::Result<C> {
     let folder = Root::open(&home.path().join(FOLDER))?;
     let name = SkillPath::new(&file_name(root, part)).map_err(io::Error::other)?;
-    let content = folder.read(&name, LIMIT)?.bytes;
-    let damaged = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-    let (kept, digest) = content
-        .split_last_chunk::<DIGEST_BYTES>()
-        .ok_or_else(|| damaged("too short"))?;
-    if digest_bytes(kept) != *digest {
-        return Err(damaged("the digest differs"));
-    }
-    let (header, rest) = postcard::take_from_bytes::<Header>(kept).map_err(io::Error::other)?;
-    let wanted = Header::of(root, part);
-    if header.schema != wanted.schema || header.root != wanted.root || header.part != wanted.part {
+    let (file, length) = folder.open_file(&name)?;
+    let mut records = Reader::new(file, length)?;
+    let header = records.next()?.ok_or_else(|| damaged("it is empty"))?;
+    if Header::of(root, part) != postcard::from_bytes(header).map_err(io::Error::other)? {
         return Err(damaged("of another version"));
     }
-    decode(rest)
+    // Nothing is left of what was made of the records when one of them, or the digest, is wrong.
+    std::iter::from_fn(|| Some(records.next().transpose()?.and_then(&mut decode))).collect()
 }
 
-fn save_part<T: Serialize + ?Sized>(
+fn save_part<T: Serialize>(
     home: &Home,
     root: &Path,
     part: Part,
-    content: &T,
+    records: impl Iterator<Item = T>,
 ) -> io::Result<()> {
-    let kept = postcard::to_stdvec(&Header::of(root, part)).map_err(io::Error::other)?;
-    let mut kept = postcard::to_extend(content, kept).map_err(io::Error::other)?;
-    let digest = digest_bytes(&kept);
-    kept.extend_from_slice(&digest);
-    home.folder(FOLDER)?
-        .replace(&file_name(root, part), &kept, false)
-}
-
-fn digest_bytes(bytes: &[u8]) -> [u8; DIGEST_BYTES] {
-    Digest::of(bytes).to_bytes()
+    let folder = home.folder(FOLDER)?;
+    folder.replace_by(&file_name(root, part), false, |file| {
+        let mut writer = Writer::new(file);
+        writer.put(&Header::of(root, part))?;
+        for record in records {
+            writer.put(&record)?;
+        }
+        writer.end()
+    })
 }
 
 fn file_name(root: &Path, part: Part) -> String {
@@ -275,21 +297,60 @@ fn file_name(root: &Path, part: Part) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{Stored, load, save};
+    use gongfu_core::library::{FindingCount, Skill};
+    use gongfu_core::skill::{FileEntry, FileKind, SkillName, SkillPath};
+
+    use super::{Keeping, Stored, load, save};
+    use crate::disk::Stamp;
     use crate::home::Home;
 
-    fn stored() -> Stored {
-        Stored {
-            below: gongfu_core::skill::SkillPath::new("a/b").unwrap(),
-            name: "b".to_owned(),
+    fn skill(name: &str) -> Skill {
+        Skill {
+            name: SkillName::new(name).unwrap(),
+            full_name: name.into(),
             description: "d".to_owned(),
             frontmatter: "{}".into(),
-            findings: gongfu_core::library::FindingCount::default(),
-            files: std::sync::Arc::from([]),
-            stamps: Box::default(),
+            source: "s".into(),
+            path: name.to_owned(),
+            files: [FileEntry {
+                path: SkillPath::new("SKILL.md").unwrap(),
+                size: 1,
+                digest: None,
+                kind: FileKind::Text,
+            }]
+            .into(),
+            findings: FindingCount::default(),
+            enabled: true,
+        }
+    }
+
+    const STAMPS: [Stamp; 1] = [Stamp {
+        size: 1,
+        modified: 2,
+        changed: 3,
+        inode: 4,
+    }];
+
+    fn keep(home: &Home, root: &Path, skills: &[Skill]) {
+        let paths = skills.iter().map(|skill| SkillPath::new(&skill.path));
+        let paths: Vec<SkillPath> = paths.map(Result::unwrap).collect();
+        let keeping = skills.iter().zip(&paths).map(|(skill, below)| Keeping {
+            below,
+            skill,
+            stamps: &STAMPS,
             odd: 0,
             settled: true,
-        }
+        });
+        save(home, root, keeping).unwrap();
+    }
+
+    fn names(home: &Home, root: &Path) -> Vec<String> {
+        let all: Vec<Stored> = load(home, root, |stored| stored);
+        let name = |stored: Stored| {
+            assert_eq!((stored.files.len(), &*stored.stamps), (1, &STAMPS[..]));
+            stored.name
+        };
+        all.into_iter().map(name).collect()
     }
 
     #[test]
@@ -297,10 +358,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         let root = Path::new("/r");
-        assert!(load(&home, root).is_empty());
-        save(&home, root, &[stored(), stored()]).unwrap();
-        assert_eq!(load(&home, root).len(), 2);
-        assert!(load(&home, Path::new("/other")).is_empty());
+        assert!(names(&home, root).is_empty());
+        keep(&home, root, &[skill("a"), skill("b")]);
+        assert_eq!(names(&home, root), ["a", "b"]);
+        assert!(names(&home, Path::new("/other")).is_empty());
         let file = std::fs::read_dir(folder.path().join("index"))
             .unwrap()
             .next()
@@ -308,15 +369,21 @@ mod tests {
             .unwrap()
             .path();
         let good = std::fs::read(&file).unwrap();
-        for at in [0, good.len() / 2, good.len() - 1] {
-            let mut bad = good.clone();
-            bad[at] ^= 1;
-            std::fs::write(&file, &bad).unwrap();
-            assert!(load(&home, root).is_empty(), "byte {at}");
+        for at in 0..good.len() {
+            for bit in [1, 0x80] {
+                let mut bad = good.clone();
+                bad[at] ^= bit;
+                std::fs::write(&file, &bad).unwrap();
+                assert!(names(&home, root).is_empty(), "byte {at}");
+            }
         }
-        for length in [0, 10, good.len() - 1] {
+        for length in 0..good.len() {
             std::fs::write(&file, &good[..length]).unwrap();
-            assert!(load(&home, root).is_empty(), "cut at {length}");
+            assert!(names(&home, root).is_empty(), "cut at {length}");
         }
+        std::fs::write(&file, [&good[..], b"x"].concat()).unwrap();
+        assert!(names(&home, root).is_empty(), "something behind it");
+        std::fs::write(&file, good).unwrap();
+        assert_eq!(names(&home, root), ["a", "b"]);
     }
 }

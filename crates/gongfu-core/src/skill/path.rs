@@ -154,6 +154,12 @@ fn is_normal(path: &str) -> bool {
         && bytes.split(|byte| *byte == b'/').all(plain)
 }
 
+impl std::borrow::Borrow<str> for SkillPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for SkillPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)

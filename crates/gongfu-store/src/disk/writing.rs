@@ -106,7 +106,8 @@ impl Root {
             }
         };
         holds_still()?;
-        let temporary = folder.prepare(name, change.bytes, before.as_ref(), true)?;
+        let write = |file: &mut File| file.write_all(change.bytes);
+        let temporary = folder.prepare(name, before.as_ref(), true, write)?;
         // Programs that know nothing of turns write, too: asked again at the last moment.
         if let Err(error) = holds_still() {
             // The error that matters is the one above.
@@ -193,7 +194,21 @@ impl Root {
     /// # Errors
     /// It can't be written.
     pub fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
-        self.write_beside(name, bytes, None, durable)
+        self.replace_by(name, durable, |file| file.write_all(bytes))
+    }
+
+    /// The same with what `write` puts into the file, for a content that isn't in memory.
+    ///
+    /// # Errors
+    /// It can't be written; then the file is as it was.
+    pub fn replace_by(
+        &self,
+        name: &str,
+        durable: bool,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let temporary = self.prepare(name, None, durable, write)?;
+        self.place(&temporary, name, durable)
     }
 
     /// Writes new content into a file that must still hold `expected`; its permissions stay.
@@ -221,27 +236,18 @@ impl Root {
                 "it has other names (hard links) that would be left behind",
             ));
         }
-        folder.write_beside(name, bytes, Some(&metadata), true)
-    }
-
-    fn write_beside(
-        &self,
-        name: &str,
-        bytes: &[u8],
-        like: Option<&Metadata>,
-        durable: bool,
-    ) -> io::Result<()> {
-        let temporary = self.prepare(name, bytes, like, durable)?;
-        self.place(&temporary, name, durable)
+        let write = |file: &mut File| file.write_all(bytes);
+        let temporary = folder.prepare(name, Some(&metadata), true, write)?;
+        folder.place(&temporary, name, true)
     }
 
     /// Writes a temporary file beside `name`; answers what it is called.
     fn prepare(
         &self,
         name: &str,
-        bytes: &[u8],
         like: Option<&Metadata>,
         durable: bool,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
     ) -> io::Result<String> {
         let temporary = temporary_name(name);
         let mut options = OpenOptions::new();
@@ -256,7 +262,7 @@ impl Root {
             .dir
             .open_with(&temporary, &options)
             .and_then(|mut file| {
-                file.write_all(bytes)?;
+                write(&mut file)?;
                 if let Some(like) = like {
                     keep_owner(&file, like)?;
                     file.set_permissions(like.permissions())?;

@@ -3,17 +3,15 @@
 //! Only the first look of a start recalls anything. Whole looks are rare later on, and what they
 //! have to find may have happened only just before.
 
-use gongfu_core::skill::SkillPath;
-
 use super::known::is_settled;
 use super::root::Look;
-use crate::disk::{FolderStamp, Listing, Root};
+use crate::disk::{FolderStamp, Listing, Listings, Root};
 use crate::index;
 use crate::walk::{self, Source, Walk};
 
 /// Walks everything with what the index tells; answers as well whether the index would be another.
 pub(super) fn recalling(root: &Root, look: &Look<'_>, remote: bool) -> (Walk, bool) {
-    let known = index::load_folders(look.home, root.path());
+    let known: Listings = index::load_folders(look.home, root.path());
     let walk = walk::walk_knowing(root, look.place.limits, &known);
     let recalled = |source: Source| matches!(source, Source::Recalled(_));
     let mut folders = walk.folders.iter();
@@ -30,15 +28,11 @@ pub(super) fn recalling(root: &Root, look: &Look<'_>, remote: bool) -> (Walk, bo
 /// Keeps in the index what a walk of everything found.
 pub(super) fn keep(root: &Root, look: &Look<'_>, remote: bool, walk: &Walk) {
     let trusted = trusted(root, look, remote);
-    let listings: Vec<(SkillPath, Listing)> = walk
-        .folders
-        .iter()
-        .filter_map(|folder| {
-            let listing = Listing::of(trusted(folder.source)?, &folder.entries)?;
-            Some((folder.path.clone(), listing))
-        })
-        .collect();
-    if let Err(error) = index::save_folders(look.home, root.path(), &listings) {
+    let listings = walk.folders.iter().filter_map(|folder| {
+        let listing = Listing::of(trusted(folder.source)?, &folder.entries)?;
+        Some((&folder.path, listing))
+    });
+    if let Err(error) = index::save_folders(look.home, root.path(), listings) {
         tracing::debug!(root = %root.path().display(), %error, "the index can't be kept");
     }
 }

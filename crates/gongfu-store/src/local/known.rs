@@ -7,7 +7,7 @@ use gongfu_core::port::Timestamp;
 use gongfu_core::skill::{SkillName, SkillPath};
 
 use crate::disk::{Root, Stamp};
-use crate::index::Stored;
+use crate::index::{Keeping, Stored};
 use crate::reading::{self, Inventory};
 use crate::source::Place;
 use crate::walk::Walk;
@@ -27,6 +27,19 @@ pub(super) struct Known {
     odd: usize,
     /// Whether it was read long enough after its last change to trust the stamps.
     pub(super) settled: bool,
+}
+
+impl Known {
+    /// What of it is kept in the index.
+    pub(super) fn keeping<'a>(&'a self, below: &'a SkillPath) -> Keeping<'a> {
+        Keeping {
+            below,
+            skill: &self.skill,
+            stamps: &self.stamps,
+            odd: self.odd,
+            settled: self.settled,
+        }
+    }
 }
 
 /// Where and when skills are read.
@@ -206,20 +219,5 @@ pub(super) fn revived(stored: Stored, source: &Arc<str>, root: &Root) -> Known {
         stamps: stored.stamps,
         odd: stored.odd,
         settled: stored.settled,
-    }
-}
-
-/// A skill as it is kept in the index.
-pub(super) fn stored(below: &SkillPath, known: &Known) -> Stored {
-    Stored {
-        below: below.clone(),
-        name: known.skill.name.to_string(),
-        description: known.skill.description.clone(),
-        frontmatter: known.skill.frontmatter.clone(),
-        findings: known.skill.findings,
-        files: Arc::clone(&known.skill.files),
-        stamps: known.stamps.clone(),
-        odd: known.odd,
-        settled: known.settled,
     }
 }

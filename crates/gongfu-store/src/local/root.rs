@@ -10,7 +10,7 @@ use gongfu_core::skill::{Diagnostic, Finding, SkillPath};
 use rayon::prelude::*;
 
 use super::folders;
-use super::known::{Known, Looked, Outcome, Scene, revived, stored};
+use super::known::{Known, Looked, Outcome, Scene, revived};
 use super::tree::{Part, Tree};
 use crate::disk::{self, Listings, Root};
 use crate::home::Home;
@@ -130,12 +130,11 @@ impl RootState {
                 }
             },
             || {
-                let kept = if first {
-                    index::load(home, root.path())
+                if first {
+                    index::load(home, root.path(), revive)
                 } else {
-                    Vec::new()
-                };
-                kept.into_iter().map(revive).collect::<HashMap<_, _>>()
+                    HashMap::new()
+                }
             },
         );
         self.unlisted |= news;
@@ -353,13 +352,10 @@ impl RootState {
     pub(super) fn keep(&mut self, home: &Home) {
         let Some(root) = &self.root else { return };
         self.unsaved = false;
-        let mut kept: Vec<Stored> = self
-            .known
-            .iter()
-            .map(|(below, known)| stored(below, known))
-            .collect();
-        kept.sort_by(|left, right| left.below.cmp(&right.below));
-        if let Err(error) = index::save(home, root.path(), &kept) {
+        let mut all: Vec<(&SkillPath, &Known)> = self.known.iter().collect();
+        all.sort_unstable_by_key(|(below, _)| *below);
+        let kept = all.into_iter().map(|(below, known)| known.keeping(below));
+        if let Err(error) = index::save(home, root.path(), kept) {
             tracing::debug!(root = %root.path().display(), %error, "the index can't be kept");
         }
     }

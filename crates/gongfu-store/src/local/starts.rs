@@ -15,6 +15,7 @@ use gongfu_core::port::{Clock, Timestamp};
 use gongfu_core::skill::SkillPath;
 
 use super::LocalSkills;
+use crate::disk::Listings;
 use crate::home::Home;
 use crate::source::Settings;
 
@@ -74,7 +75,8 @@ impl Ground {
 
     /// How many folders the index tells of.
     fn recalled(&self) -> usize {
-        crate::index::load_folders(&self.home(), &self.lib()).len()
+        let folders: Listings = crate::index::load_folders(&self.home(), &self.lib());
+        folders.len()
     }
 }
 
@@ -229,10 +231,11 @@ fn what_is_as_it_was_is_not_listed() {
     // An index that tells of entries that aren't there is believed: that it is asked shows.
     std::thread::sleep(TICK);
     let home = ground.home();
-    let folders = crate::index::load_folders(&home, &ground.lib());
+    let folders: Listings = crate::index::load_folders(&home, &ground.lib());
     let stamp = folders.get(&SkillPath::root()).unwrap().stamp;
     let empty = crate::disk::Listing::of(stamp, &[]).unwrap();
-    crate::index::save_folders(&home, &ground.lib(), &[(SkillPath::root(), empty)]).unwrap();
+    let nothing = [(&SkillPath::root(), empty)];
+    crate::index::save_folders(&home, &ground.lib(), nothing.into_iter()).unwrap();
     assert_eq!(ground.start(home, ahead), [] as [&str; 0]);
     assert_eq!(ground.recalled(), 1, "what is gone is dropped");
     skill(&ground.lib().join("new"), "x");

@@ -11,7 +11,7 @@ use std::time::Duration;
 use gongfu_core::search::rank::FIELDS;
 use tantivy::directory::RamDirectory;
 use tantivy::index::SegmentReader;
-use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
+use tantivy::indexer::{IndexWriterOptions, LogMergePolicy, NoMergePolicy};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
 };
@@ -29,6 +29,15 @@ const WRITER_MEMORY: usize = 15_000_000;
 const SMALL_WRITER_MEMORY: usize = 1_000_000;
 /// After how much text something is written, in bytes.
 const CHUNK: usize = 6 * 1024 * 1024;
+/// More new texts than these are put into one segment when all are written: a search asks each
+/// segment for each of its words.
+const MANY: usize = 256;
+/// Up to so many texts a segment is one of the small ones, which become one when there are eight.
+const SMALL_SEGMENT: u32 = 256;
+/// Which share of a segment may be texts that are no more wanted.
+const MAX_GONE: f32 = 0.25;
+/// With more segments than these, they become one at the next occasion.
+const MAX_SEGMENTS: usize = 16;
 /// How often another process's writing is waited for, and how long each time.
 const WAITS: u32 = 600;
 const WAIT: Duration = Duration::from_millis(50);
@@ -153,11 +162,13 @@ impl Index {
         };
         // What another process wrote meanwhile needs no writing.
         let known = self.identities()?;
+        let mut many = self.is_scattered();
         guarded(|| {
             for gone in known.difference(wanted) {
                 writer.delete_term(Term::from_field_u64(self.fields.identity, *gone));
             }
             let missing: Vec<u64> = wanted.difference(&known).copied().collect();
+            many |= missing.len() > MANY;
             let mut size = 0;
             for some in missing.chunks(64) {
                 for (identity, terms) in read(some) {
@@ -171,8 +182,42 @@ impl Index {
             }
             writer.commit()?;
             writer.wait_merging_threads()?;
+            if many {
+                self.gather()?;
+            }
             self.reader.reload()
         })
+    }
+
+    /// Puts all texts into one segment.
+    fn gather(&self) -> tantivy::Result<()> {
+        let mut writer = match self.writer() {
+            // Whoever writes now has it as it is: that is slower to search, and nothing worse.
+            Err(TantivyError::LockFailure(..)) => return Ok(()),
+            writer => writer?,
+        };
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        let segments = self.inner.searchable_segment_ids()?;
+        if segments.len() > 1 {
+            writer.merge(&segments).wait()?;
+        }
+        writer.wait_merging_threads()
+    }
+
+    /// Whether the texts lie in so many segments that searching takes noticeably longer: an
+    /// indexing of many was interrupted.
+    fn is_scattered(&self) -> bool {
+        self.reader.searcher().segment_readers().len() > MAX_SEGMENTS
+    }
+
+    fn writer(&self) -> tantivy::Result<IndexWriter> {
+        let options = IndexWriterOptions::builder()
+            // The words of texts are found by every core; a second writer would double the memory.
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(WRITER_MEMORY)
+            .build();
+        self.inner.writer_with_options(options)
     }
 
     /// The right to write, when there is anything to be written; while another process has it,
@@ -183,18 +228,17 @@ impl Index {
             let gone = known.difference(wanted).count();
             // Texts that are no more wanted cost little; they go with the next writing.
             let few = gone <= 64.max(wanted.len() / 4);
-            if few && wanted.is_subset(&known) {
+            if few && wanted.is_subset(&known) && !self.is_scattered() {
                 return Ok(None);
             }
-            let options = IndexWriterOptions::builder()
-                // The words of texts are found by every core; a second writer would double the memory.
-                .num_worker_threads(1)
-                .num_merge_threads(1)
-                .memory_budget_per_thread(WRITER_MEMORY)
-                .build();
-            match self.inner.writer_with_options(options) {
+            match self.writer() {
                 Ok(writer) => {
-                    writer.set_merge_policy(Box::new(LogMergePolicy::default()));
+                    let mut policy = LogMergePolicy::default();
+                    // A few changed texts become one segment without taking all others along.
+                    policy.set_min_layer_size(SMALL_SEGMENT);
+                    // Nor does a segment drag along for ever what is no more wanted.
+                    policy.set_del_docs_ratio_before_merge(MAX_GONE);
+                    writer.set_merge_policy(Box::new(policy));
                     return Ok(Some(writer));
                 }
                 Err(TantivyError::LockFailure(..)) => std::thread::sleep(WAIT),

@@ -7,7 +7,7 @@ use gongfu_core::search::pair::{self, Place};
 use gongfu_core::search::query::{Filter, Query};
 use gongfu_core::search::rank;
 use gongfu_core::search::word::{Kind, Words, composed, squashed};
-use tantivy::postings::Postings as _;
+use tantivy::postings::{Postings as _, TermInfo};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet as _, TERMINATED, Term};
 
@@ -100,36 +100,35 @@ pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranke
     let mut weights = vec![0.0_f32; view.texts.len()];
     let mut touched: Vec<u32> = Vec::new();
     let mut terms = Vec::new();
-    for wanted in rarest(view, asked.terms, fields)? {
+    for Found { wanted, lists, .. } in rarest(view, asked.terms, fields)? {
         touched.clear();
-        for segment in &view.segments {
-            let readers = segment.terms.iter().zip(&segment.fields).take(fields);
-            for (field, (reader, name)) in readers.enumerate() {
-                let term = Term::from_field_text(*name, &wanted.key);
-                let Some(mut postings) =
-                    reader.read_postings(&term, IndexRecordOption::WithFreqs)?
-                else {
-                    continue;
-                };
-                let average = view.averages.get(field).copied().unwrap_or(0.0);
-                let mut document = postings.doc();
-                while document != TERMINATED {
-                    let number = segment.texts.get(document as usize).copied();
-                    let text = number.filter(|number| *number != NONE);
-                    if let Some(text) = text
-                        && let Some(sum) = weights.get_mut(text as usize)
-                        && let Some(lengths) = view.lengths.get(text as usize)
-                    {
-                        if *sum == 0.0 {
-                            touched.push(text);
-                        }
-                        #[expect(clippy::cast_precision_loss, reason = "counts of words")]
-                        let frequency = postings.term_freq() as f32;
-                        let length = lengths.get(field).copied().unwrap_or(0.0);
-                        *sum += rank::weight(field, frequency, length, average);
+        for List { part, field, info } in lists {
+            let Some(segment) = view.segments.get(part) else {
+                continue;
+            };
+            let Some(reader) = segment.terms.get(field) else {
+                continue;
+            };
+            let mut postings =
+                reader.read_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
+            let average = view.averages.get(field).copied().unwrap_or(0.0);
+            let mut document = postings.doc();
+            while document != TERMINATED {
+                let number = segment.texts.get(document as usize).copied();
+                let text = number.filter(|number| *number != NONE);
+                if let Some(text) = text
+                    && let Some(sum) = weights.get_mut(text as usize)
+                    && let Some(lengths) = view.lengths.get(text as usize)
+                {
+                    if *sum == 0.0 {
+                        touched.push(text);
                     }
-                    document = postings.advance();
+                    #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+                    let frequency = postings.term_freq() as f32;
+                    let length = lengths.get(field).copied().unwrap_or(0.0);
+                    *sum += rank::weight(field, frequency, length, average);
                 }
+                document = postings.advance();
             }
         }
         let rarity = rank::rarity(touched.len(), view.texts.len());
@@ -233,47 +232,72 @@ fn favour(view: &View, query: &Query, scores: &mut [f32]) {
     }
 }
 
+/// A term of a query that some text has.
+struct Found {
+    wanted: Wanted,
+    /// How many texts have it, roughly: in the part of each where most have it.
+    having: usize,
+    /// Where those are told.
+    lists: Vec<List>,
+}
+
+/// Where the index tells which texts have a term.
+struct List {
+    /// The segment, by its number in the view.
+    part: usize,
+    /// The part of a text, by its number in [`rank::FIELDS`].
+    field: usize,
+    info: TermInfo,
+}
+
 /// The terms that any text has; of very many, the rarest. A word that says little counts when at
 /// most half of the texts have it, or when nothing else is found.
-fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Wanted>> {
-    let mut counted: Vec<(usize, Wanted)> = Vec::with_capacity(wanted.len());
+fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Found>> {
+    let mut all: Vec<Found> = Vec::with_capacity(wanted.len());
     for wanted in wanted {
-        let having = having(view, &wanted, fields)?;
-        if having > 0 {
-            counted.push((having, wanted));
-        }
+        all.extend(found(view, wanted, fields)?);
     }
-    if counted.iter().any(|(_, wanted)| !wanted.stop) {
+    if all.iter().any(|found| !found.wanted.stop) {
         let half = view.texts.len() / 2;
-        counted.retain(|(having, wanted)| !wanted.stop || *having <= half);
-        for (_, wanted) in counted.iter_mut().filter(|(_, wanted)| wanted.stop) {
-            wanted.importance *= rank::STOP;
+        all.retain(|found| !found.wanted.stop || found.having <= half);
+        for found in all.iter_mut().filter(|found| found.wanted.stop) {
+            found.wanted.importance *= rank::STOP;
         }
     }
-    if counted.len() > MAX_TERMS {
-        counted.sort_by(|(left, one), (right, other)| {
-            left.cmp(right).then_with(|| one.key.cmp(&other.key))
+    if all.len() > MAX_TERMS {
+        all.sort_by(|left, right| {
+            let rarer = left.having.cmp(&right.having);
+            rarer.then_with(|| left.wanted.key.cmp(&right.wanted.key))
         });
         let mut room: BTreeMap<Kind, usize> = BTreeMap::new();
-        counted.retain(|(_, wanted)| {
-            let taken = room.entry(wanted.kind).or_default();
+        all.retain(|found| {
+            let taken = room.entry(found.wanted.kind).or_default();
             *taken += 1;
             *taken <= MAX_TERMS
         });
     }
-    Ok(counted.into_iter().map(|(_, wanted)| wanted).collect())
+    Ok(all)
 }
 
-/// How many texts have a term, roughly: in the part where most have it.
-fn having(view: &View, wanted: &Wanted, fields: usize) -> io::Result<usize> {
-    let mut all = 0;
-    for segment in &view.segments {
+/// Looks a term up, once for everything that is asked about it.
+fn found(view: &View, wanted: Wanted, fields: usize) -> io::Result<Option<Found>> {
+    let (mut lists, mut having) = (Vec::new(), 0);
+    for (part, segment) in view.segments.iter().enumerate() {
         let mut most = 0;
-        for (reader, name) in segment.terms.iter().zip(&segment.fields).take(fields) {
+        let readers = segment.terms.iter().zip(&segment.fields).take(fields);
+        for (field, (reader, name)) in readers.enumerate() {
             let term = Term::from_field_text(*name, &wanted.key);
-            most = reader.doc_freq(&term)?.max(most);
+            if let Some(info) = reader.get_term_info(&term)? {
+                most = info.doc_freq.max(most);
+                lists.push(List { part, field, info });
+            }
         }
-        all += most as usize;
+        having += most as usize;
     }
-    Ok(all)
+    let found = Found {
+        wanted,
+        having,
+        lists,
+    };
+    Ok((having > 0).then_some(found))
 }

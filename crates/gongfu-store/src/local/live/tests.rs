@@ -662,8 +662,9 @@ fn what_is_seen_is_kept_for_the_next_start() {
     let watched = ground.library(ground.settings(), "home");
     watched.watch(Limit::default());
     let kept = |name: &str| {
-        crate::index::load(&Home::at(ground.path("home")), &ground.path("lib"))
-            .iter()
+        let home = Home::at(ground.path("home"));
+        let all: Vec<_> = crate::index::load(&home, &ground.path("lib"), |stored| stored);
+        all.iter()
             .any(|stored| stored.name == name && stored.settled)
     };
     eventually("kept at the start", || kept("a"));
