@@ -68,13 +68,13 @@ pub fn importance(kind: Kind) -> f32 {
     }
 }
 
-/// How much a term that occurs in a part adds there.
+/// How much a term adds in a part for each time that it occurs there.
 ///
 /// `field` is the part's place in [`FIELDS`], `length` and `average` are in words.
-pub fn weight(field: usize, frequency: f32, length: f32, average: f32) -> f32 {
+pub fn factor(field: usize, length: f32, average: f32) -> f32 {
     FIELDS.get(field).map_or(0.0, |field| {
         let relative = if average > 0.0 { length / average } else { 1.0 };
-        field.weight * frequency / (1.0 - LENGTH + LENGTH * relative)
+        field.weight / (1.0 - LENGTH + LENGTH * relative)
     })
 }
 
@@ -105,7 +105,7 @@ pub fn saturated_pair(weights: f32) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{rarity, saturated, saturated_pair, weight};
+    use super::{factor, rarity, saturated, saturated_pair};
 
     #[test]
     fn more_is_better_and_never_without_end() {
@@ -116,9 +116,9 @@ mod tests {
         );
         assert!(saturated(5.0) > saturated(1.0));
         assert!(saturated(1e9) <= 1.0 && saturated_pair(1e9) <= 1.0);
-        assert!(weight(0, 1.0, 3.0, 3.0) > weight(3, 1.0, 3.0, 3.0));
-        assert!(weight(3, 1.0, 100.0, 10.0) < weight(3, 1.0, 10.0, 10.0));
-        assert!(weight(3, 1.0, 0.0, 0.0).is_finite());
-        assert!(weight(9, 1.0, 1.0, 1.0).abs() < f32::EPSILON);
+        assert!(factor(0, 3.0, 3.0) > factor(3, 3.0, 3.0));
+        assert!(factor(3, 100.0, 10.0) < factor(3, 10.0, 10.0));
+        assert!(factor(3, 0.0, 0.0).is_finite());
+        assert!(factor(9, 1.0, 1.0).abs() < f32::EPSILON);
     }
 }

@@ -135,7 +135,17 @@ impl Words {
         let mut shape = Shape::Nothing;
         let mut dense: Option<(char, usize)> = None;
         let mut next = 0;
-        while let Some(character) = text.get(next..).and_then(|rest| rest.chars().next()) {
+        loop {
+            if let Some(only) = self.only.as_ref().filter(|_| self.parts.is_empty()) {
+                let passed = only.pass(text.as_bytes().get(next..).unwrap_or(&[]));
+                if passed > 0 {
+                    next += passed;
+                    (shape, dense) = (Shape::Nothing, None);
+                }
+            }
+            let Some(character) = text.get(next..).and_then(|rest| rest.chars().next()) else {
+                break;
+            };
             let at = next;
             let end = at + character.len_utf8();
             let rest = text.get(end..).unwrap_or_default();
@@ -143,14 +153,6 @@ impl Words {
             match class(character) {
                 class @ (Class::Letter | Class::Digit) => {
                     dense = None;
-                    if self.parts.is_empty()
-                        && let Some(only) = &self.only
-                        && let Some(length) = only.foreign(text.as_bytes().get(at..).unwrap_or(&[]))
-                    {
-                        next = at + length;
-                        shape = Shape::Nothing;
-                        continue;
-                    }
                     let now = shape_of(class, character);
                     if self.parts.is_empty() || splits(shape, now, rest) {
                         let from = self.word.len();

@@ -7,9 +7,9 @@ use gongfu_core::search::pair::{self, Place};
 use gongfu_core::search::query::{Filter, Query};
 use gongfu_core::search::rank;
 use gongfu_core::search::word::{Kind, Words, composed, squashed};
-use tantivy::postings::{Postings as _, TermInfo};
+use tantivy::Term;
+use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet as _, TERMINATED, Term};
 
 use super::view::{NONE, View};
 use super::{index, indexing};
@@ -98,7 +98,7 @@ pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranke
     let fields = rank::fields_of(query.scope);
     let mut scores = vec![0.0_f32; view.texts.len()];
     let mut weights = vec![0.0_f32; view.texts.len()];
-    let mut touched: Vec<u32> = Vec::new();
+    let mut touched: Vec<usize> = Vec::new();
     let mut terms = Vec::new();
     for Found { wanted, lists, .. } in rarest(view, asked.terms, fields)? {
         touched.clear();
@@ -109,35 +109,31 @@ pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranke
             let Some(reader) = segment.terms.get(field) else {
                 continue;
             };
-            let mut postings =
-                reader.read_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
-            let average = view.averages.get(field).copied().unwrap_or(0.0);
-            let mut document = postings.doc();
-            while document != TERMINATED {
-                let number = segment.texts.get(document as usize).copied();
-                let text = number.filter(|number| *number != NONE);
-                if let Some(text) = text
-                    && let Some(sum) = weights.get_mut(text as usize)
-                    && let Some(lengths) = view.lengths.get(text as usize)
-                {
+            let factors = view.factors.get(field).map_or(&[][..], Vec::as_slice);
+            let mut block =
+                reader.read_block_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
+            while !block.docs().is_empty() {
+                for (document, frequency) in block.docs().iter().zip(block.freqs()) {
+                    let text = segment.texts.get(*document as usize);
+                    let text = text.map_or(NONE, |text| *text) as usize;
+                    let (Some(sum), Some(factor)) = (weights.get_mut(text), factors.get(text))
+                    else {
+                        continue;
+                    };
                     if *sum == 0.0 {
                         touched.push(text);
                     }
                     #[expect(clippy::cast_precision_loss, reason = "counts of words")]
-                    let frequency = postings.term_freq() as f32;
-                    let length = lengths.get(field).copied().unwrap_or(0.0);
-                    *sum += rank::weight(field, frequency, length, average);
+                    let frequency = *frequency as f32;
+                    *sum += factor * frequency;
                 }
-                document = postings.advance();
+                block.advance();
             }
         }
         let rarity = rank::rarity(touched.len(), view.texts.len());
         let most = rarity * wanted.importance;
         for text in &touched {
-            if let (Some(sum), Some(score)) = (
-                weights.get_mut(*text as usize),
-                scores.get_mut(*text as usize),
-            ) {
+            if let (Some(sum), Some(score)) = (weights.get_mut(*text), scores.get_mut(*text)) {
                 *score += most * rank::saturated(*sum);
                 *sum = 0.0;
             }
@@ -202,17 +198,16 @@ fn pairs(view: &View, text: u32, asked: &BTreeMap<u32, f32>, fields: usize) -> i
     let kept = segment.store.get_document_bytes(document);
     let kept = kept.map_err(io::Error::other)?;
     let kept = index::pairs(&kept);
-    let lengths = view.lengths.get(text as usize);
     let mut added = 0.0;
     for (wanted, importance) in asked {
         let mut sum = 0.0;
         pair::find(kept, *wanted, |place, frequency| {
             let field = place.part();
             if field < fields {
-                let length = lengths.and_then(|lengths| lengths.get(field)).copied();
-                let average = view.averages.get(field).copied().unwrap_or(0.0);
+                let factors = view.factors.get(field);
+                let factor = factors.and_then(|factors| factors.get(text as usize));
                 let frequency = f32::from(frequency) / f32::from(pair::NEAR);
-                sum += rank::weight(field, frequency, length.unwrap_or(0.0), average);
+                sum += factor.map_or(0.0, |factor| factor * frequency);
             }
         });
         added += importance * rank::saturated_pair(sum);

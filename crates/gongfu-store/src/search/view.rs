@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use gongfu_core::library::Library;
-use gongfu_core::search::rank::FIELDS;
+use gongfu_core::search::rank::{self, FIELDS};
 use gongfu_core::search::word::squashed;
 use tantivy::index::InvertedIndexReader;
 use tantivy::store::StoreReader;
@@ -31,10 +31,8 @@ pub(super) struct View {
     pub(super) places: Vec<(usize, u32)>,
     /// The texts whose skill has a name, by that name [`squashed`].
     names: HashMap<String, Vec<u32>>,
-    /// The lengths of their parts.
-    pub(super) lengths: Vec<[f32; FIELDS.len()]>,
-    /// What those are on average.
-    pub(super) averages: [f32; FIELDS.len()],
+    /// How much a word counts in each part of each text, by the length of the part.
+    pub(super) factors: [Vec<f32>; FIELDS.len()],
 }
 
 /// A part of an index.
@@ -58,8 +56,7 @@ impl View {
             texts: Vec::new(),
             places: Vec::new(),
             names: HashMap::new(),
-            lengths: Vec::new(),
-            averages: [0.0; FIELDS.len()],
+            factors: Default::default(),
         };
         // A text that lies in two indexes counts once.
         let mut numbers: BTreeMap<u64, u32> = BTreeMap::new();
@@ -90,12 +87,14 @@ impl View {
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
-        let count = view.lengths.len().max(1) as f64;
-        for (field, average) in view.averages.iter_mut().enumerate() {
-            let lengths = view.lengths.iter().filter_map(|lengths| lengths.get(field));
+        let count = view.texts.len().max(1) as f64;
+        for (field, lengths) in view.factors.iter_mut().enumerate() {
+            let sum: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
             #[expect(clippy::cast_possible_truncation, reason = "an average needs no more")]
-            let mean = (lengths.map(|length| f64::from(*length)).sum::<f64>() / count) as f32;
-            *average = mean;
+            let average = (sum / count) as f32;
+            for length in lengths {
+                *length = rank::factor(field, *length, average);
+            }
         }
         Ok(view)
     }
@@ -128,8 +127,11 @@ impl View {
             places.sort_unstable();
             self.texts.push(places);
             self.places.push((self.segments.len(), document));
-            self.lengths
-                .push(unpacked(lengths.first(document).unwrap_or(0)));
+            // Lengths for now: what they say can be told when all are known.
+            let lengths = unpacked(lengths.first(document).unwrap_or(0));
+            for (all, length) in self.factors.iter_mut().zip(lengths) {
+                all.push(length);
+            }
             if let Some(text) = texts.get_mut(document as usize) {
                 *text = number;
             }

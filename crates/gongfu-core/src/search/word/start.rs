@@ -63,9 +63,28 @@ impl Starts {
             .is_none_or(|first| self.have(first, bytes.next()))
     }
 
+    /// How much of a text that starts between two words can be passed over, in bytes: identifiers
+    /// that are plain ASCII and none of those, and the ASCII between them.
+    pub(super) fn pass(&self, text: &[u8]) -> usize {
+        let mut passed = 0;
+        while let Some(byte) = text.get(passed) {
+            if byte.is_ascii_alphanumeric() {
+                match self.foreign(text.get(passed..).unwrap_or(&[])) {
+                    Some(length) => passed += length,
+                    None => break,
+                }
+            } else if byte.is_ascii() {
+                passed += 1;
+            } else {
+                break;
+            }
+        }
+        passed
+    }
+
     /// How long the identifier is that a text begins with, in bytes, when it is plain ASCII and no
     /// part of it may be one of those. A part starts the identifier, or with a capital letter.
-    pub(super) fn foreign(&self, text: &[u8]) -> Option<usize> {
+    fn foreign(&self, text: &[u8]) -> Option<usize> {
         let mut length = 0;
         for (at, byte) in text.iter().enumerate() {
             if !byte.is_ascii_alphanumeric() {
