@@ -166,6 +166,15 @@ impl Header {
     }
 }
 
+/// How much was kept of the skills of a root, in bytes; nothing as with [`load`].
+pub fn size(home: &Home, root: &Path) -> u64 {
+    let kept = Root::open(&home.path().join(FOLDER)).and_then(|folder| {
+        let name = SkillPath::new(&file_name(root, Part::Skills)).map_err(io::Error::other)?;
+        folder.stat(&name)
+    });
+    kept.map_or(0, |(_, stamp)| stamp.size)
+}
+
 /// Reads what was kept of the skills of a root, and makes of each what `revive` does; nothing when
 /// there is no index, an old one or a damaged one.
 pub fn load<T, C: FromIterator<T> + Default>(

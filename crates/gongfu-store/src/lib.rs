@@ -12,6 +12,7 @@ pub mod home;
 pub mod index;
 pub mod local;
 pub mod mend;
+mod passing;
 pub mod reading;
 pub mod search;
 pub mod source;

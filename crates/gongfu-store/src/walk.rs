@@ -36,6 +36,8 @@ pub const NAMED: Limits = Limits {
 };
 /// How many folders are listed in one go.
 const PIECE: usize = 64;
+/// How many are listed until all of them are taken over.
+const BATCH: usize = 2_048;
 /// Levels of folders inside of a skill.
 const DEPTH_IN_SKILL: usize = 64;
 
@@ -137,19 +139,26 @@ pub fn walk_from(root: &Root, from: SkillPath, limits: Limits, known: &Listings)
             };
             walk.left_out.push(Diagnostic::about_folder(finding));
         }
-        let listed: Vec<Listed> = level
-            .par_iter()
-            // Small pieces: whoever is done with something else helps at once.
-            .with_max_len(PIECE)
-            .map(|step| list(root, &step.path, known))
-            .collect();
         let mut next = Vec::new();
         walk.folders.reserve(level.len());
-        for (step, listed) in level.into_iter().zip(listed) {
-            if counts.entries > limits.entries {
+        let mut steps = level.into_iter();
+        while counts.entries <= limits.entries {
+            let some: Vec<Step> = steps.by_ref().take(BATCH).collect();
+            if some.is_empty() {
                 break;
             }
-            next.extend(add(&mut walk, step, listed, limits, &mut counts));
+            let listed: Vec<Listed> = some
+                .par_iter()
+                // Small pieces: whoever is done with something else helps at once.
+                .with_max_len(PIECE)
+                .map(|step| list(root, &step.path, known))
+                .collect();
+            for (step, listed) in some.into_iter().zip(listed) {
+                if counts.entries > limits.entries {
+                    break;
+                }
+                next.extend(add(&mut walk, step, listed, limits, &mut counts));
+            }
         }
         if counts.entries > limits.entries {
             walk.left_out

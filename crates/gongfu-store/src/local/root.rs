@@ -15,6 +15,7 @@ use super::tree::{Part, Tree};
 use crate::disk::{self, Listings, Root};
 use crate::home::Home;
 use crate::index::{self, Stored};
+use crate::passing::on_passing_threads;
 use crate::source::Place;
 use crate::walk::{self, Walk};
 use crate::watch::{self, RootNumber, Unwatchable, Watches};
@@ -22,6 +23,10 @@ use crate::watch::{self, RootNumber, Unwatchable, Watches};
 /// How often folders that came while watches were made are walked before that is left to the next
 /// look.
 const ROUNDS: usize = 8;
+
+/// More skills than these, or a larger index of them in bytes, are much to look at.
+const MANY: usize = 1_000;
+const MUCH: u64 = 1024 * 1024;
 
 /// What is known of a root.
 #[derive(Default)]
@@ -103,8 +108,17 @@ impl RootState {
         };
         match part {
             Some(changed) => changed,
+            None if self.is_large(&look, first) => {
+                on_passing_threads(|| self.look_whole(&mut look, first))
+            }
             None => self.look_whole(&mut look, first),
         }
+    }
+
+    /// Whether a look at everything takes much memory for a while.
+    fn is_large(&self, look: &Look<'_>, first: bool) -> bool {
+        let kept = || Root::open(&look.place.path).map(|root| index::size(look.home, root.path()));
+        self.known.len() > MANY || (first && kept().is_ok_and(|size| size > MUCH))
     }
 
     fn look_whole(&mut self, look: &mut Look<'_>, first: bool) -> bool {

@@ -76,11 +76,17 @@ impl Index {
             let index = tantivy::Index::builder()
                 .schema(schema)
                 .settings(settings())
-                .open_or_create(directory)?;
-            let damaged = index.validate_checksum()?;
-            if !damaged.is_empty() {
-                let text = format!("{} damaged files", damaged.len());
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text).into());
+                .open_or_create(directory.clone())?;
+            let managed = index.directory().list_managed_files();
+            for file in index
+                .load_metas()?
+                .list_segment_files()
+                .intersection(&managed)
+            {
+                if !directory.is_sound(file)? {
+                    let text = format!("{} is damaged", file.display());
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, text).into());
+                }
             }
             Self::over(index, fields, 0)
         };

@@ -20,6 +20,7 @@ use super::index::Index;
 use super::pool::Pool;
 use super::view::View;
 use crate::home::Home;
+use crate::passing::on_passing_threads;
 
 /// Raise it when the tokens, the fields or what goes into them change.
 const SCHEMA: &str = "5";
@@ -145,21 +146,9 @@ fn update(
     if index.missing(wanted)? <= FEW {
         return update(place);
     }
-    // Readers of its own: what they remember of so many texts goes with them.
+    // Readers of its own as well: what they remember of so many texts goes with them.
     let words = &Pool::default();
     on_passing_threads(|| update(&Place { words, ..*place }))
-}
-
-/// Does work on threads that end with it: a thread keeps for itself what it has freed, and what the
-/// indexing of many texts takes is not needed again.
-fn on_passing_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    match rayon::ThreadPoolBuilder::new().build() {
-        Ok(threads) => threads.install(work),
-        Err(error) => {
-            tracing::debug!(%error, "there are no threads for indexing: those there are do it");
-            work()
-        }
-    }
 }
 
 fn told<T>(error: &std::io::Error) -> Option<T> {
