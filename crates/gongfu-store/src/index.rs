@@ -115,13 +115,13 @@ impl<'a> Kept<'a> {
     /// A name that many skills have a file of is put into memory once: `names` remembers it.
     fn stored(self, names: &mut HashSet<SkillPath>) -> Result<Stored, PathError> {
         let stamps = self.files.iter().map(|file| file.stamp).collect();
-        let mut path = |path: &'a str| match names.get(path) {
-            Some(known) => Ok(known.clone()),
-            None => {
-                let new = SkillPath::new(path)?;
-                names.insert(new.clone());
-                Ok(new)
+        let mut path = |path: &'a str| {
+            if let Some(known) = names.get(path) {
+                return Ok(known.clone());
             }
+            let new = SkillPath::new(path)?;
+            names.insert(new.clone());
+            Ok(new)
         };
         let files: Arc<[FileEntry]> = self
             .files

@@ -9,9 +9,9 @@ use gongfu_core::skill::digest::Hasher;
 use serde::Serialize;
 
 /// How long the length of a record is, in bytes.
-const LENGTH: u64 = 4;
+const LENGTH: usize = 4;
 /// How long the digest at the end is, in bytes.
-const DIGEST: u64 = 32;
+const DIGEST: usize = 32;
 /// How much is read or written in one go, in bytes.
 const PIECE: usize = 64 * 1024;
 
@@ -75,7 +75,7 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// It is too short for a digest.
     pub(super) fn new(from: R, length: u64) -> io::Result<Self> {
-        let left = length.checked_sub(DIGEST);
+        let left = length.checked_sub(DIGEST as u64);
         Ok(Self {
             from: BufReader::with_capacity(PIECE, from),
             left: left.ok_or_else(|| damaged("it is too short"))?,
@@ -90,7 +90,7 @@ impl<R: Read> Reader<R> {
     /// The file is damaged or can't be read.
     pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         if self.left == 0 {
-            let mut digest = [0; DIGEST as usize];
+            let mut digest = [0; DIGEST];
             self.from.read_exact(&mut digest)?;
             let wanted = std::mem::take(&mut self.hasher).finish();
             return if wanted.to_bytes() == digest {
@@ -100,8 +100,8 @@ impl<R: Read> Reader<R> {
             };
         }
         let too_long = || damaged("a record is longer than the file");
-        let mut length = [0; LENGTH as usize];
-        self.left = self.left.checked_sub(LENGTH).ok_or_else(too_long)?;
+        let mut length = [0; LENGTH];
+        self.left = self.left.checked_sub(LENGTH as u64).ok_or_else(too_long)?;
         self.from.read_exact(&mut length)?;
         self.hasher.update(&length);
         let length = u32::from_le_bytes(length);
