@@ -193,17 +193,18 @@ impl<S: Handler> HttpEndpoint<S> {
             return Refusal::Stopping.into_response();
         };
         match self.prepared(request).await {
-            Ok((request, body)) => self.soon(self.answered(request, body)).await,
+            Ok((request, body)) => self.soon(|| self.answered(request, body)).await,
             Err(refusal) => refusal.into_response(),
         }
     }
 
     /// Lets work begin when there is room for it. What takes long makes room for others meanwhile, so
     /// that slow tools hold up nobody.
-    async fn soon<T>(&self, work: impl Future<Output = T>) -> T {
+    async fn soon<T, W: Future<Output = T>>(&self, work: impl FnOnce() -> W) -> T {
         // It is never closed; without a permit the work is done all the same.
         let permit = self.in_hand.acquire().await.ok();
-        let mut work = std::pin::pin!(work);
+        // In a place of its own: whoever waits would have that, too, and it takes 24 KiB.
+        let mut work = Box::pin(work());
         if let Ok(done) = tokio::time::timeout(SOON, work.as_mut()).await {
             return done;
         }

@@ -36,6 +36,9 @@ use root::{Look, RootState};
 /// How long an answer about what isn't watched is taken for current, in milliseconds.
 const FRESH: i64 = 1_000;
 
+/// How often it is tried to have the state at once.
+const TRIES: usize = 64;
+
 /// How often it is looked once more for places that come meanwhile.
 const ROUNDS: usize = 8;
 
@@ -45,6 +48,8 @@ pub struct LocalSkills {
     settings: Settings,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    /// Held by the request that looks.
+    turn: tokio::sync::Mutex<()>,
     /// What was answered last, for as long as nothing is watched yet.
     recent: Mutex<Option<(Timestamp, Arc<Library>)>>,
     /// The revision that everybody who waits for one is told.
@@ -68,6 +73,7 @@ impl LocalSkills {
             settings,
             clock,
             state: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             told: Sender::new(Revision::default()),
         }
@@ -97,13 +103,24 @@ impl LocalSkills {
         if let Some(library) = self.recent() {
             return Some(library);
         }
-        let mut state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return None,
-        };
+        let mut state = self.lock_soon()?;
         self.is_current(&mut state)
             .then(|| Arc::clone(&state.library))
+    }
+
+    /// The state, unless somebody holds it for longer than a question takes.
+    ///
+    /// To ask takes microseconds, and to have another thread take over what else there is to do
+    /// takes more than a few of those.
+    fn lock_soon(&self) -> Option<MutexGuard<'_, State>> {
+        for _ in 0..TRIES {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        }
+        None
     }
 
     /// What was answered less than a second ago, while the watches are still being made: that
@@ -277,12 +294,18 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
 
 impl SkillStore for LocalSkills {
     fn library<'a>(&'a self, _owner: &'a Owner) -> Pending<'a, Arc<Library>> {
-        let library = match self.at_once() {
-            Some(library) => Ok(library),
-            None => aside(|| self.current()),
-        };
-        let library = library.map_err(|error| PortError::Unavailable(error.to_string()));
-        Box::pin(std::future::ready(library))
+        Box::pin(async move {
+            if let Some(library) = self.at_once() {
+                return Ok(library);
+            }
+            // The others wait without a thread each for the one who looks.
+            let _turn = self.turn.lock().await;
+            if let Some(library) = self.at_once() {
+                return Ok(library);
+            }
+            let library = aside(|| self.current());
+            library.map_err(|error| PortError::Unavailable(error.to_string()))
+        })
     }
 
     fn changed<'a>(&'a self, _owner: &'a Owner, since: Revision) -> Pending<'a, Revision> {

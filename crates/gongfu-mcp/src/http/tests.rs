@@ -293,7 +293,7 @@ async fn many_requests_wait_in_front_and_slow_ones_hold_up_nobody() {
                     tokio::time::sleep(takes).await;
                     running.fetch_sub(1, Ordering::Relaxed);
                 };
-                endpoint.soon(work).await;
+                endpoint.soon(|| work).await;
             });
         }
         works.join_all().await;

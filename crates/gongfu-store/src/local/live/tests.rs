@@ -677,3 +677,43 @@ fn a_network_file_system_is_known() {
     assert!(!crate::watch::is_remote(Path::new("/")));
     assert!(!crate::watch::is_remote(Path::new("/does-not-exist")));
 }
+
+#[test]
+fn whoever_waits_for_a_look_takes_no_thread() {
+    const ASKING: usize = 64;
+    let ground = Ground::new();
+    ground.skill("lib/a", "one");
+    let library = ground.library(ground.settings(), "home");
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_time().build().unwrap();
+    let threads = || fs::read_dir("/proc/self/task").unwrap().count();
+    // As the thread does that watches, for as long as it looks at everything.
+    let looking = library.lock();
+    let before = threads();
+    let begun = Arc::new(AtomicI64::new(0));
+    let asking: Vec<_> = (0..ASKING)
+        .map(|_| {
+            let (library, begun) = (Arc::clone(&library), Arc::clone(&begun));
+            runtime.spawn(async move {
+                begun.fetch_add(1, Ordering::Relaxed);
+                library.library(&Owner::Local).await.unwrap().skills().len()
+            })
+        })
+        .collect();
+    eventually("all of them ask", || {
+        begun.load(Ordering::Relaxed) == i64::try_from(ASKING).unwrap()
+    });
+    // Others are answered meanwhile.
+    let other = runtime.spawn(async { 1 });
+    let answered = runtime.block_on(async { tokio::time::timeout(PATIENCE, other).await });
+    assert_eq!(answered.unwrap().unwrap(), 1);
+    let more = threads() - before;
+    assert!(
+        more <= 4,
+        "{more} threads more for {ASKING} who wait for the same"
+    );
+    drop(looking);
+    for asked in asking {
+        assert_eq!(runtime.block_on(asked).unwrap(), 1);
+    }
+}
