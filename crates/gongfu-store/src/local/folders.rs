@@ -1,7 +1,8 @@
 //! What the index tells of the folders of a root: a start lists only those that changed since.
 //!
-//! Only the first look of a start recalls anything. Whole looks are rare later on, and what they
-//! have to find may have happened only just before.
+//! Kept is only what could be trusted when it was listed: a change that came right after it, however
+//! coarse the times of the file system are, left another stamp. So the look that is made when the
+//! folders are watched recalls as well; one that is made because nobody watches reads everything.
 
 use super::known::is_settled;
 use super::root::Look;

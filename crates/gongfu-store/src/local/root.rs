@@ -18,7 +18,7 @@ use crate::index::{self, Stored};
 use crate::passing::on_passing_threads;
 use crate::source::Place;
 use crate::walk::{self, Walk};
-use crate::watch::{self, RootNumber, Unwatchable, Watches};
+use crate::watch::{self, Mark, RootNumber, Unwatchable, Watches};
 
 /// How often folders that came while watches were made are walked before that is left to the next
 /// look.
@@ -133,11 +133,17 @@ impl RootState {
             }
         };
         self.remote = watch::is_remote(root.path());
+        // Folders that are known already are watched before they are looked at: then one walk tells
+        // everything.
+        if let Some(watches) = look.watches.as_deref_mut() {
+            self.watch_known(&root, "", watches);
+        }
+        let watched = look.watches.is_some() && self.unwatched.is_none();
         let revive = |stored: Stored| (stored.below.clone(), revived(stored, &place.id, &root));
         // Two things that wait for the disk in different ways: at once they take half the time.
         let ((mut walk, news), kept) = rayon::join(
             || {
-                if first {
+                if first || watched {
                     folders::recalling(&root, look, self.remote)
                 } else {
                     (walk::walk(&root, place.limits), false)
@@ -167,6 +173,10 @@ impl RootState {
                 self.dirt.whole = true;
                 break;
             }
+        }
+        if look.watches.is_none() && look.keeps_later && self.unwatched.is_none() {
+            // They will be watched soon.
+            self.plant(&SkillPath::root(), &walk);
         }
         let mut known = std::mem::take(&mut self.known);
         if known.is_empty() {
@@ -262,14 +272,28 @@ impl RootState {
         if self.unwatched.is_some() {
             return false;
         }
+        for (folder, mark) in self.plant(from, walk) {
+            watches.forget(mark, self.number, &folder);
+        }
+        self.watch_known(root, from.as_str(), watches)
+    }
+
+    /// Takes over which folders there are; answers the marks of those that are no more.
+    fn plant(&mut self, from: &SkillPath, walk: &Walk) -> Vec<(Arc<str>, Mark)> {
         let tree = self.tree.get_or_insert_default();
         if from.is_root() {
             tree.cut = !walk.left_out.is_empty();
         }
-        for (folder, mark) in tree.replace(from.as_str(), walk) {
-            watches.forget(mark, self.number, &folder);
-        }
-        let new = tree.unwatched(from.as_str());
+        tree.replace(from.as_str(), walk)
+    }
+
+    /// Watches the folders that are known at and below a path; answers whether some of them were not
+    /// watched before.
+    fn watch_known(&mut self, root: &Root, from: &str, watches: &mut Watches) -> bool {
+        let Some(tree) = self.tree.as_mut().filter(|_| self.unwatched.is_none()) else {
+            return false;
+        };
+        let new = tree.unwatched(from);
         for folder in &new {
             match watches.folder(&root.path().join(&**folder), self.number, folder) {
                 Ok(mark) => tree.mark(folder, mark),
