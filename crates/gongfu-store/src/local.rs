@@ -48,6 +48,9 @@ pub struct LocalSkills {
     settings: Settings,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    /// The roots that were there at the last look, by their places: whoever reads a file doesn't
+    /// wait for a look.
+    open: Mutex<Vec<(Arc<str>, Arc<Root>)>>,
     /// Held by the request that looks.
     turn: tokio::sync::Mutex<()>,
     /// What was answered last, for as long as nothing is watched yet.
@@ -73,6 +76,7 @@ impl LocalSkills {
             settings,
             clock,
             state: Mutex::default(),
+            open: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             told: Sender::new(Revision::default()),
@@ -216,6 +220,12 @@ impl LocalSkills {
                 root.forget(watches, "");
             }
         }
+        let roots = state.roots.iter();
+        let open = roots.filter_map(|(place, root)| {
+            let root = root.root.as_ref()?;
+            Some((Arc::clone(&place.id), Arc::clone(root)))
+        });
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = open.collect();
         if moved {
             self.hang(state);
         }
@@ -258,12 +268,11 @@ impl LocalSkills {
     }
 
     fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
-        let state = self.lock();
-        let mut roots = state.roots.iter();
-        let found = roots.find(|(place, _)| place.id == skill.source);
-        let root = found.and_then(|(_, root)| root.root.clone());
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = open.iter().find(|(id, _)| *id == skill.source);
+        let root = found.map(|(_, root)| Arc::clone(root));
+        drop(open);
         let root = root.ok_or(PortError::NotFound)?;
-        drop(state);
         let below = skill
             .full_name
             .strip_prefix(&*skill.source)
