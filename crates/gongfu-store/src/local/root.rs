@@ -15,7 +15,7 @@ use super::tree::{Part, Tree};
 use crate::disk::{self, Listings, Root};
 use crate::home::Home;
 use crate::index::{self, Stored};
-use crate::passing::on_passing_threads;
+use crate::passing::{Pace, on_passing_threads};
 use crate::source::Place;
 use crate::walk::{self, Walk};
 use crate::watch::{self, Mark, RootNumber, Unwatchable, Watches};
@@ -109,7 +109,10 @@ impl RootState {
         match part {
             Some(changed) => changed,
             None if self.is_large(&look, first) => {
-                on_passing_threads(|| self.look_whole(&mut look, first))
+                // While folders come to be watched, the first look stands for the library.
+                let waits = first || look.watches.is_none();
+                let pace = if waits { Pace::Prompt } else { Pace::Calm };
+                on_passing_threads(pace, || self.look_whole(&mut look, first))
             }
             None => self.look_whole(&mut look, first),
         }

@@ -8,6 +8,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tantivy::HasLen as _;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -29,6 +30,24 @@ pub(super) struct Folder {
         expect(dead_code, reason = "elsewhere all files are mapped")
     )]
     path: PathBuf,
+    turn: Turn,
+}
+
+/// Counts the searches: a file is asked once in each whether it is as it was.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Turn(Arc<AtomicU64>);
+
+impl Turn {
+    /// Begins a search.
+    pub(super) fn begin(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Which search this is.
+    #[cfg(unix)]
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Folder {
@@ -36,7 +55,13 @@ impl Folder {
         Ok(Self {
             mapped: MmapDirectory::open(path)?,
             path: path.to_owned(),
+            turn: Turn::default(),
         })
+    }
+
+    /// What tells the files of this folder that a search begins.
+    pub(super) fn turn(&self) -> Turn {
+        self.turn.clone()
     }
 }
 
@@ -60,7 +85,7 @@ impl Directory for Folder {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         let large = matches!(ending, Some("idx" | "store"));
-        match piecewise::File::open(&self.path.join(path)) {
+        match piecewise::File::open(&self.path.join(path), self.turn()) {
             Ok(file) if large => Ok(Arc::new(file)),
             Ok(file) => match file.read_bytes(0..file.len()) {
                 Ok(bytes) => Ok(Arc::new(bytes)),
@@ -119,16 +144,22 @@ mod piecewise {
     use std::ops::Range;
     use std::os::unix::fs::FileExt as _;
     use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::SystemTime;
 
     use tantivy::HasLen;
     use tantivy::directory::{FileHandle, OwnedBytes};
+
+    use super::Turn;
 
     #[derive(Debug)]
     pub(super) struct File {
         inner: std::fs::File,
         length: usize,
         modified: Option<SystemTime>,
+        turn: Turn,
+        /// The last search in which it was as it was, and one.
+        sound: AtomicU64,
     }
 
     impl File {
@@ -136,7 +167,7 @@ mod piecewise {
             clippy::disallowed_methods,
             reason = "the folder is gongfu's own, below its home, and tantivy opens it by its path as well"
         )]
-        pub(super) fn open(path: &Path) -> io::Result<Self> {
+        pub(super) fn open(path: &Path, turn: Turn) -> io::Result<Self> {
             let file = std::fs::File::open(path)?;
             let metadata = file.metadata()?;
             let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
@@ -145,7 +176,24 @@ mod piecewise {
                 inner: file,
                 length,
                 modified,
+                turn,
+                sound: AtomicU64::new(0),
             })
+        }
+
+        /// The files of an index are written once; in one that changed anything may stand.
+        fn check(&self) -> io::Result<()> {
+            let turn = self.turn.now().saturating_add(1);
+            if self.sound.load(Ordering::Relaxed) == turn {
+                return Ok(());
+            }
+            let now = self.inner.metadata()?;
+            if now.len() != self.length as u64 || now.modified().ok() != self.modified {
+                let text = "a file of the search index was changed";
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
+            self.sound.store(turn, Ordering::Relaxed);
+            Ok(())
         }
     }
 
@@ -154,12 +202,7 @@ mod piecewise {
             let wanted = range.end.checked_sub(range.start);
             let wanted = wanted.filter(|_| range.end <= self.length);
             let wanted = wanted.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-            // The files of an index are written once; in one that changed anything may stand.
-            let now = self.inner.metadata()?;
-            if now.len() != self.length as u64 || now.modified().ok() != self.modified {
-                let text = "a file of the search index was changed";
-                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
-            }
+            self.check()?;
             let mut bytes = vec![0; wanted];
             self.inner.read_exact_at(&mut bytes, range.start as u64)?;
             Ok(OwnedBytes::new(bytes))

@@ -19,7 +19,7 @@ use tantivy::{
     IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
 };
 
-use super::directory::Folder;
+use super::directory::{Folder, Turn};
 use super::indexing::Terms;
 
 /// How much memory a thread that indexes takes before it writes, in bytes: the least that tantivy
@@ -65,6 +65,8 @@ pub(super) struct Index {
     fields: Fields,
     /// How much memory it takes by itself, in bytes.
     memory: usize,
+    /// What tells its files that a search begins; there are none of an index in memory.
+    turn: Turn,
 }
 
 impl Index {
@@ -88,7 +90,7 @@ impl Index {
                     return Err(io::Error::new(io::ErrorKind::InvalidData, text).into());
                 }
             }
-            Self::over(index, fields, 0)
+            Self::over(index, fields, 0, directory.turn())
         };
         guarded(open).or_else(|error| {
             tracing::debug!(folder = %folder.display(), %error, "the search index is made anew");
@@ -110,11 +112,16 @@ impl Index {
                 writer.add_document(fields.document(identity, &terms))?;
             }
             let index = writer.finalize()?;
-            Self::over(index, fields, directory.total_mem_usage())
+            Self::over(index, fields, directory.total_mem_usage(), Turn::default())
         })
     }
 
-    fn over(index: tantivy::Index, fields: Fields, memory: usize) -> tantivy::Result<Self> {
+    fn over(
+        index: tantivy::Index,
+        fields: Fields,
+        memory: usize,
+        turn: Turn,
+    ) -> tantivy::Result<Self> {
         let reader = index.reader_builder();
         let reader = reader.reload_policy(ReloadPolicy::Manual).try_into()?;
         Ok(Self {
@@ -122,7 +129,13 @@ impl Index {
             reader,
             fields,
             memory,
+            turn,
         })
+    }
+
+    /// Has its files asked, in the search that begins, whether they are as they were.
+    pub(super) fn begin(&self) {
+        self.turn.begin();
     }
 
     pub(super) fn fields(&self) -> &Fields {

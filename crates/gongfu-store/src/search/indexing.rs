@@ -20,7 +20,7 @@ use super::index::Index;
 use super::pool::Pool;
 use super::view::View;
 use crate::home::Home;
-use crate::passing::on_passing_threads;
+use crate::passing::{Pace, on_passing_threads};
 
 /// Raise it when the tokens, the fields or what goes into them change.
 const SCHEMA: &str = "5";
@@ -148,7 +148,7 @@ fn update(
     }
     // Readers of its own as well: what they remember of so many texts goes with them.
     let words = &Pool::default();
-    on_passing_threads(|| update(&Place { words, ..*place }))
+    on_passing_threads(Pace::Prompt, || update(&Place { words, ..*place }))
 }
 
 fn told<T>(error: &std::io::Error) -> Option<T> {

@@ -95,6 +95,7 @@ pub(super) struct Ranked {
 
 /// Ranks the texts of a view.
 pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranked> {
+    view.begin();
     let fields = rank::fields_of(query.scope);
     let mut scores = vec![0.0_f32; view.texts.len()];
     let mut weights = vec![0.0_f32; view.texts.len()];

@@ -154,6 +154,13 @@ impl View {
         self.indexes.get(key).map(Arc::clone)
     }
 
+    /// Begins a search.
+    pub(super) fn begin(&self) {
+        for index in self.indexes.values() {
+            index.begin();
+        }
+    }
+
     /// The texts of skills with this name, [`squashed`].
     pub(super) fn named(&self, name: &str) -> &[u32] {
         self.names.get(name).map_or(&[], Vec::as_slice)
