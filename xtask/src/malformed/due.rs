@@ -16,6 +16,9 @@ pub(super) enum Due {
     Silence,
 }
 
+/// How many values of a message are read.
+const MOST_VALUES: usize = 100_000;
+
 /// The codes that an error may have.
 const CODES: [i64; 10] = [
     -32700, -32600, -32601, -32602, -32000, -32001, -32002, -32020, -32021, -32022,
@@ -43,8 +46,9 @@ pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
         .iter()
         .all(|name| names(bytes, name) < 2);
     Some(match message.get("id") {
-        None if method && two && params && once && !is_answer => Due::Silence,
-        None if method => Due::Perhaps,
+        None if method && two && params && once && !is_answer && !is_crowded(bytes) => Due::Silence,
+        // Of two methods it is open which one is believed.
+        None if method || names(bytes, "method") > 1 => Due::Perhaps,
         _ if is_answer && !message.contains_key("method") => Due::Perhaps,
         // Of two ids neither is believed.
         Some(id @ (Value::String(_) | Value::Number(_))) if names(bytes, "id") == 1 => {
@@ -53,6 +57,13 @@ pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
         }
         _ => Due::Answer(None),
     })
+}
+
+/// Whether a message may have more values than are read of one: then it may be refused before it is
+/// known what it is, as one that is too long.
+fn is_crowded(bytes: &[u8]) -> bool {
+    let begins = bytes.iter().filter(|byte| b",[{".contains(byte));
+    begins.count() > MOST_VALUES
 }
 
 /// Whether a number with a fraction stands for an integer all the same.
@@ -125,6 +136,15 @@ mod tests {
         assert_eq!(due(r#"{"id":1.5}"#), Some(Due::Answer(None)));
         assert_eq!(due(r#"{"id":1,"id":2}"#), Some(Due::Answer(None)));
         assert_eq!(due(r#"{"jsonrpc":"2.0","method":"a"}"#), Some(Due::Silence));
+        let twice = r#"{"jsonrpc":"2.0","method":"a","method":null}"#;
+        assert_eq!(due(twice), Some(Due::Perhaps));
+        let crowd = |count| {
+            let values = vec!["1"; count].join(",");
+            let text = format!(r#"{{"jsonrpc":"2.0","method":"a","params":{{"x":[{values}]}}}}"#);
+            super::due(text.as_bytes(), usize::MAX)
+        };
+        assert_eq!(crowd(90_000), Some(Due::Silence));
+        assert_eq!(crowd(110_000), Some(Due::Perhaps));
         assert_eq!(due(r#"{"method":"a"}"#), Some(Due::Perhaps));
         assert_eq!(due(r#"{"id":1,"result":{}}"#), Some(Due::Perhaps));
     }

@@ -30,7 +30,11 @@ pub(crate) fn id(bytes: &[u8]) -> Option<RequestId> {
                     if matches!(value, Some(b"{" | b"[")) {
                         depth += 1;
                     }
-                    seen = value.and_then(|value| serde_json::from_slice(value).ok());
+                    // A value that something else stands right behind is a part of what was meant.
+                    let whole = tokens.is_at_end();
+                    seen = value
+                        .filter(|_| whole)
+                        .and_then(|value| serde_json::from_slice(value).ok());
                 }
                 _ => {}
             },
@@ -50,6 +54,12 @@ struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
+    /// Whether a value may end here.
+    fn is_at_end(&self) -> bool {
+        let rest = self.bytes.trim_ascii_start();
+        rest.first().is_none_or(|byte| matches!(byte, b',' | b'}'))
+    }
+
     /// The next token; none at the end, or where one doesn't end.
     fn next(&mut self) -> Option<&'a [u8]> {
         let bytes = self.bytes.trim_ascii_start();
@@ -119,6 +129,9 @@ mod tests {
             br#"{"id":null,"#,
             br#"{"id":{"id":1},"#,
             br#"{"id":1,"id":2,"#,
+            br#"{"id":1"2,"method":"x"}"#,
+            br#"{"id":"a""b","method":"x"}"#,
+            br#"{"id":1 2,"method":"x"}"#,
             br#"{"a":}"id":1,"#,
             br#"{"a":"id","b":1,"#,
             br#"{"id" 1,"#,
