@@ -130,13 +130,13 @@ impl LocalSkills {
     /// What was answered less than a second ago, while the watches are still being made: that
     /// takes the state for long.
     fn recent(&self) -> Option<Arc<Library>> {
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let recent = held(&self.recent);
         let (looked, library) = recent.as_ref()?;
         self.is_fresh(*looked).then(|| Arc::clone(library))
     }
 
     fn remember(&self, answer: Option<(Timestamp, Arc<Library>)>) {
-        *self.recent.lock().unwrap_or_else(PoisonError::into_inner) = answer;
+        *held(&self.recent) = answer;
     }
 
     /// Whether a look was made within the last second; a clock that went back tells nothing.
@@ -145,7 +145,7 @@ impl LocalSkills {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.state)
     }
 
     /// Makes the library what it is on disk, by what was told or by looking.
@@ -225,7 +225,7 @@ impl LocalSkills {
             let root = root.root.as_ref()?;
             Some((Arc::clone(&place.id), Arc::clone(root)))
         });
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = open.collect();
+        *held(&self.open) = open.collect();
         if moved {
             self.hang(state);
         }
@@ -268,7 +268,7 @@ impl LocalSkills {
     }
 
     fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = held(&self.open);
         let found = open.iter().find(|(id, _)| *id == skill.source);
         let root = found.map(|(_, root)| Arc::clone(root));
         drop(open);
@@ -290,6 +290,11 @@ impl LocalSkills {
         let found = roots.find(|(place, _)| place.id == skill.source);
         assembly::switch_key(found.map(|(place, _)| place.kind), skill)
     }
+}
+
+/// What a mutex guards, even if whoever had it before panicked: every part is whole by itself.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Does work that may take long, so that whoever waits for something else is answered meanwhile.

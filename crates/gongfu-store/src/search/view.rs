@@ -35,6 +35,17 @@ pub(super) struct View {
     pub(super) factors: [Vec<f32>; FIELDS.len()],
 }
 
+/// What is known of texts while they are numbered.
+#[derive(Default)]
+struct Seen {
+    /// The number of each text: one that lies in two indexes counts once.
+    numbers: BTreeMap<u64, u32>,
+    /// The skills that have each text.
+    skills: BTreeMap<u64, Vec<u32>>,
+    /// How long each part of each text is, in words.
+    lengths: [Vec<f32>; FIELDS.len()],
+}
+
 /// A part of an index.
 pub(super) struct Segment {
     /// The terms of each field of [`FIELDS`].
@@ -58,21 +69,19 @@ impl View {
             names: HashMap::new(),
             factors: Default::default(),
         };
-        // A text that lies in two indexes counts once.
-        let mut numbers: BTreeMap<u64, u32> = BTreeMap::new();
-        let mut skills: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        let mut seen = Seen::default();
         for (group, _) in &indexes {
             for (identity, places) in &group.texts {
                 let enabled = places
                     .iter()
                     .filter(|at| skill(library, **at).is_some_and(|skill| skill.enabled));
                 let places = enabled.filter_map(|at| u32::try_from(*at).ok());
-                skills.entry(*identity).or_default().extend(places);
+                seen.skills.entry(*identity).or_default().extend(places);
             }
         }
         for (group, index) in indexes {
             for segment in index.segments() {
-                let segment = view.add(&segment, &index, &mut numbers, &mut skills);
+                let segment = view.add(&segment, &index, &mut seen);
                 view.segments.push(segment.map_err(io::Error::other)?);
             }
             view.indexes.insert(group.key, index);
@@ -88,14 +97,14 @@ impl View {
         }
         #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
         let count = view.texts.len().max(1) as f64;
-        for (field, lengths) in view.factors.iter_mut().enumerate() {
+        view.factors = std::array::from_fn(|field| {
+            let lengths = seen.lengths.get(field).map_or(&[][..], Vec::as_slice);
             let sum: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
             #[expect(clippy::cast_possible_truncation, reason = "an average needs no more")]
             let average = (sum / count) as f32;
-            for length in lengths {
-                *length = rank::factor(field, *length, average);
-            }
-        }
+            let factor = |length: &f32| rank::factor(field, *length, average);
+            lengths.iter().map(factor).collect()
+        });
         Ok(view)
     }
 
@@ -103,8 +112,7 @@ impl View {
         &mut self,
         segment: &tantivy::SegmentReader,
         index: &Index,
-        numbers: &mut BTreeMap<u64, u32>,
-        skills: &mut BTreeMap<u64, Vec<u32>>,
+        seen: &mut Seen,
     ) -> tantivy::Result<Segment> {
         let identities = segment.fast_fields().u64("identity")?;
         let lengths = segment.fast_fields().u64("lengths")?;
@@ -113,23 +121,23 @@ impl View {
             let Some(identity) = identities.first(document) else {
                 continue;
             };
-            let Some(places) = skills
+            let Some(places) = seen
+                .skills
                 .get_mut(&identity)
                 .filter(|places| !places.is_empty())
             else {
                 continue;
             };
             let number = u32::try_from(self.texts.len()).unwrap_or(NONE);
-            if numbers.insert(identity, number).is_some() {
+            if seen.numbers.insert(identity, number).is_some() {
                 continue;
             }
             let mut places = std::mem::take(places);
             places.sort_unstable();
             self.texts.push(places);
             self.places.push((self.segments.len(), document));
-            // Lengths for now: what they say can be told when all are known.
-            let lengths = unpacked(lengths.first(document).unwrap_or(0));
-            for (all, length) in self.factors.iter_mut().zip(lengths) {
+            let own = unpacked(lengths.first(document).unwrap_or(0));
+            for (all, length) in seen.lengths.iter_mut().zip(own) {
                 all.push(length);
             }
             if let Some(text) = texts.get_mut(document as usize) {
