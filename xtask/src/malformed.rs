@@ -15,7 +15,7 @@ mod tally;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -219,8 +219,8 @@ fn patience(arguments: &Arguments) -> Duration {
 
 /// A server that is spoken with.
 trait Peer {
-    /// Sends the input of this number; answers what was done and what came back.
-    fn attempt(&mut self, input: Input<'_>) -> Result<(&'static str, Vec<String>)>;
+    /// Sends the input of this number.
+    fn attempt(&mut self, input: Input<'_>) -> Result<Outcome>;
 
     /// Calls a tool, which must tell what is there.
     fn control(&mut self, skills: usize, patience: Duration) -> Result<()>;
@@ -230,6 +230,16 @@ trait Peer {
 
     /// Lets the server end, and fails when it doesn't end well.
     fn end(self: Box<Self>) -> Result<()>;
+}
+
+/// What came of an input.
+struct Outcome {
+    /// What was done.
+    kind: &'static str,
+    /// What came back, by name.
+    answers: Vec<String>,
+    /// How long that took, from the first byte sent. What the proof itself works out isn't in it.
+    took: Duration,
 }
 
 /// What an input is made of.
@@ -275,12 +285,11 @@ fn conversation(
             patience,
             shown: arguments.at.is_some(),
         };
-        let started = Instant::now();
-        let (kind, answers) = peer.attempt(input)?;
-        tally.slowest = tally.slowest.max(started.elapsed());
+        let outcome = peer.attempt(input)?;
+        tally.slowest = tally.slowest.max(outcome.took);
         tally.inputs += 1;
-        for answer in answers {
-            tally.count(kind, answer);
+        for answer in outcome.answers {
+            tally.count(outcome.kind, answer);
         }
         if tally.inputs % CONTROL == 0 {
             let after = || format!("the control after input {number}");

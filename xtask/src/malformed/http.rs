@@ -12,7 +12,7 @@ use super::due::{Due, due, judged, same};
 use super::message::{self, Era};
 use super::process::Process;
 use super::request::{self, MOST, Request};
-use super::{Input, Peer};
+use super::{Input, Outcome, Peer};
 
 /// The statuses that an answer may have. 500 isn't one of them, and neither is 503: the server isn't
 /// asked for more than it can do.
@@ -132,6 +132,9 @@ impl Http {
         let reply = self
             .reply(deadline, true)?
             .context("closed without an answer")?;
+        if !self.stays(&reply) {
+            self.stream = None;
+        }
         let message = reply.message().unwrap_or_default();
         ensure!(
             reply.status == 200 && message.get("id") == Some(&id),
@@ -142,48 +145,49 @@ impl Http {
         Ok(reply)
     }
 
-    /// Sends an input; answers what came back.
-    fn exchange(&mut self, request: &Request, patience: Duration) -> Result<String> {
-        let deadline = Instant::now() + patience;
+    /// Sends an input; answers what came back, and how long that took.
+    fn exchange(&mut self, request: &Request, patience: Duration) -> Result<(String, Duration)> {
+        let owed = request.body.as_deref().and_then(|body| due(body, MOST));
+        let waits = matches!(owed, Some(Due::Answer(_)));
+        let started = Instant::now();
+        let deadline = started + patience;
         let kept = self.stream.is_some();
         let mut reply = None;
         // A connection that was kept may have been closed in between.
         for _ in 0..=usize::from(kept) {
             self.write(&request.bytes, request.last)?;
-            let owed = request.body.as_deref().and_then(|body| due(body, MOST));
-            let waits = matches!(owed, Some(Due::Answer(_)));
             reply = self.reply(deadline, waits)?;
             if reply.is_some() {
                 break;
             }
             self.stream = None;
         }
+        let took = started.elapsed();
         let Some(reply) = reply else {
             self.process.is_well()?;
             ensure!(!request.whole, "closed without an answer");
-            return Ok(CLOSED.to_owned());
+            return Ok((CLOSED.to_owned(), took));
         };
-        let stays = !reply.is("text/event-stream")
-            && reply
-                .header("connection")
-                .is_none_or(|value| value != "close")
-            && request.whole
-            && !request.last
-            && self.ahead.is_empty();
-        if !stays {
+        if !request.whole || request.last || !self.stays(&reply) {
             self.stream = None;
         }
-        let answer = Self::judge(request, &reply)?;
+        let answer = Self::judge(request, owed.as_ref(), &reply)?;
         self.tidy(request, &reply, patience)?;
-        Ok(answer)
+        Ok((answer, took))
+    }
+
+    /// Whether the connection can take another request after this answer. A stream is left where its
+    /// first answer ends: what still comes of it would be taken for the next one.
+    fn stays(&self, reply: &Reply) -> bool {
+        let closes = reply.header("connection") == Some("close");
+        !closes && !reply.is("text/event-stream") && self.ahead.is_empty()
     }
 
     /// What this answer is called; an answer that isn't allowed is a failure.
-    fn judge(request: &Request, reply: &Reply) -> Result<String> {
+    fn judge(request: &Request, owed: Option<&Due>, reply: &Reply) -> Result<String> {
         let status = reply.status;
         let shown = || format!("{status}: {:.300}", String::from_utf8_lossy(&reply.body));
         ensure!(STATUSES.contains(&status), "{}", shown());
-        let owed = request.body.as_deref().and_then(|body| due(body, MOST));
         if reply.is("application/problem+json") {
             let problem = reply.message().with_context(shown)?;
             ensure!(problem.get("status") == Some(&json!(status)), "{}", shown());
@@ -192,7 +196,7 @@ impl Http {
         if !reply.is("application/json") && !reply.is("text/event-stream") || reply.body.is_empty()
         {
             let is_good = (200..300).contains(&status);
-            if let (true, Some(Due::Answer(_))) = (is_good, &owed) {
+            if let (true, Some(Due::Answer(_))) = (is_good, owed) {
                 bail!("{} is no answer", shown());
             }
             return Ok(status.to_string());
@@ -213,12 +217,12 @@ impl Http {
             return Ok(format!("{status} listens"));
         }
         ensure!(
-            status != 200 || owed != Some(Due::Silence),
+            status != 200 || owed != Some(&Due::Silence),
             "a notification is answered: {}",
             shown()
         );
         let code = judged(&message).map_err(|fault| anyhow!(fault))?;
-        if let (200, Some(Due::Answer(Some(id)))) = (status, &owed) {
+        if let (200, Some(Due::Answer(Some(id)))) = (status, owed) {
             let answered = message.get("id").is_some_and(|other| same(id, other));
             ensure!(answered, "an answer to another id: {}", shown());
         }
@@ -230,28 +234,36 @@ impl Http {
         Ok(format!("{status} {code}"))
     }
 
-    /// Ends a session that an input began, and notes that ours was ended.
+    /// Ends a session that an input began, and ours where an input may have ended it: a server may
+    /// keep those that are only left.
     fn tidy(&mut self, request: &Request, reply: &Reply, patience: Duration) -> Result<()> {
-        if reply.status == 404 || request.bytes.starts_with(b"DELETE") {
-            self.session = None;
-        }
         let begun = reply.header("mcp-session-id").map(str::to_owned);
-        let Some(begun) = begun.filter(|begun| Some(begun) != self.session.as_ref()) else {
-            return Ok(());
-        };
+        if let Some(begun) = begun.filter(|begun| Some(begun) != self.session.as_ref()) {
+            let status = self.end_session(&begun, patience)?;
+            let is_good = (200..300).contains(&status);
+            ensure!(is_good, "a session is ended with {status}");
+        }
+        if reply.status == 404 || request.bytes.starts_with(b"DELETE") {
+            let Some(session) = self.session.take() else {
+                return Ok(());
+            };
+            let status = self.end_session(&session, patience)?;
+            let is_good = (200..300).contains(&status) || status == 404;
+            ensure!(is_good, "a session that may be gone is ended with {status}");
+        }
+        Ok(())
+    }
+
+    /// Ends a session; answers the status.
+    fn end_session(&mut self, session: &str, patience: Duration) -> Result<u16> {
         let end = format!(
-            "DELETE /mcp HTTP/1.1\r\nHost: {}\r\nMcp-Session-Id: {begun}\r\n\r\n",
+            "DELETE /mcp HTTP/1.1\r\nHost: {}\r\nMcp-Session-Id: {session}\r\n\r\n",
             self.host
         );
         self.stream = None;
         self.write(end.as_bytes(), false)?;
         let reply = self.reply(Instant::now() + patience, false)?;
-        let status = reply.context("a session isn't ended")?.status;
-        ensure!(
-            (200..300).contains(&status),
-            "a session is ended with {status}"
-        );
-        Ok(())
+        Ok(reply.context("a session isn't ended")?.status)
     }
 
     fn write(&mut self, bytes: &[u8], last: bool) -> Result<()> {
@@ -350,13 +362,18 @@ impl Http {
 }
 
 impl Peer for Http {
-    fn attempt(&mut self, input: Input<'_>) -> Result<(&'static str, Vec<String>)> {
+    fn attempt(&mut self, input: Input<'_>) -> Result<Outcome> {
         self.greet(input.patience)?;
         let session = self.session.as_deref();
         let made = request::request(input.random, input.number, self.era, &self.host, session);
         let text = input.describe(made.kind, &made.bytes);
-        let answer = self.exchange(&made, input.patience);
-        Ok((made.kind, vec![answer.with_context(|| text)?]))
+        let exchanged = self.exchange(&made, input.patience);
+        let (answer, took) = exchanged.with_context(|| text)?;
+        Ok(Outcome {
+            kind: made.kind,
+            answers: vec![answer],
+            took,
+        })
     }
 
     fn control(&mut self, skills: usize, patience: Duration) -> Result<()> {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::due::{Due, due, judged, same};
 use super::message::{Era, message, request};
 use super::process::Process;
-use super::{Input, Peer};
+use super::{Input, Outcome, Peer};
 
 /// The longest line that the server reads, in bytes.
 pub(super) const MOST: usize = 16 << 20;
@@ -112,8 +112,8 @@ impl Line {
         }
     }
 
-    /// Sends an input; answers what came back for each of its lines.
-    fn exchange(&mut self, bytes: &[u8], patience: Duration) -> Result<Vec<String>> {
+    /// Sends an input; answers what came back for each of its lines, and how long that took.
+    fn exchange(&mut self, bytes: &[u8], patience: Duration) -> Result<(Vec<String>, Duration)> {
         let mut open: Vec<Due> = bytes
             .split(|byte| *byte == b'\n')
             .filter_map(|line| due(line, MOST))
@@ -123,8 +123,10 @@ impl Line {
             .any(|part| part == b"notifications/cancelled");
         let control = self.id();
         let last = request(&control, CONTROL, json!({}), self.era);
-        let deadline = Instant::now() + patience;
-        self.write(&[bytes, b"\n", last.to_string().as_bytes(), b"\n"].concat())?;
+        let lines = [bytes, b"\n", last.to_string().as_bytes(), b"\n"].concat();
+        let started = Instant::now();
+        let deadline = started + patience;
+        self.write(&lines)?;
         let mut came = Vec::new();
         let mut controlled = false;
         if cancels {
@@ -156,7 +158,7 @@ impl Line {
             came.push(answer);
         }
         came.extend(open.iter().map(|_| "silence".to_owned()));
-        Ok(came)
+        Ok((came, started.elapsed()))
     }
 
     /// A notification of the server: that a subscription began is the answer to it.
@@ -179,11 +181,16 @@ impl Line {
 }
 
 impl Peer for Line {
-    fn attempt(&mut self, input: Input<'_>) -> Result<(&'static str, Vec<String>)> {
+    fn attempt(&mut self, input: Input<'_>) -> Result<Outcome> {
         let made = message(input.random, input.number, MOST, self.era);
         let text = input.describe(made.kind, &made.bytes);
-        let answers = self.exchange(&made.bytes, input.patience);
-        Ok((made.kind, answers.with_context(|| text)?))
+        let exchanged = self.exchange(&made.bytes, input.patience);
+        let (answers, took) = exchanged.with_context(|| text)?;
+        Ok(Outcome {
+            kind: made.kind,
+            answers,
+            took,
+        })
     }
 
     fn control(&mut self, skills: usize, patience: Duration) -> Result<()> {

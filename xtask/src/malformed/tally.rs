@@ -13,7 +13,7 @@ pub(super) struct Tally {
     cells: BTreeMap<&'static str, BTreeMap<String, u64>>,
     pub(super) inputs: u64,
     pub(super) controls: u64,
-    /// The longest that something took.
+    /// The longest that an answer took.
     pub(super) slowest: Duration,
     /// Memory in mebibytes: once warm, at the end, and at most.
     pub(super) memory: Vec<(u64, u64, u64)>,
@@ -79,10 +79,10 @@ impl Tally {
             format!("; memory {warm} MiB once warm, {end} at the end, {most} at most")
         });
         format!(
-            "{} inputs, {} controls answered; the slowest took {:.0?}{}",
+            "{} inputs, {} controls answered; the slowest answer took {} ms{}",
             self.inputs,
             self.controls,
-            self.slowest,
+            self.slowest.as_millis(),
             memory.collect::<String>()
         )
     }
