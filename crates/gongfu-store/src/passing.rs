@@ -12,9 +12,16 @@ pub(crate) enum Pace {
     Calm,
 }
 
-/// Does work on threads of its own, as many as there are cores.
+/// Does work on threads of its own: as many as there are cores, or half as many when nobody waits.
 pub(crate) fn on_passing_threads<T: Send>(pace: Pace, work: impl FnOnce() -> T + Send) -> T {
-    let threads = rayon::ThreadPoolBuilder::new().start_handler(move |_| {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let count = match pace {
+        Pace::Prompt => cores,
+        // A lower priority alone isn't enough: who comes would still wait for a core.
+        Pace::Calm => (cores / 2).max(1),
+    };
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(count);
+    let threads = threads.start_handler(move |_| {
         if pace == Pace::Calm {
             step_back();
         }

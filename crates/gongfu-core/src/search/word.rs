@@ -61,18 +61,38 @@ pub struct Term<'a> {
     pub end: usize,
 }
 
+/// How many bytes are asked at once whether they are of ASCII.
+const PIECE: usize = 64;
+
 /// A text as [`Words`] reads it: composed (NFC) and with kana of full width, so that offsets mean
 /// the same everywhere.
 pub fn composed(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() {
+    let half_width = |character: char| matches!(character, '\u{ff61}'..='\u{ff9f}');
+    if beyond_ascii(text).any(|part| part.contains(half_width)) {
+        return Cow::Owned(text.nfkc().collect());
+    }
+    // What lies between is composed with nothing but a mark, which is never surely composed.
+    if beyond_ascii(text).all(|part| is_nfc_quick(part.chars()) == IsNormalized::Yes) {
         return Cow::Borrowed(text);
     }
-    let half_width = |character: char| matches!(character, '\u{ff61}'..='\u{ff9f}');
-    match is_nfc_quick(text.chars()) {
-        _ if text.contains(half_width) => Cow::Owned(text.nfkc().collect()),
-        IsNormalized::Yes => Cow::Borrowed(text),
-        _ => Cow::Owned(text.nfc().collect()),
-    }
+    Cow::Owned(text.nfc().collect())
+}
+
+/// The stretches of a text that have nothing of ASCII.
+fn beyond_ascii(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        // Hardly any text has much of it, and many bytes are looked at in one step.
+        while let Some(piece) = bytes.get(at..at + PIECE).filter(|piece| piece.is_ascii()) {
+            at += piece.len();
+        }
+        let from = at + bytes.get(at..)?.iter().position(|byte| !byte.is_ascii())?;
+        let rest = bytes.get(from..)?;
+        let length = rest.iter().position(u8::is_ascii).unwrap_or(rest.len());
+        at = from + length;
+        text.get(from..at)
+    })
 }
 
 /// Finds the terms of texts; remembers the stems of words, so keep one for many texts.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::diagnostic::{Diagnostic, Severity};
 use super::field;
 use super::finding::Finding;
-use super::frontmatter::Frontmatter;
+use super::frontmatter::{self, Frontmatter};
 use super::name::SkillName;
 use super::section;
 use super::source_text::SourceText;
@@ -96,7 +96,16 @@ pub(super) fn essence(bytes: &[u8], folder: &str) -> (Option<Essence>, Vec<Diagn
     (document.as_ref().map(Essence::of), diagnostics)
 }
 
-fn read(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
+/// The text behind the frontmatter of a SKILL.md, as [`Document::body`] has it, without reading the
+/// frontmatter; `None` for what [`load`] refuses.
+pub fn body(bytes: &[u8]) -> Option<String> {
+    let mut source = decoded(bytes, &mut Vec::new())?;
+    let body = frontmatter::body(&source);
+    Some(source.text.split_off(body))
+}
+
+/// The text of a file, unless it is refused.
+fn decoded(bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) -> Option<SourceText> {
     let refused = |finding, diagnostics: &mut Vec<Diagnostic>| {
         diagnostics.push(Diagnostic::about_file(finding, SKILL_FILE));
         None
@@ -111,6 +120,11 @@ fn read(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option
     if source.text.trim().is_empty() {
         return refused(Finding::SkillFileEmpty, diagnostics);
     }
+    Some(source)
+}
+
+fn read(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
+    let source = decoded(bytes, diagnostics)?;
     let frontmatter = Frontmatter::read(&source, diagnostics);
     let name = field::check(&source, &frontmatter, folder, diagnostics);
     let declared = field::description(&source, &frontmatter, diagnostics);

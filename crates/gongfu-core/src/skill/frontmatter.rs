@@ -58,10 +58,9 @@ impl Frontmatter {
 
     /// Reads the frontmatter of a text, as leniently as a person would.
     pub fn read(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Self {
-        let Some(fences) = find_fences(source, diagnostics) else {
+        let Some(fences) = Fences::of(source, diagnostics) else {
             return Self::default();
         };
-        let fences = without_prose(source, fences, diagnostics);
         let text = source.text.get(fences.yaml.clone()).unwrap_or_default();
         let mut found = Self {
             span: fences.yaml.clone(),
@@ -88,6 +87,11 @@ impl Frontmatter {
     }
 }
 
+/// Offset of the body of a text, without reading what stands before it.
+pub(super) fn body(source: &SourceText) -> usize {
+    Fences::of(source, &mut Vec::new()).map_or(0, |fences| fences.body)
+}
+
 fn report_duplicates(source: &SourceText, fields: &[Field], diagnostics: &mut Vec<Diagnostic>) {
     let mut seen = HashSet::new();
     for field in fields {
@@ -103,6 +107,14 @@ fn report_duplicates(source: &SourceText, fields: &[Field], diagnostics: &mut Ve
 struct Fences {
     yaml: Range<usize>,
     body: usize,
+}
+
+impl Fences {
+    /// Where the frontmatter and the body are; `None` when there is no frontmatter.
+    fn of(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let fences = find_fences(source, diagnostics)?;
+        Some(without_prose(source, fences, diagnostics))
+    }
 }
 
 /// Finds the two lines of dashes; a fence is a line of three or more `-` and nothing else.

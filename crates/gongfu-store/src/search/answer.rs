@@ -110,12 +110,12 @@ impl Asked<'_> {
 
     /// The place of a skill's text that fits best.
     fn snippet(&self, skill: &Skill, content: &[u8], weights: &[(&str, f32)]) -> Option<String> {
-        let document = document::parse(content, skill.name.as_str())?;
+        let body = document::body(content)?;
         let best = |text: &str| {
             let text = composed(text);
             self.words
                 .with(|words| snippet::best(&text, weights, words))
         };
-        best(document.body()).or_else(|| best(&skill.description))
+        best(&body).or_else(|| best(&skill.description))
     }
 }

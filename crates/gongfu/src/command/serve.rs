@@ -1,8 +1,8 @@
 //! `gongfu serve`: the server for many clients, over HTTP.
 
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use gongfu_core::account::Owner;
@@ -21,6 +21,9 @@ use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
+
+/// Tells how many sessions are open.
+type Sessions = Box<dyn Fn() -> usize + Send + Sync>;
 
 /// Stands for the number of skills before the library has been read.
 const UNREAD: u64 = u64::MAX;
@@ -45,7 +48,9 @@ pub(crate) fn run(
     let public_url = chosen(serving.public_url.as_ref(), from, of)?;
 
     let skills = Arc::new(AtomicU64::new(UNREAD));
-    let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings(&skills)));
+    let sessions = Arc::new(OnceLock::new());
+    let readings = readings(&skills, &sessions);
+    let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
     let parts = wiring::parts_of(environment, places, &profiles.mounts, |audit| {
         metrics.audit(audit)
     })?;
@@ -76,6 +81,7 @@ pub(crate) fn run(
                 listener,
                 public_url,
                 skills,
+                sessions,
                 metrics,
             },
             || announce(&url, terminal),
@@ -95,6 +101,7 @@ struct Served {
     listener: Listener,
     public_url: Option<PublicUrl>,
     skills: Arc<AtomicU64>,
+    sessions: Arc<OnceLock<Sessions>>,
     metrics: Arc<Metrics>,
 }
 
@@ -136,6 +143,8 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
     announce: impl FnOnce(),
 ) -> Ended {
     let skills = served.skills;
+    let counted = endpoint.clone();
+    let _ = served.sessions.set(Box::new(move || counted.sessions()));
     let surface = Surface {
         mcp: endpoint.clone(),
         health: Arc::new(move || Health {
@@ -186,13 +195,24 @@ async fn count(store: Arc<dyn SkillStore>, skills: Arc<AtomicU64>) {
     }
 }
 
-fn readings(skills: &Arc<AtomicU64>) -> Vec<(&'static str, &'static str, Reading)> {
-    let skills = Arc::clone(skills);
-    let number: Reading = Box::new(move || {
+fn readings(
+    skills: &Arc<AtomicU64>,
+    sessions: &Arc<OnceLock<Sessions>>,
+) -> Vec<(&'static str, &'static str, Reading)> {
+    let (skills, sessions) = (Arc::clone(skills), Arc::clone(sessions));
+    let skills: Reading = Box::new(move || {
         let number = skills.load(Ordering::Relaxed);
         (number != UNREAD).then_some(number)
     });
-    vec![("skills", "Skills of the library", number)]
+    let sessions: Reading = Box::new(move || Some(sessions.get()?() as u64));
+    vec![
+        ("skills", "Skills of the library", skills),
+        (
+            "mcp_sessions",
+            "Open sessions of the older revisions",
+            sessions,
+        ),
+    ]
 }
 
 /// What was said first: by a flag, by the environment, by the settings.

@@ -176,13 +176,15 @@ fn health_and_metrics_tell_what_happens() {
         "tools/call",
         json!({"name": "skill_load", "arguments": {"skill_name": "none"}}),
     );
+    site.open("2025-11-25");
     let reply = site.send("GET", "/metrics", &[("x-request-id", "mine-1")], "");
     assert_eq!(reply.header("x-request-id"), "mine-1");
     for line in [
         "gongfu_tool_calls_total{tool=\"skill_load\",outcome=\"ok\"} 1",
         "gongfu_tool_calls_total{tool=\"skill_load\",outcome=\"SKILL_NOT_FOUND\"} 1",
-        "gongfu_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 2",
+        "gongfu_http_requests_total{method=\"POST\",route=\"/mcp\",status=\"200\"} 3",
         "gongfu_skills 2",
+        "gongfu_mcp_sessions 1",
         "# EOF",
     ] {
         assert!(

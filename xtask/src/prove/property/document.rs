@@ -2,7 +2,7 @@
 //! and nothing else.
 
 use gongfu_core::skill::diagnostic::Edit;
-use gongfu_core::skill::{Diagnostic, Document, SKILL_FILE, fix, load, strict};
+use gongfu_core::skill::{Diagnostic, Document, SKILL_FILE, document, fix, load, strict};
 use gongfu_core::text;
 
 use super::{Verdict, ensure};
@@ -24,6 +24,11 @@ pub(super) fn check(bytes: &[u8]) -> Verdict {
     let mut diagnostics = Vec::new();
     let document = load(bytes, folder, &mut diagnostics);
     places(bytes, &diagnostics)?;
+    let body = document::body(bytes);
+    let whole_body = document.as_ref().map(Document::body);
+    ensure(body.as_deref() == whole_body, || {
+        format!("read alone, the body is {body:?}")
+    })?;
     let Some(document) = document else {
         return ensure(!diagnostics.is_empty(), || {
             "refused without a reason".to_owned()

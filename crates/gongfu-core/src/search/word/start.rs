@@ -1,15 +1,61 @@
 //! The beginnings of words that are looked for, so that a reader passes over all others.
 
-/// What words may start with, so that all others are passed over: the English endings that come
-/// off leave the first two letters as they are, but for `y` and `i` (`lying` is to `lie`).
+/// What words may start with, so that all others are passed over.
+///
+/// The English endings that come off leave the first two letters as they are, and of a stem of four
+/// letters or more the third as well, but for `y` and `i` (`lying` is to `lie`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Starts {
-    /// For each first letter or digit, which may follow; the last bit is the end of the word.
+    /// For each first letter or digit, which may come second; the last bit is the end of the word.
     seconds: [u64; SIGNS],
+    /// For each first letter or digit, which may come third.
+    thirds: [u64; SIGNS],
 }
 
 /// How many letters and digits there are in ASCII.
 const SIGNS: usize = 36;
+/// Up to so many letters a stem may have lost its third one, or have another.
+const SHORT: usize = 3;
+
+/// What a byte is between words and in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Byte {
+    /// A small letter or a digit.
+    Small,
+    Capital,
+    Apostrophe,
+    /// Anything else in ASCII.
+    Between,
+    /// A part of a character beyond ASCII.
+    Foreign,
+}
+
+/// What each byte is.
+const BYTES: [Byte; 256] = {
+    let mut bytes = [Byte::Foreign; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        bytes[byte] = match byte as u8 {
+            b'a'..=b'z' | b'0'..=b'9' => Byte::Small,
+            b'A'..=b'Z' => Byte::Capital,
+            b'\'' => Byte::Apostrophe,
+            _ => Byte::Between,
+        };
+        byte += 1;
+    }
+    bytes
+};
+
+/// Where a text has something else than such bytes, from `at` on.
+fn behind(text: &[u8], mut at: usize, is: impl Fn(Byte) -> bool) -> (usize, Option<Byte>) {
+    loop {
+        let byte = text.get(at).and_then(|byte| BYTES.get(usize::from(*byte)));
+        match byte {
+            Some(byte) if is(*byte) => at += 1,
+            other => return (at, other.copied()),
+        }
+    }
+}
 
 /// The number of a letter or digit, whatever its case.
 fn sign_number(byte: u8) -> Option<usize> {
@@ -21,85 +67,87 @@ fn sign_number(byte: u8) -> Option<usize> {
     }
 }
 
+/// The bit of a letter or digit behind the first; what is none of them ends the word.
+fn bit(sign: u8) -> u64 {
+    match sign_number(sign) {
+        // `y` is the same as `i`.
+        Some(24) => 1 << 8,
+        Some(number) => 1 << number,
+        None => 1 << SIGNS,
+    }
+}
+
 impl Starts {
     /// What these terms start with, as [`Words`](super::Words) tells them.
     pub fn of<'a>(terms: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut seconds = [0; SIGNS];
+        let (mut seconds, mut thirds) = ([0; SIGNS], [0; SIGNS]);
         for term in terms {
             let mut bytes = term.bytes();
-            let row = bytes.next().and_then(sign_number);
-            if let Some(row) = row.and_then(|first| seconds.get_mut(first)) {
-                *row |= match bytes.next() {
-                    Some(second) => Self::bit(second),
-                    // An ending may have come off behind the first letter.
-                    None => u64::MAX,
-                };
+            let Some(first) = bytes.next().and_then(sign_number) else {
+                continue;
+            };
+            if let Some(row) = seconds.get_mut(first) {
+                // An ending may have come off behind the first letter.
+                *row |= bytes.next().map_or(u64::MAX, bit);
+            }
+            if let Some(row) = thirds.get_mut(first) {
+                let third = bytes.next().filter(|_| term.len() > SHORT);
+                *row |= third.map_or(u64::MAX, bit);
             }
         }
-        Self { seconds }
+        Self { seconds, thirds }
     }
 
-    /// The bit of a second letter or digit.
-    fn bit(second: u8) -> u64 {
-        match sign_number(second) {
-            // The same as `i`.
-            Some(24) => 1 << 8,
-            Some(number) => 1 << number,
-            None => 1 << SIGNS,
-        }
-    }
-
-    /// Whether a word may be one of those by its first letter and what follows it, if anything does.
-    fn have(&self, first: u8, second: Option<u8>) -> bool {
-        let row = sign_number(first).and_then(|first| self.seconds.get(first));
-        row.is_none_or(|row| second.is_none_or(|second| row & Self::bit(second) != 0))
+    /// Whether a word that starts like this may be one of those; beyond ASCII every word may.
+    fn have(&self, word: &[u8]) -> bool {
+        let [first, rest @ ..] = word else {
+            return true;
+        };
+        let Some(first) = sign_number(*first) else {
+            return true;
+        };
+        let may = |rows: &[u64; SIGNS], next: Option<&u8>| {
+            let row = rows.get(first).copied().unwrap_or(u64::MAX);
+            next.is_none_or(|next| row & bit(*next) != 0)
+        };
+        may(&self.seconds, rest.first()) && may(&self.thirds, rest.get(1))
     }
 
     /// Whether a folded word may be one of those; beyond ASCII every word may.
     pub(super) fn have_word(&self, word: &str) -> bool {
-        let mut bytes = word.bytes();
-        bytes
-            .next()
-            .is_none_or(|first| self.have(first, bytes.next()))
+        self.have(word.as_bytes())
     }
 
     /// How much of a text that starts between two words can be passed over, in bytes: identifiers
     /// that are plain ASCII and none of those, and the ASCII between them.
     pub(super) fn pass(&self, text: &[u8]) -> usize {
-        let mut passed = 0;
-        while let Some(byte) = text.get(passed) {
-            if byte.is_ascii_alphanumeric() {
-                match self.foreign(text.get(passed..).unwrap_or(&[])) {
-                    Some(length) => passed += length,
-                    None => break,
-                }
-            } else if byte.is_ascii() {
-                passed += 1;
-            } else {
-                break;
+        let mut at = 0;
+        loop {
+            let between = |byte| matches!(byte, Byte::Between | Byte::Apostrophe);
+            let (start, byte) = behind(text, at, between);
+            let is_word = matches!(byte, Some(Byte::Small | Byte::Capital));
+            match is_word.then(|| self.foreign(text, start)).flatten() {
+                Some(end) => at = end,
+                None => return start,
             }
         }
-        passed
     }
 
-    /// How long the identifier is that a text begins with, in bytes, when it is plain ASCII and no
-    /// part of it may be one of those. A part starts the identifier, or with a capital letter.
-    fn foreign(&self, text: &[u8]) -> Option<usize> {
-        let mut length = 0;
-        for (at, byte) in text.iter().enumerate() {
-            if !byte.is_ascii_alphanumeric() {
-                // A letter or a mark may follow, or an ending that is no word.
-                if !byte.is_ascii() || *byte == b'\'' {
-                    return None;
-                }
-                break;
-            }
-            let starts = at == 0 || byte.is_ascii_uppercase();
-            if starts && self.have(*byte, text.get(at + 1).copied()) {
-                return None;
-            }
-            length = at + 1;
+    /// Where the identifier ends that starts at `at`, when it is plain ASCII and no part of it may be
+    /// one of those. A part starts the identifier, or with a capital letter.
+    fn foreign(&self, text: &[u8], at: usize) -> Option<usize> {
+        if self.have(text.get(at..)?) {
+            return None;
         }
-        Some(length)
+        let mut end = at + 1;
+        loop {
+            let (next, byte) = behind(text, end, |byte| byte == Byte::Small);
+            match byte {
+                Some(Byte::Between) | None => return Some(next),
+                Some(Byte::Capital) if !self.have(text.get(next..)?) => end = next + 1,
+                // A letter or a mark may follow, or an ending that is no word.
+                _ => return None,
+            }
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Texts in, terms out.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::{Kind, Starts, Words, composed, squashed};
 
@@ -152,9 +155,10 @@ fn what_is_looked_for_is_found_with_everything_else_passed_over() {
 
 #[test]
 fn no_ending_that_comes_off_hides_a_word() {
-    const ENDINGS: [&str; 16] = [
+    const ENDINGS: [&str; 28] = [
         "", "s", "es", "ies", "ied", "ed", "eed", "ing", "ly", "er", "y", "e", "ness", "ation",
-        "'s", "able",
+        "'s", "able", "ability", "ization", "ational", "fulness", "iveness", "ical", "ogy",
+        "ement", "ously", "ably", "ating", "ating's",
     ];
     let letters = "aeiouybdlst";
     let mut beginnings = vec![String::new()];
@@ -189,5 +193,36 @@ fn no_ending_that_comes_off_hides_a_word() {
             tried += all.len();
         }
     }
-    assert!(tried > 20_000, "{tried}");
+    assert!(tried > 40_000, "{tried}");
+}
+
+#[test]
+fn a_text_is_composed_wherever_its_marks_are() {
+    const PARTS: [&str; 9] = [
+        "plain text, long enough to fill most of a piece of it. ",
+        "e\u{301}",
+        "é",
+        "\u{301}",
+        "技能",
+        "か\u{3099}",
+        "\u{ff76}\u{ff9e}",
+        "\u{212b}",
+        " a\n",
+    ];
+    let mut owned = 0;
+    for number in 0..PARTS.len().pow(4) {
+        let digits = std::iter::successors(Some(number), |rest| Some(rest / PARTS.len()));
+        let parts = digits.take(4).map(|rest| PARTS[rest % PARTS.len()]);
+        let text: String = parts.collect();
+        let half_width = text.contains('\u{ff76}');
+        let expected: String = if half_width {
+            text.nfkc().collect()
+        } else {
+            text.nfc().collect()
+        };
+        let found = composed(&text);
+        assert_eq!(found, expected, "{text:?}");
+        owned += usize::from(matches!(found, Cow::Owned(_)));
+    }
+    assert!(owned > 1_000, "{owned}");
 }

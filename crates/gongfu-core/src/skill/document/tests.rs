@@ -1,11 +1,15 @@
 //! Whole documents, from the good one to what is hardly one.
 
-use super::{Document, is_valid, load};
+use super::{Document, body, is_valid, load};
 use crate::skill::Diagnostic;
 
 fn read(bytes: &[u8], folder: &str) -> (Option<Document>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let document = load(bytes, folder, &mut diagnostics);
+    assert_eq!(
+        body(bytes),
+        document.as_ref().map(|document| document.body().to_owned())
+    );
     (document, diagnostics)
 }
 
