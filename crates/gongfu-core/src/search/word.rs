@@ -68,17 +68,28 @@ const PIECE: usize = 64;
 /// the same everywhere.
 pub fn composed(text: &str) -> Cow<'_, str> {
     let half_width = |character: char| matches!(character, '\u{ff61}'..='\u{ff9f}');
-    if beyond_ascii(text).any(|part| part.contains(half_width)) {
-        return Cow::Owned(text.nfkc().collect());
-    }
-    // What lies between is composed with nothing but a mark, which is never surely composed.
-    if beyond_ascii(text).all(|part| is_nfc_quick(part.chars()) == IsNormalized::Yes) {
+    let is_composed =
+        |text: &str| beyond_ascii(text).all(|part| is_nfc_quick(part.chars()) == IsNormalized::Yes);
+    let is_wide = beyond_ascii(text).any(|part| part.contains(half_width));
+    if !is_wide && is_composed(text) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.nfc().collect())
+    // Nothing is composed with the end of a line.
+    let mut all = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if line.is_ascii() || !is_wide && is_composed(line) {
+            all.push_str(line);
+        } else if is_wide {
+            all.extend(line.nfkc());
+        } else {
+            all.extend(line.nfc());
+        }
+    }
+    Cow::Owned(all)
 }
 
-/// The stretches of a text that have nothing of ASCII.
+/// The stretches of a text that have nothing of ASCII. What lies between is composed with nothing but
+/// a mark, and of a stretch that starts with one nobody can say at once that it is composed.
 fn beyond_ascii(text: &str) -> impl Iterator<Item = &str> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -162,6 +173,12 @@ impl Words {
                     next += passed;
                     (shape, dense) = (Shape::Nothing, None);
                 }
+                if let Some(end) = Starts::plain(text.as_bytes(), next) {
+                    self.plain(text, next, end, tell);
+                    next = end;
+                    (shape, dense) = (Shape::Nothing, None);
+                    continue;
+                }
             }
             let Some(character) = text.get(next..).and_then(|rest| rest.chars().next()) else {
                 break;
@@ -224,6 +241,24 @@ impl Words {
             shape = Shape::Nothing;
         }
         self.finish(tell);
+    }
+
+    /// Tells a word that is an identifier by itself, as [`Words::finish`] would.
+    fn plain(&mut self, text: &str, start: usize, end: usize, tell: &mut impl FnMut(Term<'_>)) {
+        let word = text.get(start..end).unwrap_or_default();
+        if word.len() > MAX_WORD {
+            return;
+        }
+        let mut folded = std::mem::take(&mut self.word);
+        folded.push_str(word);
+        folded.make_ascii_lowercase();
+        let Stem { stem, stop } = self.stem(&folded);
+        folded.clear();
+        self.word = folded;
+        tell(Term {
+            stop,
+            ..term(&stem, Kind::Stem, start, end)
+        });
     }
 
     /// Tells the identifier that ends here.

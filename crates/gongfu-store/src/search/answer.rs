@@ -21,6 +21,10 @@ use super::view::View;
 /// fits stands in where that has none of the words.
 const LOOKED_AT: u64 = 32 * 1024;
 
+/// From how many bytes of texts on every core looks for places: to wake the others takes longer than
+/// to look through less.
+const MUCH: usize = 128 * 1024;
+
 /// A query, and what it is answered with.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
@@ -87,11 +91,16 @@ impl Asked<'_> {
             let content = self.beginning(&hit.skill).await;
             read.extend(content.map(|content| (hit, content)));
         }
-        // Most of the work of a search, and each text's is its own.
-        read.into_par_iter().for_each(|(hit, content)| {
+        let size: usize = read.iter().map(|(_, content)| content.len()).sum();
+        let fill = |(hit, content): (&mut Hit, Vec<u8>)| {
             let snippet = self.snippet(&hit.skill, &content, &weights);
             hit.snippet = snippet.unwrap_or_default();
-        });
+        };
+        if size < MUCH {
+            read.into_iter().for_each(fill);
+        } else {
+            read.into_par_iter().for_each(fill);
+        }
     }
 
     /// As much of a skill's text as is looked at.

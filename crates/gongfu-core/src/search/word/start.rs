@@ -133,6 +133,23 @@ impl Starts {
         }
     }
 
+    /// Where the word ends that starts at `at`, when it is an identifier by itself: small letters of
+    /// ASCII, the first one perhaps a capital, and nothing behind them that could belong to them.
+    pub(super) fn plain(text: &[u8], at: usize) -> Option<usize> {
+        if !text.get(at)?.is_ascii_alphabetic() {
+            return None;
+        }
+        let rest = text.get(at + 1..)?.iter();
+        let length = rest.take_while(|byte| byte.is_ascii_lowercase()).count();
+        let end = at + 1 + length;
+        // One letter may have a sign behind it.
+        let ends = match text.get(end) {
+            None => true,
+            Some(byte) => BYTES.get(usize::from(*byte)) == Some(&Byte::Between),
+        };
+        (ends && length > 0).then_some(end)
+    }
+
     /// Where the identifier ends that starts at `at`, when it is plain ASCII and no part of it may be
     /// one of those. A part starts the identifier, or with a capital letter.
     fn foreign(&self, text: &[u8], at: usize) -> Option<usize> {
