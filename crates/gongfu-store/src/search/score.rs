@@ -11,7 +11,7 @@ use tantivy::Term;
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 
-use super::view::{NONE, View};
+use super::view::View;
 use super::{index, indexing};
 
 /// How many terms of each kind count of a query: the rarest ones.
@@ -99,48 +99,17 @@ pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranke
     let fields = rank::fields_of(query.scope);
     let mut scores = vec![0.0_f32; view.texts.len()];
     let mut weights = vec![0.0_f32; view.texts.len()];
-    let mut touched: Vec<usize> = Vec::new();
     let mut terms = Vec::new();
-    for Found { wanted, lists, .. } in rarest(view, asked.terms, fields)? {
-        touched.clear();
-        for List { part, field, info } in lists {
-            let Some(segment) = view.segments.get(part) else {
-                continue;
-            };
-            let Some(reader) = segment.terms.get(field) else {
-                continue;
-            };
-            let factors = view.factors.get(field).map_or(&[][..], Vec::as_slice);
-            let mut block =
-                reader.read_block_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
-            while !block.docs().is_empty() {
-                for (document, frequency) in block.docs().iter().zip(block.freqs()) {
-                    let text = segment.texts.get(*document as usize);
-                    let text = text.map_or(NONE, |text| *text) as usize;
-                    let (Some(sum), Some(factor)) = (weights.get_mut(text), factors.get(text))
-                    else {
-                        continue;
-                    };
-                    if *sum == 0.0 {
-                        touched.push(text);
-                    }
-                    #[expect(clippy::cast_precision_loss, reason = "counts of words")]
-                    let frequency = *frequency as f32;
-                    *sum += factor * frequency;
-                }
-                block.advance();
-            }
+    for found in rarest(view, asked.terms, fields)? {
+        let having = found.weigh(view, &mut weights)?;
+        let rarity = rank::rarity(having, view.count);
+        let most = rarity * found.wanted.importance;
+        for (score, sum) in scores.iter_mut().zip(&mut weights) {
+            *score += most * rank::saturated(*sum);
+            *sum = 0.0;
         }
-        let rarity = rank::rarity(touched.len(), view.texts.len());
-        let most = rarity * wanted.importance;
-        for text in &touched {
-            if let (Some(sum), Some(score)) = (weights.get_mut(*text), scores.get_mut(*text)) {
-                *score += most * rank::saturated(*sum);
-                *sum = 0.0;
-            }
-        }
-        if !touched.is_empty() {
-            terms.push((wanted, rarity));
+        if having > 0 {
+            terms.push((found.wanted, rarity));
         }
     }
     favour(view, query, &mut scores);
@@ -157,7 +126,7 @@ pub(super) fn rank(view: &View, asked: Asked, query: &Query) -> io::Result<Ranke
     };
     sort(view, &mut texts, front);
     if !asked.pairs.is_empty() {
-        let rarity = rank::rarity_of_pairs(view.texts.len());
+        let rarity = rank::rarity_of_pairs(view.count);
         for (text, score) in texts.iter_mut().take(LOOKED_AT) {
             *score += rarity * pairs(view, *text, &asked.pairs, fields)?;
         }
@@ -190,10 +159,7 @@ fn sort(view: &View, texts: &mut [(u32, f32)], front: usize) {
 
 /// What the pairs that are asked for add to a text.
 fn pairs(view: &View, text: u32, asked: &BTreeMap<u32, f32>, fields: usize) -> io::Result<f32> {
-    let place = view.places.get(text as usize);
-    let Some((segment, document)) =
-        place.and_then(|(segment, document)| Some((view.segments.get(*segment)?, *document)))
-    else {
+    let Some((segment, document)) = view.place(text) else {
         return Ok(0.0);
     };
     let kept = segment.store.get_document_bytes(document);
@@ -237,6 +203,40 @@ struct Found {
     lists: Vec<List>,
 }
 
+impl Found {
+    /// Adds what the term weighs in each text; answers how many have it.
+    fn weigh(&self, view: &View, weights: &mut [f32]) -> io::Result<usize> {
+        for List { part, field, info } in &self.lists {
+            let factors = view.factors.get(*field);
+            let Some((segment, factors)) = view.segments.get(*part).zip(factors) else {
+                continue;
+            };
+            let own = (
+                segment.terms.get(*field),
+                factors.get(segment.texts.clone()),
+                weights.get_mut(segment.texts.clone()),
+            );
+            let (Some(reader), Some(factors), Some(weights)) = own else {
+                continue;
+            };
+            let mut block =
+                reader.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+            while !block.docs().is_empty() {
+                for (document, frequency) in block.docs().iter().zip(block.freqs()) {
+                    let at = *document as usize;
+                    if let (Some(sum), Some(factor)) = (weights.get_mut(at), factors.get(at)) {
+                        #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+                        let frequency = *frequency as f32;
+                        *sum += factor * frequency;
+                    }
+                }
+                block.advance();
+            }
+        }
+        Ok(weights.iter().filter(|weight| **weight > 0.0).count())
+    }
+}
+
 /// Where the index tells which texts have a term.
 struct List {
     /// The segment, by its number in the view.
@@ -254,7 +254,7 @@ fn rarest(view: &View, wanted: Vec<Wanted>, fields: usize) -> io::Result<Vec<Fou
         all.extend(found(view, wanted, fields)?);
     }
     if all.iter().any(|found| !found.wanted.stop) {
-        let half = view.texts.len() / 2;
+        let half = view.count / 2;
         all.retain(|found| !found.wanted.stop || found.having <= half);
         for found in all.iter_mut().filter(|found| found.wanted.stop) {
             found.wanted.importance *= rank::STOP;

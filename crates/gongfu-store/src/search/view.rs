@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use gongfu_core::library::Library;
@@ -13,9 +14,8 @@ use tantivy::store::StoreReader;
 use super::group::{Group, skill};
 use super::index::{Index, unpacked};
 
-/// Stands for a text that doesn't count: of no skill of this library, or of one switched off.
-pub(super) const NONE: u32 = u32::MAX;
-
+/// Stands for the length of a text that doesn't count.
+const UNCOUNTED: f32 = -1.0;
 /// How many blocks of packed pairs are kept ready; the system has them in its cache.
 const STORE_BLOCKS: usize = 1;
 
@@ -25,24 +25,25 @@ pub(super) struct View {
     indexes: BTreeMap<String, Arc<Index>>,
     /// The segments of all indexes.
     pub(super) segments: Vec<Segment>,
-    /// The texts that count: the skills that have them, by precedence.
+    /// The texts of all segments, one behind the other: the skills that have them, by precedence. None
+    /// has one that doesn't count: one that lies in another segment too, or whose skills are switched
+    /// off or not of this library.
     pub(super) texts: Vec<Vec<u32>>,
-    /// Where each text lies: the number of its segment, and its own in there.
-    pub(super) places: Vec<(usize, u32)>,
+    /// How many texts count.
+    pub(super) count: usize,
     /// The texts whose skill has a name, by that name [`squashed`].
     names: HashMap<String, Vec<u32>>,
-    /// How much a word counts in each part of each text, by the length of the part.
+    /// How much a word counts in each part of each text, by the length of the part; nothing in a text
+    /// that doesn't count.
     pub(super) factors: [Vec<f32>; FIELDS.len()],
 }
 
 /// What is known of texts while they are numbered.
 #[derive(Default)]
 struct Seen {
-    /// The number of each text: one that lies in two indexes counts once.
-    numbers: BTreeMap<u64, u32>,
-    /// The skills that have each text.
+    /// The skills that have each text, until it is numbered: one that lies in two indexes counts once.
     skills: BTreeMap<u64, Vec<u32>>,
-    /// How long each part of each text is, in words.
+    /// How long each part of each text is, in words; of one that doesn't count, below nothing.
     lengths: [Vec<f32>; FIELDS.len()],
 }
 
@@ -52,8 +53,8 @@ pub(super) struct Segment {
     pub(super) terms: Vec<Arc<InvertedIndexReader>>,
     /// The fields themselves.
     pub(super) fields: Vec<tantivy::schema::Field>,
-    /// The number of each document's text, or [`NONE`].
-    pub(super) texts: Vec<u32>,
+    /// The numbers of its texts in the view.
+    pub(super) texts: Range<usize>,
     /// What is kept beside the terms.
     pub(super) store: StoreReader,
 }
@@ -65,7 +66,7 @@ impl View {
             indexes: BTreeMap::new(),
             segments: Vec::new(),
             texts: Vec::new(),
-            places: Vec::new(),
+            count: 0,
             names: HashMap::new(),
             factors: Default::default(),
         };
@@ -96,13 +97,20 @@ impl View {
             }
         }
         #[expect(clippy::cast_precision_loss, reason = "an average needs no more")]
-        let count = view.texts.len().max(1) as f64;
+        let count = view.count.max(1) as f64;
         view.factors = std::array::from_fn(|field| {
             let lengths = seen.lengths.get(field).map_or(&[][..], Vec::as_slice);
-            let sum: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
+            let counted = lengths.iter().filter(|length| **length >= 0.0);
+            let sum: f64 = counted.map(|length| f64::from(*length)).sum();
             #[expect(clippy::cast_possible_truncation, reason = "an average needs no more")]
             let average = (sum / count) as f32;
-            let factor = |length: &f32| rank::factor(field, *length, average);
+            let factor = |length: &f32| {
+                if *length >= 0.0 {
+                    rank::factor(field, *length, average)
+                } else {
+                    0.0
+                }
+            };
             lengths.iter().map(factor).collect()
         });
         Ok(view)
@@ -116,32 +124,32 @@ impl View {
     ) -> tantivy::Result<Segment> {
         let identities = segment.fast_fields().u64("identity")?;
         let lengths = segment.fast_fields().u64("lengths")?;
-        let mut texts = vec![NONE; segment.max_doc() as usize];
+        let from = self.texts.len();
+        let texts = from..from + segment.max_doc() as usize;
+        self.texts.resize_with(texts.end, Vec::new);
+        for all in &mut seen.lengths {
+            all.resize(texts.end, UNCOUNTED);
+        }
         for document in segment.doc_ids_alive() {
             let Some(identity) = identities.first(document) else {
                 continue;
             };
-            let Some(places) = seen
-                .skills
-                .get_mut(&identity)
-                .filter(|places| !places.is_empty())
-            else {
+            let number = from + document as usize;
+            let places = seen.skills.get_mut(&identity).map(std::mem::take);
+            let (Some(mut places), Some(text)) = (
+                places.filter(|places| !places.is_empty()),
+                self.texts.get_mut(number),
+            ) else {
                 continue;
             };
-            let number = u32::try_from(self.texts.len()).unwrap_or(NONE);
-            if seen.numbers.insert(identity, number).is_some() {
-                continue;
-            }
-            let mut places = std::mem::take(places);
             places.sort_unstable();
-            self.texts.push(places);
-            self.places.push((self.segments.len(), document));
+            *text = places;
+            self.count += 1;
             let own = unpacked(lengths.first(document).unwrap_or(0));
-            for (all, length) in seen.lengths.iter_mut().zip(own) {
-                all.push(length);
-            }
-            if let Some(text) = texts.get_mut(document as usize) {
-                *text = number;
+            for (all, own) in seen.lengths.iter_mut().zip(own) {
+                if let Some(length) = all.get_mut(number) {
+                    *length = own;
+                }
             }
         }
         let fields = index.fields().terms.clone();
@@ -174,15 +182,21 @@ impl View {
         self.names.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// The segment that a text lies in, and its number in there.
+    pub(super) fn place(&self, text: u32) -> Option<(&Segment, u32)> {
+        let number = text as usize;
+        let at = self
+            .segments
+            .partition_point(|segment| segment.texts.end <= number);
+        let segment = self.segments.get(at)?;
+        let document = number.checked_sub(segment.texts.start)?;
+        Some((segment, u32::try_from(document).ok()?))
+    }
+
     /// How much memory it takes, in bytes, as far as known.
     pub(super) fn memory(&self) -> usize {
         let indexes: usize = self.indexes.values().map(|index| index.memory()).sum();
-        let numbers: usize = self
-            .segments
-            .iter()
-            .map(|segment| segment.texts.len() * 4)
-            .sum();
         // What tantivy needs for each open segment, by measuring.
-        indexes + numbers + self.texts.len() * 48 + self.segments.len() * 16 * 1024
+        indexes + self.texts.len() * 48 + self.segments.len() * 16 * 1024
     }
 }
