@@ -33,9 +33,9 @@ enum Byte {
 /// What each byte is.
 const BYTES: [Byte; 256] = {
     let mut bytes = [Byte::Foreign; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        bytes[byte] = match byte as u8 {
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        bytes[byte as usize] = match byte {
             b'a'..=b'z' | b'0'..=b'9' => Byte::Small,
             b'A'..=b'Z' => Byte::Capital,
             b'\'' => Byte::Apostrophe,
