@@ -289,7 +289,10 @@ pub(crate) enum ClientCommand {
         #[command(flatten)]
         change: ChangeArguments,
     },
-    /// Say whether gongfu is entered, how, and whether its program is there; exit 1 if it isn't
+    /// Say whether gongfu is entered, how, and whether its program is there
+    ///
+    /// Exit 1 if a program is not there or a file can't be read, or if gongfu is not entered in one of
+    /// the clients that are named.
     Status {
         /// The clients; all of them without any
         #[arg(value_parser = client_names())]

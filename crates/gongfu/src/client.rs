@@ -61,7 +61,8 @@ pub(crate) struct Client {
 
 /// The file of a client, and what tells that the client is installed.
 struct Files {
-    /// The first that exists counts; the first is made where none does.
+    /// The first that has an entry counts, else the first that exists; the first is made where none
+    /// does.
     candidates: Vec<PathBuf>,
     signs: Vec<PathBuf>,
 }
@@ -120,7 +121,10 @@ impl Client {
                 self.project.iter().map(|file| root.join(file)).collect()
             }
         };
-        let existing = candidates.iter().find(|path| there(path)).cloned();
+        let existing = || candidates.iter().filter(|path| there(path));
+        // One that came since mustn't hide the one that gongfu is in.
+        let entered = existing().find(|path| matches!(self.entered(path), Ok(Some(_))));
+        let existing = entered.or_else(|| existing().next()).cloned();
         Location {
             found,
             exists: existing.is_some(),
@@ -187,12 +191,27 @@ impl Client {
     }
 }
 
-/// The path of this program, for a configuration.
-pub(crate) fn program() -> String {
-    std::env::current_exe().map_or_else(
-        |_| "gongfu".to_owned(),
-        |path| path.to_string_lossy().into_owned(),
-    )
+/// The path of this program, for a configuration: as it was called, since a link stays where it is
+/// when a package manager puts the next version elsewhere.
+pub(crate) fn program(environment: &Environment) -> String {
+    let Ok(real) = std::env::current_exe() else {
+        return "gongfu".to_owned();
+    };
+    let called = std::env::args_os().next().map(PathBuf::from);
+    let called = called.unwrap_or_default();
+    let candidates: Vec<PathBuf> = if called.components().count() > 1 {
+        std::path::absolute(&called).into_iter().collect()
+    } else {
+        let folders = environment.search_path.iter();
+        let folders = folders.filter(|folder| folder.is_absolute());
+        folders.map(|folder| folder.join(&called)).collect()
+    };
+    let is_this = |path: &PathBuf| {
+        let leads_to = std::fs::canonicalize(path);
+        leads_to.is_ok_and(|path| std::fs::canonicalize(&real).is_ok_and(|real| path == real))
+    };
+    let path = candidates.into_iter().find(is_this).unwrap_or(real);
+    path.to_string_lossy().into_owned()
 }
 
 /// The configuration that most clients take, to be pasted.

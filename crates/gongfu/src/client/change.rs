@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use gongfu_core::port::Clock;
+use serde_json::Value;
 
+use super::file::changed;
 use super::format::Added;
 use super::record::{Record, Records, Undo};
 use super::server::merged;
@@ -32,6 +34,8 @@ pub(crate) enum Outcome {
     Already,
     /// It is gone.
     Removed,
+    /// It is gone, and what it replaced is there again.
+    Restored,
     /// It wasn't there.
     Absent,
 }
@@ -45,6 +49,8 @@ pub(crate) struct Change<'h> {
     pub(crate) link: Option<PathBuf>,
     /// What was replaced, for people.
     pub(crate) replaced: Option<String>,
+    /// The settings of the entry that make no sense any more, and went.
+    pub(crate) left_out: Vec<String>,
     snapshot: Snapshot,
     /// The whole file afterwards; none when it is removed.
     after: Option<String>,
@@ -99,6 +105,7 @@ impl Client {
             file: file.to_owned(),
             link: is_link(file).then(|| snapshot.real().to_owned()),
             replaced: found.as_ref().filter(|_| !own).map(Server::shown),
+            left_out: Vec::new(),
             after: snapshot.whole().map(str::to_owned),
             folders: Vec::new(),
             record: None,
@@ -108,11 +115,12 @@ impl Client {
         match wish {
             Wish::Install(server) => {
                 let entry = (self.entry)(server, path);
-                self.install(&mut change, server, path, old.as_ref(), entry, record)?;
+                let old = old.map(|entry| Old { entry, own });
+                self.install(&mut change, server, path, old, entry, record)?;
             }
             Wish::Uninstall => {
-                if old.is_some() {
-                    self.uninstall(&mut change, path, record)?;
+                if let Some(old) = &old {
+                    self.uninstall(&mut change, path, old, record)?;
                 }
             }
         }
@@ -124,17 +132,23 @@ impl Client {
         change: &mut Change<'_>,
         server: &Server,
         path: &[&str],
-        old: Option<&serde_json::Value>,
-        entry: serde_json::Value,
+        old: Option<Old>,
+        entry: Value,
         known: Option<Record>,
     ) -> Result<(), Problem> {
         let text = change.snapshot.text();
-        let foreign = change.replaced.is_some();
-        let (new, added) = match old {
+        let foreign = old.as_ref().is_some_and(|old| !old.own);
+        let (new, added) = match &old {
             None => self.format.insert(text, path, NAME, &entry)?,
-            Some(old) => {
+            Some(Old { entry: old, own }) => {
                 // Of somebody else's entry nothing is kept: its other fields belong to its program.
-                let entry = if foreign { entry } else { merged(old, &entry) };
+                let entry = if *own {
+                    let (entry, left_out) = merged(old, &entry);
+                    change.left_out = left_out;
+                    entry
+                } else {
+                    entry
+                };
                 if *old == entry {
                     change.outcome = Outcome::Already;
                     return Ok(());
@@ -144,10 +158,10 @@ impl Client {
             }
         };
         let new = change.snapshot.marked(new);
-        change.outcome = match (old, foreign) {
-            (None, _) => Outcome::Added,
-            (Some(_), true) => Outcome::Replaced,
-            (Some(_), false) => Outcome::Updated,
+        change.outcome = match &old {
+            None => Outcome::Added,
+            Some(_) if foreign => Outcome::Replaced,
+            Some(_) => Outcome::Updated,
         };
         // What an earlier installation made counts until it is undone.
         let earlier = known.filter(|_| old.is_some());
@@ -174,6 +188,7 @@ impl Client {
                 folders: change.folders.clone(),
                 added,
                 undo,
+                replaced: old.filter(|old| !old.own).map(|old| old.entry),
             },
         });
         change.after = Some(new);
@@ -184,20 +199,34 @@ impl Client {
         &self,
         change: &mut Change<'_>,
         path: &[&str],
+        old: &Value,
         record: Option<Record>,
     ) -> Result<(), Problem> {
-        change.outcome = Outcome::Removed;
         let whole = change.snapshot.whole().unwrap_or_default();
-        let added = record.as_ref().map(|record| record.added.clone());
+        let replaced = record.as_ref().and_then(|record| record.replaced.as_ref());
+        change.outcome = match replaced {
+            Some(_) => Outcome::Restored,
+            None => Outcome::Removed,
+        };
+        // The way back may lead to an older entry of gongfu's: that one is meant as well.
+        let leads_away = |before: &String| {
+            let found = self.format.find(before, path, NAME);
+            found.is_ok_and(|found| found.as_ref() == replaced)
+        };
         let undone = record
             .as_ref()
             .and_then(|record| record.undo.as_ref()?.undone(whole));
-        let new = if let Some(before) = undone {
+        let new = if let Some(before) = undone.filter(leads_away) {
             before
         } else {
             let text = change.snapshot.text();
-            let added = added.unwrap_or_default();
-            let text = self.format.remove(text, path, NAME, &added)?;
+            let text = if let Some(replaced) = replaced {
+                self.format.update(text, path, NAME, (old, replaced))?
+            } else {
+                let added = record.as_ref().map(|record| record.added.clone());
+                let added = added.unwrap_or_default();
+                self.format.remove(text, path, NAME, &added)?
+            };
             change.snapshot.marked(text)
         };
         let record = record.filter(|record| record.new_file && new.trim().is_empty());
@@ -247,6 +276,11 @@ impl Change<'_> {
                 "set GONGFU_HOME to a folder that gongfu may write to; nothing was written",
             )
         };
+        // Whoever comes second at the same moment must not touch the record of the first.
+        let _lock = self.records.locked().map_err(no_home)?;
+        if !self.snapshot.is_current() {
+            return Err(changed());
+        }
         let backup = match self.snapshot.whole() {
             Some(text) => Some(self.records.back_up(text, clock.now().0).map_err(no_home)?),
             None => None,
@@ -275,6 +309,13 @@ impl Change<'_> {
         }
         written.map(|()| backup)
     }
+}
+
+/// An entry that is there.
+struct Old {
+    entry: Value,
+    /// Whether it is one of gongfu's.
+    own: bool,
 }
 
 fn is_link(file: &Path) -> bool {

@@ -42,7 +42,7 @@ impl Snapshot {
                     ));
                 }
                 return Ok(Self {
-                    real: path.to_owned(),
+                    real: real_place(path),
                     text: None,
                 });
             }
@@ -102,6 +102,11 @@ impl Snapshot {
         missing
     }
 
+    /// Whether the file still holds what was read.
+    pub(super) fn is_current(&self) -> bool {
+        Self::read(&self.real).is_ok_and(|now| now.text == self.text)
+    }
+
     /// Writes another content, as long as the file still holds what was read.
     pub(super) fn write(&self, text: &str) -> Result<(), Problem> {
         let name = self.name().map_err(|error| unwritable(&error))?;
@@ -133,7 +138,7 @@ impl Snapshot {
 
     /// Removes the file, as long as it still holds what was read, and folders that are empty then.
     pub(super) fn delete(&self, folders: &[PathBuf]) -> Result<(), Problem> {
-        if Self::read(&self.real)?.text != self.text {
+        if !self.is_current() {
             return Err(changed());
         }
         std::fs::remove_file(&self.real).map_err(|error| unwritable(&error))?;
@@ -151,6 +156,17 @@ impl Snapshot {
     }
 }
 
+/// Where a file will be that isn't there yet: links on the way to it are followed, so that it has the
+/// same name afterwards.
+fn real_place(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let real = absolute.ancestors().find_map(|above| {
+        let real = std::fs::canonicalize(above).ok()?;
+        Some(real.join(absolute.strip_prefix(above).ok()?))
+    });
+    real.unwrap_or(absolute)
+}
+
 fn opened(path: &Path) -> io::Result<(Root, SkillPath)> {
     let name = file_name(path)?;
     Ok((Root::open(path.parent().unwrap_or(Path::new("/")))?, name))
@@ -161,7 +177,7 @@ fn file_name(path: &Path) -> io::Result<SkillPath> {
     SkillPath::new(&name).map_err(io::Error::other)
 }
 
-fn changed() -> Problem {
+pub(super) fn changed() -> Problem {
     Problem::new(
         "changed-meanwhile",
         "another program changed it at the same moment",

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::problem::Problem;
-use super::splice::{Edit, break_at, break_before, part, spliced};
+use super::splice::{Edit, break_at, break_before, spliced};
 use super::{json, toml, yaml};
 
 /// What a configuration is written in.
@@ -100,7 +100,9 @@ impl Format {
         if let Ok(text) = proven {
             return Ok(text);
         }
-        let text = self.replaced(text, path, name, new)?;
+        let text = self.replaced(text, path, name, new);
+        // What can't be read any more is of our making, and nothing that a person could mend.
+        let text = text.map_err(|_| Problem::unusual(&format!("`{}`", path.join("."))))?;
         self.prove(&text, expected, path)?;
         Ok(text)
     }
@@ -241,24 +243,28 @@ pub(super) fn nested(path: &[&str], name: &str, value: &Value) -> Value {
     })
 }
 
-/// Takes a range out of a text, with the white space that was put around it.
+/// Takes a range out of a text, with the white space that was put around it as far as it is there
+/// still: what stands before and behind it keeps its own lines.
 ///
-/// The range ends before its last line break. What was put around is known from the record; without
-/// one a whole line goes.
+/// The range ends before its last line break. Without a record a whole line goes.
 pub(super) fn cut_with(text: &str, range: Range<usize>, added: &Added) -> String {
     let Range { mut start, mut end } = range;
-    let led = !added.lead.is_empty() && part(text, 0..start).ends_with(&added.lead);
-    if led {
-        start -= added.lead.len();
-    }
-    if !added.trail.is_empty() && part(text, end..text.len()).starts_with(&added.trail) {
-        end += added.trail.len();
-    } else if !led {
-        let own = break_at(text, end);
-        end += own;
-        if own == 0 {
-            start -= break_before(text, start);
+    let own = break_at(text, end);
+    end += own;
+    // A text that had no line break at its end was given one first.
+    let was_open = added.trail.is_empty();
+    let breaks = added.lead.matches('\n').count();
+    let blank_lines = breaks.saturating_sub(usize::from(was_open));
+    for _ in 0..blank_lines {
+        let blank = break_before(text, start);
+        let above = start - blank;
+        if blank == 0 || above > 0 && break_before(text, above) == 0 {
+            break;
         }
+        start = above;
+    }
+    if own == 0 && was_open {
+        start -= break_before(text, start);
     }
     spliced(text, vec![Edit::cut(start..end)])
 }

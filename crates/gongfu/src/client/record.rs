@@ -2,6 +2,7 @@
 //!
 //! An uninstallation works without it, too; with it, what was made around the entry goes as well.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,9 @@ pub(super) struct Record {
     pub(super) added: Added,
     /// The way back for a file that nobody changed since.
     pub(super) undo: Option<Undo>,
+    /// Somebody else's entry that stood there before.
+    #[serde(default)]
+    pub(super) replaced: Option<serde_json::Value>,
 }
 
 /// The part of a file that was another before.
@@ -112,8 +116,31 @@ impl<'h> Records<'h> {
     pub(super) fn keep(&self, record: &Record) -> io::Result<()> {
         let mut bytes = serde_json::to_vec_pretty(record).map_err(io::Error::other)?;
         bytes.push(b'\n');
-        self.folder()?
-            .replace(&format!("{}.json", self.stem), &bytes, true)
+        self.write(&format!("{}.json", self.stem), &bytes)
+    }
+
+    /// Lets no other gongfu change a configuration or its record, until the answer is dropped.
+    pub(super) fn locked(&self) -> io::Result<Option<File>> {
+        // A system where a folder can't be opened has no such right.
+        let Ok(folder) = self.folder()?.dir().open(".") else {
+            return Ok(None);
+        };
+        let folder = folder.into_std();
+        folder.lock()?;
+        Ok(Some(folder))
+    }
+
+    /// Writes a file that only its owner may read.
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let root = self.folder()?;
+        root.replace(name, bytes, true)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let own = std::fs::Permissions::from_mode(0o600);
+            root.dir().open(name)?.into_std().set_permissions(own)?;
+        }
+        Ok(())
     }
 
     /// Forgets the record.
@@ -128,7 +155,7 @@ impl<'h> Records<'h> {
         let root = self.folder()?;
         // As many digits every time, so that the order of names is that of time.
         let name = format!("{}-{now:014}.bak", self.stem);
-        root.replace(&name, text.as_bytes(), true)?;
+        self.write(&name, text.as_bytes())?;
         let mut all: Vec<String> = root
             .list(&SkillPath::new("").map_err(io::Error::other)?)?
             .into_iter()

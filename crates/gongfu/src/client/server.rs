@@ -19,6 +19,32 @@ const OWN: [&str; 9] = [
     "uri",
 ];
 
+/// What says more of a program that is started, in the words of any client.
+const OF_PROGRAMS: [&str; 7] = [
+    "env",
+    "env_vars",
+    "envFile",
+    "environment",
+    "cwd",
+    "dev",
+    "sandboxEnabled",
+];
+/// What says more of an address. Clients refuse a file that has either beside the other.
+const OF_ADDRESSES: [&str; 12] = [
+    "headers",
+    "headersHelper",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token",
+    "bearer_token_env_var",
+    "oauth",
+    "oauth_resource",
+    "auth",
+    "authProviderType",
+    "targetAudience",
+    "targetServiceAccount",
+];
+
 /// How a client reaches a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "transport")]
@@ -106,22 +132,36 @@ impl Server {
     }
 }
 
-/// An entry brought up to date: what is gongfu's is as in `new`, what a person added stays.
-pub(super) fn merged(old: &Value, new: &Value) -> Value {
-    let (Value::Object(old), Value::Object(new)) = (old, new) else {
-        return new.clone();
+/// An entry brought up to date: what is gongfu's is as in `new`, what a person added stays, but for
+/// what makes no sense any more where a program becomes an address or the other way round; those
+/// names are told.
+pub(super) fn merged(old: &Value, new: &Value) -> (Value, Vec<String>) {
+    let becomes = Server::read(new);
+    let senseless: &[&str] = match &becomes {
+        Some(Server::Stdio { .. }) => &OF_ADDRESSES,
+        Some(Server::Http { .. }) => &OF_PROGRAMS,
+        None => &[],
     };
-    let mut merged: Map<String, Value> = old
-        .iter()
-        .filter(|(name, _)| !OWN.contains(&name.as_str()) || new.contains_key(*name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let (Value::Object(old), Value::Object(new)) = (old, new) else {
+        return (new.clone(), Vec::new());
+    };
+    let mut left_out = Vec::new();
+    let mut merged: Map<String, Value> = Map::new();
+    for (name, value) in old {
+        if new.contains_key(name) {
+            merged.insert(name.clone(), value.clone());
+        } else if senseless.contains(&name.as_str()) {
+            left_out.push(name.clone());
+        } else if !OWN.contains(&name.as_str()) {
+            merged.insert(name.clone(), value.clone());
+        }
+    }
     for (name, value) in new {
         if OWN.contains(&name.as_str()) || !merged.contains_key(name) {
             merged.insert(name.clone(), value.clone());
         }
     }
-    Value::Object(merged)
+    (Value::Object(merged), left_out)
 }
 
 /// Whether an entry is there and switched off.

@@ -85,7 +85,8 @@ impl Client {
         status
     }
 
-    fn entered(&self, file: &Path) -> Result<Option<serde_json::Value>, Problem> {
+    /// The entry of a file.
+    pub(super) fn entered(&self, file: &Path) -> Result<Option<serde_json::Value>, Problem> {
         let snapshot = Snapshot::read(file)?;
         let path = self.path(snapshot.text())?;
         self.format.find(snapshot.text(), path, NAME)

@@ -94,7 +94,7 @@ fn ids_are_unique_and_sorted_and_entries_are_understood() {
             for path in client.paths {
                 let entry = (client.entry)(server, path);
                 assert_eq!(Server::read(&entry).as_ref(), Some(server), "{}", client.id);
-                assert_eq!(merged(&entry, &entry), entry);
+                assert_eq!(merged(&entry, &entry), (entry, Vec::new()));
                 assert!(server.is_gongfu());
             }
         }
@@ -103,11 +103,31 @@ fn ids_are_unique_and_sorted_and_entries_are_understood() {
 
 #[test]
 fn what_a_person_added_stays() {
-    let old = json!({ "type": "stdio", "command": "/old", "args": ["mcp"], "env": { "A": "b" }, "timeout": 5 });
-    let new = json!({ "type": "http", "url": "http://x/mcp", "timeout": 300 });
+    let program = json!({ "type": "stdio", "command": "/old", "args": ["mcp"], "env": { "A": "b" }, "timeout": 5 });
+    let newer = json!({ "type": "stdio", "command": "/new", "args": ["mcp"], "timeout": 300 });
     assert_eq!(
-        merged(&old, &new),
-        json!({ "type": "http", "env": { "A": "b" }, "timeout": 5, "url": "http://x/mcp" })
+        merged(&program, &newer),
+        (
+            json!({ "type": "stdio", "command": "/new", "args": ["mcp"], "env": { "A": "b" }, "timeout": 5 }),
+            Vec::new()
+        )
+    );
+    // Some clients refuse a file that has the settings of a program beside an address.
+    let address =
+        json!({ "type": "http", "url": "http://x/mcp", "headers": { "A": "b" }, "timeout": 300 });
+    assert_eq!(
+        merged(&program, &address),
+        (
+            json!({ "type": "http", "timeout": 5, "url": "http://x/mcp", "headers": { "A": "b" } }),
+            vec!["env".to_owned()]
+        )
+    );
+    assert_eq!(
+        merged(&address, &program),
+        (
+            json!({ "type": "stdio", "timeout": 300, "command": "/old", "args": ["mcp"], "env": { "A": "b" } }),
+            vec!["headers".to_owned()]
+        )
     );
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn run(
         }
         ClientCommand::Install { mut change, reach } => {
             change.names.extend(behind_http(&reach));
-            let Some(server) = server(&reach, terminal) else {
+            let Some(server) = server(&reach, environment, terminal) else {
                 return Ok(Outcome::WrongUse);
             };
             changed(&Wish::Install(&server), &change, environment, terminal)
@@ -38,7 +38,7 @@ pub(crate) fn run(
             if !is_named(&names, terminal) {
                 return Ok(Outcome::WrongUse);
             }
-            let Some(server) = server(&reach, terminal) else {
+            let Some(server) = server(&reach, environment, terminal) else {
                 return Ok(Outcome::WrongUse);
             };
             let snippet = named(&names).first().map(|client| client.snippet(&server));
@@ -87,7 +87,7 @@ fn is_named(names: &[String], terminal: &mut Terminal) -> bool {
 
 /// How the client is to reach gongfu; arguments that `gongfu mcp` wouldn't take are refused here,
 /// because a client would only say that the server ended.
-fn server(reach: &Reach, terminal: &mut Terminal) -> Option<Server> {
+fn server(reach: &Reach, environment: &Environment, terminal: &mut Terminal) -> Option<Server> {
     if let Some(url) = &reach.http {
         let url = match url {
             Some(UrlOrClient::Url(url)) => url.clone(),
@@ -96,7 +96,7 @@ fn server(reach: &Reach, terminal: &mut Terminal) -> Option<Server> {
         return Some(Server::Http { url });
     }
     let mut arguments = vec!["mcp".to_owned()];
-    arguments.extend(reach.arguments.iter().cloned());
+    arguments.extend(rooted(&reach.arguments, environment));
     let words = std::iter::once("gongfu").chain(arguments.iter().map(String::as_str));
     if let Err(error) = <Cli as clap::Parser>::try_parse_from(words) {
         let text = error.to_string();
@@ -108,9 +108,32 @@ fn server(reach: &Reach, terminal: &mut Terminal) -> Option<Server> {
         return None;
     }
     Some(Server::Stdio {
-        command: client::program(),
+        command: client::program(environment),
         arguments,
     })
+}
+
+/// The arguments with whole paths: a client starts the server in a folder of its own choice.
+fn rooted(arguments: &[String], environment: &Environment) -> Vec<String> {
+    const PATHS: [&str; 3] = ["--skills-dir", "--workspace", "--mount"];
+    let whole = |path: &str| match &environment.directory {
+        Some(folder) if std::path::Path::new(path).is_relative() && !path.is_empty() => {
+            folder.join(path).to_string_lossy().into_owned()
+        }
+        _ => path.to_owned(),
+    };
+    let mut is_path = false;
+    let rooted = arguments.iter().map(|argument| {
+        if std::mem::replace(&mut is_path, PATHS.contains(&argument.as_str())) {
+            is_path = false;
+            return whole(argument);
+        }
+        match argument.split_once('=') {
+            Some((name, path)) if PATHS.contains(&name) => format!("{name}={}", whole(path)),
+            _ => argument.clone(),
+        }
+    });
+    rooted.collect()
 }
 
 fn tell(problem: &Problem, terminal: &mut Terminal) {
@@ -190,13 +213,14 @@ fn change(
 }
 
 fn said(client: &Client, plan: &Change<'_>, terminal: &mut Terminal) -> std::io::Result<()> {
-    use client::Outcome::{Absent, Added, Already, Removed, Replaced, Updated};
+    use client::Outcome::{Absent, Added, Already, Removed, Replaced, Restored, Updated};
     let (word, how) = match plan.outcome {
         Added => (Paint::Green, "added"),
         Updated => (Paint::Green, "updated"),
         Replaced => (Paint::Yellow, "replaced"),
         Already => (Paint::Dim, "already there"),
         Removed => (Paint::Green, "removed"),
+        Restored => (Paint::Green, "restored"),
         Absent => (Paint::Dim, "not there"),
     };
     let name = terminal.paint(Paint::Bold, &format!("{:<14}", client.id));
@@ -208,6 +232,12 @@ fn said(client: &Client, plan: &Change<'_>, terminal: &mut Terminal) -> std::io:
     }
     if let Some(other) = &plan.replaced {
         terminal.line(&format!("  it was for something else: {}", plain(other)))?;
+    }
+    if !plan.left_out.is_empty() {
+        let names = plain(&plan.left_out.join(", "));
+        terminal.line(&format!(
+            "  left out, as it belongs to the other way to be reached: {names}"
+        ))?;
     }
     Ok(())
 }
@@ -273,9 +303,10 @@ fn status(
         .into_iter()
         .map(|client| client.status(scope, environment))
         .collect();
-    let broken = all
-        .iter()
-        .any(|status| status.problem.is_some() || status.command_exists == Some(false));
+    let broken = all.iter().any(|status| {
+        let missing = !names.is_empty() && !status.entered;
+        missing || status.problem.is_some() || status.command_exists == Some(false)
+    });
     if json {
         terminal.json(&all)?;
     } else {

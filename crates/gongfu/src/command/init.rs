@@ -87,7 +87,7 @@ pub(crate) fn run(
         "{} gongfu client install NAME; or paste this into a client's configuration:",
         heading(terminal, "connect")
     ))?;
-    terminal.line(&client::snippet(&client::program()))?;
+    terminal.line(&client::snippet(&client::program(environment)))?;
     Ok(Outcome::Good)
 }
 

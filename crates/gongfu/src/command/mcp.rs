@@ -32,7 +32,7 @@ pub(crate) fn run(
     if std::io::stdin().is_terminal() {
         let library = parts.skills.current();
         let found = library.map_or(0, |library| library.skills().len());
-        greet(found, parts.skills.places().len(), terminal);
+        greet(found, parts.skills.places().len(), environment, terminal);
     }
     let server = Server::new(
         parts.catalog,
@@ -65,8 +65,8 @@ pub(crate) fn run(
 }
 
 /// A person who started the server by hand sees that it works, and what to do with it.
-fn greet(skills: usize, places: usize, terminal: &mut Terminal) {
-    let program = client::program();
+fn greet(skills: usize, places: usize, environment: &Environment, terminal: &mut Terminal) {
+    let program = client::program(environment);
     terminal.note(&format!(
         "gongfu {} is ready: {skills} skills, {places} places looked at.",
         env!("CARGO_PKG_VERSION")

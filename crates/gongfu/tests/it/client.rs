@@ -563,3 +563,137 @@ fn what_is_printed_is_what_is_entered() {
     }
     insta::assert_snapshot!(shown(&world, &all));
 }
+
+#[test]
+fn another_way_to_be_reached_leaves_no_setting_that_clients_refuse() {
+    let world = World::new();
+    let file = "user/.codex/config.toml";
+    let program = "[mcp_servers.gongfu]\ncommand = \"gongfu\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n\n[mcp_servers.gongfu.env]\nRUST_LOG = \"debug\"\n";
+    world.write(file, program);
+    let said = install(&world, "codex", &["--http"]).text();
+    assert!(said.contains("left out") && said.contains("env"), "{said}");
+    let now = world.read(file);
+    assert!(
+        now.contains("url = ") && now.contains("startup_timeout_sec = 5"),
+        "{now}"
+    );
+    assert!(!now.contains("env") && !now.contains("command"), "{now}");
+    world.write(
+        file,
+        "[mcp_servers.gongfu]\nurl = \"http://127.0.0.1:7878/mcp\"\nbearer_token_env_var = \"T\"\n",
+    );
+    install(&world, "codex", &[]);
+    let now = world.read(file);
+    assert!(
+        now.contains("command") && !now.contains("bearer") && !now.contains("url"),
+        "{now}"
+    );
+}
+
+#[test]
+fn what_uninstall_calls_removed_is_removed() {
+    let world = World::new();
+    let file = "user/.cursor/mcp.json";
+    // Entered by hand, then brought up to date.
+    world.write(
+        file,
+        "{\"mcpServers\":{\"gongfu\":{\"type\":\"stdio\",\"command\":\"gongfu\",\"args\":[\"mcp\"],\"env\":{\"A\":\"b\"}}}}",
+    );
+    install(&world, "cursor", &[]);
+    let said = uninstall(&world, "cursor", &[]).text();
+    assert!(said.contains("removed"), "{said}");
+    assert!(!world.read(file).contains("gongfu"), "{}", world.read(file));
+    // Somebody else's entry comes back, whether the file was edited in between or not.
+    let other = "{\"mcpServers\":{\"gongfu\":{\"command\":\"/opt/other\"}}}";
+    for edit in ["", "\"more\":1,"] {
+        world.write(file, other);
+        install(&world, "cursor", &["--force"]);
+        let edited = world.read(file).replacen('{', &format!("{{{edit}"), 1);
+        world.write(file, &edited);
+        let said = uninstall(&world, "cursor", &[]).text();
+        assert!(said.contains("restored"), "{said}");
+        let now: Value = serde_json::from_str(&world.read(file)).unwrap();
+        assert_eq!(
+            at(&now, "/mcpServers/gongfu"),
+            &json!({ "command": "/opt/other" })
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_behind_a_link_is_left_as_it_was() {
+    let world = World::new();
+    fs::create_dir_all(world.path("dotfiles")).unwrap();
+    fs::create_dir_all(world.path("user")).unwrap();
+    std::os::unix::fs::symlink(world.path("dotfiles"), world.path("user/.cursor")).unwrap();
+    install(&world, "cursor", &[]);
+    assert!(world.path("dotfiles/mcp.json").exists());
+    uninstall(&world, "cursor", &[]);
+    assert!(!world.path("dotfiles/mcp.json").exists());
+}
+
+#[test]
+fn two_installations_at_once_leave_a_way_back() {
+    for round in 0..8 {
+        let world = World::new();
+        let file = "user/.codex/config.toml";
+        let before = "a = 1\n";
+        world.write(file, before);
+        let codes = std::thread::scope(|scope| {
+            let runs = [&[][..], &["--http"]].map(|more| {
+                let install = world.gongfu([&["client", "install", "codex"], more].concat());
+                scope.spawn(move || install.run().code)
+            });
+            runs.map(|run| run.join().unwrap())
+        });
+        // One of them may be told to try again.
+        assert!(codes.contains(&Some(0)), "{codes:?}");
+        assert_ne!(world.read(file), before);
+        uninstall(&world, "codex", &[]);
+        assert_eq!(world.read(file), before, "round {round}");
+    }
+}
+
+#[test]
+fn an_entry_is_found_in_whichever_file_it_is() {
+    let world = World::new();
+    world.write("user/.config/opencode/opencode.jsonc", "{}");
+    install(&world, "opencode", &[]);
+    world.write("user/.config/opencode/opencode.json", "{}");
+    let said = world.gongfu(["client", "status", "opencode"]).good().text();
+    assert!(said.contains("stdio"), "{said}");
+    uninstall(&world, "opencode", &[]);
+    assert_eq!(world.read("user/.config/opencode/opencode.jsonc"), "{}");
+    let said = world
+        .gongfu(["client", "status", "opencode"])
+        .ends(1)
+        .text();
+    assert!(said.contains("not entered"), "{said}");
+}
+
+#[test]
+fn paths_are_entered_whole() {
+    let world = World::new();
+    let printed = world
+        .gongfu([
+            "client",
+            "print",
+            "cursor",
+            "--",
+            "--skills-dir",
+            "here",
+            "--workspace=there",
+        ])
+        .good()
+        .json();
+    let arguments = at(&printed, "/mcpServers/gongfu/args").as_array().unwrap();
+    for (place, end) in [(2, "/here"), (3, "/there")] {
+        let argument = arguments[place].as_str().unwrap();
+        let path = argument.trim_start_matches("--workspace=");
+        assert!(
+            Path::new(path).is_absolute() && path.ends_with(end),
+            "{argument}"
+        );
+    }
+}

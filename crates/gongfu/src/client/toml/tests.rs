@@ -74,6 +74,56 @@ fn edits_in_between_stay() {
 }
 
 #[test]
+fn edits_right_beside_the_entry_stay_lines_of_their_own() {
+    let entered = |text: &str| Format::Toml.insert(text, PATH, "gongfu", &entry()).unwrap();
+    let (new, added) = entered("a = 1\n");
+    let own = new.strip_prefix("a = 1\n\n").unwrap();
+    for (edited, expected) in [
+        // A comment above, a table below.
+        (
+            format!("a = 1\n\n# skills\n{own}[other]\nb = 2\n"),
+            "a = 1\n\n# skills\n[other]\nb = 2\n",
+        ),
+        // No blank lines.
+        (
+            format!("a = 1\n[features]\nx = true\n{own}[other]\nb = 2\n"),
+            "a = 1\n[features]\nx = true\n[other]\nb = 2\n",
+        ),
+        (
+            format!("a = 1\n{own}# about the other\n[other]\nb = 2\n"),
+            "a = 1\n# about the other\n[other]\nb = 2\n",
+        ),
+        (format!("a = 1\n{own}"), "a = 1\n"),
+        (format!("a = 1\n\n# skills\n{own}"), "a = 1\n\n# skills\n"),
+        (own.to_owned(), ""),
+        // Without a line break at the end, which somebody took away.
+        (format!("a = 1\n\n{}", own.trim_end()), "a = 1\n"),
+        // More blank lines than before.
+        (format!("a = 1\n\n\n{own}"), "a = 1\n\n"),
+    ] {
+        let crlf = |text: &str| text.replace('\n', "\r\n");
+        for (edited, expected) in [
+            (edited.clone(), expected.to_owned()),
+            (crlf(&edited), crlf(expected)),
+        ] {
+            let left = Format::Toml.remove(&edited, PATH, "gongfu", &added);
+            assert_eq!(left.as_deref(), Ok(&*expected), "from {edited:?}");
+        }
+    }
+    // Entered where the last line was open.
+    let (new, added) = entered("a = 1");
+    for (edited, expected) in [
+        (new.clone(), "a = 1"),
+        (format!("{new}\n"), "a = 1\n"),
+        (format!("{new}\n[other]\nb = 2"), "a = 1\n[other]\nb = 2"),
+        (new.replace("a = 1\n\n", "a = 1\n"), "a = 1"),
+    ] {
+        let left = Format::Toml.remove(&edited, PATH, "gongfu", &added);
+        assert_eq!(left.as_deref(), Ok(expected), "from {edited:?}");
+    }
+}
+
+#[test]
 fn what_lies_below_the_entry_goes_with_it() {
     let text = "[mcp_servers.gongfu]\ncommand = \"x\"\n\n[mcp_servers.gongfu.env]\nA = \"b\"\n\n# about y\n[mcp_servers.y]\ncommand = \"y\"\n";
     let left = Format::Toml
