@@ -282,7 +282,13 @@ impl<S: Handler> HttpEndpoint<S> {
 
     async fn answered(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
         let ends = request.method() == Method::DELETE;
+        let session = request.headers().get(SESSION);
+        let session = session.and_then(|session| session.to_str().ok());
+        let resumes = session.is_none_or(|session| self.sessions.resumes(session));
         let mut answer = self.inner.handle(request).await;
+        if !resumes && answer.headers().get(CONTENT_TYPE).is_some_and(is_stream) {
+            answer = answer.map(|body| without_priming(body).boxed());
+        }
         // `rmcp` says that a message was accepted; clients look for the end of something.
         if ends && answer.status() == StatusCode::ACCEPTED {
             *answer.status_mut() = StatusCode::NO_CONTENT;
@@ -365,10 +371,46 @@ fn accept_anything(headers: &mut HeaderMap) {
     }
 }
 
+/// The stream without the event without data that it begins with: older clients read that as JSON.
+fn without_priming(
+    body: BoxBody<Bytes, Infallible>,
+) -> impl Body<Data = Bytes, Error = Infallible> + Send + Sync {
+    let mut is_first = true;
+    body.map_frame(move |frame| {
+        frame.map_data(|data| {
+            if !std::mem::take(&mut is_first) {
+                return data;
+            }
+            let end = data.windows(2).position(|pair| pair == b"\n\n");
+            let event = end.and_then(|end| Some((end, data.get(..end)?)));
+            let is_empty = |event: &[u8]| {
+                let mut lines = event.split(|byte| *byte == b'\n');
+                lines.all(|line| match line.strip_prefix(b"data:") {
+                    Some(content) => content.trim_ascii().is_empty(),
+                    None => !line.starts_with(b"event:"),
+                })
+            };
+            match event {
+                Some((end, event)) if is_empty(event) => data.slice(end + 2..),
+                _ => data,
+            }
+        })
+    })
+}
+
 fn is_json(value: &HeaderValue) -> bool {
+    is_type(value, "application/json")
+}
+
+fn is_stream(value: &HeaderValue) -> bool {
+    is_type(value, "text/event-stream")
+}
+
+/// Whether a content type is this one, whatever its parameters are.
+fn is_type(value: &HeaderValue, wanted: &str) -> bool {
     let essence = value.to_str().unwrap_or_default();
     let essence = essence.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/json")
+    essence.eq_ignore_ascii_case(wanted)
 }
 
 #[cfg(test)]

@@ -44,6 +44,9 @@ impl Refusal {
         if text.contains(session::FULL) {
             return Self::Transport(StatusCode::SERVICE_UNAVAILABLE, session::FULL.to_owned());
         }
+        if text.contains(session::TWICE) {
+            return Self::Transport(StatusCode::BAD_REQUEST, session::TWICE.to_owned());
+        }
         let words = match status {
             StatusCode::NOT_ACCEPTABLE => "the client must accept both application/json and text/event-stream; send `Accept: application/json, text/event-stream`".to_owned(),
             StatusCode::METHOD_NOT_ALLOWED => "there is nothing to read here by this method; send messages by POST".to_owned(),

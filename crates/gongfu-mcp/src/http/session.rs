@@ -2,12 +2,12 @@
 //!
 //! What a session does is `rmcp`'s; here is only which ones there are, and since when each is idle.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt as _};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
@@ -20,6 +20,12 @@ use tokio::time::Instant;
 /// Said when every session that is allowed is in use.
 pub(super) const FULL: &str =
     "too many sessions are open; close one, or use revision 2026-07-28, which needs none";
+/// Said when a request has the id of one that isn't answered yet: nobody could tell their answers apart.
+pub(super) const TWICE: &str =
+    "a request with this id is still being answered in this session; give each its own id";
+/// The first revision whose clients know events without data, by which a stream can be resumed
+/// (SEP-1699).
+const RESUMES: &str = "2025-11-25";
 /// How often expired sessions are looked for, at most.
 const ROUND: Duration = Duration::from_secs(30);
 
@@ -33,8 +39,10 @@ struct Use {
     last: Instant,
     /// How many streams of it are open.
     streams: usize,
-    /// How many of them carry the answer of a request.
-    requests: usize,
+    /// The requests whose answers they carry.
+    requests: HashSet<RequestId>,
+    /// Whether its client knows events without data.
+    resumes: bool,
 }
 
 type Uses = Arc<Mutex<HashMap<SessionId, Use>>>;
@@ -54,6 +62,9 @@ pub(super) enum SessionError {
     /// There are as many as there may be, and all in use.
     #[error("{FULL}")]
     Full,
+    /// The id of a request isn't its own.
+    #[error("{TWICE}")]
+    Twice,
     /// By `rmcp`.
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
@@ -63,15 +74,17 @@ pub(super) enum SessionError {
 struct Open {
     uses: Uses,
     id: SessionId,
-    /// Whether it carries the answer of a request.
-    answers: bool,
+    /// The request whose answer it carries.
+    request: Option<RequestId>,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         if let Some(known) = locked(&self.uses).get_mut(&self.id) {
             known.streams = known.streams.saturating_sub(1);
-            known.requests = known.requests.saturating_sub(usize::from(self.answers));
+            if let Some(request) = &self.request {
+                known.requests.remove(request);
+            }
             known.last = Instant::now();
         }
     }
@@ -118,23 +131,37 @@ impl Sessions {
         }
     }
 
-    /// Notes that a stream of a session is open for as long as the answer lives.
-    fn opened(&self, id: &SessionId, answers: bool) -> Open {
+    /// Notes that a stream of a session is open for as long as the answer lives; a request may have
+    /// only one.
+    fn opened(&self, id: &SessionId, request: Option<RequestId>) -> Result<Open, SessionError> {
         if let Some(known) = locked(&self.uses).get_mut(id) {
+            if let Some(request) = &request
+                && !known.requests.insert(request.clone())
+            {
+                return Err(SessionError::Twice);
+            }
             known.streams += 1;
-            known.requests += usize::from(answers);
             known.last = Instant::now();
         }
-        Open {
+        Ok(Open {
             uses: Arc::clone(&self.uses),
             id: Arc::clone(id),
-            answers,
-        }
+            request,
+        })
+    }
+
+    /// Whether the client of a session knows events without data.
+    pub(super) fn resumes(&self, id: &str) -> bool {
+        let uses = locked(&self.uses);
+        uses.get(id).is_none_or(|known| known.resumes)
     }
 
     /// Waits until no session answers a request.
     pub(super) async fn answered(&self) {
-        while locked(&self.uses).values().any(|known| known.requests > 0) {
+        while locked(&self.uses)
+            .values()
+            .any(|known| !known.requests.is_empty())
+        {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -194,7 +221,8 @@ impl SessionManager for Sessions {
         let fresh = Use {
             last: Instant::now(),
             streams: 0,
-            requests: 0,
+            requests: HashSet::new(),
+            resumes: true,
         };
         locked(&self.uses).insert(Arc::clone(&id), fresh);
         Ok((id, transport))
@@ -206,8 +234,16 @@ impl SessionManager for Sessions {
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
         let begun = self.local.initialize_session(id, message).await;
-        if begun.is_err() {
-            self.close_session(id).await?;
+        match &begun {
+            Ok(ServerJsonRpcMessage::Response(answer)) => {
+                if let ServerResult::InitializeResult(agreed) = &answer.result
+                    && let Some(known) = locked(&self.uses).get_mut(id)
+                {
+                    known.resumes = agreed.protocol_version.as_str() >= RESUMES;
+                }
+            }
+            Ok(_) => {}
+            Err(_) => self.close_session(id).await?,
         }
         Ok(begun?)
     }
@@ -226,7 +262,11 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.opened(id, true);
+        let request = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let open = self.opened(id, request)?;
         let stream = self.local.create_stream(id, message).await?;
         Ok(kept(stream, open))
     }
@@ -243,7 +283,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.opened(id, false);
+        let open = self.opened(id, None)?;
         let stream = self.local.create_standalone_stream(id).await?;
         Ok(kept(stream, open))
     }
@@ -253,7 +293,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.opened(id, false);
+        let open = self.opened(id, None)?;
         let stream = self.local.resume(id, last_event_id).await?;
         Ok(kept(stream, open))
     }

@@ -382,3 +382,74 @@ fn a_request_is_part_of_the_trace_that_it_names() {
         "the trace isn't in what was sent"
     );
 }
+
+#[test]
+fn older_clients_get_no_event_without_data() {
+    let world = World::with_skills();
+    let site = serve(&world);
+    for (version, primed) in [
+        ("2024-11-05", false),
+        ("2025-03-26", false),
+        ("2025-06-18", false),
+        ("2025-11-25", true),
+    ] {
+        let session = site.open(version);
+        let headers = [
+            ("mcp-session-id", session.as_str()),
+            ("mcp-protocol-version", version),
+        ];
+        let body = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"}).to_string();
+        let reply = site.send("POST", "/mcp", &headers, &body);
+        assert_eq!(reply.status, 200, "{reply:#?}");
+        let data: Vec<&str> = reply
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data:"))
+            .map(str::trim)
+            .collect();
+        let empty = data.iter().filter(|data| data.is_empty()).count();
+        assert_eq!(empty, usize::from(primed), "{version}: {}", reply.body);
+        assert!(data.iter().any(|data| data.contains("\"id\":3")));
+    }
+}
+
+#[test]
+fn requests_of_one_id_at_once_are_answered_each() {
+    let world = World::with_skills();
+    let site = serve(&world);
+    let session = site.open("2025-11-25");
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
+        "name": "skill_load", "arguments": {"skill_name": "pdf-tools"}}});
+    let body = call.to_string();
+    let mut refused = 0;
+    for _ in 0..20 {
+        let replies = std::thread::scope(|scope| {
+            let asked: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| site.send("POST", "/mcp", &headers, &body)))
+                .collect();
+            let replies = asked.into_iter().map(|asked| asked.join().unwrap());
+            replies.collect::<Vec<_>>()
+        });
+        for reply in &replies {
+            match reply.status {
+                200 => assert!(reply.body.contains("\"result\""), "{reply:#?}"),
+                400 => {
+                    refused += 1;
+                    let error = reply.json();
+                    assert_eq!(at(&error, "/error/code"), -32_600);
+                    assert!(error.get("id").is_none(), "{error:#}");
+                    assert!(text_at(&error, "/error/message").contains("its own id"));
+                }
+                _ => panic!("{reply:#?}"),
+            }
+        }
+        assert!(replies.iter().any(|reply| reply.status == 200));
+    }
+    assert!(refused > 0, "no two requests were ever there at once");
+    // Afterwards the id is free again.
+    assert_eq!(site.send("POST", "/mcp", &headers, &body).status, 200);
+}
