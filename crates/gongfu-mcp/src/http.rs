@@ -298,17 +298,15 @@ impl<S: Handler> HttpEndpoint<S> {
         }
         let (parts, content) = answer.into_parts();
         // What `rmcp` can't read it refuses as a wrong media type; that one was looked at before.
-        let refusal = if parts.status == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            message::read(&body).err().map(Refusal::Message)
-        } else {
-            None
-        };
-        let Some(refusal) = refusal else {
-            let Ok(content) = content.collect().await;
-            let text = String::from_utf8_lossy(&content.to_bytes()).into_owned();
-            return Refusal::of(parts.status, &text).into_response_with(&parts.headers);
-        };
-        refusal.into_response()
+        // The same with a greeting that it doesn't know for one, where it wants a session.
+        let unread = parts.status == StatusCode::UNSUPPORTED_MEDIA_TYPE
+            || parts.status == StatusCode::BAD_REQUEST && !body.is_empty();
+        if unread && let Err(refusal) = message::read_first(&body) {
+            return Refusal::Message(refusal).into_response();
+        }
+        let Ok(content) = content.collect().await;
+        let text = String::from_utf8_lossy(&content.to_bytes()).into_owned();
+        Refusal::of(parts.status, &text).into_response_with(&parts.headers)
     }
 }
 

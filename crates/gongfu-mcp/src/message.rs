@@ -16,7 +16,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
-use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, InitializeRequestParams, RequestId,
+    ServerJsonRpcMessage,
+};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::{Value, json};
@@ -34,6 +37,8 @@ pub(crate) const MAX_DEPTH: usize = 127;
 pub(crate) const MAX_VALUES: usize = 100_000;
 /// The mark that some programs put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// What begins a session in the older revisions.
+const INITIALIZE: &str = "initialize";
 /// The longest name out of a message that is repeated in an answer, in characters.
 const MAX_QUOTE: usize = 100;
 
@@ -103,6 +108,36 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Box<Refusal>> {
         refusal
     })?;
     serde_json::from_str(text).map_err(|_| Box::new(refuse(text)))
+}
+
+/// Reads one message that begins a conversation, as [`read`] does.
+///
+/// # Errors
+/// Those of [`read`], and those of [`greeting`].
+pub(crate) fn read_first(bytes: &[u8]) -> Result<Incoming, Box<Refusal>> {
+    let message = read(bytes)?;
+    greeting(&message).map_or(Ok(message), Err)
+}
+
+/// What is wrong with a greeting of the older revisions that isn't one: `rmcp` takes it for a method
+/// that nobody knows, and would ask for the session that it is meant to begin.
+fn greeting(message: &Incoming) -> Option<Box<Refusal>> {
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return None;
+    };
+    let ClientRequest::CustomRequest(custom) = &request.request else {
+        return None;
+    };
+    let params = custom.params.clone().unwrap_or_else(|| json!({}));
+    let version = params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion");
+    if custom.method != INITIALIZE || version.is_some() {
+        return None;
+    }
+    let error = InitializeRequestParams::deserialize(params).err()?;
+    let text =
+        format!("the parameters of {INITIALIZE} are not as the protocol wants them: {error}");
+    let id = Some(request.id.clone());
+    Some(Box::new(Refusal::new(ErrorCode::INVALID_PARAMS, text, id)))
 }
 
 /// The bytes without the mark that some programs put before a text.

@@ -152,7 +152,8 @@ impl<R: AsyncRead + Unpin> Stdio<R> {
                 Err(Box::new(refusal))
             }
             Read::Line | Read::End if line.is_empty() => return None,
-            Read::Line => message::read(line),
+            Read::Line if self.begun => message::read(line),
+            Read::Line => message::read_first(line),
             // A whole object can't be the beginning of a longer one, so it counts without a line's
             // end, as the last line of a file would; anything else was cut by the client's end, and
             // nobody waits for an answer to it.

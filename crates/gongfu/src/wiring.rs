@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use gongfu_core::account::Owner;
 use gongfu_core::port::{AuditLog, SkillStore};
 use gongfu_hub::{Catalog, Ports};
 use gongfu_store::audit::LocalAudit;
@@ -18,6 +19,10 @@ use crate::cli::Places;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::terminal::plain;
+
+/// How long after the start search is made ready.
+const SETTLING: Duration = Duration::from_secs(1);
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills");
 
@@ -28,6 +33,26 @@ pub(crate) struct Parts {
     pub(crate) catalog: Arc<Catalog>,
     /// How many characters the catalogue of skills takes in the instructions of a server.
     pub(crate) budget: usize,
+    /// What a person should know of the folders of skills that they named.
+    pub(crate) doubtful: Vec<String>,
+}
+
+impl Parts {
+    /// Reads the index of the search once the first answers are out.
+    pub(crate) async fn settle(search: Arc<Search>) {
+        // The first moment belongs to the client; then the first search needn't wait either.
+        tokio::time::sleep(SETTLING).await;
+        if let Err(error) = search.prepare(&Owner::Local).await {
+            tracing::debug!(%error, "search isn't ready yet");
+        }
+    }
+
+    /// Tells what is doubtful, in the log.
+    pub(crate) fn warn(&self) {
+        for doubt in &self.doubtful {
+            tracing::warn!("{doubt}");
+        }
+    }
 }
 
 /// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
@@ -68,6 +93,7 @@ pub(crate) fn parts_of(
     let home = home(environment)?;
     let config = Config::read(&home)?;
     let settings = settings(environment, places, &home, &config)?;
+    let doubtful = doubtful(&settings);
     let workspace = workspace(environment, places, &home)?;
     let workspace = LocalWorkspace::new(workspace, mounts)?;
     let skills = Arc::new(LocalSkills::new(
@@ -89,7 +115,23 @@ pub(crate) fn parts_of(
         search,
         catalog,
         budget: config.catalogue.budget,
+        doubtful,
     })
+}
+
+/// What a person should know of the folders of skills that were named.
+fn doubtful(settings: &Settings) -> Vec<String> {
+    let named = settings.explicit.iter().chain(&settings.environment);
+    let doubtful = named.filter_map(|folder| {
+        let what = match disk::kind_outside(folder) {
+            Some(EntryKind::Folder) => return None,
+            Some(_) => "no folder; name one that holds skills",
+            None => "not there; it is used when it comes",
+        };
+        let folder = plain(&folder.to_string_lossy());
+        Some(format!("a folder of skills is {what}: {folder}"))
+    });
+    doubtful.collect()
 }
 
 /// The folder that the tools for files work in: the one that was named, else one of the home for

@@ -2,9 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
-use std::time::Duration;
 
-use gongfu_core::account::Owner;
 use gongfu_mcp::{Server, Settings, serve_stdio};
 use gongfu_store::watch::Limit;
 
@@ -15,10 +13,7 @@ use crate::environment::Environment;
 use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::Terminal;
-use crate::wiring;
-
-/// How long after the start search is made ready.
-const SETTLING: Duration = Duration::from_secs(1);
+use crate::wiring::{self, Parts};
 
 pub(crate) fn run(
     profiles: &Profiles,
@@ -27,6 +22,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts_with(environment, places, &profiles.mounts)?;
+    parts.warn();
     // The client asks for the list of tools first, which needs no skills: meanwhile they are read.
     parts.skills.watch(Limit::default());
     if std::io::stdin().is_terminal() {
@@ -45,13 +41,7 @@ pub(crate) fn run(
     );
     let runtime = wiring::runtime()?;
     let search = Arc::clone(&parts.search);
-    runtime.spawn(async move {
-        // The first moment belongs to the client; then the first search needn't wait either.
-        tokio::time::sleep(SETTLING).await;
-        if let Err(error) = search.prepare(&Owner::Local).await {
-            tracing::debug!(%error, "search isn't ready yet");
-        }
-    });
+    runtime.spawn(Parts::settle(search));
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen();
         tokio::select! {

@@ -54,6 +54,7 @@ pub(crate) fn run(
     let parts = wiring::parts_of(environment, places, &profiles.mounts, |audit| {
         metrics.audit(audit)
     })?;
+    parts.warn();
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();
 
@@ -66,12 +67,7 @@ pub(crate) fn run(
             Arc::clone(&parts.skills) as Arc<dyn SkillStore>,
             Arc::clone(&skills),
         ));
-        let search = Arc::clone(&parts.search);
-        tokio::spawn(async move {
-            if let Err(error) = search.prepare(&Owner::Local).await {
-                tracing::debug!(%error, "search isn't ready yet");
-            }
-        });
+        tokio::spawn(Parts::settle(Arc::clone(&parts.search)));
         let url = listener.url();
         let ended = serve(
             serving,

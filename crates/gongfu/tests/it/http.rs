@@ -453,3 +453,59 @@ fn requests_of_one_id_at_once_are_answered_each() {
     // Afterwards the id is free again.
     assert_eq!(site.send("POST", "/mcp", &headers, &body).status, 200);
 }
+
+#[test]
+fn a_greeting_that_is_none_is_told_what_it_lacks() {
+    let world = World::with_skills();
+    let site = serve(&world);
+    for (params, named) in [
+        (
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
+            "clientInfo",
+        ),
+        (json!({}), "protocolVersion"),
+        (
+            json!({"protocolVersion": 5, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}),
+            "string",
+        ),
+        (
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}}),
+            "name",
+        ),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 9, "method": "initialize", "params": params});
+        let reply = site.send("POST", "/mcp", &[], &body.to_string());
+        let error = reply.json();
+        assert_eq!(
+            (reply.status, at(&error, "/error/code"), at(&error, "/id")),
+            (400, &json!(-32_602), &json!(9)),
+            "{reply:#?}"
+        );
+        let message = text_at(&error, "/error/message");
+        assert!(
+            message.contains("initialize") && message.contains(named),
+            "{message}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_of_skills_that_is_none_is_told_at_the_start() {
+    let world = World::with_skills();
+    world.write("project/a-file", "");
+    let run = world.only([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--skills-dir",
+        "gone",
+        "--skills-dir",
+        "a-file",
+    ]);
+    let (_, log) = Site::start(&run).terminate();
+    for (folder, what) in [("gone", "not there"), ("a-file", "no folder")] {
+        let told = |line: &str| line.contains(folder) && line.contains(what);
+        assert!(log.lines().any(told), "{folder}: {log}");
+    }
+}
