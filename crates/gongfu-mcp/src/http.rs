@@ -6,6 +6,7 @@
 
 mod refusal;
 mod session;
+mod unread;
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -30,6 +31,7 @@ use tower_service::Service;
 
 use self::refusal::Refusal;
 use self::session::Sessions;
+use self::unread::{LARGE, Unread};
 use crate::message;
 
 /// What a client that reads everything says it reads: the protocol wants both.
@@ -54,6 +56,8 @@ pub struct HttpSettings {
     pub body_limit: usize,
     /// How long the body of a request may take.
     pub body_patience: Duration,
+    /// How many bytes of large answers may wait for clients that don't read them.
+    pub unread_limit: usize,
     /// How many sessions of the older revisions are kept at once.
     pub session_limit: usize,
     /// How long a session is kept without a request or an open stream.
@@ -67,6 +71,7 @@ impl Default for HttpSettings {
             origins: Vec::new(),
             body_limit: 8 * 1024 * 1024,
             body_patience: Duration::from_secs(30),
+            unread_limit: 256 * 1024 * 1024,
             session_limit: 2_000,
             session_idle: Duration::from_mins(30),
         }
@@ -94,6 +99,7 @@ pub struct HttpEndpoint<S> {
     stop: CancellationToken,
     busy: Arc<watch::Sender<Busy>>,
     in_hand: Arc<Semaphore>,
+    unread: Arc<Unread>,
 }
 
 /// What an endpoint is doing.
@@ -124,6 +130,7 @@ impl<S> Clone for HttpEndpoint<S> {
             stop: self.stop.clone(),
             busy: Arc::clone(&self.busy),
             in_hand: Arc::clone(&self.in_hand),
+            unread: Arc::clone(&self.unread),
         }
     }
 }
@@ -148,6 +155,7 @@ impl<S: Handler> HttpEndpoint<S> {
         Self {
             inner: Arc::new(inner),
             sessions,
+            unread: Unread::new(settings.unread_limit),
             settings: Arc::new(settings),
             stop,
             busy: Arc::default(),
@@ -294,7 +302,7 @@ impl<S: Handler> HttpEndpoint<S> {
             *answer.status_mut() = StatusCode::NO_CONTENT;
         }
         if answer.status().is_success() || answer.headers().get(CONTENT_TYPE).is_some_and(is_json) {
-            return answer;
+            return self.counted(answer, body).await;
         }
         let (parts, content) = answer.into_parts();
         // What `rmcp` can't read it refuses as a wrong media type; that one was looked at before.
@@ -307,6 +315,27 @@ impl<S: Handler> HttpEndpoint<S> {
         let Ok(content) = content.collect().await;
         let text = String::from_utf8_lossy(&content.to_bytes()).into_owned();
         Refusal::of(parts.status, &text).into_response_with(&parts.headers)
+    }
+}
+
+impl<S> HttpEndpoint<S> {
+    /// An answer to `asked`, which counts until it is written; a refusal where there is no room.
+    async fn counted(&self, answer: HttpResponse, asked: Bytes) -> HttpResponse {
+        let crowded = move || Refusal::Crowded(message::id(&asked));
+        if answer.headers().get(CONTENT_TYPE).is_some_and(is_stream) {
+            let instead = move || crowded().into_event();
+            return answer.map(|body| self.unread.counted(body, instead).boxed());
+        }
+        let size = answer.body().size_hint().exact();
+        if size.is_none_or(|size| size < LARGE as u64) {
+            return answer;
+        }
+        let (parts, content) = answer.into_parts();
+        let Ok(content) = content.collect().await;
+        match self.unread.hold(content.to_bytes()) {
+            Some(data) => Response::from_parts(parts, Full::from(data).boxed()),
+            None => crowded().into_response(),
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Why a request over HTTP is refused before any method sees it, as a JSON-RPC error.
 
+use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use rmcp::model::{ErrorCode, ErrorData, ServerJsonRpcMessage};
+use rmcp::model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 
-use super::{HttpResponse, session};
+use super::{HttpResponse, session, unread};
 use crate::message;
 
 /// Free for a server's own use, by JSON-RPC: what only the transport knows.
@@ -31,6 +32,8 @@ pub(super) enum Refusal {
     SessionUnknown,
     /// The server is about to end.
     Stopping,
+    /// There is no room for the answer to this request.
+    Crowded(Option<RequestId>),
     /// Refused by the transport, in its words.
     Transport(StatusCode, String),
 }
@@ -87,6 +90,11 @@ impl Refusal {
                 SESSION,
                 "there is no such session, or it has expired; send `initialize` again".to_owned(),
             ),
+            Self::Crowded(id) => {
+                let error = ErrorData::new(TRANSPORT, unread::CROWDED, None);
+                let answer = ServerJsonRpcMessage::error(error, id);
+                return (StatusCode::SERVICE_UNAVAILABLE, answer);
+            }
             Self::Stopping => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 TRANSPORT,
@@ -108,6 +116,13 @@ impl Refusal {
         };
         let error = ErrorData::new(code, text, None);
         (status, ServerJsonRpcMessage::error(error, None))
+    }
+
+    /// The answer as an event of a stream.
+    pub(super) fn into_event(self) -> Bytes {
+        let (_, error) = self.told();
+        let text = serde_json::to_string(&error).unwrap_or_default();
+        format!("data: {text}\n\n").into()
     }
 
     /// The answer.

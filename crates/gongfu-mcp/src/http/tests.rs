@@ -302,3 +302,75 @@ async fn many_requests_wait_in_front_and_slow_ones_hold_up_nobody() {
         assert!(rounds < 3.5, "{takes:?}: {rounds}");
     }
 }
+
+/// A handler whose one tool answers at length.
+#[derive(Clone)]
+struct Long;
+
+impl ServerHandler for Long {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        _request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(CallToolResult::structured(json!({ "text": "x".repeat(400_000) })).into())
+    }
+}
+
+#[tokio::test]
+async fn large_answers_that_nobody_reads_leave_no_room_for_more() {
+    let settings = HttpSettings {
+        unread_limit: 2_000_000,
+        ..HttpSettings::default()
+    };
+    let endpoint = HttpEndpoint::new(|| Long, settings);
+    let begun = endpoint.clone().call(initialize()).await.unwrap();
+    let id = session(&begun);
+    let older = [("mcp-session-id", id.as_str())];
+    let plain =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "slow"}})
+            .to_string();
+    let ask = |headers: &[(&str, &str)], body: &str| {
+        let mut endpoint = endpoint.clone();
+        let request = post("/mcp", headers, body);
+        async move { endpoint.call(request).await.unwrap() }
+    };
+    // Read to the last byte, and not given up: as a connection does that can't write.
+    let mut unread = Vec::new();
+    let mut refused = None;
+    for _ in 0..10 {
+        let answer = ask(&MODERN, &call()).await;
+        let status = answer.status();
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            refused = Some(serde_json::from_slice::<Value>(&bytes).unwrap());
+            break;
+        }
+        assert_eq!(status, StatusCode::OK);
+        unread.push(bytes);
+    }
+    let refused = refused.expect("some were refused");
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(7), &json!(-32_000)),
+        "{refused}"
+    );
+    let held: usize = unread.iter().map(Bytes::len).sum();
+    assert!((800_000..=2_000_000).contains(&held), "{held}");
+    // A stream says it in its own words.
+    let (status, told_there) = told(ask(&older, &plain).await).await;
+    let text = told_there.to_string();
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        text.contains("wait to be read") && text.len() < 1_000,
+        "{text:.300}"
+    );
+    drop(unread);
+    assert_eq!(ask(&MODERN, &call()).await.status(), StatusCode::OK);
+    let (_, told_there) = told(ask(&older, &plain).await).await;
+    assert!(told_there.to_string().len() > 400_000);
+}
