@@ -25,8 +25,8 @@ pub(super) struct View {
     indexes: BTreeMap<String, Arc<Index>>,
     /// The segments of all indexes.
     pub(super) segments: Vec<Segment>,
-    /// The texts of all segments, one behind the other: the skills that have them, by precedence. None
-    /// has one that doesn't count: one that lies in another segment too, or whose skills are switched
+    /// The texts of all segments, one behind the other: the skills that have them, by precedence. A
+    /// text that doesn't count has none: it lies in an earlier segment too, or its skills are switched
     /// off or not of this library.
     pub(super) texts: Vec<Vec<u32>>,
     /// How many texts count.

@@ -124,10 +124,10 @@ fn rooted(arguments: &[String], environment: &Environment) -> Vec<String> {
     };
     let mut is_path = false;
     let rooted = arguments.iter().map(|argument| {
-        if std::mem::replace(&mut is_path, PATHS.contains(&argument.as_str())) {
-            is_path = false;
+        if std::mem::take(&mut is_path) {
             return whole(argument);
         }
+        is_path = PATHS.contains(&argument.as_str());
         match argument.split_once('=') {
             Some((name, path)) if PATHS.contains(&name) => format!("{name}={}", whole(path)),
             _ => argument.clone(),
