@@ -4,6 +4,7 @@
 //! profile that the address asks for, and turns refusals without a body that a client could read
 //! into JSON-RPC errors. It knows no route and no socket: those are the web server's.
 
+mod priming;
 mod refusal;
 mod session;
 mod unread;
@@ -29,6 +30,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
+use self::priming::without_priming;
 use self::refusal::Refusal;
 use self::session::Sessions;
 use self::unread::{LARGE, Unread};
@@ -43,6 +45,8 @@ const IN_HAND: usize = 64;
 const SOON: Duration = Duration::from_millis(100);
 /// The session that a request belongs to, in the revisions that have them.
 const SESSION: &str = "mcp-session-id";
+/// The last event that a client has of a stream that it continues.
+const LAST_EVENT: &str = "last-event-id";
 
 /// How an endpoint is set up.
 #[derive(Debug, Clone)]
@@ -248,6 +252,10 @@ impl<S: Handler> HttpEndpoint<S> {
                 self.known_session(&parts.headers)?;
                 Bytes::new()
             }
+            Method::GET => {
+                self.known_event(&parts.headers)?;
+                Bytes::new()
+            }
             _ => Bytes::new(),
         };
         let request = Request::from_parts(parts, Full::new(body.clone()));
@@ -288,6 +296,20 @@ impl<S: Handler> HttpEndpoint<S> {
         }
     }
 
+    /// A stream can be continued only behind an event that it had.
+    fn known_event(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let (Some(session), Some(last)) = (headers.get(SESSION), headers.get(LAST_EVENT)) else {
+            return Ok(());
+        };
+        let session = session.to_str().unwrap_or_default();
+        let last = last.to_str().unwrap_or_default();
+        // Of a session that isn't there there is more to say.
+        if !self.sessions.knows(session) || self.sessions.continues(session, last) {
+            return Ok(());
+        }
+        Err(Refusal::EventUnknown)
+    }
+
     async fn answered(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
         let ends = request.method() == Method::DELETE;
         let session = request.headers().get(SESSION);
@@ -314,7 +336,7 @@ impl<S: Handler> HttpEndpoint<S> {
         }
         let Ok(content) = content.collect().await;
         let text = String::from_utf8_lossy(&content.to_bytes()).into_owned();
-        Refusal::of(parts.status, &text).into_response_with(&parts.headers)
+        Refusal::of(parts.status, &text, message::id(&body)).into_response_with(&parts.headers)
     }
 }
 
@@ -396,33 +418,6 @@ fn accept_anything(headers: &mut HeaderMap) {
     if anything {
         headers.insert(ACCEPT, READS);
     }
-}
-
-/// The stream without the event without data that it begins with: older clients read that as JSON.
-fn without_priming(
-    body: BoxBody<Bytes, Infallible>,
-) -> impl Body<Data = Bytes, Error = Infallible> + Send + Sync {
-    let mut is_first = true;
-    body.map_frame(move |frame| {
-        frame.map_data(|data| {
-            if !std::mem::take(&mut is_first) {
-                return data;
-            }
-            let end = data.windows(2).position(|pair| pair == b"\n\n");
-            let event = end.and_then(|end| Some((end, data.get(..end)?)));
-            let is_empty = |event: &[u8]| {
-                let mut lines = event.split(|byte| *byte == b'\n');
-                lines.all(|line| match line.strip_prefix(b"data:") {
-                    Some(content) => content.trim_ascii().is_empty(),
-                    None => !line.starts_with(b"event:"),
-                })
-            };
-            match event {
-                Some((end, event)) if is_empty(event) => data.slice(end + 2..),
-                _ => data,
-            }
-        })
-    })
 }
 
 fn is_json(value: &HeaderValue) -> bool {

@@ -30,25 +30,32 @@ pub(super) enum Refusal {
     Profile(String),
     /// The session isn't there, or no longer.
     SessionUnknown,
+    /// The event that a stream is to be continued behind isn't known, or no longer.
+    EventUnknown,
     /// The server is about to end.
     Stopping,
     /// There is no room for the answer to this request.
     Crowded(Option<RequestId>),
-    /// Refused by the transport, in its words.
-    Transport(StatusCode, String),
+    /// Refused by the transport, in its words: this request, where that can be told.
+    Transport(StatusCode, String, Option<RequestId>),
 }
 
 impl Refusal {
     /// What the transport answered without a body that a client could read.
-    pub(super) fn of(status: StatusCode, text: &str) -> Self {
+    pub(super) fn of(status: StatusCode, text: &str, id: Option<RequestId>) -> Self {
         if status == StatusCode::NOT_FOUND {
             return Self::SessionUnknown;
         }
         if text.contains(session::FULL) {
-            return Self::Transport(StatusCode::SERVICE_UNAVAILABLE, session::FULL.to_owned());
+            return Self::Transport(
+                StatusCode::SERVICE_UNAVAILABLE,
+                session::FULL.to_owned(),
+                id,
+            );
         }
-        if text.contains(session::TWICE) {
-            return Self::Transport(StatusCode::BAD_REQUEST, session::TWICE.to_owned());
+        let of_session = [session::TWICE, session::AGAIN];
+        if let Some(said) = of_session.into_iter().find(|said| text.contains(said)) {
+            return Self::Transport(StatusCode::BAD_REQUEST, said.to_owned(), id);
         }
         let words = match status {
             StatusCode::NOT_ACCEPTABLE => "the client must accept both application/json and text/event-stream; send `Accept: application/json, text/event-stream`".to_owned(),
@@ -58,7 +65,7 @@ impl Refusal {
             StatusCode::BAD_REQUEST if text.contains("Session ID is required") => "a session is needed; send `initialize` first and its `Mcp-Session-Id` with every request, or use revision 2026-07-28".to_owned(),
             _ => text.to_owned(),
         };
-        Self::Transport(status, words)
+        Self::Transport(status, words, id)
     }
 
     fn told(self) -> (StatusCode, ServerJsonRpcMessage) {
@@ -100,7 +107,14 @@ impl Refusal {
                 TRANSPORT,
                 "the server is about to end; connect again in a moment".to_owned(),
             ),
-            Self::Transport(status, text) => {
+            Self::EventUnknown => (
+                StatusCode::BAD_REQUEST,
+                ErrorCode::INVALID_REQUEST,
+                "`Last-Event-ID` is no event of this session, or what came behind it isn't kept any \
+                 more; send the request again"
+                    .to_owned(),
+            ),
+            Self::Transport(status, text, id) => {
                 let code = match status {
                     StatusCode::BAD_REQUEST => ErrorCode::INVALID_REQUEST,
                     status
@@ -111,7 +125,8 @@ impl Refusal {
                     }
                     _ => TRANSPORT,
                 };
-                (status, code, text)
+                let error = ErrorData::new(code, text, None);
+                return (status, ServerJsonRpcMessage::error(error, id));
             }
         };
         let error = ErrorData::new(code, text, None);

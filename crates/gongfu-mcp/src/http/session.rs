@@ -1,13 +1,21 @@
 //! The sessions of the older revisions: bounded in number, and closed when nobody uses them.
 //!
-//! What a session does is `rmcp`'s; here is only which ones there are, and since when each is idle.
+//! What a session does is `rmcp`'s; here is only which ones there are, since when each is idle, and
+//! what each sent last.
+
+mod sent;
 
 use std::collections::{HashMap, HashSet};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt as _};
-use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
+use futures_util::future::Either;
+use futures_util::stream::{self, Stream, StreamExt as _};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage, ServerResult,
+};
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
@@ -17,12 +25,17 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::time::Instant;
 
+use self::sent::{Behind, EventId, Room, Sent, is_behind};
+
 /// Said when every session that is allowed is in use.
 pub(super) const FULL: &str =
     "too many sessions are open; close one, or use revision 2026-07-28, which needs none";
 /// Said when a request has the id of one that isn't answered yet: nobody could tell their answers apart.
 pub(super) const TWICE: &str =
     "a request with this id is still being answered in this session; give each its own id";
+/// Said when a session that is begun is begun again.
+pub(super) const AGAIN: &str =
+    "this session has begun already; send `initialize` without a session to begin another";
 /// The first revision whose clients know events without data, by which a stream can be resumed
 /// (SEP-1699).
 const RESUMES: &str = "2025-11-25";
@@ -43,6 +56,8 @@ struct Use {
     requests: HashSet<RequestId>,
     /// Whether its client knows events without data.
     resumes: bool,
+    /// What its streams carried last.
+    sent: Sent,
 }
 
 type Uses = Arc<Mutex<HashMap<SessionId, Use>>>;
@@ -52,6 +67,7 @@ type Uses = Arc<Mutex<HashMap<SessionId, Use>>>;
 pub(super) struct Sessions {
     local: LocalSessionManager,
     uses: Uses,
+    room: Arc<Room>,
     limit: usize,
     idle: Duration,
 }
@@ -65,6 +81,9 @@ pub(super) enum SessionError {
     /// The id of a request isn't its own.
     #[error("{TWICE}")]
     Twice,
+    /// It has begun.
+    #[error("{AGAIN}")]
+    Again,
     /// By `rmcp`.
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
@@ -103,6 +122,7 @@ impl Sessions {
         let sessions = Arc::new(Self {
             local,
             uses: Uses::default(),
+            room: Arc::default(),
             limit,
             idle,
         });
@@ -156,6 +176,17 @@ impl Sessions {
         uses.get(id).is_none_or(|known| known.resumes)
     }
 
+    /// Whether a stream of a session can be continued behind this event. `rmcp` would answer with a
+    /// stream that is at its end, by which a client can't tell that something is lost.
+    pub(super) fn continues(&self, id: &str, last: &str) -> bool {
+        let uses = locked(&self.uses);
+        let Some(known) = uses.get(id) else {
+            return false;
+        };
+        let last = EventId::parse(last);
+        last.is_some_and(|last| !matches!(known.sent.behind(last), Behind::Unknown))
+    }
+
     /// Waits until no session answers a request.
     pub(super) async fn answered(&self) {
         while locked(&self.uses)
@@ -203,6 +234,9 @@ async fn expire(sessions: Weak<Sessions>, round: Duration) {
         let Some(sessions) = sessions.upgrade() else {
             return;
         };
+        for known in locked(&sessions.uses).values_mut() {
+            known.sent.forget_old();
+        }
         for id in sessions.expired() {
             if let Err(error) = sessions.close_session(&id).await {
                 tracing::debug!(session = &*id, %error, "an expired session did not close");
@@ -223,6 +257,7 @@ impl SessionManager for Sessions {
             streams: 0,
             requests: HashSet::new(),
             resumes: true,
+            sent: Sent::new(&self.room),
         };
         locked(&self.uses).insert(Arc::clone(&id), fresh);
         Ok((id, transport))
@@ -263,12 +298,17 @@ impl SessionManager for Sessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let request = match &message {
-            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            ClientJsonRpcMessage::Request(request) => {
+                if matches!(request.request, ClientRequest::InitializeRequest(_)) {
+                    return Err(SessionError::Again);
+                }
+                Some(request.id.clone())
+            }
             _ => None,
         };
         let open = self.opened(id, request)?;
         let stream = self.local.create_stream(id, message).await?;
-        Ok(kept(stream, open))
+        Ok(Followed::new(stream, open))
     }
 
     async fn accept_message(
@@ -285,7 +325,10 @@ impl SessionManager for Sessions {
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let open = self.opened(id, None)?;
         let stream = self.local.create_standalone_stream(id).await?;
-        Ok(kept(stream, open))
+        if let Some(known) = locked(&self.uses).get_mut(id) {
+            known.sent.opened_alone();
+        }
+        Ok(Followed::new(stream, open))
     }
 
     async fn resume(
@@ -294,18 +337,101 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let open = self.opened(id, None)?;
+        let last = EventId::parse(&last_event_id);
+        if let Some(last) = last
+            && let Some(known) = locked(&self.uses).get_mut(id)
+        {
+            if let Behind::Ended(events) = known.sent.behind(last) {
+                return Ok(Either::Left(stream::iter(events)));
+            }
+            if let Some(stream) = last.stream {
+                known.sent.resumed(stream);
+            }
+        }
         let stream = self.local.resume(id, last_event_id).await?;
-        Ok(kept(stream, open))
+        // `rmcp` begins with the event that the client has. The stream that answers no request has
+        // two events 0, of which the client may have the first.
+        let last = last.filter(|last| last.stream.is_some() || last.index > 0);
+        let rest = stream.filter(move |event| {
+            std::future::ready(last.is_none_or(|last| is_behind(event, last)))
+        });
+        Ok(Either::Right(Followed::new(rest, open)))
     }
 }
 
-/// The stream, which is noted as open while it lives.
-fn kept<T>(
-    stream: impl Stream<Item = T> + Send + Sync + 'static,
-    open: Open,
-) -> impl Stream<Item = T> + Send + Sync + 'static {
-    stream.map(move |message| {
-        let _ = &open;
-        message
-    })
+/// A stream of a session while somebody reads it: it counts as open, and what it carries is kept for
+/// a client that loses the connection.
+struct Followed {
+    /// None when it is at its end.
+    inner: Option<Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>>,
+    /// None when nobody reads it any more, while what comes is still kept.
+    open: Option<Open>,
+    uses: Uses,
+    id: SessionId,
+    /// The stream by `rmcp`'s number, while the answer on it is still to come.
+    unanswered: Option<u64>,
+}
+
+impl Followed {
+    fn new(
+        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        open: Open,
+    ) -> Self {
+        Self {
+            inner: Some(Box::pin(stream)),
+            uses: Arc::clone(&open.uses),
+            id: Arc::clone(&open.id),
+            open: Some(open),
+            unanswered: None,
+        }
+    }
+
+    /// Does something with what the session sent last, if it is still there.
+    fn sent<T>(&self, change: impl FnOnce(&mut Sent) -> T) -> Option<T> {
+        let mut uses = locked(&self.uses);
+        uses.get_mut(&self.id).map(|known| change(&mut known.sent))
+    }
+}
+
+impl Stream for Followed {
+    type Item = ServerSseMessage;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ServerSseMessage>> {
+        let Some(inner) = self.inner.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let event = ready!(inner.as_mut().poll_next(context));
+        if let Some(event) = &event {
+            self.unanswered = self.sent(|sent| sent.note(event)).flatten();
+        } else {
+            self.inner = None;
+            if let Some(stream) = self.unanswered.take() {
+                self.sent(|sent| sent.stopped(stream));
+            }
+        }
+        Poll::Ready(event)
+    }
+}
+
+impl Drop for Followed {
+    /// A client that is gone may come back for its answer: somebody must take it meanwhile.
+    fn drop(&mut self) {
+        if self.open.take().is_none() || self.unanswered.is_none() {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let mut left = Self {
+            inner: self.inner.take(),
+            open: None,
+            uses: Arc::clone(&self.uses),
+            id: Arc::clone(&self.id),
+            unanswered: self.unanswered.take(),
+        };
+        runtime.spawn(async move { while left.next().await.is_some() {} });
+    }
 }

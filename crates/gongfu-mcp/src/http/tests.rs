@@ -19,6 +19,8 @@ use tower_service::Service as _;
 
 use super::{Asked, HttpEndpoint, HttpResponse, HttpSettings, IN_HAND, SOON};
 
+mod resumption;
+
 /// A handler whose one tool takes a while and tells which profiles it was asked for.
 #[derive(Clone)]
 struct Slow;
