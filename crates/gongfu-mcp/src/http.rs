@@ -245,7 +245,9 @@ impl<S: Handler> HttpEndpoint<S> {
                     return Err(Refusal::MediaType);
                 }
                 let body = message::unmarked(self.body(body).await?);
-                message::bounded(&body).map_err(Refusal::Message)?;
+                message::bounded(&body)
+                    .and_then(|()| message::paged(&body))
+                    .map_err(Refusal::Message)?;
                 body
             }
             Method::DELETE => {

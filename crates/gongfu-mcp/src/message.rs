@@ -11,14 +11,14 @@
 //! read the same value.
 
 mod glimpse;
+pub(crate) mod params;
 
 use std::borrow::Cow;
 use std::fmt;
 
 use bytes::Bytes;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, InitializeRequestParams, RequestId,
-    ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage,
 };
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -39,6 +39,8 @@ pub(crate) const MAX_VALUES: usize = 100_000;
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// What begins a session in the older revisions.
 const INITIALIZE: &str = "initialize";
+/// Where a request of 2026-07-28 says its revision.
+const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 /// The longest name out of a message that is repeated in an answer, in characters.
 const MAX_QUOTE: usize = 100;
 
@@ -128,16 +130,23 @@ fn greeting(message: &Incoming) -> Option<Box<Refusal>> {
     let ClientRequest::CustomRequest(custom) = &request.request else {
         return None;
     };
-    let params = custom.params.clone().unwrap_or_else(|| json!({}));
-    let version = params.pointer("/_meta/io.modelcontextprotocol~1protocolVersion");
+    let params = custom.params.as_ref();
+    let version = params.and_then(|params| params.pointer(VERSION));
     if custom.method != INITIALIZE || version.is_some() {
         return None;
     }
-    let error = InitializeRequestParams::deserialize(params).err()?;
-    let text =
-        format!("the parameters of {INITIALIZE} are not as the protocol wants them: {error}");
+    params::fault(INITIALIZE, params)?;
+    let text = params::wrong(INITIALIZE, params);
     let id = Some(request.id.clone());
     Some(Box::new(Refusal::new(ErrorCode::INVALID_PARAMS, text, id)))
+}
+
+/// Refuses a request for a list whose cursor is none: `rmcp` would answer with the first page.
+pub(crate) fn paged(bytes: &[u8]) -> Result<(), Box<Refusal>> {
+    params::wrong_list(bytes).map_or(Ok(()), |(id, text)| {
+        let refusal = Refusal::new(ErrorCode::INVALID_PARAMS, text, Some(id));
+        Err(Box::new(refusal))
+    })
 }
 
 /// The bytes without the mark that some programs put before a text.
@@ -352,7 +361,7 @@ impl Envelope {
             Some(params) if params.get("_meta").is_some_and(|meta| !meta.is_object()) => {
                 format!("`_meta` in the parameters of {name} is an object")
             }
-            _ => format!("the parameters of {name} are not as the protocol wants them"),
+            params => params::wrong(method, params),
         };
         Refusal::new(ErrorCode::INVALID_PARAMS, text, id)
     }

@@ -24,6 +24,7 @@ use tracing::Instrument as _;
 
 use crate::end::End;
 use crate::http::Asked;
+use crate::message::params;
 use crate::wire;
 
 mod capability;
@@ -242,9 +243,10 @@ impl ServerHandler for Server {
 
     async fn list_tools(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        operation::whole("tools/list", request)?;
         let actor = Self::actor(&context);
         let specs = self.catalog.list(&self.profiles(&context), &actor).await;
         Ok(ListToolsResult::with_all_items(
@@ -278,9 +280,10 @@ impl ServerHandler for Server {
 
     async fn list_resource_templates(
         &self,
-        _request: Option<PaginatedRequestParams>,
+        request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        operation::whole("resources/templates/list", request)?;
         Ok(resource::templates(&context))
     }
 
@@ -351,7 +354,7 @@ impl ServerHandler for Server {
         let stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
         let gone = stateless && OF_SESSIONS.contains(&method.as_str());
         Err(if ANSWERED.contains(&method.as_str()) && !gone {
-            let text = format!("the parameters of {method} are not as the protocol wants them");
+            let text = params::wrong(&method, request.params.as_ref());
             ErrorData::invalid_params(text, None)
         } else {
             let text = format!("there is no method {method}");

@@ -159,6 +159,7 @@ impl<R: AsyncRead + Unpin> Stdio<R> {
             // nobody waits for an answer to it.
             Read::End => Ok(message::read(line).ok()?),
         };
+        let message = message.and_then(|message| message::paged(line).map(|()| message));
         match message {
             Ok(JsonRpcMessage::Request(request)) => {
                 let subscription = matches!(

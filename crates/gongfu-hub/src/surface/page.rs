@@ -81,7 +81,7 @@ pub(crate) fn behind(list: &str, cursor: Option<&str>) -> Result<Option<String>,
 }
 
 /// A cursor that leads nowhere in a list.
-pub(crate) fn foreign(list: &str) -> ToolError {
+pub fn foreign(list: &str) -> ToolError {
     Problem::CursorUnknown {
         list: list.to_owned(),
     }

@@ -195,7 +195,9 @@ impl Operation for DirectoryRead {
     async fn run(self, context: &Context) -> Result<Page<Resource>, ToolError> {
         let wanted = address(&self.uri)?;
         let view = view(context).await?;
-        let after = super::page::behind(Self::NAME, self.cursor.as_deref())?;
+        // Each folder is a list of its own.
+        let list = format!("{} of {}", Self::NAME, wanted.as_str());
+        let after = super::page::behind(&list, self.cursor.as_deref())?;
         let children = match view.found(&wanted) {
             Some((at, skill, below)) => {
                 if real_path(skill, below).is_some() {
@@ -214,7 +216,7 @@ impl Operation for DirectoryRead {
             .into_iter()
             .filter(|(name, _)| after.as_deref().is_none_or(|after| name.as_str() > after));
         Ok(Page::fill(
-            Self::NAME,
+            &list,
             rest,
             |(name, _)| name,
             |(_, resource)| Some((resource.clone(), resource.uri.len())),

@@ -53,9 +53,12 @@ impl Refusal {
                 id,
             );
         }
-        let of_session = [session::TWICE, session::AGAIN];
-        if let Some(said) = of_session.into_iter().find(|said| text.contains(said)) {
-            return Self::Transport(StatusCode::BAD_REQUEST, said.to_owned(), id);
+        if text.contains(session::TWICE) {
+            // By the id the client would take it for the answer of the other request.
+            return Self::Transport(StatusCode::BAD_REQUEST, session::TWICE.to_owned(), None);
+        }
+        if text.contains(session::AGAIN) {
+            return Self::Transport(StatusCode::BAD_REQUEST, session::AGAIN.to_owned(), id);
         }
         let words = match status {
             StatusCode::NOT_ACCEPTABLE => "the client must accept both application/json and text/event-stream; send `Accept: application/json, text/event-stream`".to_owned(),

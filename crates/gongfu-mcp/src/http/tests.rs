@@ -121,6 +121,14 @@ async fn what_is_no_message_is_told_as_an_error_of_json_rpc() {
             "{body:.40}: {told}"
         );
     }
+    // A list from the beginning is no answer to a cursor that is none.
+    let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":5}}"#;
+    let (seen, told_of) = told(answer(&endpoint, post("/mcp", &[], list)).await).await;
+    assert_eq!(
+        (seen.as_u16(), &told_of["error"]["code"], &told_of["id"]),
+        (400, &json!(-32_602), &json!(3)),
+        "{told_of}"
+    );
     let mut plain = post("/mcp", &[], "{}");
     plain
         .headers_mut()

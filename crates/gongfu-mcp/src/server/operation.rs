@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use gongfu_hub::surface::Operation;
+use gongfu_hub::surface::{Operation, page};
 use gongfu_hub::{Problem, ToolError};
-use rmcp::model::{CacheScope, PaginatedRequestParams, ProtocolVersion};
+use rmcp::model::{CacheScope, ErrorData, PaginatedRequestParams, ProtocolVersion};
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::task::JoinSet;
 
 use super::Server;
+use crate::wire;
 
 /// How long a list, or an entry of one, may be taken for fresh, in milliseconds: a change is seen
 /// within a second, by whoever asks as well as by whoever is told.
@@ -47,6 +48,14 @@ impl Hint {
 /// The cursor of a request that needn't have one.
 pub(super) fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
     request.and_then(|request| request.cursor)
+}
+
+/// Refuses a cursor for a list that has one page.
+pub(super) fn whole(list: &str, request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match cursor(request) {
+        Some(_) => Err(wire::refused(&page::foreign(list))),
+        None => Ok(()),
+    }
 }
 
 impl Server {

@@ -15,6 +15,8 @@ mod live;
 #[cfg(test)]
 mod many;
 #[cfg(test)]
+mod params;
+#[cfg(test)]
 mod protocol;
 mod shelf;
 #[cfg(test)]

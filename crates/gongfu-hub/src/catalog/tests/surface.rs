@@ -311,6 +311,13 @@ fn folders_list_what_lies_in_them() {
         if cursor.is_none() {
             break;
         }
+        // It leads on in this folder alone.
+        for other in ["skill://lib/wide", "skill://lib/lower"] {
+            let uri = other.to_owned();
+            let cursor = cursor.clone();
+            let told = asked(&catalog, DirectoryRead { uri, cursor }).unwrap_err();
+            assert_eq!(told.code().as_str(), "INVALID_CURSOR", "{other}");
+        }
     }
     assert_eq!(count, 600);
 }
