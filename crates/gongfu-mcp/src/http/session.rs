@@ -25,7 +25,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::time::Instant;
 
-use self::sent::{Behind, EventId, Room, Sent, is_behind};
+use self::sent::{Behind, EventId, Room, Sent, is_behind, weight};
 
 /// Said when every session that is allowed is in use.
 pub(super) const FULL: &str =
@@ -405,7 +405,9 @@ impl Stream for Followed {
         };
         let event = ready!(inner.as_mut().poll_next(context));
         if let Some(event) = &event {
-            self.unanswered = self.sent(|sent| sent.note(event)).flatten();
+            // Before the others have to wait.
+            let weight = weight(event);
+            self.unanswered = self.sent(|sent| sent.note(event, weight)).flatten();
         } else {
             self.inner = None;
             if let Some(stream) = self.unanswered.take() {

@@ -2,9 +2,10 @@
 //!
 //! A file counts as changed when its digest does, so a touch is told to nobody.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use gongfu_core::account::Actor;
+use gongfu_hub::surface::address;
 use gongfu_hub::surface::resource::Fingerprint;
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
@@ -17,11 +18,16 @@ pub(super) const MOST: usize = 1_000;
 /// Files by URI, as they were when the client was last told; `None` for one that isn't there.
 pub(super) type Subscribed = HashMap<String, Option<Fingerprint>>;
 
-/// What a client gets of what it asks for: everything but a boundless number of files.
+/// What a client gets of what it asks for: everything but what can be no file here, and a boundless
+/// number of files. A file needn't be there yet.
 pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
-        uris.truncate(MOST);
+        let mut seen = HashSet::new();
+        uris.retain(|uri| {
+            let has_room = seen.len() < MOST;
+            has_room && address::decode(uri).is_ok() && seen.insert(uri.clone())
+        });
     }
     accepted
 }
@@ -107,5 +113,29 @@ impl Server {
         }
         changed.sort_unstable();
         changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::SubscriptionFilter;
+
+    use super::{MOST, acceptable};
+
+    fn accepted(uris: Vec<String>) -> Vec<String> {
+        let mut filter = SubscriptionFilter::default();
+        filter.resource_subscriptions = Some(uris);
+        acceptable(&filter).resource_subscriptions.unwrap()
+    }
+
+    #[test]
+    fn only_files_are_subscribed_to_and_each_once() {
+        let file = |number: usize| format!("skill://skills/pdf/{number}.md");
+        let asked = ["file:///etc/passwd", "", "skill:", "x"].map(str::to_owned);
+        let mut asked = asked.to_vec();
+        asked.extend([file(1), file(2), file(1)]);
+        assert_eq!(accepted(asked), [file(1), file(2)]);
+        let many = accepted((0..3 * MOST).map(file).collect());
+        assert_eq!(many.len(), MOST);
     }
 }

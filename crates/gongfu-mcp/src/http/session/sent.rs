@@ -138,15 +138,15 @@ impl Sent {
         self.alone = self.alone.or(Some(0));
     }
 
-    /// Notes an event; answers the stream whose last one it isn't.
-    pub(super) fn note(&mut self, event: &ServerSseMessage) -> Option<u64> {
+    /// Notes an event of this [`weight`]; answers the stream whose last one it isn't.
+    pub(super) fn note(&mut self, event: &ServerSseMessage, weight: Option<usize>) -> Option<u64> {
         let id = event.event_id.as_deref().and_then(EventId::parse)?;
         let Some(stream) = id.stream else {
             self.alone = self.alone.max(Some(id.index));
             return None;
         };
         let is_last = event.message.as_deref().is_some_and(ends);
-        self.keep(stream, id.index, event);
+        self.keep(stream, id.index, event, weight);
         if !is_last {
             return Some(stream);
         }
@@ -156,13 +156,13 @@ impl Sent {
     }
 
     /// Keeps an event, unless it came before or there is no room for it.
-    fn keep(&mut self, stream: u64, index: u64, event: &ServerSseMessage) {
+    fn keep(&mut self, stream: u64, index: u64, event: &ServerSseMessage, weight: Option<usize>) {
         let known = self.answers.get(&stream);
         if known.is_some_and(|answer| !answer.is_whole || answer.last >= index) {
             return;
         }
         let taken = known.map_or(0, |answer| answer.bytes);
-        let wanted = weight(event, ANSWER.saturating_sub(taken)).filter(|bytes| self.admit(*bytes));
+        let kept = weight.filter(|bytes| taken + bytes <= ANSWER && self.admit(*bytes));
         let answer = self.answers.entry(stream).or_insert_with(|| Answer {
             last: index,
             events: Vec::new(),
@@ -170,7 +170,7 @@ impl Sent {
             is_whole: true,
         });
         answer.last = index;
-        if let Some(bytes) = wanted {
+        if let Some(bytes) = kept {
             answer.events.push(event.clone());
             answer.bytes += bytes;
         } else {
@@ -271,25 +271,22 @@ fn ends(message: &ServerJsonRpcMessage) -> bool {
     )
 }
 
-/// About how many bytes an event takes; `None` when they are more than `most`.
-fn weight(event: &ServerSseMessage, most: usize) -> Option<usize> {
-    let mut counted = Counted { bytes: EVENT, most };
+/// About how many bytes an event takes; `None` when they are more than are kept of an answer.
+pub(super) fn weight(event: &ServerSseMessage) -> Option<usize> {
+    let mut counted = Counted(EVENT);
     if let Some(message) = &event.message {
         serde_json::to_writer(&mut counted, message).ok()?;
     }
-    (counted.bytes <= most).then_some(counted.bytes)
+    Some(counted.0)
 }
 
-/// Counts what is written, and refuses more than there is room for.
-struct Counted {
-    bytes: usize,
-    most: usize,
-}
+/// Counts what is written, and refuses more than is kept.
+struct Counted(usize);
 
 impl Write for Counted {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.bytes += data.len();
-        if self.bytes > self.most {
+        self.0 += data.len();
+        if self.0 > ANSWER {
             return Err(io::ErrorKind::StorageFull.into());
         }
         Ok(data.len())

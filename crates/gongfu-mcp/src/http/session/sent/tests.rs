@@ -9,7 +9,7 @@ use rmcp::model::{
 use rmcp::transport::streamable_http_server::session::ServerSseMessage;
 use tokio::time::{Duration, advance};
 
-use super::{ALL, ANSWER, Behind, EventId, KEPT, LEFT, MOST, Room, SESSION, Sent};
+use super::{ALL, ANSWER, Behind, EventId, KEPT, LEFT, MOST, Room, SESSION, Sent, weight};
 
 fn answer(stream: u64, index: u64, size: usize) -> ServerSseMessage {
     let result = CallToolResult::success(vec![ContentBlock::text("x".repeat(size))]);
@@ -22,10 +22,14 @@ fn priming(stream: u64) -> ServerSseMessage {
     ServerSseMessage::priming(format!("0/{stream}"), Duration::from_secs(1))
 }
 
+fn note(sent: &mut Sent, event: &ServerSseMessage) -> Option<u64> {
+    sent.note(event, weight(event))
+}
+
 /// Sends a whole answer on a stream.
 fn send(sent: &mut Sent, stream: u64, size: usize) {
-    assert_eq!(sent.note(&priming(stream)), Some(stream));
-    assert_eq!(sent.note(&answer(stream, 1, size)), None);
+    assert_eq!(note(sent, &priming(stream)), Some(stream));
+    assert_eq!(note(sent, &answer(stream, 1, size)), None);
 }
 
 /// What comes behind an event: how many events, `None` where it isn't known.
@@ -63,10 +67,10 @@ fn an_event_has_one_name() {
 async fn an_answer_is_kept_for_a_while() {
     let room = Arc::new(Room::default());
     let mut sent = Sent::new(&room);
-    assert_eq!(sent.note(&priming(3)), Some(3));
+    assert_eq!(note(&mut sent, &priming(3)), Some(3));
     let begun = EventId::parse("0/3").unwrap();
     assert!(matches!(sent.behind(begun), Behind::Open));
-    assert_eq!(sent.note(&answer(3, 1, 10)), None);
+    assert_eq!(note(&mut sent, &answer(3, 1, 10)), None);
     assert_eq!(behind(&sent, "0/3"), Some(1));
     assert_eq!(behind(&sent, "1/3"), Some(0));
     for unknown in ["2/3", "0/4", "0"] {
@@ -88,10 +92,10 @@ async fn an_answer_is_kept_for_a_while() {
 async fn an_error_ends_a_stream_as_well() {
     let room = Arc::new(Room::default());
     let mut sent = Sent::new(&room);
-    sent.note(&priming(1));
+    note(&mut sent, &priming(1));
     let error = ErrorData::invalid_params("no", None);
     let message = ServerJsonRpcMessage::error(error, Some(RequestId::Number(1)));
-    assert_eq!(sent.note(&ServerSseMessage::new("1/1", message)), None);
+    assert_eq!(note(&mut sent, &ServerSseMessage::new("1/1", message)), None);
     assert_eq!(behind(&sent, "0/1"), Some(1));
 }
 
@@ -144,7 +148,7 @@ fn streams_that_nobody_reads_are_bounded() {
     let room = Arc::new(Room::default());
     let mut sent = Sent::new(&room);
     for stream in 0..=LEFT as u64 {
-        sent.note(&priming(stream));
+        note(&mut sent, &priming(stream));
         sent.stopped(stream);
     }
     let known = |sent: &Sent, stream: u64| {
@@ -159,7 +163,7 @@ fn streams_that_nobody_reads_are_bounded() {
     // One that goes on is no longer one of them.
     sent.resumed(1);
     for stream in 100..=100 + LEFT as u64 {
-        sent.note(&priming(stream));
+        note(&mut sent, &priming(stream));
         sent.stopped(stream);
     }
     assert!(known(&sent, 1));
