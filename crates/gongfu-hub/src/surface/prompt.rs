@@ -284,7 +284,17 @@ fn given(declared: &[PromptArgument], values: &Map<String, Value>) -> Result<Arg
     };
     let is_declared = declared.iter().any(|one| one.name == WHOLE);
     if let Some(whole) = text(WHOLE)?.filter(|_| !is_declared) {
-        return Ok(Arguments::typed(&whole));
+        let single = values
+            .iter()
+            .find(|(name, value)| *name != WHOLE && !value.is_null());
+        return match single {
+            None => Ok(Arguments::typed(&whole)),
+            Some((name, _)) => Err(Problem::WrongValue {
+                name: WHOLE.to_owned(),
+                reason: format!("it is all arguments in one text, and `{name}` is given besides"),
+                hint: "give either, not both".to_owned(),
+            }),
+        };
     }
     let single = declared.iter().map(|one| match text(&one.name)? {
         None if one.is_required => Err(Problem::MissingArgument {

@@ -403,6 +403,11 @@ fn prompts_are_what_a_person_may_call() {
         ("../pdf", json!({}), "PROMPT_NOT_FOUND"),
         ("ship-it", json!({ "other": "x" }), "UNKNOWN_ARGUMENT"),
         ("ship-it", json!({ "target": ["x"] }), "INVALID_ARGUMENT"),
+        (
+            "ship-it",
+            json!({ "arguments": "x", "mode": "dry" }),
+            "INVALID_ARGUMENT",
+        ),
     ] {
         assert_eq!(
             code(get(name, arguments.clone())),
