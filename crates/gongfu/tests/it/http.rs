@@ -215,6 +215,23 @@ fn other_machines_are_refused_with_the_reason() {
         "{}",
         ran.stderr
     );
+    let ran = world
+        .only(["serve", "--public-url", "https://a,https://b"])
+        .ends(2);
+    assert!(
+        ran.stderr.contains("it is more than one; give the one"),
+        "{}",
+        ran.stderr
+    );
+    let ran = world
+        .only(["serve"])
+        .with("GONGFU_PUBLIC_URL", "https://*")
+        .ends(1);
+    assert!(
+        ran.stderr.contains("`*` is no host; name"),
+        "{}",
+        ran.stderr
+    );
     let site = serve(&world);
     let ran = world.only(["serve", "--listen", site.authority()]).ends(1);
     assert!(
