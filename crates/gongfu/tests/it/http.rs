@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::site::Site;
+use crate::site::{Reply, Site};
 use crate::world::{World, at, text_at};
 
 fn serve(world: &World) -> Site {
@@ -128,6 +128,7 @@ fn strangers_are_refused_and_the_refusals_are_documents() {
             (status, "application/problem+json"),
             "{method} {path}"
         );
+        assert_hygiene(&reply);
         let told = reply.json();
         assert_eq!(text_at(&told, "/code"), code, "{told:#}");
         assert_eq!(at(&told, "/status"), status);
@@ -144,10 +145,25 @@ fn strangers_are_refused_and_the_refusals_are_documents() {
         ],
         "",
     );
-    assert_eq!(
-        (good.status, good.header("x-content-type-options")),
-        (200, "nosniff")
-    );
+    assert_eq!(good.status, 200);
+    assert_hygiene(&good);
+    for path in ["/health/ready", "/metrics"] {
+        assert_hygiene(&site.send("GET", path, &[], ""));
+    }
+}
+
+/// Nothing that is answered can become a page of a browser.
+fn assert_hygiene(reply: &Reply) {
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        (
+            "content-security-policy",
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+        ("referrer-policy", "no-referrer"),
+    ] {
+        assert_eq!(reply.header(name), value, "{reply:#?}");
+    }
 }
 
 #[test]
