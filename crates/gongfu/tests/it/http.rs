@@ -368,6 +368,45 @@ fn half_requests_do_not_hold_others_up() {
 
 #[cfg(unix)]
 #[test]
+fn half_a_head_does_not_hold_the_end_up_and_half_a_body_is_waited_for() {
+    let world = World::with_skills();
+    let site = serve(&world);
+    let mut half = site.connect();
+    half.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
+    site.open("2025-11-25");
+    let started = std::time::Instant::now();
+    assert_eq!(site.terminate().0, Some(0));
+    // The server's own deadline is 10 s.
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(half.read_to_end(&mut Vec::new()).unwrap_or_default(), 0);
+
+    let site = serve(&world);
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}});
+    let wire = Site::wire("POST", "/mcp", &[], &body.to_string());
+    let (sent, rest) = wire.split_at(wire.len() - 5);
+    let mut stream = site.connect();
+    stream.write_all(sent.as_bytes()).unwrap();
+    // Another request has been answered behind it: the first one has been read.
+    site.send("GET", "/health", &[], "");
+    let late = std::thread::spawn({
+        let rest = rest.to_owned();
+        move || {
+            std::thread::sleep(Duration::from_millis(300));
+            let mut answer = String::new();
+            stream.write_all(rest.as_bytes()).unwrap();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        }
+    });
+    assert_eq!(site.terminate().0, Some(0));
+    let answer = late.join().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[cfg(unix)]
+#[test]
 fn a_request_is_part_of_the_trace_that_it_names() {
     let world = World::with_skills();
     let collector = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
