@@ -132,6 +132,27 @@ fn what_a_person_added_stays() {
 }
 
 #[test]
+fn a_switch_stays_as_a_person_left_it() {
+    for client in &CLIENTS {
+        for path in client.paths {
+            let server = |command: &str| Server::Stdio {
+                command: command.to_owned(),
+                arguments: vec!["mcp".to_owned()],
+            };
+            let new = (client.entry)(&server("/new/gongfu"), path);
+            for (name, value) in [("enabled", false), ("enabled", true), ("disabled", true)] {
+                let mut old = (client.entry)(&server("/old/gongfu"), path);
+                old[name] = value.into();
+                let (merged, left_out) = merged(&old, &new);
+                assert_eq!(merged[name], json!(value), "{}", client.id);
+                assert_eq!(Server::read(&merged), Server::read(&new), "{}", client.id);
+                assert!(left_out.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
 fn the_way_back_is_for_an_untouched_file_alone() {
     for (before, after) in [
         ("", "{}"),

@@ -331,6 +331,58 @@ fn settings_are_updated_and_what_a_person_added_stays() {
 }
 
 #[test]
+fn an_entry_that_was_switched_off_stays_so() {
+    let world = World::new();
+    for (name, file, text, switch) in [
+        (
+            "codex",
+            "user/.codex/config.toml",
+            "[mcp_servers.gongfu]\ncommand = \"/old/gongfu\"\nargs = [\"mcp\"]\nenabled = false # for now\n",
+            "enabled = false # for now\n",
+        ),
+        (
+            "zed",
+            "user/.config/zed/settings.json",
+            "{\"context_servers\": {\"gongfu\": {\"enabled\": false, \"command\": \"/old/gongfu\", \"args\": [\"mcp\"]}}}",
+            "\"enabled\": false",
+        ),
+        (
+            "opencode",
+            "user/.config/opencode/opencode.json",
+            "{\n  \"mcp\": {\n    \"gongfu\": {\n      \"type\": \"local\",\n      \"command\": [\"/old/gongfu\", \"mcp\"],\n      \"enabled\": false // for now\n    }\n  }\n}\n",
+            "\"enabled\": false",
+        ),
+        (
+            "goose",
+            "user/.config/goose/config.yaml",
+            "extensions:\n  gongfu:\n    enabled: false # for now\n    type: stdio\n    cmd: /old/gongfu\n    args:\n      - mcp\n",
+            "enabled: false # for now\n",
+        ),
+    ] {
+        world.write(file, text);
+        for (more, how) in [
+            (&[][..], "updated"),
+            (&[], "already there"),
+            (&["--http"], "updated"),
+        ] {
+            let said = install(&world, name, more).text();
+            assert!(
+                said.contains(how) && said.contains("switched off there and stays so"),
+                "{said}"
+            );
+            let now = world.read(file);
+            assert!(now.contains(switch) && !now.contains("/old/"), "{now}");
+        }
+        let status = world.gongfu(["client", "status", name, "--json"]).good();
+        assert_eq!(at(&status.json(), "/0/switched_off"), &json!(true));
+        uninstall(&world, name, &[]);
+        assert!(!world.read(file).contains("gongfu"), "{}", world.read(file));
+    }
+    let said = install(&world, "cursor", &[]).text();
+    assert!(!said.contains("switched off"), "{said}");
+}
+
+#[test]
 fn an_entry_of_somebody_else_is_left_alone() {
     let world = World::new();
     let text = "{\"mcpServers\": {\"gongfu\": {\"command\": \"/opt/other\", \"args\": [\"serve\"], \"env\": {\"TOKEN\": \"x\"}}}}";
