@@ -251,7 +251,11 @@ fn json_object(chance: &mut Chance, depth: usize, path: &[&str]) -> String {
 
 fn json_step<'p>(chance: &mut Chance, depth: usize, path: &[&'p str]) -> Option<(&'p str, String)> {
     let (name, rest) = path.split_first()?;
-    (chance.below(3) > 0).then(|| (*name, json_object(chance, depth.max(1) - 1, rest)))
+    match chance.below(6) {
+        0 | 1 => None,
+        2 => Some((*name, "null".to_owned())),
+        _ => Some((*name, json_object(chance, depth.max(1) - 1, rest))),
+    }
 }
 
 fn toml_document(chance: &mut Chance) -> String {
@@ -308,7 +312,8 @@ fn yaml_document(chance: &mut Chance) -> String {
             text += &pair(chance, name, "");
         }
     }
-    match chance.below(5) {
+    match chance.below(6) {
+        4 => text += chance.of(&["extensions: null\n", "'extensions' :  ~  # none\n"]),
         0 => text += "extensions: {}\n",
         1 => text += "extensions: {x: {cmd: x}, 'y': [1]} # all\n",
         2 => text += "extensions:   # none\n",

@@ -383,6 +383,42 @@ fn an_entry_that_was_switched_off_stays_so() {
 }
 
 #[test]
+fn null_is_a_place_without_entries() {
+    let world = World::new();
+    for (name, file, text) in [
+        (
+            "cursor",
+            "user/.cursor/mcp.json",
+            "{\n  \"mcpServers\": null, // none\n  \"z\": 1\n}\n",
+        ),
+        (
+            "opencode",
+            "user/.config/opencode/opencode.json",
+            "{\"mcp\":null}",
+        ),
+        ("goose", "user/.config/goose/config.yaml", "extensions:\n"),
+        ("goose", "user/.config/goose/config.yaml", "extensions: "),
+        (
+            "goose",
+            "user/.config/goose/config.yaml",
+            "a: 1\r\nextensions:  null  # none\r\n\r\nz: 1\r\n",
+        ),
+    ] {
+        world.write(file, text);
+        // The way back is the same for a file that was changed in between.
+        for edit in ["", "\n"] {
+            let said = install(&world, name, &[]).text();
+            assert!(said.contains("added"), "{said}");
+            let now = world.read(file);
+            world.write(file, format!("{now}{edit}"));
+            uninstall(&world, name, &[]);
+            assert_eq!(world.read(file), format!("{text}{edit}"), "through {now}");
+            world.write(file, text);
+        }
+    }
+}
+
+#[test]
 fn an_entry_of_somebody_else_is_left_alone() {
     let world = World::new();
     let text = "{\"mcpServers\": {\"gongfu\": {\"command\": \"/opt/other\", \"args\": [\"serve\"], \"env\": {\"TOKEN\": \"x\"}}}}";
