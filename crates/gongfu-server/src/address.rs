@@ -1,11 +1,9 @@
-//! Where the server listens, and what it is called from outside.
+//! Where the server listens.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
-
-use http::Uri;
 
 /// The port when none is given.
 pub const PORT: u16 = 7878;
@@ -34,7 +32,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why an address or a URL can't be used.
+/// Why an address can't be listened at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It is none.
@@ -47,9 +45,6 @@ pub enum AddressError {
         "`{0}` can be reached from other machines, and there are no accounts yet: whoever reaches it could read and write everything; listen at 127.0.0.1, and put a proxy that asks for a password before it (--public-url names its address)"
     )]
     Open(SocketAddr),
-    /// It is no URL of a server.
-    #[error("`{0}` is no address of a server; give one such as https://skills.example.com")]
-    Url(String),
 }
 
 impl FromStr for Address {
@@ -90,72 +85,9 @@ impl FromStr for Address {
     }
 }
 
-/// What a server is called from outside, such as `https://skills.example.com`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PublicUrl {
-    scheme: String,
-    host: String,
-    port: Option<u16>,
-    path: String,
-}
-
-impl PublicUrl {
-    /// The host, with the port where one is given.
-    pub(crate) fn authority(&self) -> String {
-        match self.port {
-            Some(port) => format!("{}:{port}", self.host),
-            None => self.host.clone(),
-        }
-    }
-
-    /// The origin of its pages (RFC 6454).
-    pub(crate) fn origin(&self) -> String {
-        let port = self
-            .port
-            .unwrap_or(if self.scheme == "https" { 443 } else { 80 });
-        format!("{}://{}:{port}", self.scheme, self.host)
-    }
-}
-
-impl fmt::Display for PublicUrl {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{}://{}{}",
-            self.scheme,
-            self.authority(),
-            self.path
-        )
-    }
-}
-
-impl FromStr for PublicUrl {
-    type Err = AddressError;
-
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        let wrong = || AddressError::Url(text.to_owned());
-        let uri: Uri = text.parse().map_err(|_| wrong())?;
-        let scheme = uri.scheme_str().unwrap_or_default().to_ascii_lowercase();
-        let (Some(authority), "http" | "https", None) =
-            (uri.authority(), scheme.as_str(), uri.query())
-        else {
-            return Err(wrong());
-        };
-        if authority.host().is_empty() || authority.as_str().contains('@') {
-            return Err(wrong());
-        }
-        Ok(Self {
-            scheme,
-            host: authority.host().to_ascii_lowercase(),
-            port: authority.port_u16(),
-            path: uri.path().trim_end_matches('/').to_owned(),
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Address, AddressError, PublicUrl};
+    use super::{Address, AddressError};
 
     #[test]
     fn addresses_of_this_machine_are_taken() {
@@ -209,29 +141,6 @@ mod tests {
                 matches!(refused, Err(AddressError::Malformed(_))) || wrong.is_empty(),
                 "{wrong}"
             );
-        }
-    }
-
-    #[test]
-    fn a_public_url_is_one_of_a_server() {
-        let url: PublicUrl = "https://Skills.Example.com/x/".parse().unwrap();
-        assert_eq!(url.to_string(), "https://skills.example.com/x");
-        assert_eq!(url.origin(), "https://skills.example.com:443");
-        let url: PublicUrl = "http://[::1]:8080".parse().unwrap();
-        assert_eq!(
-            (url.authority().as_str(), url.origin().as_str()),
-            ("[::1]:8080", "http://[::1]:8080")
-        );
-        for wrong in [
-            "",
-            "example.com",
-            "ftp://a",
-            "https://",
-            "https://u:p@a",
-            "https://a/?q",
-            "//a",
-        ] {
-            assert!(wrong.parse::<PublicUrl>().is_err(), "{wrong}");
         }
     }
 }

@@ -9,8 +9,8 @@ use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Uri};
 
-use crate::address::PublicUrl;
 use crate::problem::Problem;
+use crate::public_url::PublicUrl;
 use crate::route::Shared;
 
 /// Names of this machine that no other can have.

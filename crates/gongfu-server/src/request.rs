@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
+use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tracing::Instrument as _;
 
@@ -15,7 +16,15 @@ use crate::problem::Problem;
 use crate::route::{self, Shared};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const NO_SNIFF: HeaderName = HeaderName::from_static("x-content-type-options");
+/// What a browser is told of every answer: none is a page, whatever it may look like.
+const HYGIENE: [(HeaderName, &str); 3] = [
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; frame-ancestors 'none'",
+    ),
+    (REFERRER_POLICY, "no-referrer"),
+];
 /// The longest id of a request that is taken over from whoever sends it.
 const MAX_ID: usize = 128;
 
@@ -72,7 +81,9 @@ pub(crate) async fn observe(
     durations.observe(elapsed.as_secs_f64());
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
-    headers.insert(NO_SNIFF, HeaderValue::from_static("nosniff"));
+    for (name, value) in HYGIENE {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     response
 }
 

@@ -16,10 +16,10 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tower_service::Service;
 
-use crate::address::PublicUrl;
 use crate::guard::{self, Guard};
 use crate::metric::Metrics;
 use crate::problem::Problem;
+use crate::public_url::PublicUrl;
 use crate::request;
 
 /// Where MCP is.

@@ -12,11 +12,10 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::response::IntoResponse;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
 #[cfg(unix)]
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tower_service::Service;
 
@@ -33,8 +32,10 @@ const BREATH: Duration = Duration::from_millis(50);
 pub struct Limits {
     /// How many connections are open at once; more wait.
     pub connections: usize,
-    /// How long the head of a request may take, the time between two requests included.
-    pub head: Duration,
+    /// How long the head of the first request of a connection may take.
+    pub first: Duration,
+    /// How long the head of every other may take, the time between two requests included.
+    pub next: Duration,
     /// How long a client may leave unread what it is sent.
     pub write: Duration,
     /// How long requests that are being answered are waited for at the end.
@@ -47,7 +48,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4_096,
-            head: Duration::from_mins(1),
+            first: Duration::from_secs(15),
+            next: Duration::from_mins(1),
             write: Duration::from_mins(1),
             drain: Duration::from_secs(5),
             deadline: Duration::from_secs(10),
@@ -192,7 +194,7 @@ impl Server {
     where
         D: Future<Output = ()>,
     {
-        let graceful = GracefulShutdown::new();
+        let (ending, _) = watch::channel(());
         let room = Arc::new(Semaphore::new(self.limits.connections));
         let mut running = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
@@ -203,7 +205,7 @@ impl Server {
             };
             // Those that have ended leave nothing behind.
             while running.try_join_next().is_some() {}
-            self.begin(accepted, permit, &graceful, &mut running);
+            self.begin(accepted, permit, ending.subscribe(), &mut running);
         }
         self.shared.stopping.store(true, Ordering::Relaxed);
         let path = listener.path();
@@ -214,7 +216,9 @@ impl Server {
         let limits = self.limits;
         let ending = async {
             drain(limits.drain).await;
-            graceful.shutdown().await;
+            // Every connection has a receiver until it is closed; without any nobody is told.
+            let _ = ending.send(());
+            ending.closed().await;
         };
         match tokio::time::timeout(limits.deadline, ending).await {
             Ok(()) => Ended::Orderly,
@@ -226,25 +230,25 @@ impl Server {
         &self,
         accepted: Accepted,
         permit: OwnedSemaphorePermit,
-        graceful: &GracefulShutdown,
+        ending: watch::Receiver<()>,
         running: &mut JoinSet<()>,
     ) {
         let router = self.router.clone();
         let patience = Patience {
-            head: self.limits.head,
+            first: self.limits.first,
+            next: self.limits.next,
             write: self.limits.write,
         };
-        let watcher = graceful.watcher();
         let gauge = self.shared.metrics.connections.clone();
         running.spawn(async move {
             let _permit = permit;
             match accepted {
                 Accepted::Tcp(stream) => {
-                    connection::serve(stream, router, patience, watcher, gauge).await;
+                    connection::serve(stream, router, patience, ending, gauge).await;
                 }
                 #[cfg(unix)]
                 Accepted::Unix(stream) => {
-                    connection::serve(stream, router, patience, watcher, gauge).await;
+                    connection::serve(stream, router, patience, ending, gauge).await;
                 }
             }
         });

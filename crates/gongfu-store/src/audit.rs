@@ -94,6 +94,12 @@ impl LocalAudit {
         let mut options = OpenOptions::new();
         // A pipe that stands there is not waited for.
         options.create(true).append(true).nonblock(true);
+        #[cfg(unix)]
+        {
+            use cap_std::fs::OpenOptionsExt as _;
+            // What was called, and with what, is for its owner alone.
+            options.mode(0o600);
+        }
         let file = dir.open_with(FILE, &options)?;
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -165,6 +171,22 @@ mod tests {
         audit.append(&entry(2)).unwrap();
         assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 1);
         assert!(folder.path().join("audit/audit.1.jsonl").exists());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn only_its_owner_reads_it_unless_a_person_let_others() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let audit = || LocalAudit::new(Home::at(folder.path()));
+        audit().append(&entry(1)).unwrap();
+        let file = folder.path().join("audit/audit.jsonl");
+        let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        audit().append(&entry(2)).unwrap();
+        assert_eq!(mode(), 0o640);
     }
 
     #[test]

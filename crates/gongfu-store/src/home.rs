@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::skill::Digest;
 
-use crate::disk::Root;
+use crate::disk::{self, EntryKind, Root};
 use crate::source::slug;
 
 /// The folder that gongfu keeps its things in.
@@ -34,6 +34,17 @@ impl Home {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What stands in the way of the home and is no folder: at its path, or above it.
+    ///
+    /// A home that isn't there yet, or can't be written, is none: much works without one.
+    pub fn obstacle(&self) -> Option<&Path> {
+        let mut above = self.path.ancestors();
+        let there = above.find_map(|path| Some((path, disk::kind_outside(path)?)));
+        there
+            .filter(|(_, kind)| *kind != EntryKind::Folder)
+            .map(|(path, _)| path)
     }
 
     /// The home itself as a handle, made where it is missing.
@@ -84,5 +95,27 @@ impl Home {
         self.open()?;
         self.folder("skills")?;
         Ok(new)
+    }
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
+mod tests {
+    use super::Home;
+
+    #[test]
+    fn what_is_no_folder_stands_in_the_way_of_a_home() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        assert_eq!(Home::at(&file).obstacle(), Some(file.as_path()));
+        let below = Home::at(file.join("a/home"));
+        assert_eq!(below.obstacle(), Some(file.as_path()));
+        for free in [folder.path().to_owned(), folder.path().join("a/home")] {
+            assert_eq!(Home::at(free).obstacle(), None);
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::file::changed;
 use super::format::Added;
 use super::record::{Record, Records, Undo};
-use super::server::merged;
+use super::server::{merged, switched_off};
 use super::{Client, Home, NAME, Problem, Scope, Server, Snapshot};
 use crate::environment::Environment;
 use crate::terminal::plain;
@@ -51,6 +51,8 @@ pub(crate) struct Change<'h> {
     pub(crate) replaced: Option<String>,
     /// The settings of the entry that make no sense any more, and went.
     pub(crate) left_out: Vec<String>,
+    /// A person switched the entry off, and it stays so.
+    pub(crate) switched_off: bool,
     snapshot: Snapshot,
     /// The whole file afterwards; none when it is removed.
     after: Option<String>,
@@ -106,6 +108,7 @@ impl Client {
             link: is_link(file).then(|| snapshot.real().to_owned()),
             replaced: found.as_ref().filter(|_| !own).map(Server::shown),
             left_out: Vec::new(),
+            switched_off: false,
             after: snapshot.whole().map(str::to_owned),
             folders: Vec::new(),
             record: None,
@@ -145,6 +148,7 @@ impl Client {
                 let entry = if *own {
                     let (entry, left_out) = merged(old, &entry);
                     change.left_out = left_out;
+                    change.switched_off = switched_off(&entry);
                     entry
                 } else {
                     entry

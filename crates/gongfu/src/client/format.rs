@@ -28,6 +28,9 @@ pub(crate) struct Added {
     pub(super) root: bool,
     /// What stood between the brackets that were empty before.
     pub(super) inside: Option<String>,
+    /// The null that stood where the innermost of the other names now has entries; in YAML with what
+    /// stands between the name and it.
+    pub(super) null: Option<String>,
     /// White space that was put before what was added.
     pub(super) lead: String,
     /// White space that was put behind it.

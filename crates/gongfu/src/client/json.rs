@@ -77,6 +77,8 @@ impl<'t> Tree<'t> {
                 return Ok(Some((object, found)));
             };
             match self.property(object, shown, name)? {
+                // Null holds no entries yet.
+                Some(property) if is_null(property) => return Ok(Some((object, found))),
                 Some(property) => node = &property.value,
                 None => return Ok(Some((object, found))),
             }
@@ -174,6 +176,10 @@ fn is_comment(token: &TokenAndRange<'_>) -> bool {
     matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
+fn is_null(property: &ObjectProp<'_>) -> bool {
+    matches!(property.value, Node::NullKeyword(_))
+}
+
 fn kind(node: &Node<'_>) -> &'static str {
     match node {
         Node::Object(_) => "an object",
@@ -255,6 +261,17 @@ pub(super) fn insert(
         return Ok((format!("{text}{lead}{shown}{trail}"), added));
     };
     let missing = path.get(found..).unwrap_or_default();
+    if let Some((first, rest)) = missing.split_first()
+        && let Some(null) = tree.property(object, path.get(..found).unwrap_or_default(), first)?
+    {
+        let added = Added {
+            names: rest.iter().map(|&name| name.to_owned()).collect(),
+            null: Some(part(text, null.value.start()..null.value.end()).to_owned()),
+            ..Added::default()
+        };
+        let edit = tree.rewritten(object, null, &nested(rest, name, value));
+        return Ok((spliced(text, vec![edit]), added));
+    }
     let empty = object.properties.is_empty();
     let added = Added {
         names: missing.iter().map(|&name| name.to_owned()).collect(),
@@ -309,6 +326,25 @@ impl Tree<'_> {
             vec![Edit::insert(at, entry + ",")]
         } else {
             vec![Edit::insert(last.end(), ","), Edit::insert(at, entry)]
+        }
+    }
+
+    /// The edit that gives a property of an object another value.
+    fn rewritten(&self, object: &Object<'_>, property: &ObjectProp<'_>, value: &Value) -> Edit {
+        let flat = !self.inside(object).contains('\n');
+        let text = if flat {
+            on_one_line(value)
+        } else {
+            let layout = Layout {
+                line_break: newline(self.text),
+                unit: self.unit(),
+                indent: indent(self.text, property.start()),
+            };
+            rendered(value, &layout)
+        };
+        Edit {
+            range: property.value.start()..property.value.end(),
+            text,
         }
     }
 
@@ -391,8 +427,8 @@ pub(super) fn remove(
     restore(text, path.get(..kept).unwrap_or_default(), added)
 }
 
-/// Gives an object that is empty again what stood between its braces; takes away a root that was
-/// made.
+/// Gives an object that is empty again what stood between its braces, or in its place; takes away a
+/// root that was made.
 fn restore(text: String, path: &[&str], added: &Added) -> Result<String, Problem> {
     let tree = Tree::new(&text)?;
     let Some((object, found)) = tree.object(path)? else {
@@ -406,6 +442,16 @@ fn restore(text: String, path: &[&str], added: &Added) -> Result<String, Problem
             return Ok(text);
         }
         return Ok(cut_with(&text, object.start()..object.end(), added));
+    }
+    if let Some(null) = &added.null {
+        if tree.has_comment(object) {
+            return Ok(text);
+        }
+        let edit = Edit {
+            range: object.start()..object.end(),
+            text: null.clone(),
+        };
+        return Ok(spliced(&text, vec![edit]));
     }
     let Some(inside) = &added.inside else {
         return Ok(text);
@@ -433,23 +479,6 @@ pub(super) fn replace(
     let Some((object, property)) = tree.entry(path, name)? else {
         return Ok(text.to_owned());
     };
-    let old = property.value.start()..property.value.end();
-    let flat = !tree.inside(object).contains('\n');
-    let new = if flat {
-        on_one_line(value)
-    } else {
-        let layout = Layout {
-            line_break: newline(text),
-            unit: tree.unit(),
-            indent: indent(text, property.start()),
-        };
-        rendered(value, &layout)
-    };
-    Ok(spliced(
-        text,
-        vec![Edit {
-            range: old,
-            text: new,
-        }],
-    ))
+    let edit = tree.rewritten(object, property, value);
+    Ok(spliced(text, vec![edit]))
 }

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 /// Where `gongfu serve` listens unless it is told otherwise.
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7878/mcp";
 
-/// The fields that say how a server is reached; they are gongfu's, all others are a person's.
-const OWN: [&str; 9] = [
+/// The fields that say how a server is reached; they are gongfu's, all others are a person's, and so
+/// is the switch that turns an entry off.
+const OWN: [&str; 8] = [
     "type",
-    "enabled",
     "command",
     "args",
     "cmd",

@@ -132,6 +132,27 @@ fn what_a_person_added_stays() {
 }
 
 #[test]
+fn a_switch_stays_as_a_person_left_it() {
+    for client in &CLIENTS {
+        for path in client.paths {
+            let server = |command: &str| Server::Stdio {
+                command: command.to_owned(),
+                arguments: vec!["mcp".to_owned()],
+            };
+            let new = (client.entry)(&server("/new/gongfu"), path);
+            for (name, value) in [("enabled", false), ("enabled", true), ("disabled", true)] {
+                let mut old = (client.entry)(&server("/old/gongfu"), path);
+                old[name] = value.into();
+                let (merged, left_out) = merged(&old, &new);
+                assert_eq!(merged[name], json!(value), "{}", client.id);
+                assert_eq!(Server::read(&merged), Server::read(&new), "{}", client.id);
+                assert!(left_out.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
 fn the_way_back_is_for_an_untouched_file_alone() {
     for (before, after) in [
         ("", "{}"),
@@ -230,7 +251,11 @@ fn json_object(chance: &mut Chance, depth: usize, path: &[&str]) -> String {
 
 fn json_step<'p>(chance: &mut Chance, depth: usize, path: &[&'p str]) -> Option<(&'p str, String)> {
     let (name, rest) = path.split_first()?;
-    (chance.below(3) > 0).then(|| (*name, json_object(chance, depth.max(1) - 1, rest)))
+    match chance.below(6) {
+        0 | 1 => None,
+        2 => Some((*name, "null".to_owned())),
+        _ => Some((*name, json_object(chance, depth.max(1) - 1, rest))),
+    }
 }
 
 fn toml_document(chance: &mut Chance) -> String {
@@ -287,7 +312,8 @@ fn yaml_document(chance: &mut Chance) -> String {
             text += &pair(chance, name, "");
         }
     }
-    match chance.below(5) {
+    match chance.below(6) {
+        4 => text += chance.of(&["extensions: null\n", "'extensions' :  ~  # none\n"]),
         0 => text += "extensions: {}\n",
         1 => text += "extensions: {x: {cmd: x}, 'y': [1]} # all\n",
         2 => text += "extensions:   # none\n",

@@ -91,7 +91,8 @@ fn place<'n>(text: &str, root: &'n Node, path: &[&str]) -> Result<Place<'n>, Pro
         let shown = path.get(..place.found).unwrap_or_default();
         place.pairs = match &place.value.kind {
             Kind::Mapping(pairs) => pairs,
-            // A name with nothing behind it holds no entries yet.
+            // A name with nothing behind it, or null, holds no entries yet.
+            Kind::Scalar { .. } if place.found > 0 && place.value.is_null() => &[],
             Kind::Scalar { text, plain: true } if text.is_empty() => &[],
             Kind::Scalar { .. } => {
                 return Err(Problem::shape(
@@ -179,10 +180,35 @@ pub(super) fn insert(
     };
     let lines = block(&name, &value, &within, unit(text, &root), line_break);
     let at = line_end(text, key.span.end);
-    Ok((
-        spliced(text, vec![Edit::insert(at, format!("{line_break}{lines}"))]),
-        added,
-    ))
+    let mut edits = vec![Edit::insert(at, format!("{line_break}{lines}"))];
+    let null = &place.value.span;
+    if place.pairs.is_empty() && !null.is_empty() {
+        if null.end > at {
+            return Err(Problem::unusual(&format!("`{}`", path.join("."))));
+        }
+        edits.push(Edit::cut(null.clone()));
+        added.null = Some(part(text, key.span.end..null.end).to_owned());
+    }
+    Ok((spliced(text, edits), added))
+}
+
+/// Gives a name that holds nothing again the null that stood behind it.
+fn restore(text: String, path: &[&str], null: &str) -> Result<String, Problem> {
+    let Some(root) = tree(&text)? else {
+        return Ok(text);
+    };
+    let place = place(&text, &root, path)?;
+    let Some(key) = place.key.filter(|_| place.found == path.len()) else {
+        return Ok(text);
+    };
+    let word = null.rfind([' ', '\t', ':']).map_or(0, |before| before + 1);
+    let (between, word) = (part(null, 0..word), part(null, word..null.len()));
+    let rest = part(&text, key.span.end..text.len());
+    if !place.pairs.is_empty() || !place.value.span.is_empty() || !rest.starts_with(between) {
+        return Ok(text);
+    }
+    let edit = Edit::insert(key.span.end + between.len(), word);
+    Ok(spliced(&text, vec![edit]))
 }
 
 /// Where a value inside of a flow collection ends; of a collection only the last item is known.
@@ -325,7 +351,10 @@ pub(super) fn remove(
             }
         };
         if top {
-            return Ok(text);
+            return match &added.null {
+                Some(null) => restore(text, outer, null),
+                None => Ok(text),
+            };
         }
         level -= 1;
         name = path.get(level).copied().unwrap_or_default();

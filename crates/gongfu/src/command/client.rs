@@ -239,6 +239,12 @@ fn said(client: &Client, plan: &Change<'_>, terminal: &mut Terminal) -> std::io:
             "  left out, as it belongs to the other way to be reached: {names}"
         ))?;
     }
+    if plan.switched_off {
+        let title = client.title;
+        terminal.line(&format!(
+            "  it is switched off there and stays so: switch it on in {title}"
+        ))?;
+    }
     Ok(())
 }
 

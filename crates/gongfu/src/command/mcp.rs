@@ -21,6 +21,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
+    wiring::home_of_server(environment)?;
     let parts = wiring::parts_with(environment, places, &profiles.mounts)?;
     parts.warn();
     // The client asks for the list of tools first, which needs no skills: meanwhile they are read.

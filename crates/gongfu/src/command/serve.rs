@@ -35,7 +35,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let config = Config::read(&wiring::home(environment)?)?;
+    let config = Config::read(&wiring::home_of_server(environment)?)?;
     let (from, of) = (
         environment.listen.as_deref(),
         config.server.listen.as_deref(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::site::Site;
+use crate::site::{Reply, Site};
 use crate::world::{World, at, text_at};
 
 fn serve(world: &World) -> Site {
@@ -128,6 +128,7 @@ fn strangers_are_refused_and_the_refusals_are_documents() {
             (status, "application/problem+json"),
             "{method} {path}"
         );
+        assert_hygiene(&reply);
         let told = reply.json();
         assert_eq!(text_at(&told, "/code"), code, "{told:#}");
         assert_eq!(at(&told, "/status"), status);
@@ -144,10 +145,25 @@ fn strangers_are_refused_and_the_refusals_are_documents() {
         ],
         "",
     );
-    assert_eq!(
-        (good.status, good.header("x-content-type-options")),
-        (200, "nosniff")
-    );
+    assert_eq!(good.status, 200);
+    assert_hygiene(&good);
+    for path in ["/health/ready", "/metrics"] {
+        assert_hygiene(&site.send("GET", path, &[], ""));
+    }
+}
+
+/// Nothing that is answered can become a page of a browser.
+fn assert_hygiene(reply: &Reply) {
+    for (name, value) in [
+        ("x-content-type-options", "nosniff"),
+        (
+            "content-security-policy",
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+        ("referrer-policy", "no-referrer"),
+    ] {
+        assert_eq!(reply.header(name), value, "{reply:#?}");
+    }
 }
 
 #[test]
@@ -212,6 +228,23 @@ fn other_machines_are_refused_with_the_reason() {
         .ends(1);
     assert!(
         ran.stderr.contains("there are no accounts yet"),
+        "{}",
+        ran.stderr
+    );
+    let ran = world
+        .only(["serve", "--public-url", "https://a,https://b"])
+        .ends(2);
+    assert!(
+        ran.stderr.contains("it is more than one; give the one"),
+        "{}",
+        ran.stderr
+    );
+    let ran = world
+        .only(["serve"])
+        .with("GONGFU_PUBLIC_URL", "https://*")
+        .ends(1);
+    assert!(
+        ran.stderr.contains("`*` is no host; name"),
         "{}",
         ran.stderr
     );
@@ -331,6 +364,45 @@ fn half_requests_do_not_hold_others_up() {
             > 3
     );
     drop(halves);
+}
+
+#[cfg(unix)]
+#[test]
+fn half_a_head_does_not_hold_the_end_up_and_half_a_body_is_waited_for() {
+    let world = World::with_skills();
+    let site = serve(&world);
+    let mut half = site.connect();
+    half.write_all(b"POST /mcp HTTP/1.1\r\nHost:").unwrap();
+    site.open("2025-11-25");
+    let started = std::time::Instant::now();
+    assert_eq!(site.terminate().0, Some(0));
+    // The server's own deadline is 10 s.
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(half.read_to_end(&mut Vec::new()).unwrap_or_default(), 0);
+
+    let site = serve(&world);
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}});
+    let wire = Site::wire("POST", "/mcp", &[], &body.to_string());
+    let (sent, rest) = wire.split_at(wire.len() - 5);
+    let mut stream = site.connect();
+    stream.write_all(sent.as_bytes()).unwrap();
+    // Another request has been answered behind it: the first one has been read.
+    site.send("GET", "/health", &[], "");
+    let late = std::thread::spawn({
+        let rest = rest.to_owned();
+        move || {
+            std::thread::sleep(Duration::from_millis(300));
+            let mut answer = String::new();
+            stream.write_all(rest.as_bytes()).unwrap();
+            stream.read_to_string(&mut answer).unwrap();
+            answer
+        }
+    });
+    assert_eq!(site.terminate().0, Some(0));
+    let answer = late.join().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[cfg(unix)]

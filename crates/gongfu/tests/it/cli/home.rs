@@ -218,6 +218,22 @@ fn a_file_in_the_home_s_place_is_told() {
         .json();
     assert_eq!(status(&checks, "home"), "fail", "{checks:#}");
     assert_eq!(world.read("file"), "x");
+    // A server would find out only when somebody calls it.
+    for home in ["file", "file/home"] {
+        for command in [&["serve", "--listen", ":0"][..], &["mcp"]] {
+            let run = world.only(command).with("GONGFU_HOME", world.path(home));
+            let ran = run.ends(1);
+            let told = ["HOME_UNUSABLE", "is no folder; set GONGFU_HOME"];
+            assert!(
+                ran.text().is_empty() && told.iter().all(|told| ran.stderr.contains(told)),
+                "{}",
+                ran.stderr
+            );
+            let path = world.path(home).display().to_string();
+            assert!(ran.stderr.contains(&path), "{}", ran.stderr);
+        }
+    }
+    assert_eq!(world.read("file"), "x");
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! An entry that is there already: gongfu's own is brought up to date, another one is left alone.
+
+use serde_json::{Value, json};
+
+use super::{install, uninstall};
+use crate::world::{World, at, text_at};
+
+#[test]
+fn settings_are_updated_and_what_a_person_added_stays() {
+    let world = World::new();
+    let before = "{\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n";
+    world.write("user/.cursor/mcp.json", before);
+    install(&world, "cursor", &[]);
+    let mine = world.read("user/.cursor/mcp.json").replace(
+        "\"args\"",
+        "\"env\": {\"A\": \"b\"}, // mine\n      \"args\"",
+    );
+    world.write("user/.cursor/mcp.json", &mine);
+    let said = install(&world, "cursor", &["--", "--profile", "all"]).text();
+    assert!(said.contains("updated"), "{said}");
+    let text = world.read("user/.cursor/mcp.json");
+    assert_eq!(
+        text,
+        mine.replace("[\"mcp\"]", "[\"mcp\", \"--profile\", \"all\"]")
+    );
+    let status = world
+        .gongfu(["client", "status", "cursor", "--json"])
+        .good()
+        .json();
+    assert_eq!(
+        at(&status, "/0/arguments"),
+        &json!(["mcp", "--profile", "all"])
+    );
+    install(&world, "cursor", &["--http", "http://127.0.0.1:9/mcp"]);
+    let status = world
+        .gongfu(["client", "status", "cursor", "--json"])
+        .good()
+        .json();
+    assert_eq!(text_at(&status, "/0/transport"), "http");
+    assert_eq!(text_at(&status, "/0/url"), "http://127.0.0.1:9/mcp");
+    assert!(world.read("user/.cursor/mcp.json").contains("// mine"));
+    uninstall(&world, "cursor", &[]);
+    assert_eq!(world.read("user/.cursor/mcp.json"), before);
+    // Two installations that nobody touched in between are undone at once.
+    install(&world, "cursor", &[]);
+    world
+        .gongfu(["client", "install", "--http", "cursor"])
+        .good();
+    assert!(
+        world
+            .read("user/.cursor/mcp.json")
+            .contains("http://127.0.0.1:7878/mcp")
+    );
+    uninstall(&world, "cursor", &[]);
+    assert_eq!(world.read("user/.cursor/mcp.json"), before);
+}
+
+#[test]
+fn an_entry_that_was_switched_off_stays_so() {
+    let world = World::new();
+    for (name, file, text, switch) in [
+        (
+            "codex",
+            "user/.codex/config.toml",
+            "[mcp_servers.gongfu]\ncommand = \"/old/gongfu\"\nargs = [\"mcp\"]\nenabled = false # for now\n",
+            "enabled = false # for now\n",
+        ),
+        (
+            "zed",
+            "user/.config/zed/settings.json",
+            "{\"context_servers\": {\"gongfu\": {\"enabled\": false, \"command\": \"/old/gongfu\", \"args\": [\"mcp\"]}}}",
+            "\"enabled\": false",
+        ),
+        (
+            "opencode",
+            "user/.config/opencode/opencode.json",
+            "{\n  \"mcp\": {\n    \"gongfu\": {\n      \"type\": \"local\",\n      \"command\": [\"/old/gongfu\", \"mcp\"],\n      \"enabled\": false // for now\n    }\n  }\n}\n",
+            "\"enabled\": false",
+        ),
+        (
+            "goose",
+            "user/.config/goose/config.yaml",
+            "extensions:\n  gongfu:\n    enabled: false # for now\n    type: stdio\n    cmd: /old/gongfu\n    args:\n      - mcp\n",
+            "enabled: false # for now\n",
+        ),
+    ] {
+        world.write(file, text);
+        for (more, how) in [
+            (&[][..], "updated"),
+            (&[], "already there"),
+            (&["--http"], "updated"),
+        ] {
+            let said = install(&world, name, more).text();
+            assert!(
+                said.contains(how) && said.contains("switched off there and stays so"),
+                "{said}"
+            );
+            let now = world.read(file);
+            assert!(now.contains(switch) && !now.contains("/old/"), "{now}");
+        }
+        let status = world.gongfu(["client", "status", name, "--json"]).good();
+        assert_eq!(at(&status.json(), "/0/switched_off"), &json!(true));
+        uninstall(&world, name, &[]);
+        assert!(!world.read(file).contains("gongfu"), "{}", world.read(file));
+    }
+    let said = install(&world, "cursor", &[]).text();
+    assert!(!said.contains("switched off"), "{said}");
+}
+
+#[test]
+fn an_entry_of_somebody_else_is_left_alone() {
+    let world = World::new();
+    let text = "{\"mcpServers\": {\"gongfu\": {\"command\": \"/opt/other\", \"args\": [\"serve\"], \"env\": {\"TOKEN\": \"x\"}}}}";
+    world.write("user/.cursor/mcp.json", text);
+    for verb in ["install", "uninstall"] {
+        let ran = world.gongfu(["client", verb, "cursor"]).ends(1);
+        assert!(
+            ran.stderr.contains("foreign-entry")
+                && ran.stderr.contains("/opt/other serve")
+                && ran.stderr.contains("--force"),
+            "{}",
+            ran.stderr
+        );
+        assert_eq!(world.read("user/.cursor/mcp.json"), text);
+    }
+    let said = install(&world, "cursor", &["--force"]).text();
+    assert!(
+        said.contains("replaced") && said.contains("/opt/other serve"),
+        "{said}"
+    );
+    let now: Value = serde_json::from_str(&world.read("user/.cursor/mcp.json")).unwrap();
+    assert_eq!(
+        at(&now, "/mcpServers/gongfu"),
+        &json!({ "command": env!("CARGO_BIN_EXE_gongfu"), "args": ["mcp"] })
+    );
+    uninstall(&world, "cursor", &[]);
+    assert_eq!(
+        world.read("user/.cursor/mcp.json"),
+        text,
+        "what was replaced is back"
+    );
+    // gongfu of another place is ours.
+    world.write(
+        "user/.cursor/mcp.json",
+        "{\"mcpServers\": {\"gongfu\": {\"command\": \"/old/gongfu\", \"args\": [\"mcp\"]}}}",
+    );
+    let said = install(&world, "cursor", &[]).text();
+    assert!(said.contains("updated"), "{said}");
+}
+
+#[test]
+fn another_way_to_be_reached_leaves_no_setting_that_clients_refuse() {
+    let world = World::new();
+    let file = "user/.codex/config.toml";
+    let program = "[mcp_servers.gongfu]\ncommand = \"gongfu\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n\n[mcp_servers.gongfu.env]\nRUST_LOG = \"debug\"\n";
+    world.write(file, program);
+    let said = install(&world, "codex", &["--http"]).text();
+    assert!(said.contains("left out") && said.contains("env"), "{said}");
+    let now = world.read(file);
+    assert!(
+        now.contains("url = ") && now.contains("startup_timeout_sec = 5"),
+        "{now}"
+    );
+    assert!(!now.contains("env") && !now.contains("command"), "{now}");
+    world.write(
+        file,
+        "[mcp_servers.gongfu]\nurl = \"http://127.0.0.1:7878/mcp\"\nbearer_token_env_var = \"T\"\n",
+    );
+    install(&world, "codex", &[]);
+    let now = world.read(file);
+    assert!(
+        now.contains("command") && !now.contains("bearer") && !now.contains("url"),
+        "{now}"
+    );
+}
