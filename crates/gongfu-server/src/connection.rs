@@ -1,8 +1,6 @@
 //! One connection: HTTP/1.1 over a socket that can't hold the server up.
 
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,8 +13,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 
+mod head;
 #[cfg(test)]
 mod tests;
+
+use head::{Heads, Requests};
 
 /// How many bytes the head of a request may have.
 const MAX_HEAD: usize = 64 * 1024;
@@ -24,10 +25,10 @@ const MAX_HEAD: usize = 64 * 1024;
 /// How long a connection is waited for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// For the head of the first request.
-    pub(crate) first: Duration,
-    /// For the head of every other, the time between two requests included.
-    pub(crate) next: Duration,
+    /// For the head of a request, from its first byte on.
+    pub(crate) head: Duration,
+    /// For the next request, its head included.
+    pub(crate) idle: Duration,
     /// For a client that doesn't read what it is sent.
     pub(crate) write: Duration,
 }
@@ -62,27 +63,31 @@ pub(crate) async fn serve<I>(
     let _counted = Counted::new(gauge);
     let mut io = TimeoutStream::new(io);
     io.set_write_timeout(Some(patience.write));
-    let io = TokioIo::new(Box::pin(io));
-    let asked = Arc::new(AtomicBool::new(false));
+    let requests = Requests::default();
+    let io = TokioIo::new(Heads::new(io, requests.clone(), patience.head));
     let service = service_fn({
-        let (asked, router) = (Arc::clone(&asked), TowerToHyperService::new(router));
+        let (requests, router) = (requests.clone(), TowerToHyperService::new(router));
         move |request| {
-            asked.store(true, Ordering::Relaxed);
-            router.call(request)
+            let answering = requests.begin();
+            let answer = router.call(request);
+            async move {
+                answer
+                    .await
+                    .map(|answer| answering.until_the_end_of(answer))
+            }
         }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.next)
+        .header_read_timeout(patience.idle)
         .max_buf_size(MAX_HEAD)
         .serve_connection(io, service);
     let mut connection = pin!(connection);
-    let mut first = pin!(tokio::time::sleep(patience.first));
     let mut is_ending = false;
     let ended = loop {
         // Asked only after the connection has read what is there.
         let no_request = async {
-            if asked.load(Ordering::Relaxed) {
+            if requests.count() > 0 {
                 std::future::pending::<()>().await;
             }
         };
@@ -93,12 +98,11 @@ pub(crate) async fn serve<I>(
                 is_ending = true;
                 connection.as_mut().graceful_shutdown();
             }
-            // hyper would wait for the rest of a head that has begun.
-            () = no_request, if is_ending || first.is_elapsed() => {
+            // hyper would wait for the rest of a first head that has begun.
+            () = no_request, if is_ending => {
                 tracing::debug!("a connection without a request was closed");
                 return;
             }
-            () = first.as_mut(), if !first.is_elapsed() => {}
         }
     };
     if let Err(error) = ended {

@@ -32,10 +32,10 @@ const BREATH: Duration = Duration::from_millis(50);
 pub struct Limits {
     /// How many connections are open at once; more wait.
     pub connections: usize,
-    /// How long the head of the first request of a connection may take.
-    pub first: Duration,
-    /// How long the head of every other may take, the time between two requests included.
-    pub next: Duration,
+    /// How long the head of a request may take, from its first byte on.
+    pub head: Duration,
+    /// How long a connection waits for a request, its head included.
+    pub idle: Duration,
     /// How long a client may leave unread what it is sent.
     pub write: Duration,
     /// How long requests that are being answered are waited for at the end.
@@ -48,8 +48,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4_096,
-            first: Duration::from_secs(15),
-            next: Duration::from_mins(1),
+            head: Duration::from_secs(15),
+            idle: Duration::from_mins(1),
             write: Duration::from_mins(1),
             drain: Duration::from_secs(5),
             deadline: Duration::from_secs(10),
@@ -235,8 +235,8 @@ impl Server {
     ) {
         let router = self.router.clone();
         let patience = Patience {
-            first: self.limits.first,
-            next: self.limits.next,
+            head: self.limits.head,
+            idle: self.limits.idle,
             write: self.limits.write,
         };
         let gauge = self.shared.metrics.connections.clone();

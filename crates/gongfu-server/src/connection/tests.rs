@@ -16,8 +16,8 @@ const WHOLE: &str = "GET /quick HTTP/1.1\r\nHost: x\r\n\r\n";
 /// What nothing here may come near.
 const LONG: Duration = Duration::from_secs(30);
 const PATIENT: Patience = Patience {
-    first: LONG,
-    next: LONG,
+    head: LONG,
+    idle: LONG,
     write: LONG,
 };
 /// So long that a server that has something to read has read it.
@@ -102,40 +102,70 @@ async fn at_the_end_a_request_that_is_there_is_answered() {
 }
 
 #[tokio::test]
-async fn the_first_head_is_waited_for_a_while_and_an_answer_as_long_as_it_takes() {
+async fn a_head_that_has_begun_is_waited_for_a_while() {
     let short = Patience {
-        first: MOMENT * 2,
+        head: MOMENT * 3,
         ..PATIENT
     };
-    for sent in ["", HALF] {
+    for (sent, answers) in [(HALF, 0), (WHOLE, 1)] {
         let line = Line::with(short, sent).await;
-        assert_eq!(line.rest().await, "");
+        let started = Instant::now();
+        let (mut reading, mut writing) = tokio::io::split(line.client);
+        // Each piece comes in time; the whole never does.
+        let dripping = tokio::spawn(async move {
+            for piece in std::iter::once(HALF).chain(std::iter::repeat("x")) {
+                if writing.write_all(piece.as_bytes()).await.is_err() {
+                    break;
+                }
+                tokio::time::sleep(MOMENT / 5).await;
+            }
+        });
+        let mut rest = String::new();
+        reading.read_to_string(&mut rest).await.unwrap();
+        dripping.abort();
+        line.server.await.unwrap();
+        assert_eq!(rest.matches("200 OK").count(), answers, "{rest}");
+        assert!(started.elapsed() < LONG / 10, "{sent:?}");
     }
-    let mut line = Line::with(short, &WHOLE.replace("quick", "slow")).await;
-    // The next one has its own time.
-    tokio::time::sleep(MOMENT * 5).await;
-    line.client
-        .write_all(
-            WHOLE
-                .replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
-                .as_bytes(),
-        )
-        .await
-        .unwrap();
+}
+
+#[tokio::test]
+async fn what_is_no_head_has_its_own_time() {
+    let short = Patience {
+        head: MOMENT,
+        ..PATIENT
+    };
+    // Nothing at all, an answer, a body, and the time between two requests take longer each.
+    let mut line = Line::with(short, "").await;
+    tokio::time::sleep(MOMENT * 2).await;
+    let slow = WHOLE.replace("quick", "slow");
+    line.client.write_all(slow.as_bytes()).await.unwrap();
+    tokio::time::sleep(MOMENT * 8).await;
+    let head = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\none";
+    line.client.write_all(head).await.unwrap();
+    tokio::time::sleep(MOMENT * 3).await;
+    line.client.write_all(b"two").await.unwrap();
+    tokio::time::sleep(MOMENT * 3).await;
+    let last = WHOLE.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    line.client.write_all(last.as_bytes()).await.unwrap();
     let rest = line.rest().await;
     assert!(
-        rest.matches("200 OK").count() == 2 && rest.ends_with("quick"),
+        rest.matches("200 OK").count() == 3
+            && rest.contains("\r\n\r\nonetwo")
+            && rest.ends_with("quick"),
         "{rest}"
     );
 }
 
 #[tokio::test]
-async fn the_next_head_is_waited_for_a_while_too() {
+async fn the_next_request_is_waited_for_a_while() {
     let short = Patience {
-        next: MOMENT * 2,
+        idle: MOMENT * 2,
         ..PATIENT
     };
-    let line = Line::with(short, &format!("{WHOLE}{HALF}")).await;
-    let rest = line.rest().await;
-    assert_eq!(rest.matches("200 OK").count(), 1, "{rest}");
+    for (sent, answers) in [("", 0), (WHOLE, 1)] {
+        let line = Line::with(short, sent).await;
+        let rest = line.rest().await;
+        assert_eq!(rest.matches("200 OK").count(), answers, "{rest}");
+    }
 }
