@@ -95,7 +95,10 @@ async fn an_error_ends_a_stream_as_well() {
     note(&mut sent, &priming(1));
     let error = ErrorData::invalid_params("no", None);
     let message = ServerJsonRpcMessage::error(error, Some(RequestId::Number(1)));
-    assert_eq!(note(&mut sent, &ServerSseMessage::new("1/1", message)), None);
+    assert_eq!(
+        note(&mut sent, &ServerSseMessage::new("1/1", message)),
+        None
+    );
     assert_eq!(behind(&sent, "0/1"), Some(1));
 }
 
