@@ -11,7 +11,9 @@ pub mod edit;
 pub mod library;
 pub mod near;
 pub mod place;
+
 pub mod port;
+pub mod sandbox;
 pub mod search;
 pub mod skill;
 pub mod text;

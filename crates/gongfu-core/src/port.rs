@@ -13,6 +13,7 @@ use crate::account::{Owner, Role};
 use crate::capability::Access;
 use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
+use crate::sandbox::{Outcome, Spec, Standing, Stream};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
 
@@ -97,6 +98,20 @@ pub enum FolderEntryKind {
     Folder,
     /// Something that is neither and can't be reached: what it is, for people.
     Other(String),
+}
+
+/// Hears what a run says, as it says it.
+pub type Listener = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
+
+/// Where what strangers wrote is run.
+pub trait Sandbox: Send + Sync {
+    /// What works on this machine, the strongest level first, and of every other why it doesn't.
+    fn standing(&self) -> Pending<'_, Vec<Standing>>;
+
+    /// Runs something to its end. Whoever no longer waits for that ends it.
+    ///
+    /// Unavailable where no sandbox of the level that is wanted works; nothing was run then.
+    fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome>;
 }
 
 /// The skills of an owner.

@@ -27,6 +27,10 @@ use clap::Parser as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything is read or begun: a sandbox is this program, begun anew.
+    if let Some(ended) = gongfu_sandbox::become_child() {
+        return ended;
+    }
     let environment = environment::Environment::read();
     let cli = cli::Cli::parse();
     let mut terminal = Terminal::new(&environment);

@@ -1,7 +1,9 @@
 //! `gongfu doctor`: whether everything works, and how to mend what doesn't.
 
 use gongfu_core::library::Library;
+use gongfu_core::port::Sandbox as _;
 use gongfu_core::skill::SkillPath;
+use gongfu_sandbox::Runner;
 use gongfu_store::Home;
 use gongfu_store::disk;
 use gongfu_store::local::Watched;
@@ -125,6 +127,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     };
     checks.push(home_check(&home));
     checks.push(handle_check(&home));
+    checks.push(sandbox_check(&home));
     checks.push(match Config::read(&home) {
         Ok(_) if disk::kind_outside(&home.config()).is_none() => {
             Check::ok("config", "no settings file: everything is as it comes")
@@ -179,6 +182,27 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         found => Check::ok("clients", found.join(", ")),
     });
     checks
+}
+
+/// In what scripts would be run here.
+fn sandbox_check(home: &Home) -> Check {
+    let runner = Runner::new(home.path().join("runs"));
+    let standing = wiring::runtime().map(|runtime| runtime.block_on(runner.standing()));
+    let standing = match standing {
+        Ok(Ok(standing)) => standing,
+        Ok(Err(error)) => return Check::warn("sandbox", error.to_string(), ""),
+        Err(error) => return Check::warn("sandbox", format!("{error:#}"), ""),
+    };
+    if let Some(works) = standing.iter().find(|one| one.obstacle.is_none()) {
+        return Check::ok("sandbox", works.level.about());
+    }
+    let obstacles = standing.iter().filter_map(|one| one.obstacle.as_deref());
+    let obstacles = obstacles.collect::<Vec<_>>().join("; ");
+    Check::warn(
+        "sandbox",
+        "none works here, so no script is ever run",
+        obstacles,
+    )
 }
 
 /// Whether the system tells of changes, or they have to be looked for.

@@ -1,0 +1,277 @@
+//! What is to be run in a sandbox, what it may use, and how it ended: plain data.
+//!
+//! Knows no operating system: how a limit is enforced is the business of whoever implements the port.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How strong a sandbox is (spec, "Levels").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// System calls, files and limits are restricted, and the rest of the machine can be seen: for a
+    /// single tenant.
+    Lite,
+    /// Namespaces made by bubblewrap.
+    Bubblewrap,
+    /// Namespaces of our own.
+    Namespaces,
+}
+
+impl Level {
+    /// All of them, the strongest first.
+    pub const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Lite];
+
+    /// What it is called in settings and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lite => "lite",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Namespaces => "namespaces",
+        }
+    }
+
+    /// What it is, for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Lite => "lite: Landlock and seccomp, without namespaces; for one person alone",
+            Self::Bubblewrap => "bubblewrap: namespaces by bwrap, Landlock and seccomp",
+            Self::Namespaces => "namespaces, Landlock and seccomp",
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// Whether a level works on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The level.
+    pub level: Level,
+    /// Why it doesn't work, and what to do about it, for people; `None` where it works.
+    pub obstacle: Option<String>,
+}
+
+/// What a run may use at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Memory of all its processes and files in memory together, in bytes.
+    pub memory: u64,
+    /// How many processes and threads there may be at once.
+    pub processes: u32,
+    /// Time on processors, of one process.
+    pub cpu: Duration,
+    /// Time from start to end.
+    pub wall: Duration,
+    /// Time without any output; `None` for as long as the run takes.
+    pub idle: Option<Duration>,
+    /// How many bytes of each output are given back: its head and its tail.
+    pub shown: usize,
+    /// How many bytes of output are kept; past that the run ends.
+    pub output: u64,
+    /// The longest file, in bytes.
+    pub file: u64,
+    /// What all that is written may take, in bytes.
+    pub disk: u64,
+    /// How many files and folders may be made.
+    pub files: u64,
+    /// How many files one process may have open.
+    pub open_files: u64,
+}
+
+impl Default for Limits {
+    /// The limits of the spec, for a script of a skill.
+    fn default() -> Self {
+        const MIB: u64 = 1024 * 1024;
+        Self {
+            memory: 1024 * MIB,
+            processes: 128,
+            cpu: Duration::from_mins(2),
+            wall: Duration::from_mins(2),
+            idle: None,
+            shown: 1024 * 1024,
+            output: 64 * MIB,
+            file: 256 * MIB,
+            disk: 256 * MIB,
+            files: 50_000,
+            open_files: 256,
+        }
+    }
+}
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// A program with its arguments, looked for in `PATH`.
+    Program(Vec<String>),
+    /// A line for a shell.
+    Line(String),
+}
+
+/// How a folder is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It can only be read.
+    ReadOnly,
+    /// What is written goes to the folder itself.
+    ReadWrite,
+    /// What is written goes to a layer of the run above it; the folder stays as it is.
+    Layered,
+}
+
+/// A folder that the run sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Where it lies: several lie above each other, the first on top, where it is layered.
+    pub sources: Vec<PathBuf>,
+    /// Where the run sees it, absolute.
+    pub target: String,
+    /// How.
+    pub mode: Mode,
+    /// Where what is written to its layer comes to in the end; `None` for nowhere.
+    pub keep: Option<PathBuf>,
+}
+
+/// What is to be run, and what it sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// What is run.
+    pub command: Command,
+    /// The folder that it starts in, as it sees it.
+    pub folder: String,
+    /// The folders that it sees, besides the system's programs.
+    pub mounts: Vec<Mount>,
+    /// Its whole environment, besides what every run has.
+    pub environment: BTreeMap<String, String>,
+    /// What it reads from standard input.
+    pub input: Vec<u8>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// By itself.
+    Ok,
+    /// It took too long, or was silent for too long.
+    Timeout,
+    /// It used too much memory.
+    Oom,
+    /// It made too many processes.
+    Pids,
+    /// It said too much.
+    Output,
+    /// It wrote too much.
+    Disk,
+    /// Whoever asked for it no longer wants it.
+    Cancelled,
+    /// It did what a sandbox kills for.
+    Denied,
+}
+
+impl Reason {
+    /// What it is called in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Timeout => "timeout",
+            Self::Oom => "oom",
+            Self::Pids => "pids",
+            Self::Output => "output",
+            Self::Disk => "disk",
+            Self::Cancelled => "cancelled",
+            Self::Denied => "denied",
+        }
+    }
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// With this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// One of the two outputs of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What a program said on one of its outputs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The beginning; the whole, where nothing is left out.
+    pub head: Vec<u8>,
+    /// The end, where something is left out before it.
+    pub tail: Vec<u8>,
+    /// How many bytes stand between them.
+    pub left_out: u64,
+}
+
+/// What a run did to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It has this length now, in bytes.
+    Written(u64),
+    /// It is a link now.
+    Linked,
+    /// It is gone.
+    Removed,
+    /// It stays behind, and why, for people.
+    Refused(String),
+}
+
+/// A file that a run changed, as the run saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its path, absolute.
+    pub path: String,
+    /// What became of it.
+    pub change: Change,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// In what it ran.
+    pub level: Level,
+    /// How the program ended; `None` when it was ended with all that it had begun.
+    pub exit: Option<Exit>,
+    /// Why.
+    pub reason: Reason,
+    /// What it said.
+    pub stdout: Said,
+    /// What it said of errors.
+    pub stderr: Said,
+    /// What it changed, by path.
+    pub artifacts: Vec<Artifact>,
+    /// How many files it changed; more than are listed, perhaps.
+    pub changed: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// Its time on processors.
+    pub cpu: Duration,
+    /// The most memory that one of its processes had, in bytes.
+    pub memory: u64,
+}

@@ -1,0 +1,49 @@
+//! The kinds of sandboxes: one file each, and a line in the list.
+
+mod namespaces;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use gongfu_core::sandbox::{Level, Outcome, Spec, Stream};
+
+use crate::plan::Owner;
+
+/// All of them, the strongest first.
+pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces];
+
+/// What a run is given besides what it is to do.
+pub(crate) struct Surroundings<'a> {
+    /// Whom it is on the machine, where it isn't whoever runs gongfu.
+    pub(crate) tenant: Option<Owner>,
+    /// Where its outputs are kept whole, once they are too long to be given back.
+    pub(crate) logs: &'a Path,
+    /// Readable once nobody wants the run any more.
+    pub(crate) cancel: BorrowedFd<'a>,
+    /// Hears what it says.
+    pub(crate) listener: &'a dyn Fn(Stream, &[u8]),
+}
+
+/// Why nothing was run.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The sandbox can't be made.
+    #[error("the sandbox can't be made here: {0}")]
+    Unavailable(String),
+    /// What is asked for can't be.
+    #[error("{0}")]
+    Refused(String),
+    /// Something else.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// A kind of sandbox.
+pub(crate) trait Backend: Sync {
+    /// How strong it is.
+    fn level(&self) -> Level;
+
+    /// Runs something to its end.
+    fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure>;
+}

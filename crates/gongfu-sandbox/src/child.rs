@@ -1,0 +1,63 @@
+//! The child: the program that becomes the sandbox.
+//!
+//! The server begins itself anew as this, before it has read a setting or made a thread. What to do
+//! comes over a socket, which is also what it lives by: when the server is gone, so is its end of the
+//! socket, and every process of the run ends.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the child is a program of its own: it ends itself, and reads how it was begun"
+)]
+
+mod call;
+mod init;
+mod lock;
+mod memory;
+mod outer;
+mod stage;
+mod view;
+
+use std::io;
+use std::process::ExitCode;
+
+use rustix::io::Errno;
+
+use crate::plan::Step;
+
+/// The argument by which a program is told to be the child.
+pub(crate) const ARGUMENT: &str = "sandbox-child";
+
+/// A step that failed.
+#[derive(Debug)]
+struct Failure {
+    step: Step,
+    number: i32,
+}
+
+impl Failure {
+    /// Says of an error at which step it came.
+    fn at(step: Step) -> impl Fn(io::Error) -> Self {
+        move |error| Self {
+            step,
+            number: error.raw_os_error().unwrap_or(libc::EIO),
+        }
+    }
+}
+
+/// Says of an error of the system at which step it came.
+fn at(step: Step) -> impl Fn(Errno) -> Failure {
+    move |error| Failure {
+        step,
+        number: error.raw_os_error(),
+    }
+}
+
+/// Is the child to its end, if this program was begun as one.
+///
+/// Must be called before there is a second thread.
+pub fn become_child() -> Option<ExitCode> {
+    let is_child = std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == ARGUMENT);
+    is_child.then(outer::run)
+}

@@ -1,0 +1,148 @@
+//! The few calls of the system that no library offers safely.
+//!
+//! The only `unsafe` of the workspace. All of them are made by a child that has one thread and no
+//! other task than this.
+#![allow(
+    unsafe_code,
+    reason = "each block says why it is sound; nothing else in the workspace may have one"
+)]
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::process::Pid;
+use rustix::thread::UnshareFlags;
+
+/// What a fork is.
+pub(super) enum Fork {
+    /// The process that asked for it.
+    Parent(Pid),
+    /// The new one.
+    Child,
+}
+
+/// Makes a process like this one.
+///
+/// # Errors
+/// There may be no more.
+pub(super) fn fork() -> io::Result<Fork> {
+    // SAFETY: this process has one thread, so no lock is held by one that the child doesn't have.
+    let forked = unsafe { libc::fork() };
+    match Pid::from_raw(forked) {
+        _ if forked < 0 => Err(io::Error::last_os_error()),
+        Some(pid) => Ok(Fork::Parent(pid)),
+        None => Ok(Fork::Child),
+    }
+}
+
+/// Moves into new namespaces.
+///
+/// # Errors
+/// The system doesn't allow it.
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: `UnshareFlags::FILES`, the one that could close a descriptor under somebody's hands, is
+    // not among those given here.
+    unsafe { rustix::thread::unshare_unsafe(flags - UnshareFlags::FILES) }?;
+    Ok(())
+}
+
+/// How a mount is to be from now on (`struct mount_attr`).
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(super) struct MountAttributes {
+    pub(super) set: u64,
+    pub(super) clear: u64,
+    pub(super) propagation: u64,
+    pub(super) user_namespace: u64,
+}
+
+impl MountAttributes {
+    pub(super) const READ_ONLY: u64 = 0x1;
+    pub(super) const NO_SET_USER_ID: u64 = 0x2;
+    pub(super) const NO_DEVICE: u64 = 0x4;
+    pub(super) const MAP_OWNERS: u64 = 0x0010_0000;
+}
+
+/// Changes a mount; with `recursive` those below it as well.
+///
+/// # Errors
+/// The system doesn't allow it, or is older than Linux 5.12.
+pub(super) fn set_mount(
+    mount: impl AsFd,
+    path: &CStr,
+    attributes: &MountAttributes,
+    recursive: bool,
+) -> io::Result<()> {
+    let mut flags = libc::AT_EMPTY_PATH;
+    if recursive {
+        flags |= libc::AT_RECURSIVE;
+    }
+    // SAFETY: the path and the attributes live until the call returns, and the size is theirs.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_fd().as_raw_fd(),
+            path.as_ptr(),
+            flags,
+            std::ptr::from_ref(attributes),
+            size_of::<MountAttributes>(),
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Sees to it that no handle but the three of the standard is left to the program that is begun.
+///
+/// # Errors
+/// The system is older than Linux 5.11.
+pub(super) fn keep_no_handle() -> io::Result<()> {
+    // SAFETY: nothing is closed here: the handles are marked, and closed when a program begins.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_close_range,
+            3,
+            libc::c_uint::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// What those that ended have used.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    /// Time on processors, in microseconds.
+    pub(super) cpu: u64,
+    /// The most memory that one of them had, in bytes.
+    pub(super) memory: u64,
+}
+
+/// What the processes that ended have used.
+pub(super) fn usage() -> Usage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the structure is as large as the call expects, and any of its bytes may be zero.
+    let usage = unsafe {
+        if libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) != 0 {
+            return Usage::default();
+        }
+        usage.assume_init()
+    };
+    let micros = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let rest = u64::try_from(time.tv_usec).unwrap_or_default();
+        seconds.saturating_mul(1_000_000).saturating_add(rest)
+    };
+    Usage {
+        cpu: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
+        memory: u64::try_from(usage.ru_maxrss)
+            .unwrap_or_default()
+            .saturating_mul(1024),
+    }
+}

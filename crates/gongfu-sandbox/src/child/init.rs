@@ -1,0 +1,120 @@
+//! The first process of the run's own world: begins the program, and takes the world with it when it
+//! ends.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open,
+    set_dumpable_behavior, set_parent_process_death_signal,
+};
+use rustix::{fs, system};
+
+use super::call::{self, Fork};
+use super::{Failure, at, lock, memory, view};
+use crate::plan::{How, Plan, Step, Told};
+use crate::wire;
+
+/// What the machine is called inside.
+const NAME: &[u8] = b"sandbox";
+/// How often the run is looked after, in nanoseconds.
+const ROUND: i64 = 50_000_000;
+
+/// Is the first process. Only ever ends by leaving.
+pub(super) fn run<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
+    // Whoever waits for this one ends it by ending.
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Init))?;
+    system::sethostname(NAME).map_err(at(Step::Init))?;
+    let layers = view::build(plan)?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
+    let handles: Vec<BorrowedFd<'_>> = layers.iter().map(AsFd::as_fd).collect();
+    wire::send(control, &Told::Ready, &handles).map_err(Failure::at(Step::Init))?;
+    drop(layers);
+    match call::fork().map_err(Failure::at(Step::Init))? {
+        Fork::Child => lock::begin(plan),
+        Fork::Parent(program) => {
+            let _ = close_outputs();
+            let told = watch(control, plan, program);
+            let _ = wire::send(control, &told, &[]);
+            std::process::exit(0);
+        }
+    }
+}
+
+/// Whoever reads what the program says must see its end.
+fn close_outputs() -> rustix::io::Result<()> {
+    let nothing = fs::open(
+        c"/dev/null",
+        fs::OFlags::RDWR | fs::OFlags::CLOEXEC,
+        fs::Mode::empty(),
+    )?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    rustix::stdio::dup2_stderr(&nothing)
+}
+
+/// Waits for the program, and takes away what others leave behind.
+fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
+    let begun = Instant::now();
+    let handle = pidfd_open(program, PidfdFlags::empty()).ok();
+    let (mut full, mut crowded) = (false, false);
+    let status = loop {
+        let mut watched = vec![PollFd::new(control, PollFlags::empty())];
+        watched.extend(
+            handle
+                .as_ref()
+                .map(|handle| PollFd::new(handle, PollFlags::IN)),
+        );
+        let round = Timespec {
+            tv_sec: 0,
+            tv_nsec: ROUND,
+        };
+        let _ = poll(&mut watched, Some(&round));
+        let is_alone = watched
+            .first()
+            .is_some_and(|control| control.revents().contains(PollFlags::HUP));
+        full = full || is_full();
+        crowded = crowded || memory::processes() >= plan.ceilings.processes;
+        if memory::used(plan.memory) > plan.memory {
+            let _ = wire::send(control, &Told::Memory, &[]);
+            std::process::exit(1);
+        }
+        if is_alone || begun.elapsed() > plan.wall {
+            // With this process everything ends.
+            std::process::exit(1);
+        }
+        if let Some(status) = reap(program) {
+            break status;
+        }
+    };
+    full = full || is_full();
+    let how = match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => How::Exit(code),
+        (None, Some(signal)) => How::Signal(signal),
+        (None, None) => How::Exit(-1),
+    };
+    let usage = call::usage();
+    Told::Ended {
+        how,
+        full,
+        crowded,
+        cpu: usage.cpu,
+        memory: usage.memory,
+    }
+}
+
+/// Takes away every process that ended; answers how the program did, if it did.
+fn reap(program: Pid) -> Option<WaitStatus> {
+    while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+        if pid == program {
+            return Some(status);
+        }
+    }
+    None
+}
+
+/// Whether nothing more can be written.
+fn is_full() -> bool {
+    fs::statvfs(c"/tmp").is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
+}

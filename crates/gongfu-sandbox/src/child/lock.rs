@@ -1,0 +1,127 @@
+//! The last steps before the program: everything that it doesn't need is given up, for good.
+
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use landlock::{
+    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetCreatedAttr as _, Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
+use rustix::thread::{
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities, set_capabilities_secure_bits,
+    set_no_new_privs,
+};
+
+use super::{Failure, at, call};
+use crate::plan::{Ceilings, Plan, Step};
+use crate::seccomp;
+
+/// How many processes watch over the run; the system counts them with those of the program.
+const WATCHING: u64 = 2;
+/// The devices that a program may write to.
+const DEVICES: [&str; 5] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+];
+
+/// Becomes the program; answers only when that fails.
+pub(super) fn begin<T>(plan: &Plan) -> Result<T, Failure> {
+    setsid().map_err(at(Step::Init))?;
+    ceilings(&plan.ceilings).map_err(at(Step::Ceilings))?;
+    call::keep_no_handle().map_err(Failure::at(Step::Privileges))?;
+    privileges().map_err(at(Step::Privileges))?;
+    landlock(plan).map_err(|_| Failure {
+        step: Step::Landlock,
+        number: libc::EPERM,
+    })?;
+    chdir(&*plan.folder).map_err(at(Step::Folder))?;
+    let mut arguments = plan.arguments.iter();
+    let program = arguments.next().map(String::as_str).unwrap_or_default();
+    let mut command = Command::new(program);
+    let environment = plan.environment.iter();
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(environment.map(|(name, value)| (name, value)));
+    let refused = |number| Failure {
+        step: Step::Seccomp,
+        number,
+    };
+    for filter in seccomp::filters().ok_or(refused(libc::ENOSYS))? {
+        seccompiler::apply_filter(&filter).map_err(|_| refused(libc::EPERM))?;
+    }
+    Err(Failure::at(Step::Program)(command.exec()))
+}
+
+fn ceilings(ceilings: &Ceilings) -> rustix::io::Result<()> {
+    let most = |most: u64| Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    setrlimit(Resource::Core, most(0))?;
+    // What counts is what is used; this alone keeps one process from asking for all there is.
+    setrlimit(Resource::Data, most(ceilings.memory.saturating_mul(2)))?;
+    setrlimit(Resource::Nproc, most(ceilings.processes + WATCHING))?;
+    setrlimit(Resource::Cpu, most(ceilings.cpu.as_secs().max(1)))?;
+    setrlimit(Resource::Fsize, most(ceilings.file))?;
+    setrlimit(Resource::Nofile, most(ceilings.open_files))?;
+    setrlimit(Resource::Memlock, most(64 * 1024))?;
+    setrlimit(Resource::Msgqueue, most(0))?;
+    setrlimit(Resource::Sigpending, most(1024))
+}
+
+/// Gives up every capability, and every way to have one again.
+fn privileges() -> rustix::io::Result<()> {
+    for number in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        match remove_capability_from_bounding_set(capability) {
+            // There are no more.
+            Err(rustix::io::Errno::INVAL) => break,
+            done => done?,
+        }
+    }
+    clear_ambient_capability_set()?;
+    let bits = CapabilitiesSecureBits::NO_ROOT
+        | CapabilitiesSecureBits::NO_ROOT_LOCKED
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP
+        | CapabilitiesSecureBits::NO_SETUID_FIXUP_LOCKED
+        | CapabilitiesSecureBits::KEEP_CAPS_LOCKED
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE
+        | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
+    set_capabilities_secure_bits(bits)?;
+    let none = CapabilitySet::empty();
+    set_capabilities(
+        None,
+        CapabilitySets {
+            effective: none,
+            permitted: none,
+            inheritable: none,
+        },
+    )?;
+    set_no_new_privs(true)
+}
+
+/// Says once more what may be written: should a mount be other than it was meant to be.
+fn landlock(plan: &Plan) -> Result<(), landlock::RulesetError> {
+    let abi = ABI::V6;
+    let everything = AccessFs::from_all(abi);
+    let writable = plan.writable.iter().map(String::as_str);
+    let writable = writable
+        .chain(DEVICES)
+        .filter(|path| Path::new(path).exists());
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(everything)?
+        .scope(Scope::from_all(abi))?
+        .create()?
+        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(writable, everything))?
+        .restrict_self()?;
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The outermost process: makes the namespaces, and waits.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal,
+    set_dumpable_behavior, waitpid,
+};
+use rustix::stdio::{dup2_stdin, stdin};
+use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use rustix::{fs, thread};
+
+use super::call::{self, Fork};
+use super::{Failure, at, init, stage};
+use crate::plan::{Owner, Plan, Step, Told};
+use crate::wire;
+
+/// Whom the run takes itself for.
+pub(super) const USER: u32 = 1000;
+
+/// Is the outermost process.
+pub(super) fn run() -> ExitCode {
+    let Ok(control) = fcntl_dupfd_cloexec(stdin(), 3) else {
+        return ExitCode::from(2);
+    };
+    match begin(&control) {
+        Ok(Some(init)) => wait(&control, init),
+        Ok(None) => ExitCode::SUCCESS,
+        Err(Failure { step, number }) => {
+            // Whoever can't be told has gone.
+            let _ = wire::send(&control, &Told::Failed(step, number), &[]);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn begin(control: &OwnedFd) -> Result<Option<Pid>, Failure> {
+    let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
+    let Some((mut plan, handles)) = received else {
+        return Ok(None);
+    };
+    take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
+    drop(handles);
+    if let Some(tenant) = plan.tenant {
+        stage::prepare(&mut plan, tenant)?;
+        become_tenant(tenant)?;
+    }
+    let itself = Owner {
+        user: rustix::process::geteuid().as_raw(),
+        group: rustix::process::getegid().as_raw(),
+    };
+    let namespaces = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    call::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
+    identity(itself).map_err(at(Step::Identity))?;
+    match call::fork().map_err(Failure::at(Step::Init))? {
+        Fork::Parent(init) => Ok(Some(init)),
+        Fork::Child => init::run(control, &plan),
+    }
+}
+
+/// What the program reads; nothing where there is nothing.
+fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
+    let nothing = match input {
+        Some(_) => None,
+        None => Some(fs::open(
+            c"/dev/null",
+            fs::OFlags::RDONLY | fs::OFlags::CLOEXEC,
+            fs::Mode::empty(),
+        )?),
+    };
+    let nothing = nothing.as_ref().map(AsFd::as_fd);
+    input.or(nothing).map_or(Ok(()), dup2_stdin)
+}
+
+/// Is somebody from now on who has nothing on this machine.
+fn become_tenant(tenant: Owner) -> Result<(), Failure> {
+    let (user, group) = (
+        thread::Uid::from_raw(tenant.user),
+        thread::Gid::from_raw(tenant.group),
+    );
+    let done = set_thread_groups(&[])
+        .and_then(|()| set_thread_res_gid(group, group, group))
+        .and_then(|()| set_thread_res_uid(user, user, user))
+        // Else `/proc/self` would be another's.
+        .and_then(|()| set_dumpable_behavior(DumpableBehavior::Dumpable));
+    done.map_err(at(Step::Tenant))
+}
+
+/// Says who this is in the namespace: one user and one group, and no others.
+fn identity(outside: Owner) -> rustix::io::Result<()> {
+    let write = |path, text: String| {
+        let file = fs::open(
+            path,
+            fs::OFlags::WRONLY | fs::OFlags::CLOEXEC,
+            fs::Mode::empty(),
+        )?;
+        rustix::io::write(file, text.as_bytes()).map(drop)
+    };
+    write(c"/proc/self/setgroups", "deny".to_owned())?;
+    write(c"/proc/self/uid_map", format!("{USER} {} 1", outside.user))?;
+    write(c"/proc/self/gid_map", format!("{USER} {} 1", outside.group))
+}
+
+/// Waits for the end of the run, and ends it when nobody waits for it any more.
+fn wait(control: &OwnedFd, init: Pid) -> ExitCode {
+    // The program reads this, not who watches over it.
+    if let Ok(handle) = pidfd_open(init, PidfdFlags::empty()) {
+        let mut watched = [
+            PollFd::new(control, PollFlags::empty()),
+            PollFd::new(&handle, PollFlags::IN),
+        ];
+        while poll(&mut watched, None).is_err() {}
+        let _ = pidfd_send_signal(&handle, Signal::KILL);
+    }
+    let _ = waitpid(Some(init), WaitOptions::empty());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,42 @@
+//! Systems for which there is no sandbox yet: nothing is ever run.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use gongfu_core::account::Owner;
+use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
+use gongfu_core::sandbox::{Outcome, Spec, Standing};
+
+/// Runs nothing, and says so.
+#[derive(Debug)]
+pub struct Runner;
+
+impl Runner {
+    /// A runner.
+    pub fn new(_logs: PathBuf) -> Self {
+        Self
+    }
+}
+
+impl Sandbox for Runner {
+    fn standing(&self) -> Pending<'_, Vec<Standing>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn run<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        _spec: Spec,
+        _listener: Listener,
+    ) -> Pending<'a, Outcome> {
+        Box::pin(async {
+            let why = "there is no sandbox for this system; run gongfu on Linux";
+            Err(PortError::Unavailable(why.to_owned()))
+        })
+    }
+}
+
+/// No program is ever a child here.
+pub fn become_child() -> Option<ExitCode> {
+    None
+}

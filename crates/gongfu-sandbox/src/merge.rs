@@ -1,0 +1,263 @@
+//! What a run wrote comes to where it is to stay.
+//!
+//! The layer was written by strangers: nothing in it is followed, and nothing but folders, files and
+//! links that stay inside comes out of it. It is walked by handles after every process of the run
+//! has ended, so nothing in it changes meanwhile; where it comes to, others may be at work, and there
+//! as well no link is followed.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
+
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use gongfu_core::sandbox::Change;
+
+use crate::plan::Owner;
+
+/// How deep folders may lie in each other.
+const DEEPEST: usize = 128;
+/// The most changes that are listed; those beyond it happen all the same.
+const LISTED: usize = 10_000;
+
+/// What a run changed, by path.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    pub(crate) listed: Vec<(String, Change)>,
+    /// How many there are.
+    pub(crate) total: usize,
+}
+
+impl Changes {
+    fn add(&mut self, path: &str, change: Change) {
+        self.total += 1;
+        if self.listed.len() < LISTED {
+            self.listed.push((path.to_owned(), change));
+        }
+    }
+}
+
+/// Brings a layer to a folder; whatever it makes belongs to `owner`, where one is named.
+///
+/// # Errors
+/// The folder can't be written, or is full. What was brought until then stays.
+pub(crate) fn merge(layer: OwnedFd, target: OwnedFd, owner: Option<Owner>) -> io::Result<Changes> {
+    let mut merging = Merging {
+        owner,
+        changes: Changes::default(),
+    };
+    merging.folder(&layer, &target, "", 0)?;
+    merging
+        .changes
+        .listed
+        .sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(merging.changes)
+}
+
+struct Merging {
+    owner: Option<Owner>,
+    changes: Changes,
+}
+
+impl Merging {
+    fn folder(
+        &mut self,
+        layer: &OwnedFd,
+        target: &OwnedFd,
+        path: &str,
+        depth: usize,
+    ) -> io::Result<()> {
+        for entry in Dir::read_from(layer)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let below = format!("{path}{}", name.to_string_lossy());
+            let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            match FileType::from_raw_mode(found.st_mode) {
+                FileType::CharacterDevice if found.st_rdev == 0 => {
+                    if remove(target, name, DEEPEST)? {
+                        self.changes.add(&below, Change::Removed);
+                    }
+                }
+                FileType::Directory if depth >= DEEPEST => {
+                    let why = "it lies too deep";
+                    self.changes.add(&below, Change::Refused(why.to_owned()));
+                }
+                FileType::Directory => {
+                    let from = open_folder(layer, name)?;
+                    let to = self.opened(target, name, &from)?;
+                    self.folder(&from, &to, &format!("{below}/"), depth + 1)?;
+                }
+                FileType::RegularFile => self.file(layer, target, name, &below, &found)?,
+                FileType::Symlink => self.link(layer, target, name, &below)?,
+                _ => {
+                    let why = "it is neither a file nor a folder";
+                    self.changes.add(&below, Change::Refused(why.to_owned()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder of this name in the target, made where it isn't there.
+    fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<OwnedFd> {
+        let is_new = is_opaque(from);
+        if is_new {
+            remove(target, name, DEEPEST)?;
+        }
+        match open_folder(target, name) {
+            Ok(folder) => return Ok(folder),
+            Err(Errno::NOENT) => {}
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                remove(target, name, DEEPEST)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        fs::mkdirat(target, name, Mode::from_raw_mode(0o755))?;
+        let made = open_folder(target, name)?;
+        self.own(&made)?;
+        Ok(made)
+    }
+
+    fn own(&self, made: &OwnedFd) -> rustix::io::Result<()> {
+        let Some(Owner { user, group }) = self.owner else {
+            return Ok(());
+        };
+        let user = rustix::process::Uid::from_raw(user);
+        let group = rustix::process::Gid::from_raw(group);
+        fs::fchown(made, Some(user), Some(group))
+    }
+
+    fn file(
+        &mut self,
+        layer: &OwnedFd,
+        target: &OwnedFd,
+        name: &CStr,
+        path: &str,
+        found: &Stat,
+    ) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut from = File::from(fs::openat(layer, name, flags, Mode::empty())?);
+        let (beside, to) = made_beside(target)?;
+        let mut to = File::from(to);
+        let length = io::copy(&mut from, &mut to)?;
+        fs::fchmod(&to, Mode::from_raw_mode(found.st_mode & 0o777))?;
+        let to = OwnedFd::from(to);
+        self.own(&to)?;
+        replace(target, &beside, name)?;
+        self.changes.add(path, Change::Written(length));
+        Ok(())
+    }
+
+    fn link(
+        &mut self,
+        layer: &OwnedFd,
+        target: &OwnedFd,
+        name: &CStr,
+        path: &str,
+    ) -> io::Result<()> {
+        let to = fs::readlinkat(layer, name, Vec::new())?;
+        if !stays_inside(path, &to) {
+            let why = "it is a link that leads out";
+            self.changes.add(path, Change::Refused(why.to_owned()));
+            return Ok(());
+        }
+        let beside = beside()?;
+        fs::symlinkat(&*to, target, &*beside)?;
+        replace(target, &beside, name)?;
+        self.changes.add(path, Change::Linked);
+        Ok(())
+    }
+}
+
+fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    fs::openat(parent, name, flags, Mode::empty())
+}
+
+/// Whether a folder of a layer hides what was below it.
+fn is_opaque(folder: &OwnedFd) -> bool {
+    let mut value = [0_u8; 1];
+    let length = fs::fgetxattr(folder, c"user.overlay.opaque", &mut value[..]);
+    length == Ok(1) && value == *b"y"
+}
+
+/// A name that nobody else has.
+fn beside() -> io::Result<CString> {
+    let mut random = [0_u8; 12];
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+    let number = random
+        .iter()
+        .fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
+    Ok(CString::new(format!(".gongfu-{number:024x}"))?)
+}
+
+fn made_beside(target: &OwnedFd) -> io::Result<(CString, OwnedFd)> {
+    let name = beside()?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let made = fs::openat(target, &*name, flags, Mode::from_raw_mode(0o600))?;
+    Ok((name, made))
+}
+
+/// Gives a file the name that it is meant to have, whatever has it now.
+fn replace(target: &OwnedFd, beside: &CStr, name: &CStr) -> io::Result<()> {
+    let mut renamed = fs::renameat(target, beside, target, name);
+    if matches!(renamed, Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY)) {
+        remove(target, name, DEEPEST)?;
+        renamed = fs::renameat(target, beside, target, name);
+    }
+    if renamed.is_err() {
+        let _ = fs::unlinkat(target, beside, AtFlags::empty());
+    }
+    Ok(renamed?)
+}
+
+/// Takes away a file, or a folder with all that is in it; answers whether there was one.
+fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
+    match fs::unlinkat(parent, name, AtFlags::empty()) {
+        Ok(()) => return Ok(true),
+        Err(Errno::NOENT) => return Ok(false),
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if depth == 0 {
+        return Err(Errno::NAMETOOLONG.into());
+    }
+    let folder = open_folder(parent, name)?;
+    for entry in Dir::read_from(folder.as_fd())? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            remove(&folder, entry.file_name(), depth - 1)?;
+        }
+    }
+    fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+    Ok(true)
+}
+
+/// Whether a link at this path leads to a place in the same folder that the path begins in.
+fn stays_inside(path: &str, to: &CStr) -> bool {
+    let Ok(to) = to.to_str() else {
+        return false;
+    };
+    let mut depth = path.matches('/').count();
+    for component in Path::new(to).components() {
+        match component {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir => match depth.checked_sub(1) {
+                Some(less) => depth = less,
+                None => return false,
+            },
+            Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! What comes out of a layer, and what doesn't.
+
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use gongfu_core::sandbox::Change;
+
+use super::{merge, stays_inside};
+
+/// A layer and the folder that it comes to.
+struct Ground {
+    layer: TempDir,
+    target: TempDir,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let [layer, target] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+        Self { layer, target }
+    }
+
+    fn merged(&self) -> Vec<(String, Change)> {
+        let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
+        let changes = merge(open(self.layer.path()), open(self.target.path()), None).unwrap();
+        assert_eq!(changes.total, changes.listed.len());
+        changes.listed
+    }
+
+    fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.target.path().join(path)).unwrap()
+    }
+}
+
+fn write(folder: &TempDir, path: &str, text: &str) {
+    let path = folder.path().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn what_was_written_is_there_and_the_rest_as_it_was() {
+    let ground = Ground::new();
+    write(&ground.target, "a/old.txt", "old");
+    write(&ground.target, "a/kept.txt", "kept");
+    write(&ground.target, "was-file", "x");
+    write(&ground.target, "was-folder/x/y", "x");
+    write(&ground.layer, "a/old.txt", "new");
+    write(&ground.layer, "b/c/made.sh", "made");
+    write(&ground.layer, "was-file/now", "in a folder");
+    write(&ground.layer, "was-folder", "a file");
+    let made = ground.layer.path().join("b/c/made.sh");
+    fs::set_permissions(&made, fs::Permissions::from_mode(0o4755)).unwrap();
+    let written = |path: &str, length| (path.to_owned(), Change::Written(length));
+    assert_eq!(
+        ground.merged(),
+        [
+            written("a/old.txt", 3),
+            written("b/c/made.sh", 4),
+            written("was-file/now", 11),
+            written("was-folder", 6),
+        ]
+    );
+    assert_eq!(ground.text("a/old.txt"), "new");
+    assert_eq!(ground.text("a/kept.txt"), "kept");
+    assert_eq!(ground.text("was-file/now"), "in a folder");
+    let made = fs::metadata(ground.target.path().join("b/c/made.sh")).unwrap();
+    assert_eq!(made.permissions().mode() & 0o7777, 0o755);
+}
+
+#[test]
+fn links_stay_inside_and_others_stay_behind() {
+    let ground = Ground::new();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "secret").unwrap();
+    write(&ground.layer, "d/x", "x");
+    for (name, to) in [
+        ("in", "d/x"),
+        ("d/up", "../d/x"),
+        ("d/out", "../../etc/passwd"),
+        ("absolute", outside.path().to_str().unwrap()),
+    ] {
+        symlink(to, ground.layer.path().join(name)).unwrap();
+    }
+    let changes = ground.merged();
+    let of = |path: &str| {
+        let found = changes.iter().find(|(known, _)| known == path);
+        found.map(|(_, change)| change.clone()).unwrap()
+    };
+    assert_eq!((of("in"), of("d/up")), (Change::Linked, Change::Linked));
+    for path in ["d/out", "absolute"] {
+        assert!(matches!(of(path), Change::Refused(_)), "{path}");
+        assert!(fs::symlink_metadata(ground.target.path().join(path)).is_err());
+    }
+    assert_eq!(ground.text("in"), "x");
+}
+
+#[test]
+fn nothing_is_written_through_a_link_of_the_target() {
+    let ground = Ground::new();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("file"), "theirs").unwrap();
+    symlink(outside.path(), ground.target.path().join("folder")).unwrap();
+    symlink(
+        outside.path().join("file"),
+        ground.target.path().join("file"),
+    )
+    .unwrap();
+    write(&ground.layer, "folder/file", "mine");
+    write(&ground.layer, "file", "mine");
+    assert_eq!(ground.merged().len(), 2);
+    // The links were what a control would have written through.
+    assert_eq!(
+        fs::read_to_string(outside.path().join("file")).unwrap(),
+        "theirs"
+    );
+    assert_eq!(
+        (ground.text("folder/file"), ground.text("file")),
+        ("mine".to_owned(), "mine".to_owned())
+    );
+}
+
+#[test]
+fn a_pipe_stays_behind() {
+    let ground = Ground::new();
+    let pipe = ground.layer.path().join("pipe");
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::Mode::from_raw_mode(0o600),
+    )
+    .unwrap();
+    assert!(matches!(
+        ground.merged().as_slice(),
+        [(_, Change::Refused(_))]
+    ));
+    assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_link_leads_inside_by_what_it_says() {
+    for (path, to, inside) in [
+        ("a", "b", true),
+        ("a", "./b/../c", true),
+        ("a", "..", false),
+        ("a/b", "..", true),
+        ("a/b", "../..", false),
+        ("a/b", "c/../../../d", false),
+        ("a", "/etc/passwd", false),
+    ] {
+        let text = std::ffi::CString::new(to).unwrap();
+        assert_eq!(stays_inside(path, &text), inside, "{path} -> {to}");
+    }
+}

@@ -1,0 +1,154 @@
+//! What the child does, step by step, as plain data that crosses a socket.
+//!
+//! Everything that can be decided beforehand is decided here: the child looks nothing up, and has no
+//! settings and no environment of its own.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A file or folder by what it is and not by its name, which may lead elsewhere by the time that it
+/// is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileId {
+    /// The file system.
+    pub(crate) device: u64,
+    /// The file in it.
+    pub(crate) inode: u64,
+}
+
+/// A folder or file of the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Source {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
+    /// What must lie there.
+    pub(crate) id: FileId,
+    /// Whose it is, where the run must take it for its own.
+    pub(crate) owner: Option<Owner>,
+}
+
+/// Whom a file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Owner {
+    pub(crate) user: u32,
+    pub(crate) group: u32,
+}
+
+/// A piece of what the run sees; each lies below those before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Piece {
+    /// An empty folder.
+    Folder(String),
+    /// A link.
+    Link { at: String, to: String },
+    /// A file of this text.
+    Text { at: String, text: String },
+    /// A folder or a file of the machine.
+    Bind {
+        at: String,
+        /// The number of the source.
+        source: usize,
+        writable: bool,
+        /// Devices in it can be used.
+        device: bool,
+    },
+    /// Folders above each other, and an empty one on top that takes what is written.
+    Layer {
+        at: String,
+        /// The numbers of the sources, the top one first.
+        sources: Vec<usize>,
+    },
+    /// An empty folder that can be written.
+    Scratch(String),
+    /// The processes of the run.
+    Processes(String),
+}
+
+/// The most that one process may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ceilings {
+    pub(crate) memory: u64,
+    pub(crate) processes: u64,
+    pub(crate) cpu: Duration,
+    pub(crate) file: u64,
+    pub(crate) open_files: u64,
+}
+
+/// What the child does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// Whom the run is on the machine; `None` for whoever started it.
+    pub(crate) tenant: Option<Owner>,
+    /// The folders and files of the machine that it is made of.
+    pub(crate) sources: Vec<Source>,
+    /// What it sees.
+    pub(crate) view: Vec<Piece>,
+    /// What everything that it writes may take, in bytes.
+    pub(crate) disk: u64,
+    /// How many files and folders it may make.
+    pub(crate) files: u64,
+    /// The program and its arguments.
+    pub(crate) arguments: Vec<String>,
+    /// Its whole environment.
+    pub(crate) environment: Vec<(String, String)>,
+    /// Where it starts.
+    pub(crate) folder: String,
+    /// Where it may write, besides devices.
+    pub(crate) writable: Vec<String>,
+    pub(crate) ceilings: Ceilings,
+    /// What all its processes and all that it writes may take in memory, in bytes.
+    pub(crate) memory: u64,
+    /// After how long it is ended, should nobody else have done so.
+    pub(crate) wall: Duration,
+}
+
+/// The step at which something went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Step {
+    Tenant,
+    Namespaces,
+    Identity,
+    Source(usize),
+    Root,
+    View(usize),
+    Init,
+    Ceilings,
+    Privileges,
+    Landlock,
+    Seccomp,
+    Folder,
+    Program,
+}
+
+/// What the child tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// Everything stands; with it comes a handle of each layer, in the order of the view.
+    Ready,
+    /// A step failed; the number is the system's.
+    Failed(Step, i32),
+    /// It used too much memory, and is ended.
+    Memory,
+    /// The program ended.
+    Ended {
+        /// Its exit code, or the number of the signal that ended it.
+        how: How,
+        /// Whether nothing more could be written.
+        full: bool,
+        /// Whether there could be no more processes.
+        crowded: bool,
+        /// Time on processors, of everything that ran, in microseconds.
+        cpu: u64,
+        /// The most memory that one process had, in bytes.
+        memory: u64,
+    },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum How {
+    Exit(i32),
+    Signal(i32),
+}

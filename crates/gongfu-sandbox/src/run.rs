@@ -1,0 +1,189 @@
+//! One run: begins the child, tells it what to do, and listens until it ends.
+
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gongfu_core::sandbox::{Reason, Spec, Stream};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::child::ARGUMENT;
+use crate::plan::{How, Plan, Step, Told};
+use crate::wire;
+
+/// How much is read of an output at once.
+const READ: usize = 64 * 1024;
+
+/// How a run ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) how: Option<How>,
+    pub(crate) reason: Reason,
+    pub(crate) failed: Option<(Step, i32)>,
+    pub(crate) layers: Vec<OwnedFd>,
+    pub(crate) cpu: Duration,
+    pub(crate) memory: u64,
+    pub(crate) took: Duration,
+}
+
+/// A child that is waited for, however its run is left.
+struct Kept(Child);
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+/// The child can't be begun, or is none.
+pub(crate) fn run(
+    plan: &Plan,
+    spec: &Spec,
+    cancel: impl AsFd,
+    mut heard: impl FnMut(Stream, &[u8]) -> bool,
+) -> io::Result<Ended> {
+    let begun = Instant::now();
+    let limits = &spec.limits;
+    let (control, theirs) = UnixStream::pair()?;
+    let child = Command::new("/proc/self/exe")
+        .arg(ARGUMENT)
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut child = Kept(child);
+    let outputs = (child.0.stdout.take(), child.0.stderr.take());
+    let (Some(mut out), Some(mut error)) = outputs else {
+        return Err(io::Error::other("the child has no output"));
+    };
+    wire::send(&control, plan, &[])?;
+    let mut ended = Ended {
+        how: None,
+        reason: Reason::Ok,
+        failed: None,
+        layers: Vec::new(),
+        cpu: Duration::ZERO,
+        memory: 0,
+        took: Duration::ZERO,
+    };
+    let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
+    let mut last = Instant::now();
+    let mut buffer = vec![0; READ];
+    'run: while hears_out || hears_error || listens {
+        let by = begun + limits.wall;
+        let by = limits.idle.map_or(by, |idle| by.min(last + idle));
+        let left = by.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            ended.reason = Reason::Timeout;
+            break;
+        }
+        let mut watched = vec![(Heard::Cancel, cancel.as_fd())];
+        watched.extend(listens.then(|| (Heard::Control, control.as_fd())));
+        watched.extend(hears_out.then(|| (Heard::Output(Stream::Stdout), out.as_fd())));
+        watched.extend(hears_error.then(|| (Heard::Output(Stream::Stderr), error.as_fd())));
+        let ready = ready(&watched, left)?;
+        let mut flood = false;
+        for heard_of in ready {
+            let stream = match heard_of {
+                Heard::Cancel => {
+                    ended.reason = Reason::Cancelled;
+                    break 'run;
+                }
+                Heard::Control => {
+                    listens = ended.told(&control)?;
+                    continue;
+                }
+                Heard::Output(stream) => stream,
+            };
+            let (read, hears) = match stream {
+                Stream::Stdout => (out.read(&mut buffer)?, &mut hears_out),
+                Stream::Stderr => (error.read(&mut buffer)?, &mut hears_error),
+            };
+            *hears = read > 0;
+            flood |= !heard(stream, buffer.get(..read).unwrap_or_default());
+            last = Instant::now();
+        }
+        if flood {
+            ended.reason = Reason::Output;
+            break;
+        }
+    }
+    drop(child);
+    ended.took = begun.elapsed();
+    Ok(ended)
+}
+
+/// What something was heard of.
+#[derive(Debug, Clone, Copy)]
+enum Heard {
+    Cancel,
+    Control,
+    Output(Stream),
+}
+
+/// Waits until there is something to hear.
+fn ready(watched: &[(Heard, BorrowedFd<'_>)], patience: Duration) -> io::Result<Vec<Heard>> {
+    let handles = watched.iter();
+    let mut handles: Vec<PollFd<'_>> = handles
+        .map(|(_, handle)| PollFd::from_borrowed_fd(*handle, PollFlags::IN))
+        .collect();
+    match poll(&mut handles, Some(&timespec(patience))) {
+        Ok(_) => {}
+        Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
+        Err(error) => return Err(error.into()),
+    }
+    let of = watched.iter().zip(handles);
+    let ready = of.filter(|(_, handle)| !handle.revents().is_empty());
+    Ok(ready.map(|((heard, _), _)| *heard).collect())
+}
+
+impl Ended {
+    /// Takes what the child tells; answers whether there may be more.
+    fn told(&mut self, control: &UnixStream) -> io::Result<bool> {
+        match wire::receive::<Told>(control)? {
+            None => return Ok(false),
+            Some((Told::Ready, layers)) => self.layers = layers,
+            Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),
+            Some((Told::Memory, _)) => self.reason = Reason::Oom,
+            Some((
+                Told::Ended {
+                    how,
+                    full,
+                    crowded,
+                    cpu,
+                    memory,
+                },
+                _,
+            )) => {
+                self.how = Some(how);
+                self.cpu = Duration::from_micros(cpu);
+                self.memory = memory;
+                // A program that could do without is none that was ended.
+                self.reason = match how {
+                    How::Exit(0) => Reason::Ok,
+                    How::Signal(libc::SIGSYS) => Reason::Denied,
+                    How::Signal(libc::SIGXCPU) => Reason::Timeout,
+                    How::Signal(libc::SIGXFSZ) => Reason::Disk,
+                    _ if full => Reason::Disk,
+                    _ if crowded => Reason::Pids,
+                    _ => Reason::Ok,
+                };
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}

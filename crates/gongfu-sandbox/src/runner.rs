@@ -1,0 +1,169 @@
+//! The port's implementation: which sandbox is used, how many run at once, and who ends them.
+
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gongfu_core::account::Owner;
+use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
+use gongfu_core::sandbox::{Command, Level, Limits, Outcome, Spec, Standing};
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
+use crate::plan;
+
+/// How many runs there are at once for each processor; others wait.
+const RUNS: usize = 4;
+/// The first of the users that runs are, where gongfu is root: far from those that people have.
+const TENANTS: u32 = 2_000_000_000;
+/// How many of them there are.
+const MOST_TENANTS: u32 = 100_000_000;
+
+/// Runs things in the strongest sandbox that works here.
+pub struct Runner {
+    /// Below this outputs are kept that are too long to be given back.
+    logs: PathBuf,
+    room: Arc<Semaphore>,
+    standing: OnceCell<Vec<Standing>>,
+    runs: AtomicU64,
+}
+
+impl Runner {
+    /// A runner that keeps long outputs below this folder.
+    pub fn new(logs: PathBuf) -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            logs,
+            room: Arc::new(Semaphore::new(RUNS * processors)),
+            standing: OnceCell::new(),
+            runs: AtomicU64::new(0),
+        }
+    }
+
+    /// Tries every level once.
+    async fn tried(&self) -> &[Standing] {
+        let tried = self.standing.get_or_init(|| async {
+            let mut standing = Vec::new();
+            for backend in BACKENDS {
+                let obstacle = attempt(*backend).await.err();
+                standing.push(Standing {
+                    level: backend.level(),
+                    obstacle: obstacle.map(|obstacle| obstacle.to_string()),
+                });
+            }
+            standing
+        });
+        tried.await
+    }
+
+    async fn strongest(&self) -> Result<Level, PortError> {
+        let standing = self.tried().await;
+        let works = standing.iter().find(|one| one.obstacle.is_none());
+        works.map(|works| works.level).ok_or_else(|| {
+            let why = standing.iter().map(|one| {
+                let obstacle = one.obstacle.as_deref().unwrap_or_default();
+                format!("{}: {obstacle}", one.level)
+            });
+            let why = why.collect::<Vec<_>>().join("; ");
+            PortError::Unavailable(format!("no sandbox works on this machine: {why}"))
+        })
+    }
+}
+
+/// Runs nothing in particular.
+async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
+    let spec = Spec {
+        command: Command::Program(vec!["true".to_owned()]),
+        folder: "/".to_owned(),
+        mounts: Vec::new(),
+        environment: std::collections::BTreeMap::new(),
+        input: Vec::new(),
+        limits: Limits {
+            wall: std::time::Duration::from_secs(10),
+            ..Limits::default()
+        },
+    };
+    let listener: Listener = Arc::new(|_, _| {});
+    let outcome = begin(
+        backend,
+        spec,
+        tenant(&Owner::Local),
+        std::env::temp_dir(),
+        listener,
+    );
+    match outcome.await?.exit {
+        Some(gongfu_core::sandbox::Exit::Code(0)) => Ok(()),
+        exit => Err(Failure::Unavailable(format!("a trial ended with {exit:?}"))),
+    }
+}
+
+/// Runs it on a thread of its own; ends it when nobody waits any more.
+async fn begin(
+    backend: &'static dyn Backend,
+    spec: Spec,
+    tenant: Option<plan::Owner>,
+    logs: PathBuf,
+    listener: Listener,
+) -> Result<Outcome, Failure> {
+    // The run ends when the one end is closed, by whoever drops it.
+    let (wanted, cancel) = UnixStream::pair()?;
+    let running = tokio::task::spawn_blocking(move || {
+        let surroundings = Surroundings {
+            tenant,
+            logs: &logs,
+            cancel: cancel.as_fd(),
+            listener: &*listener,
+        };
+        backend.run(&spec, &surroundings)
+    });
+    let ended = running.await;
+    drop(wanted);
+    ended.unwrap_or_else(|error| Err(Failure::Io(std::io::Error::other(error))))
+}
+
+/// Whom an owner's runs are, where gongfu could be anybody.
+fn tenant(owner: &Owner) -> Option<plan::Owner> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let number = match owner {
+        Owner::Local => 0,
+        Owner::User(user) => {
+            // FNV-1a: the same user always has the same number.
+            let hash = user.as_str().bytes().fold(0x811C_9DC5_u32, |hash, byte| {
+                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+            });
+            1 + hash % MOST_TENANTS
+        }
+    };
+    Some(plan::Owner {
+        user: TENANTS + number,
+        group: TENANTS + number,
+    })
+}
+
+impl Sandbox for Runner {
+    fn standing(&self) -> Pending<'_, Vec<Standing>> {
+        Box::pin(async move { Ok(self.tried().await.to_vec()) })
+    }
+
+    fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
+        Box::pin(async move {
+            let level = self.strongest().await?;
+            let backend = BACKENDS.iter().find(|backend| backend.level() == level);
+            let backend = backend.ok_or(PortError::NotFound)?;
+            // It is never closed.
+            let _room = self.room.acquire().await.ok();
+            let number = self.runs.fetch_add(1, Ordering::Relaxed);
+            let logs = self.logs.join(format!("{}-{number}", std::process::id()));
+            let ran = begin(*backend, spec, tenant(owner), logs, listener).await;
+            ran.map_err(|failure| match failure {
+                Failure::Unavailable(why) => PortError::Unavailable(why),
+                Failure::Refused(why) => PortError::Denied(why),
+                Failure::Io(error) => PortError::Other(Box::new(error)),
+            })
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! The system calls that a program in a sandbox may not make.
+//!
+//! Three filters, because one has a single answer for what it finds: what a program may not do, what
+//! it is told that the system doesn't have, and the calls of another convention, for which it is
+//! ended. `seccompiler` itself ends a program that makes calls of another architecture.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
+};
+
+/// Refused whatever the arguments are.
+const REFUSED: &[i64] = &[
+    // Mounts.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    OPEN_TREE_ATTR,
+    STATMOUNT,
+    LISTMOUNT,
+    // Namespaces.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    LISTNS,
+    // What others keep in the kernel.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_lookup_dcookie,
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    libc::SYS_move_pages,
+    libc::SYS_migrate_pages,
+    // Files past their names.
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // The machine.
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_syslog,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_vhangup,
+    libc::SYS_nfsservctl,
+    // Networks; `socketpair` has both of its ends here.
+    libc::SYS_socket,
+];
+
+/// Refused on this kind of processor alone.
+#[cfg(target_arch = "x86_64")]
+const REFUSED_HERE: &[i64] = &[
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS__sysctl,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+    libc::SYS_sysfs,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const REFUSED_HERE: &[i64] = &[];
+
+/// Said not to be there, so that a program takes the older call, whose arguments can be looked at.
+const MISSING: &[i64] = &[libc::SYS_clone3];
+
+// Newer than the library that names the others; the same number on every architecture.
+const STATMOUNT: i64 = 457;
+const LISTMOUNT: i64 = 458;
+const OPEN_TREE_ATTR: i64 = 467;
+const LISTNS: i64 = 470;
+
+/// The namespaces that `clone` can make.
+const NAMESPACES: [i32; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// What is typed into somebody's terminal; the kernel looks at the low 32 bits alone.
+const TERMINAL: [u64; 2] = [0x5412, 0x541C];
+
+/// The bit of calls by the x32 convention, which `seccompiler` lets pass.
+const X32: u32 = 0x4000_0000;
+
+/// The filters, each of them for every call; `None` on a processor for which there are none.
+pub(crate) fn filters() -> Option<[BpfProgram; 3]> {
+    Some([refused()?, missing()?, other_convention()])
+}
+
+fn refused() -> Option<BpfProgram> {
+    let all = REFUSED.iter().chain(REFUSED_HERE);
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+        all.map(|number| (*number, Vec::new())).collect();
+    let any_of = |rules: Vec<Option<SeccompRule>>| rules.into_iter().collect::<Option<Vec<_>>>();
+    let namespaces = NAMESPACES.iter().map(|flag| {
+        let flag = u64::from(flag.unsigned_abs());
+        rule(
+            0,
+            SeccompCmpArgLen::Qword,
+            SeccompCmpOp::MaskedEq(flag),
+            flag,
+        )
+    });
+    rules.insert(libc::SYS_clone, any_of(namespaces.collect())?);
+    let terminal = TERMINAL
+        .iter()
+        .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));
+    rules.insert(libc::SYS_ioctl, any_of(terminal.collect())?);
+    compiled(rules, libc::EPERM)
+}
+
+fn missing() -> Option<BpfProgram> {
+    let rules = MISSING.iter().map(|number| (*number, Vec::new()));
+    compiled(rules.collect(), libc::ENOSYS)
+}
+
+fn rule(
+    argument: u8,
+    length: SeccompCmpArgLen,
+    comparison: SeccompCmpOp,
+    value: u64,
+) -> Option<SeccompRule> {
+    let condition = SeccompCondition::new(argument, length, comparison, value).ok()?;
+    SeccompRule::new(vec![condition]).ok()
+}
+
+fn compiled(rules: BTreeMap<i64, Vec<SeccompRule>>, number: i32) -> Option<BpfProgram> {
+    let architecture = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+    let refusal = SeccompAction::Errno(number.unsigned_abs());
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, architecture).ok()?;
+    filter.try_into().ok()
+}
+
+/// Ends whoever makes a call whose number has a bit that no call of this architecture has.
+fn other_convention() -> BpfProgram {
+    // Loads the number of the call; goes to one of two answers.
+    let instruction = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    vec![
+        instruction(0x20, 0, 0, 0),
+        instruction(0x35, 0, 1, X32),
+        instruction(0x06, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        instruction(0x06, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! The programs, run over calls as the kernel would run them.
+
+use seccompiler::sock_filter;
+
+use super::{MISSING, NAMESPACES, REFUSED, REFUSED_HERE, TERMINAL, filters};
+
+#[cfg(target_arch = "x86_64")]
+const HERE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const HERE: u32 = 0xC000_00B7;
+/// 32-bit programs of the same processors.
+const FOREIGN: [u32; 3] = [0x4000_0003, 0x4000_0028, 0x8000_0016];
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const KILL: u32 = libc::SECCOMP_RET_KILL_PROCESS;
+
+/// The answer of an error by its number.
+fn error(number: i32) -> u32 {
+    libc::SECCOMP_RET_ERRNO | u32::try_from(number).unwrap()
+}
+
+/// A call as the kernel shows it to a filter (`struct seccomp_data`), in words.
+fn call(number: i64, architecture: u32, arguments: [u64; 6]) -> [u32; 16] {
+    let mut words = [0; 16];
+    words[0] = u32::try_from(number & 0xFFFF_FFFF).unwrap();
+    words[1] = architecture;
+    for (at, argument) in arguments.iter().enumerate() {
+        words[4 + 2 * at] = u32::try_from(argument & 0xFFFF_FFFF).unwrap();
+        words[5 + 2 * at] = u32::try_from(argument >> 32).unwrap();
+    }
+    words
+}
+
+/// Runs one program (the part of classic BPF that filters are written in).
+fn answer(program: &[sock_filter], words: &[u32; 16]) -> u32 {
+    let (mut at, mut value) = (0_usize, 0_u32);
+    // Jumps go forward alone, so a program ends.
+    for _ in 0..=program.len() {
+        let one = &program[at];
+        at += 1;
+        let mut jump = |holds: bool| at += usize::from(if holds { one.jt } else { one.jf });
+        match one.code {
+            0x20 => value = words[usize::try_from(one.k).unwrap() / 4],
+            0x54 => value &= one.k,
+            0x05 => at += usize::try_from(one.k).unwrap(),
+            0x15 => jump(value == one.k),
+            0x25 => jump(value > one.k),
+            0x35 => jump(value >= one.k),
+            0x45 => jump(value & one.k != 0),
+            0x06 => return one.k,
+            code => panic!("a filter has no instruction {code:#x}"),
+        }
+    }
+    panic!("the program doesn't end");
+}
+
+/// What the kernel does: of all filters the sternest counts.
+fn judged(words: &[u32; 16]) -> u32 {
+    let filters = filters().unwrap();
+    let answers = filters.iter().map(|filter| answer(filter, words));
+    let stern = |answer: &u32| match answer & 0xFFFF_0000 {
+        KILL => 0,
+        ALLOW => 2,
+        _ => 1,
+    };
+    answers.min_by_key(stern).unwrap()
+}
+
+fn plain(number: i64) -> u32 {
+    judged(&call(number, HERE, [0; 6]))
+}
+
+#[test]
+fn what_is_refused_is_refused_with_any_argument() {
+    for number in REFUSED.iter().chain(REFUSED_HERE) {
+        for arguments in [[0; 6], [u64::MAX; 6], [1, 2, 3, 4, 5, 6]] {
+            let judged = judged(&call(*number, HERE, arguments));
+            assert_eq!(judged, error(libc::EPERM), "{number} {arguments:x?}");
+        }
+    }
+    for number in MISSING {
+        assert_eq!(plain(*number), error(libc::ENOSYS), "{number}");
+    }
+}
+
+#[test]
+fn what_programs_need_is_allowed() {
+    for number in [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_openat,
+        libc::SYS_openat2,
+        libc::SYS_execve,
+        libc::SYS_mmap,
+        libc::SYS_clone,
+        libc::SYS_wait4,
+        libc::SYS_kill,
+        libc::SYS_prctl,
+        libc::SYS_seccomp,
+        libc::SYS_ioctl,
+        libc::SYS_socketpair,
+        libc::SYS_memfd_create,
+        libc::SYS_getrandom,
+        libc::SYS_futex,
+        libc::SYS_pidfd_open,
+        libc::SYS_close_range,
+        libc::SYS_statx,
+    ] {
+        assert_eq!(plain(number), ALLOW, "{number}");
+    }
+}
+
+#[test]
+fn clone_makes_processes_and_no_namespaces() {
+    let clone = |flags: u64| judged(&call(libc::SYS_clone, HERE, [flags, 0, 0, 0, 0, 0]));
+    let thread = libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_SIGHAND | libc::CLONE_FILES;
+    let thread = u64::from(thread.unsigned_abs());
+    assert_eq!(clone(17), ALLOW);
+    assert_eq!(clone(thread), ALLOW);
+    for flag in NAMESPACES {
+        let flag = u64::from(flag.unsigned_abs());
+        for with in [0, 17, thread, 0xFFFF_FFFF_0000_0000] {
+            assert_eq!(
+                clone(flag | with),
+                error(libc::EPERM),
+                "{flag:#x} {with:#x}"
+            );
+        }
+    }
+}
+
+#[test]
+fn nobody_types_into_a_terminal() {
+    for request in TERMINAL {
+        // The kernel takes the low half alone, so nothing in the high one may hide it.
+        for high in [0, 1, 0xFFFF_FFFF, 0x8000_0000] {
+            let arguments = [0, request | high << 32, 0, 0, 0, 0];
+            let judged = judged(&call(libc::SYS_ioctl, HERE, arguments));
+            assert_eq!(judged, error(libc::EPERM), "{request:#x} {high:#x}");
+        }
+    }
+    let window = judged(&call(libc::SYS_ioctl, HERE, [0, 0x5413, 0, 0, 0, 0]));
+    assert_eq!(window, ALLOW);
+}
+
+#[test]
+fn calls_of_other_conventions_end_the_program() {
+    for architecture in FOREIGN {
+        for number in 0..600 {
+            let judged = judged(&call(number, architecture, [0; 6]));
+            assert_eq!(judged, KILL, "{architecture:#x} {number}");
+        }
+    }
+    for number in [0x4000_0000, 0x4000_0001, 0x4000_0208, 0xFFFF_FFFF] {
+        assert_eq!(plain(number), KILL, "{number:#x}");
+    }
+}

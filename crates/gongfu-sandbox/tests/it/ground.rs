@@ -1,0 +1,152 @@
+//! What the tests stand on: folders, a runner, and words for what came out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gongfu_core::account::Owner;
+use gongfu_core::port::{PortError, Sandbox as _};
+use gongfu_core::sandbox::{Command, Exit, Limits, Mode, Mount, Outcome, Said, Spec};
+use gongfu_sandbox::Runner;
+use tempfile::TempDir;
+
+/// The argument by which this program runs something until it is killed.
+pub(crate) const VICTIM: &str = "victim";
+
+/// A skill, a workspace, and what is kept.
+pub(crate) struct Ground {
+    pub(crate) folder: TempDir,
+    pub(crate) limits: Limits,
+}
+
+impl Ground {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["skill", "layer", "workspace", "logs"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let limits = Limits {
+            wall: Duration::from_mins(1),
+            ..Limits::default()
+        };
+        Self { folder, limits }
+    }
+
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.folder.path().join(below)
+    }
+
+    pub(crate) fn write(&self, below: &str, text: &str) {
+        let path = self.path(below);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, below: &str) -> String {
+        std::fs::read_to_string(self.path(below)).unwrap()
+    }
+
+    pub(crate) fn spec(&self, command: Command) -> Spec {
+        let mount = |sources: &[&str], target: &str, keep: &str| Mount {
+            sources: sources.iter().map(|source| self.path(source)).collect(),
+            target: target.to_owned(),
+            mode: Mode::Layered,
+            keep: Some(self.path(keep)),
+        };
+        Spec {
+            command,
+            folder: "/skill".to_owned(),
+            mounts: vec![
+                mount(&["layer", "skill"], "/skill", "layer"),
+                mount(&["workspace"], "/workspace", "workspace"),
+            ],
+            environment: BTreeMap::new(),
+            input: Vec::new(),
+            limits: self.limits,
+        }
+    }
+
+    pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
+        let runtime = runtime();
+        let runner = Runner::new(self.path("logs"));
+        let running = runner.run(&Owner::Local, self.spec(command), Arc::new(|_, _| {}));
+        runtime.block_on(running)
+    }
+
+    /// Runs a line for a shell.
+    pub(crate) fn line(&self, line: &str) -> Outcome {
+        self.runs(Command::Line(line.to_owned())).unwrap()
+    }
+
+    /// Runs a line that ends well; answers what it says.
+    pub(crate) fn says(&self, line: &str) -> String {
+        let outcome = self.line(line);
+        assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
+        text(&outcome.stdout)
+    }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().unwrap()
+}
+
+pub(crate) fn text(said: &Said) -> String {
+    assert_eq!(said.left_out, 0);
+    String::from_utf8(said.head.clone()).unwrap()
+}
+
+/// Runs something that takes long, on the folder that comes next, and waits to be killed.
+pub(crate) fn victim() -> ExitCode {
+    let mut arguments = std::env::args().skip(2);
+    let (folder, line) = (arguments.next().unwrap(), arguments.next().unwrap());
+    let spec = Spec {
+        command: Command::Line(line),
+        folder: "/".to_owned(),
+        mounts: Vec::new(),
+        environment: BTreeMap::new(),
+        input: Vec::new(),
+        limits: Limits::default(),
+    };
+    let runner = Runner::new(folder.into());
+    let running = runner.run(
+        &Owner::Local,
+        spec,
+        Arc::new(|_, bytes| {
+            let _ = std::io::Write::write_all(&mut std::io::stdout(), bytes);
+        }),
+    );
+    let _ = runtime().block_on(running);
+    ExitCode::SUCCESS
+}
+
+/// How many processes of this machine have a word in their command line.
+pub(crate) fn alive(word: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let told = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let has = |told: &Vec<u8>| told.windows(word.len()).any(|part| part == word.as_bytes());
+    told.filter(has).count()
+}
+
+/// Waits until no process has a word in its command line; answers how long that took.
+pub(crate) fn gone(word: &str) -> Duration {
+    let begun = Instant::now();
+    while alive(word) > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{word} lives on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    begun.elapsed()
+}
+
+/// A word that no other process has.
+pub(crate) fn word(path: &Path) -> String {
+    let name = path.file_name().unwrap().to_string_lossy();
+    format!(
+        "9{}",
+        name.bytes()
+            .map(|byte| (byte % 10).to_string())
+            .collect::<String>()
+    )
+}

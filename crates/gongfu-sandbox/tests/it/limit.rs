@@ -1,0 +1,236 @@
+//! What a run may use, and that nothing of it is left when it ends.
+
+use std::process::{Command as Process, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gongfu_core::account::Owner;
+use gongfu_core::port::Sandbox as _;
+use gongfu_core::sandbox::{Command, Exit, Reason};
+use gongfu_sandbox::Runner;
+use libtest_mimic::{Failed, Trial};
+
+use crate::ground::{Ground, VICTIM, alive, gone, runtime, text, word};
+
+/// How soon everything is dead once a run is over.
+const SOON: Duration = Duration::from_secs(5);
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all: [(&str, fn()); 9] = [
+        ("limit::time_ends_everything", time_ends_everything),
+        ("limit::silence_ends_it", silence_ends_it),
+        (
+            "limit::memory_of_one_and_of_many",
+            memory_of_one_and_of_many,
+        ),
+        ("limit::processes", processes),
+        ("limit::disk_by_size_and_by_number", disk),
+        ("limit::a_flood_of_output", a_flood_of_output),
+        (
+            "limit::nothing_outlives_the_program",
+            nothing_outlives_the_program,
+        ),
+        (
+            "limit::whoever_no_longer_waits_ends_it",
+            whoever_no_longer_waits,
+        ),
+        (
+            "limit::a_killed_server_leaves_nothing",
+            a_killed_server_leaves_nothing,
+        ),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(name, move || {
+            test();
+            Ok::<(), Failed>(())
+        })
+    };
+    all.into_iter().map(trial).collect()
+}
+
+/// A line that begins processes which don't want to end, and waits with them.
+fn stubborn(word: &str) -> String {
+    format!(
+        "trap '' TERM HUP INT; (setsid sleep {word} &) ; setsid bash -c 'trap \"\" TERM; sleep {word}' & sleep {word}"
+    )
+}
+
+fn time_ends_everything() {
+    let mut ground = Ground::new();
+    ground.limits.wall = Duration::from_millis(700);
+    let word = word(ground.folder.path());
+    let begun = Instant::now();
+    let outcome = ground.line(&stubborn(&word));
+    assert_eq!((outcome.reason, outcome.exit), (Reason::Timeout, None));
+    assert!(begun.elapsed() >= ground.limits.wall);
+    assert!(gone(&word) < SOON);
+}
+
+fn silence_ends_it() {
+    let mut ground = Ground::new();
+    ground.limits.idle = Some(Duration::from_millis(500));
+    let outcome = ground.line("for i in 1 2 3 4; do echo $i; sleep 0.2; done; sleep 60");
+    assert_eq!(outcome.reason, Reason::Timeout);
+    assert_eq!(text(&outcome.stdout), "1\n2\n3\n4\n");
+}
+
+fn memory_of_one_and_of_many() {
+    let mut ground = Ground::new();
+    ground.limits.memory = 200 << 20;
+    let hold =
+        "b = bytearray(%d << 20); b[::4096] = b'x' * len(b[::4096]); import time; time.sleep(%d)";
+    let of = |size: u32, wait: u32| {
+        hold.replacen("%d", &size.to_string(), 1)
+            .replacen("%d", &wait.to_string(), 1)
+    };
+    // Less than the limit is nobody's business.
+    let outcome = ground.line(&format!("python3 -c \"{}\"", of(100, 0)));
+    assert_eq!(
+        (outcome.reason, outcome.exit),
+        (Reason::Ok, Some(Exit::Code(0)))
+    );
+    let outcome = ground.line(&format!("python3 -c \"{}\"", of(260, 20)));
+    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    let one = format!("python3 -c \"{}\"", of(40, 20));
+    let outcome = ground.line(&format!("for i in 1 2 3 4 5 6 7 8; do {one} & done; wait"));
+    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    // What is written lies in memory as well.
+    ground.limits.disk = 400 << 20;
+    let outcome = ground.line("dd if=/dev/zero of=/tmp/a bs=1M count=300 && sleep 20");
+    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+}
+
+fn processes() {
+    let mut ground = Ground::new();
+    ground.limits.processes = 20;
+    ground.limits.wall = Duration::from_secs(3);
+    let word = word(ground.folder.path());
+    let outcome = ground.line("for i in $(seq 10); do sleep 0.2 & done; wait; echo done");
+    assert_eq!(
+        (outcome.reason, text(&outcome.stdout).as_str()),
+        (Reason::Ok, "done\n")
+    );
+    let outcome = ground.line("bomb() { bomb | bomb & }; bomb; sleep 20");
+    assert_ne!(outcome.reason, Reason::Ok, "{outcome:?}");
+    // Unlike a shell, it doesn't try again.
+    let counting = format!(
+        "python3 -c \"import subprocess as s, time\ntry:\n  [s.Popen(['sleep', '{word}']) for _ in range(60)]\nfinally: time.sleep(1)\""
+    );
+    let running = {
+        let runs = std::thread::spawn({
+            let counting = counting.clone();
+            let limits = ground.limits;
+            move || {
+                let mut ground = Ground::new();
+                ground.limits = limits;
+                ground.line(&counting)
+            }
+        });
+        let mut most = 0;
+        while !runs.is_finished() {
+            most = most.max(alive(&word));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(runs.join().unwrap().reason, Reason::Pids);
+        most
+    };
+    // The shell and Python have the word in their lines as well.
+    assert!((10..=20).contains(&running), "{running}");
+    assert!(gone(&word) < SOON);
+}
+
+fn disk() {
+    let mut ground = Ground::new();
+    ground.limits.disk = 20 << 20;
+    ground.limits.files = 500;
+    for line in [
+        "dd if=/dev/zero of=big bs=1M count=50",
+        "dd if=/dev/zero of=/workspace/big bs=1M count=50",
+        "dd if=/dev/zero of=/tmp/big bs=1M count=50",
+        "dd if=/dev/zero of=/dev/shm/big bs=1M count=50",
+        "for i in $(seq 2000); do : > file$i || exit 1; done",
+    ] {
+        let outcome = ground.line(line);
+        assert_eq!(
+            (outcome.reason, outcome.exit),
+            (Reason::Disk, Some(Exit::Code(1))),
+            "{line}"
+        );
+    }
+    ground.limits.file = 1 << 20;
+    let outcome = ground.line("exec dd if=/dev/zero of=big bs=1M count=5");
+    assert_eq!(outcome.reason, Reason::Disk, "{outcome:?}");
+    assert_eq!(
+        ground.says("dd if=/dev/zero of=small bs=1K count=5 2> /dev/null; echo $?"),
+        "0\n"
+    );
+}
+
+fn a_flood_of_output() {
+    let mut ground = Ground::new();
+    ground.limits.output = 5 << 20;
+    let word = word(ground.folder.path());
+    let outcome = ground.line(&format!("sleep {word} & yes"));
+    assert_eq!((outcome.reason, outcome.exit), (Reason::Output, None));
+    assert!(gone(&word) < SOON);
+}
+
+fn nothing_outlives_the_program() {
+    let ground = Ground::new();
+    let word = word(ground.folder.path());
+    let begun = Instant::now();
+    // One of them holds the output.
+    let outcome = ground.line(&format!(
+        "(setsid sleep {word} &); sleep {word} & echo said; exit 0"
+    ));
+    assert_eq!(
+        (outcome.exit, text(&outcome.stdout).as_str()),
+        (Some(Exit::Code(0)), "said\n")
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    assert!(gone(&word) < SOON);
+}
+
+fn whoever_no_longer_waits() {
+    let ground = Ground::new();
+    let word = word(ground.folder.path());
+    runtime().block_on(async {
+        let runner = Runner::new(ground.path("logs"));
+        let spec = ground.spec(Command::Line(stubborn(&word)));
+        let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+        let waited = tokio::time::timeout(Duration::from_secs(1), running).await;
+        assert!(waited.is_err());
+        assert!(gone(&word) < SOON);
+    });
+}
+
+fn a_killed_server_leaves_nothing() {
+    let ground = Ground::new();
+    let word = word(ground.folder.path());
+    let mut victims: Vec<_> = (0..5)
+        .map(|_| {
+            Process::new(std::env::current_exe().unwrap())
+                .arg(VICTIM)
+                .arg(ground.path("logs"))
+                .arg(stubborn(&word))
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    let begun = Instant::now();
+    // Five lines, and what each of them began.
+    while alive(&word) < 5 * 4 {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "they don't run: {}",
+            alive(&word)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for victim in &mut victims {
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+    }
+    assert!(gone(&word) < SOON);
+}

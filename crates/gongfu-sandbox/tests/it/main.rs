@@ -1,0 +1,38 @@
+//! The sandbox from outside: what runs in it, and what must not get out of it.
+//!
+//! This program is the child as well, as gongfu is: a sandbox begins the program that it is asked by.
+//! So it has no harness of the compiler's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "these are tests, which clippy can't tell without the harness"
+)]
+
+#[cfg(target_os = "linux")]
+mod attack;
+#[cfg(target_os = "linux")]
+mod ground;
+#[cfg(target_os = "linux")]
+mod limit;
+#[cfg(target_os = "linux")]
+mod work;
+
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    if let Some(ended) = gongfu_sandbox::become_child() {
+        return ended;
+    }
+    if std::env::args().nth(1).as_deref() == Some(ground::VICTIM) {
+        return ground::victim();
+    }
+    let arguments = libtest_mimic::Arguments::from_args();
+    let trials = [work::trials(), limit::trials(), attack::trials()];
+    libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    ExitCode::SUCCESS
+}

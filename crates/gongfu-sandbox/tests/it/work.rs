@@ -1,0 +1,169 @@
+//! What scripts do, and what becomes of it.
+
+use gongfu_core::sandbox::{Change, Command, Exit, Reason};
+use libtest_mimic::{Failed, Trial};
+
+use crate::ground::{Ground, text};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all: [(&str, fn()); 7] = [
+        (
+            "work::a_script_runs_in_its_folder",
+            a_script_runs_in_its_folder,
+        ),
+        (
+            "work::what_is_written_is_kept_and_the_skill_is_not_changed",
+            what_is_written_is_kept,
+        ),
+        (
+            "work::the_workspace_takes_what_is_written_and_loses_what_is_removed",
+            the_workspace,
+        ),
+        ("work::how_it_ended_is_told", how_it_ended_is_told),
+        ("work::what_is_not_there_is_said", what_is_not_there_is_said),
+        ("work::usual_lines_of_a_shell", usual_lines),
+        (
+            "work::long_output_is_cut_and_kept",
+            long_output_is_cut_and_kept,
+        ),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(name, move || {
+            test();
+            Ok::<(), Failed>(())
+        })
+    };
+    all.into_iter().map(trial).collect()
+}
+
+fn a_script_runs_in_its_folder() {
+    let ground = Ground::new();
+    ground.write(
+        "skill/scripts/gcd.py",
+        "import math, sys\nprint(math.gcd(*map(int, sys.argv[1:])))\n",
+    );
+    assert_eq!(ground.says("python scripts/gcd.py 12 18"), "6\n");
+    assert_eq!(
+        ground.says("pwd; echo $HOME; id -u"),
+        "/skill\n/workspace\n1000\n"
+    );
+}
+
+fn what_is_written_is_kept() {
+    let ground = Ground::new();
+    ground.write("skill/input.txt", "in");
+    let outcome = ground
+        .line("mkdir -p output/data && cat input.txt > output/data/copy && echo more >> input.txt");
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    let changed = outcome
+        .artifacts
+        .iter()
+        .map(|one| (one.path.as_str(), one.change.clone()));
+    assert_eq!(
+        changed.collect::<Vec<_>>(),
+        [
+            ("/skill/input.txt", Change::Written(7)),
+            ("/skill/output/data/copy", Change::Written(2)),
+        ]
+    );
+    assert_eq!(ground.read("skill/input.txt"), "in");
+    assert_eq!(ground.read("layer/output/data/copy"), "in");
+    // The next run sees it, and nobody else's skill is touched.
+    assert_eq!(ground.says("cat output/data/copy input.txt"), "ininmore\n");
+    assert!(!ground.path("skill/output").exists());
+}
+
+fn the_workspace() {
+    let ground = Ground::new();
+    ground.write("workspace/old", "old");
+    ground.write("workspace/folder/below", "x");
+    let outcome = ground.line("cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out");
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    assert!(!ground.path("workspace/old").exists());
+    assert!(!ground.path("workspace/folder/below").exists());
+    assert_eq!(ground.read("workspace/link"), "new\n");
+    assert!(std::fs::symlink_metadata(ground.path("workspace/out")).is_err());
+    let refused = outcome
+        .artifacts
+        .iter()
+        .filter(|one| matches!(one.change, Change::Refused(_)));
+    assert_eq!(
+        refused.map(|one| one.path.as_str()).collect::<Vec<_>>(),
+        ["/workspace/out"]
+    );
+}
+
+fn how_it_ended_is_told() {
+    let ground = Ground::new();
+    let outcome = ground.line("echo out; echo err >&2; exit 3");
+    assert_eq!(
+        (outcome.exit, outcome.reason),
+        (Some(Exit::Code(3)), Reason::Ok)
+    );
+    assert_eq!(
+        (
+            text(&outcome.stdout).as_str(),
+            text(&outcome.stderr).as_str()
+        ),
+        ("out\n", "err\n")
+    );
+    let outcome = ground.line("kill -TERM $$");
+    assert_eq!(outcome.exit, Some(Exit::Signal(15)));
+    // Nobody answers a script that asks.
+    assert_eq!(ground.says("read line || echo nothing"), "nothing\n");
+}
+
+fn what_is_not_there_is_said() {
+    let ground = Ground::new();
+    let outcome = ground
+        .runs(Command::Program(vec!["no-such-program".to_owned()]))
+        .unwrap();
+    assert_eq!(outcome.exit, Some(Exit::Code(127)));
+    assert!(text(&outcome.stderr).contains("no-such-program: command not found"));
+    ground.write("skill/plain", "x");
+    let outcome = ground
+        .runs(Command::Program(vec!["./plain".to_owned()]))
+        .unwrap();
+    assert_eq!(outcome.exit, Some(Exit::Code(126)), "{outcome:?}");
+    assert_eq!(ground.line("no-such-program").exit, Some(Exit::Code(127)));
+}
+
+fn usual_lines() {
+    let ground = Ground::new();
+    ground.write("skill/a/x.txt", "a pattern\n");
+    ground.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
+    for (line, says) in [
+        ("grep -r 'pattern' .", "./a/x.txt:a pattern\n"),
+        ("cd a && ls", "x.txt\n"),
+        ("bash scripts/setup.sh && cat made.txt", "set up\n"),
+        ("cat <(echo substituted)", "substituted\n"),
+        (
+            "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'",
+            "3\n",
+        ),
+        ("echo x > /tmp/y && cat /tmp/y && echo z > /dev/null", "x\n"),
+    ] {
+        assert_eq!(ground.says(line), says, "{line}");
+    }
+}
+
+fn long_output_is_cut_and_kept() {
+    let mut ground = Ground::new();
+    ground.limits.shown = 1_000;
+    let outcome = ground.line("seq 1 100000; echo end");
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    let (head, tail) = (&outcome.stdout.head, &outcome.stdout.tail);
+    assert!(head.starts_with(b"1\n2\n3\n") && tail.ends_with(b"100000\nend\n"));
+    let logs = std::fs::read_dir(ground.path("logs"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let whole = std::fs::read(logs.path().join("stdout.log")).unwrap();
+    let total = (head.len() + tail.len()) as u64 + outcome.stdout.left_out;
+    assert_eq!(
+        (head.len() + tail.len(), whole.len() as u64),
+        (1_000, total)
+    );
+    assert!(whole.starts_with(head) && whole.ends_with(tail));
+}
