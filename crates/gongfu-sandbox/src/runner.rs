@@ -138,9 +138,30 @@ fn tenant(owner: &Owner) -> Option<plan::Owner> {
             1 + hash % MOST_TENANTS
         }
     };
-    Some(plan::Owner {
-        user: TENANTS + number,
-        group: TENANTS + number,
+    let tenant = TENANTS + number;
+    let there_is = ["/proc/self/uid_map", "/proc/self/gid_map"]
+        .iter()
+        .all(|map| {
+            let map = std::fs::read_to_string(map).unwrap_or_default();
+            is_mapped(&map, tenant)
+        });
+    // Root of a container may be nobody else: its runs are then who it is itself, in namespaces.
+    there_is.then_some(plan::Owner {
+        user: tenant,
+        group: tenant,
+    })
+}
+
+/// Whether a map of users, `inside outside count` a line, has this one (`user_namespaces(7)`).
+fn is_mapped(map: &str, user: u32) -> bool {
+    map.lines().any(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
+        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) =
+            (numbers.next(), numbers.next(), numbers.next())
+        else {
+            return false;
+        };
+        (first..first.saturating_add(count)).contains(&u64::from(user))
     })
 }
 
@@ -165,5 +186,20 @@ impl Sandbox for Runner {
                 Failure::Io(error) => PortError::Other(Box::new(error)),
             })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_mapped;
+
+    #[test]
+    fn a_user_is_there_where_a_line_has_it() {
+        let everybody = "         0          0 4294967295\n";
+        assert!(is_mapped(everybody, 2_000_000_000));
+        let container = "0 1000 1\n1 100000 65536\n";
+        assert!(is_mapped(container, 0) && is_mapped(container, 65_536));
+        assert!(!is_mapped(container, 65_537) && !is_mapped(container, 2_000_000_000));
+        assert!(!is_mapped("", 0) && !is_mapped("x y z", 0));
     }
 }
