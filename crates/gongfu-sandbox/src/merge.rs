@@ -7,8 +7,8 @@
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
@@ -19,9 +19,13 @@ use gongfu_core::sandbox::Change;
 use crate::plan::Owner;
 
 /// How deep folders may lie in each other.
-const DEEPEST: usize = 128;
+const DEEPEST: usize = 64;
 /// The most changes that are listed; those beyond it happen all the same.
 const LISTED: usize = 10_000;
+/// How many bytes the paths of those that are listed may have together.
+const LISTED_BYTES: usize = 1024 * 1024;
+/// The longest path, in bytes.
+const LONGEST: usize = 4096;
 
 /// What a run changed, by path.
 #[derive(Debug, Default)]
@@ -29,12 +33,14 @@ pub(crate) struct Changes {
     pub(crate) listed: Vec<(String, Change)>,
     /// How many there are.
     pub(crate) total: usize,
+    bytes: usize,
 }
 
 impl Changes {
     fn add(&mut self, path: &str, change: Change) {
         self.total += 1;
-        if self.listed.len() < LISTED {
+        self.bytes += path.len();
+        if self.listed.len() < LISTED && self.bytes <= LISTED_BYTES {
             self.listed.push((path.to_owned(), change));
         }
     }
@@ -44,12 +50,19 @@ impl Changes {
 ///
 /// # Errors
 /// The folder can't be written, or is full. What was brought until then stays.
-pub(crate) fn merge(layer: OwnedFd, target: OwnedFd, owner: Option<Owner>) -> io::Result<Changes> {
+pub(crate) fn merge(
+    layer: OwnedFd,
+    target: OwnedFd,
+    owner: Option<Owner>,
+    left: &mut u64,
+) -> io::Result<Changes> {
     let mut merging = Merging {
         owner,
+        left: *left,
         changes: Changes::default(),
     };
     merging.folder(&layer, &target, "", 0)?;
+    *left = merging.left;
     merging
         .changes
         .listed
@@ -59,6 +72,8 @@ pub(crate) fn merge(layer: OwnedFd, target: OwnedFd, owner: Option<Owner>) -> io
 
 struct Merging {
     owner: Option<Owner>,
+    /// How many more bytes may be written: links and holes make more of a file than it took.
+    left: u64,
     changes: Changes,
 }
 
@@ -70,37 +85,62 @@ impl Merging {
         path: &str,
         depth: usize,
     ) -> io::Result<()> {
-        for entry in Dir::read_from(layer)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
+        for name in names(layer)? {
+            let below = format!("{path}{}", name.to_string_lossy());
+            if below.len() > LONGEST {
+                let why = "its path is too long";
+                self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
-            let below = format!("{path}{}", name.to_string_lossy());
-            let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            match FileType::from_raw_mode(found.st_mode) {
-                FileType::CharacterDevice if found.st_rdev == 0 => {
-                    if remove(target, name, DEEPEST)? {
-                        self.changes.add(&below, Change::Removed);
-                    }
-                }
-                FileType::Directory if depth >= DEEPEST => {
-                    let why = "it lies too deep";
-                    self.changes.add(&below, Change::Refused(why.to_owned()));
-                }
-                FileType::Directory => {
-                    let from = open_folder(layer, name)?;
-                    let to = self.opened(target, name, &from)?;
-                    self.folder(&from, &to, &format!("{below}/"), depth + 1)?;
-                }
-                FileType::RegularFile => self.file(layer, target, name, &below, &found)?,
-                FileType::Symlink => self.link(layer, target, name, &below)?,
-                _ => {
-                    let why = "it is neither a file nor a folder";
-                    self.changes.add(&below, Change::Refused(why.to_owned()));
-                }
+            match self.entry(layer, target, &name, &below, depth) {
+                Ok(()) => {}
+                // Of these the next one would die as well.
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => self.changes.add(&below, Change::Refused(error.to_string())),
             }
         }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        layer: &OwnedFd,
+        target: &OwnedFd,
+        name: &CStr,
+        below: &str,
+        depth: usize,
+    ) -> io::Result<()> {
+        let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let kind = FileType::from_raw_mode(found.st_mode);
+        let why = match kind {
+            FileType::CharacterDevice if found.st_rdev == 0 => {
+                if remove(target, name, DEEPEST)? {
+                    self.changes.add(below, Change::Removed);
+                }
+                return Ok(());
+            }
+            FileType::Directory if depth >= DEEPEST => "it lies too deep",
+            FileType::RegularFile
+                if u64::try_from(found.st_size).is_ok_and(|size| size > self.left) =>
+            {
+                "it is more than may be written"
+            }
+            FileType::Directory => {
+                // A script may have shut out its own user, and so us.
+                fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
+                let from = open_folder(layer, name)?;
+                let to = self.opened(target, name, &from)?;
+                return self.folder(&from, &to, &format!("{below}/"), depth + 1);
+            }
+            FileType::RegularFile => {
+                let mode = Mode::from_raw_mode(0o600);
+                fs::chmodat(layer, name, mode, AtFlags::empty())?;
+                return self.file(layer, target, name, below, &found);
+            }
+            FileType::Symlink => return self.link(layer, target, name, below),
+            _ => "it is neither a file nor a folder",
+        };
+        self.changes.add(below, Change::Refused(why.to_owned()));
         Ok(())
     }
 
@@ -145,10 +185,19 @@ impl Merging {
         let mut from = File::from(fs::openat(layer, name, flags, Mode::empty())?);
         let (beside, to) = made_beside(target)?;
         let mut to = File::from(to);
-        let length = io::copy(&mut from, &mut to)?;
-        fs::fchmod(&to, Mode::from_raw_mode(found.st_mode & 0o777))?;
-        let to = OwnedFd::from(to);
-        self.own(&to)?;
+        let copied = io::copy(&mut (&mut from).take(self.left), &mut to).and_then(|length| {
+            self.left -= length;
+            fs::fchmod(&to, Mode::from_raw_mode(found.st_mode & 0o777))?;
+            self.own(&OwnedFd::from(to))?;
+            Ok(length)
+        });
+        let length = match copied {
+            Ok(length) => length,
+            Err(error) => {
+                let _ = fs::unlinkat(target, &*beside, AtFlags::empty());
+                return Err(error);
+            }
+        };
         replace(target, &beside, name)?;
         self.changes.add(path, Change::Written(length));
         Ok(())
@@ -173,6 +222,32 @@ impl Merging {
         self.changes.add(path, Change::Linked);
         Ok(())
     }
+}
+
+/// The names in a folder; it isn't kept open while they are looked at.
+fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Whether nothing more can be brought to where it is to stay.
+fn is_final(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    let ends = [
+        Errno::NOSPC,
+        Errno::DQUOT,
+        Errno::IO,
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::ROFS,
+    ];
+    number.is_some_and(|number| ends.contains(&number))
 }
 
 fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
@@ -229,28 +304,30 @@ fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
         return Err(Errno::NAMETOOLONG.into());
     }
     let folder = open_folder(parent, name)?;
-    for entry in Dir::read_from(folder.as_fd())? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            remove(&folder, entry.file_name(), depth - 1)?;
-        }
+    for entry in names(&folder)? {
+        remove(&folder, &entry, depth - 1)?;
     }
     fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
     Ok(true)
 }
 
 /// Whether a link at this path leads to a place in the same folder that the path begins in.
+///
+/// It may climb only before it descends: what it descends through may be a link by then. The folders
+/// above a link are real ones, so a chain of such links stays inside as well.
 fn stays_inside(path: &str, to: &CStr) -> bool {
     let Ok(to) = to.to_str() else {
         return false;
     };
-    let mut depth = path.matches('/').count();
+    let mut above = path.matches('/').count();
+    let mut descends = false;
     for component in Path::new(to).components() {
         match component {
-            Component::Normal(_) => depth += 1,
+            Component::Normal(_) => descends = true,
             Component::CurDir => {}
-            Component::ParentDir => match depth.checked_sub(1) {
-                Some(less) => depth = less,
+            Component::ParentDir if descends => return false,
+            Component::ParentDir => match above.checked_sub(1) {
+                Some(less) => above = less,
                 None => return false,
             },
             Component::RootDir | Component::Prefix(_) => return false,

@@ -1,6 +1,8 @@
 //! One run: begins the child, tells it what to do, and listens until it ends.
 
-use std::io::{self, Read as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
@@ -8,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child::ARGUMENT;
 use crate::plan::{How, Plan, Step, Told};
@@ -15,6 +19,8 @@ use crate::wire;
 
 /// How much is read of an output at once.
 const READ: usize = 64 * 1024;
+/// How long the end of a run is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -28,13 +34,48 @@ pub(crate) struct Ended {
     pub(crate) took: Duration,
 }
 
-/// A child that is waited for, however its run is left.
-struct Kept(Child);
+/// A child, and the socket that it lives by.
+struct Kept {
+    child: Child,
+    control: UnixStream,
+}
+
+impl Kept {
+    /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
+    ///
+    /// Nobody must be left who could change what was written while it is looked at. Only the child
+    /// can say so, because it waits for the first process of the run, and that one's end is the end
+    /// of all others: so it is asked to, and killed only if it doesn't.
+    fn end(&mut self) -> bool {
+        let _ = self.control.shutdown(Shutdown::Both);
+        let number = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        let handle = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
+        let ended = handle.is_some_and(|handle| {
+            let mut watched = [PollFd::new(&handle, PollFlags::IN)];
+            let by = Instant::now() + PATIENCE;
+            loop {
+                let left = by.saturating_duration_since(Instant::now());
+                match poll(&mut watched, Some(&timespec(left))) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    polled => break matches!(polled, Ok(1)),
+                }
+            }
+        });
+        if !ended {
+            let _ = self.child.kill();
+        }
+        // One that was killed has waited for nobody.
+        self.child
+            .wait()
+            .is_ok_and(|status| ended && status.code().is_some())
+    }
+}
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.end();
+        }
     }
 }
 
@@ -58,12 +99,14 @@ pub(crate) fn run(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()?;
-    let mut child = Kept(child);
-    let outputs = (child.0.stdout.take(), child.0.stderr.take());
+    let mut kept = Kept { child, control };
+    let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
     };
-    wire::send(&control, plan, &[])?;
+    let input = input(&spec.input)?;
+    let handles: Vec<BorrowedFd<'_>> = input.iter().map(AsFd::as_fd).collect();
+    wire::send(&kept.control, plan, &handles)?;
     let mut ended = Ended {
         how: None,
         reason: Reason::Ok,
@@ -85,7 +128,7 @@ pub(crate) fn run(
             break;
         }
         let mut watched = vec![(Heard::Cancel, cancel.as_fd())];
-        watched.extend(listens.then(|| (Heard::Control, control.as_fd())));
+        watched.extend(listens.then(|| (Heard::Control, kept.control.as_fd())));
         watched.extend(hears_out.then(|| (Heard::Output(Stream::Stdout), out.as_fd())));
         watched.extend(hears_error.then(|| (Heard::Output(Stream::Stderr), error.as_fd())));
         let ready = ready(&watched, left)?;
@@ -97,7 +140,7 @@ pub(crate) fn run(
                     break 'run;
                 }
                 Heard::Control => {
-                    listens = ended.told(&control)?;
+                    listens = ended.told(&kept.control)?;
                     continue;
                 }
                 Heard::Output(stream) => stream,
@@ -115,9 +158,22 @@ pub(crate) fn run(
             break;
         }
     }
-    drop(child);
+    if !kept.end() {
+        return Err(io::Error::other("the sandbox didn't end, and was killed"));
+    }
     ended.took = begun.elapsed();
     Ok(ended)
+}
+
+/// What a program reads, in a file without a name; `None` where it is nothing.
+fn input(bytes: &[u8]) -> io::Result<Option<File>> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let mut file = File::from(memfd_create(c"input", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(Some(file))
 }
 
 /// What something was heard of.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{Command, Level, Limits, Outcome, Spec, Standing};
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
 use crate::plan;
@@ -92,6 +92,7 @@ async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
         tenant(&Owner::Local),
         std::env::temp_dir(),
         listener,
+        None,
     );
     match outcome.await?.exit {
         Some(gongfu_core::sandbox::Exit::Code(0)) => Ok(()),
@@ -106,10 +107,12 @@ async fn begin(
     tenant: Option<plan::Owner>,
     logs: PathBuf,
     listener: Listener,
+    room: Option<OwnedSemaphorePermit>,
 ) -> Result<Outcome, Failure> {
     // The run ends when the one end is closed, by whoever drops it.
     let (wanted, cancel) = UnixStream::pair()?;
     let running = tokio::task::spawn_blocking(move || {
+        let _room = room;
         let surroundings = Surroundings {
             tenant,
             logs: &logs,
@@ -175,11 +178,11 @@ impl Sandbox for Runner {
             let level = self.strongest().await?;
             let backend = BACKENDS.iter().find(|backend| backend.level() == level);
             let backend = backend.ok_or(PortError::NotFound)?;
-            // It is never closed.
-            let _room = self.room.acquire().await.ok();
+            // It is never closed. It is kept until the run has really ended, whoever waits for that.
+            let room = Arc::clone(&self.room).acquire_owned().await.ok();
             let number = self.runs.fetch_add(1, Ordering::Relaxed);
             let logs = self.logs.join(format!("{}-{number}", std::process::id()));
-            let ran = begin(*backend, spec, tenant(owner), logs, listener).await;
+            let ran = begin(*backend, spec, tenant(owner), logs, listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

@@ -79,8 +79,11 @@ const REFUSED: &[i64] = &[
     libc::SYS_setdomainname,
     libc::SYS_vhangup,
     libc::SYS_nfsservctl,
-    // Networks; `socketpair` has both of its ends here.
+    // Networks; a pair has both of its ends here.
     libc::SYS_socket,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_listen,
 ];
 
 /// Refused on this kind of processor alone.
@@ -97,8 +100,16 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Said not to be there, so that a program takes the older call, whose arguments can be looked at.
-const MISSING: &[i64] = &[libc::SYS_clone3];
+/// Said not to be there, so that a program does it in another way: by the older call, whose arguments
+/// can be looked at, or in memory that is counted, which what nobody has mapped isn't.
+const MISSING: &[i64] = &[
+    libc::SYS_clone3,
+    libc::SYS_memfd_create,
+    libc::SYS_memfd_secret,
+    libc::SYS_shmget,
+    libc::SYS_msgget,
+    libc::SYS_semget,
+];
 
 // Newer than the library that names the others; the same number on every architecture.
 const STATMOUNT: i64 = 457;
@@ -116,6 +127,11 @@ const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWPID,
     libc::CLONE_NEWNET,
 ];
+
+/// The family whose pairs are only between processes (`AF_UNIX`).
+const PAIRS: u64 = 1;
+/// The kinds of sockets that are no streams of bytes or of messages: datagrams, raw ones and odder.
+const UNPAIRED: [u64; 6] = [0, 2, 3, 4, 6, 10];
 
 /// What is typed into somebody's terminal; the kernel looks at the low 32 bits alone.
 const TERMINAL: [u64; 2] = [0x5412, 0x541C];
@@ -143,6 +159,20 @@ fn refused() -> Option<BpfProgram> {
         )
     });
     rules.insert(libc::SYS_clone, any_of(namespaces.collect())?);
+    // Another process's limits: the one that watches over the run has the same user.
+    let others = rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0);
+    rules.insert(libc::SYS_prlimit64, any_of(vec![others])?);
+    // Any other kind of pair would have the kernel look for its family, or could be connected.
+    let mut pairs = vec![rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, PAIRS)];
+    pairs.extend(UNPAIRED.map(|kind| {
+        rule(
+            1,
+            SeccompCmpArgLen::Dword,
+            SeccompCmpOp::MaskedEq(0xF),
+            kind,
+        )
+    }));
+    rules.insert(libc::SYS_socketpair, any_of(pairs)?);
     let terminal = TERMINAL
         .iter()
         .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::Serialize;
@@ -61,7 +61,9 @@ pub(crate) fn receive<T: DeserializeOwned>(
         return Err(io::Error::other("the message is too long"));
     }
     let mut body = vec![0; length];
-    fill(&from, &mut body, &mut handles)?;
+    if fill(&from, &mut body, &mut handles)? < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     let message = postcard::from_bytes(&body).map_err(io::Error::other)?;
     Ok(Some((message, handles)))
 }
@@ -88,6 +90,9 @@ fn fill(from: &impl AsFd, buffer: &mut [u8], handles: &mut Vec<OwnedFd>) -> io::
             if let RecvAncillaryMessage::ScmRights(sent) = message {
                 handles.extend(sent);
             }
+        }
+        if received.flags.contains(ReturnFlags::CTRUNC) {
+            return Err(io::Error::other("there is no room for more open files"));
         }
         if received.bytes == 0 {
             return match filled {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use gongfu_core::sandbox::{
-    Artifact, Command, Exit, Level, Mode, Mount, Outcome, Said, Spec, Stream,
+    Artifact, Command, Exit, Level, Mode, Mount, Outcome, Reason, Said, Spec, Stream,
 };
 
 use super::{Backend, Failure, Surroundings};
@@ -56,6 +56,10 @@ impl Backend for Namespaces {
         })?;
         if let Some(broken) = broken {
             return Err(broken.into());
+        }
+        if ended.how.is_none() && ended.failed.is_none() && ended.reason == Reason::Ok {
+            let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
+            return Err(Failure::Io(io::Error::other(why)));
         }
         let mut outcome = Outcome {
             level: Level::Namespaces,
@@ -119,6 +123,11 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
         ("TMPDIR".to_owned(), "/tmp".to_owned()),
     ];
     let declared = spec.environment.iter();
+    if let Some((name, _)) = declared.clone().find(|(name, _)| is_refused(name)) {
+        let why =
+            format!("`{name}` can't be set: by it other code than the program's would be run");
+        return Err(Failure::Refused(why));
+    }
     environment.extend(declared.map(|(name, value)| (name.clone(), value.clone())));
     let limits = &spec.limits;
     Ok(Plan {
@@ -145,6 +154,20 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
         // Whoever runs it ends it first, and can say why.
         wall: limits.wall + std::time::Duration::from_secs(1),
     })
+}
+
+/// Whether a variable has a program run what it wasn't asked to, or can't be one.
+fn is_refused(name: &str) -> bool {
+    let runs = [
+        "BASH_ENV",
+        "ENV",
+        "NODE_OPTIONS",
+        "PERL5OPT",
+        "PYTHONSTARTUP",
+        "RUBYOPT",
+    ];
+    let is_none = name.is_empty() || name.contains(['=', '\0']);
+    is_none || name.starts_with("LD_") || runs.contains(&name)
 }
 
 /// The shell that most scripts are written for, where there is one.
@@ -236,6 +259,13 @@ fn obstacle(step: Step, plan: &Plan, error: &io::Error) -> String {
 fn keep(outcome: &mut Outcome, spec: &Spec, ended: Ended) -> Result<(), Failure> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
     let layered = spec.mounts.iter().filter(is_layer);
+    if ended.how.is_some() && ended.layers.len() != layered.clone().count() {
+        return Err(Failure::Io(io::Error::other(
+            "what was written can't be reached",
+        )));
+    }
+    // What a run may write it may also leave, whatever it makes of it.
+    let mut left = spec.limits.disk;
     for (mount, layer) in layered.zip(ended.layers) {
         let Some(target) = &mount.keep else {
             continue;
@@ -248,7 +278,8 @@ fn keep(outcome: &mut Outcome, spec: &Spec, ended: Ended) -> Result<(), Failure>
             group: found.gid(),
         };
         let owner = rustix::process::geteuid().is_root().then_some(owner);
-        let Changes { listed, total } = merge::merge(layer, OwnedFd::from(target), owner)?;
+        let Changes { listed, total, .. } =
+            merge::merge(layer, OwnedFd::from(target), owner, &mut left)?;
         let seen = |path: String| format!("{}/{path}", mount.target);
         let listed = listed.into_iter().map(|(path, change)| Artifact {
             path: seen(path),

@@ -75,8 +75,12 @@ fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
             .first()
             .is_some_and(|control| control.revents().contains(PollFlags::HUP));
         full = full || is_full();
-        crowded = crowded || memory::processes() >= plan.ceilings.processes;
-        if memory::used(plan.memory) > plan.memory {
+        let (Ok(processes), Ok(used)) = (memory::processes(), memory::used(plan.memory)) else {
+            // Nobody knows what it uses.
+            std::process::exit(1);
+        };
+        crowded = crowded || processes >= plan.ceilings.processes;
+        if used > plan.memory {
             let _ = wire::send(control, &Told::Memory, &[]);
             std::process::exit(1);
         }

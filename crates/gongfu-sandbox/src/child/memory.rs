@@ -1,59 +1,93 @@
 //! How much memory a run uses, counted from within where no control group does.
 
 use std::fs;
+use std::io;
 
 use rustix::fs::statvfs;
 
+/// What a process has, one page for each that has it, and the tables that it takes to find them.
+const ROUGH: [&str; 4] = ["VmRSS:", "VmSwap:", "VmPTE:", "HugetlbPages:"];
+/// The same without what `smaps_rollup` counts once.
+const BESIDES: [&str; 2] = ["VmPTE:", "HugetlbPages:"];
+/// What a process has, each page shared among those that have it.
+const EXACT: [&str; 3] = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"];
+
 /// Bytes of memory that all processes and all that was written use; each page once, however many
-/// processes share it.
-pub(super) fn used(most: u64) -> u64 {
-    let written = statvfs(c"/tmp").map_or(0, |space| {
-        space
-            .f_blocks
-            .saturating_sub(space.f_bfree)
-            .saturating_mul(space.f_frsize)
-    });
-    let rough = written.saturating_add(of_all(&["VmRSS:"], "status"));
+/// processes share it, once it is more than half of `most`.
+///
+/// # Errors
+/// The processes can't be listed: then nobody knows, and the run must end.
+pub(super) fn used(most: u64) -> io::Result<u64> {
+    let written = statvfs(c"/tmp").map(|space| {
+        let blocks = space.f_blocks.saturating_sub(space.f_bfree);
+        blocks.saturating_mul(space.f_frsize)
+    })?;
+    let rough = written.saturating_add(of_all(&ROUGH, "status")?);
     if rough <= most / 2 {
-        return rough;
+        return Ok(rough);
     }
-    // What processes share was counted for each of them; this takes longer and counts it once.
-    let exact = written.saturating_add(of_all(&["Pss_Anon:", "Pss_Shmem:"], "smaps_rollup"));
-    exact.min(rough)
+    let exact = of_all(&EXACT, "smaps_rollup")?.saturating_add(of_all(&BESIDES, "status")?);
+    Ok(rough.min(written.saturating_add(exact)))
 }
 
 /// How many processes and threads there are.
-pub(super) fn processes() -> u64 {
-    of_each("status")
-        .map(|text| kilobytes(&text, &["Threads:"]))
-        .sum()
+///
+/// # Errors
+/// They can't be listed.
+pub(super) fn processes() -> io::Result<u64> {
+    let threads = |number: &u32| {
+        let status = fs::read_to_string(format!("/proc/{number}/status"));
+        sum(&status.unwrap_or_default(), &["Threads:"])
+    };
+    Ok(numbers()?.iter().map(threads).sum())
 }
 
-fn of_all(names: &[&str], file: &str) -> u64 {
-    of_each(file)
-        .map(|text| kilobytes(&text, names).saturating_mul(1024))
-        .sum()
+fn of_all(names: &[&str], file: &str) -> io::Result<u64> {
+    let all = numbers()?;
+    let bytes = all
+        .iter()
+        .map(|number| of_one(*number, names, file).saturating_mul(1024));
+    Ok(bytes.fold(0, u64::saturating_add))
 }
 
-/// A file of each process, the first one aside.
-fn of_each(file: &str) -> impl Iterator<Item = String> {
-    let listed = fs::read_dir("/proc").into_iter().flatten().flatten();
-    listed.filter_map(move |entry| {
-        let name = entry.file_name();
-        let number: u32 = name.to_str()?.parse().ok()?;
-        (number != 1).then(|| fs::read_to_string(format!("/proc/{number}/{file}")).ok())?
-    })
+/// Of one process, in kilobytes. One whose first thread has ended tells nothing by its own name, and
+/// all by that of another thread.
+fn of_one(number: u32, names: &[&str], file: &str) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{number}/{file}")).unwrap_or_default();
+    let told = sum(&text, names);
+    if told > 0 {
+        return told;
+    }
+    let threads = fs::read_dir(format!("/proc/{number}/task"))
+        .into_iter()
+        .flatten();
+    let each = threads.flatten().map(|thread| {
+        let thread = thread.file_name().to_string_lossy().into_owned();
+        let text = fs::read_to_string(format!("/proc/{thread}/{file}"));
+        sum(&text.unwrap_or_default(), names)
+    });
+    each.max().unwrap_or_default()
 }
 
-/// The sum of these lines of a file, in the unit that stands in it.
-fn kilobytes(text: &str, names: &[&str]) -> u64 {
+/// The processes, the first one aside.
+fn numbers() -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        let number = entry?
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse::<u32>().ok());
+        numbers.extend(number.filter(|number| *number != 1));
+    }
+    Ok(numbers)
+}
+
+/// The sum of these lines, in the unit that stands in them.
+fn sum(text: &str, names: &[&str]) -> u64 {
     let lines = text.lines().filter_map(|line| {
         let name = names.iter().find(|name| line.starts_with(**name))?;
-        line.strip_prefix(name)?
-            .split_whitespace()
-            .next()?
-            .parse::<u64>()
-            .ok()
+        let number = line.strip_prefix(name)?.split_whitespace().next()?;
+        number.parse::<u64>().ok()
     });
-    lines.sum()
+    lines.fold(0, u64::saturating_add)
 }

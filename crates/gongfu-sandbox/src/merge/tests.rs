@@ -25,7 +25,13 @@ impl Ground {
 
     fn merged(&self) -> Vec<(String, Change)> {
         let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
-        let changes = merge(open(self.layer.path()), open(self.target.path()), None).unwrap();
+        let changes = merge(
+            open(self.layer.path()),
+            open(self.target.path()),
+            None,
+            &mut 10_000,
+        )
+        .unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed
     }
@@ -144,7 +150,9 @@ fn a_pipe_stays_behind() {
 fn a_link_leads_inside_by_what_it_says() {
     for (path, to, inside) in [
         ("a", "b", true),
-        ("a", "./b/../c", true),
+        ("a", "./b/c", true),
+        ("a", "./b/../c", false),
+        ("out", "d/e/up/..", false),
         ("a", "..", false),
         ("a/b", "..", true),
         ("a/b", "../..", false),
@@ -154,4 +162,45 @@ fn a_link_leads_inside_by_what_it_says() {
         let text = std::ffi::CString::new(to).unwrap();
         assert_eq!(stays_inside(path, &text), inside, "{path} -> {to}");
     }
+}
+
+#[test]
+fn links_and_holes_are_no_more_than_may_be_written() {
+    let ground = Ground::new();
+    write(&ground.layer, "a", &"x".repeat(4_000));
+    for name in ["b", "c", "d"] {
+        fs::hard_link(
+            ground.layer.path().join("a"),
+            ground.layer.path().join(name),
+        )
+        .unwrap();
+    }
+    File::create(ground.layer.path().join("hole"))
+        .unwrap()
+        .set_len(1 << 40)
+        .unwrap();
+    let changes = ground.merged();
+    let written = changes
+        .iter()
+        .filter(|(_, change)| *change == Change::Written(4_000));
+    assert_eq!((changes.len(), written.count()), (5, 2), "{changes:?}");
+    let left: u64 = fs::read_dir(ground.target.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
+    assert_eq!(left, 8_000);
+}
+
+#[test]
+fn what_is_shut_comes_out_and_what_fails_stops_nothing_else() {
+    let ground = Ground::new();
+    write(&ground.layer, "shut/file", "x");
+    write(&ground.layer, "zz", "last");
+    for (path, mode) in [("shut/file", 0), ("shut", 0o300)] {
+        let path = ground.layer.path().join(path);
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    assert_eq!(ground.merged().len(), 2);
+    assert_eq!(ground.text("zz"), "last");
+    assert!(ground.target.path().join("shut/file").exists());
 }

@@ -98,8 +98,7 @@ fn what_programs_need_is_allowed() {
         libc::SYS_prctl,
         libc::SYS_seccomp,
         libc::SYS_ioctl,
-        libc::SYS_socketpair,
-        libc::SYS_memfd_create,
+        libc::SYS_prlimit64,
         libc::SYS_getrandom,
         libc::SYS_futex,
         libc::SYS_pidfd_open,
@@ -126,6 +125,28 @@ fn clone_makes_processes_and_no_namespaces() {
                 "{flag:#x} {with:#x}"
             );
         }
+    }
+}
+
+#[test]
+fn a_pair_is_of_streams_and_limits_are_ones_own() {
+    let pair = |family, kind| {
+        judged(&call(
+            libc::SYS_socketpair,
+            HERE,
+            [family, kind, 0, 0, 0, 0],
+        ))
+    };
+    for kind in [1, 5, 1 | 0o2_000_000, 5 | 0o4000] {
+        assert_eq!(pair(1, kind), ALLOW, "{kind}");
+        assert_eq!(pair(16, kind), error(libc::EPERM), "{kind}");
+    }
+    for kind in [0, 2, 3, 4, 2 | 0o2_000_000] {
+        assert_eq!(pair(1, kind), error(libc::EPERM), "{kind}");
+    }
+    for process in [1, 2, 1 << 31] {
+        let judged = judged(&call(libc::SYS_prlimit64, HERE, [process, 7, 0, 0, 0, 0]));
+        assert_eq!(judged, error(libc::EPERM), "{process}");
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Command as Process, Stdio};
 use gongfu_core::sandbox::Command;
 use libtest_mimic::{Failed, Trial};
 
-use crate::ground::{Ground, text};
+use crate::ground::{Ground, VICTIM, text};
 
 /// What a script says that got what it wanted.
 const REACHED: &str = "REACHED";
@@ -194,6 +194,21 @@ const ATTACKS: &[(&str, Needs, &str)] = &[
         "import resource as r; r.prlimit(victim, r.RLIMIT_NOFILE); reached()",
     ),
     (
+        "kernel::memory_that_nobody_counts",
+        Needs::Nothing,
+        "os.memfd_create('x'); reached()",
+    ),
+    (
+        "kernel::memory_between_processes",
+        Needs::Nothing,
+        "call(29, 0, 4096, 0o1600); reached()",
+    ),
+    (
+        "kernel::limits_of_what_watches",
+        Needs::Nothing,
+        "import resource as r; r.prlimit(os.getppid(), r.RLIMIT_NOFILE, r.prlimit(os.getppid(), r.RLIMIT_NOFILE)); reached()",
+    ),
+    (
         "kernel::signals_to_others",
         Needs::Root,
         "os.kill(victim, 0); reached()",
@@ -222,6 +237,11 @@ const ATTACKS: &[(&str, Needs, &str)] = &[
         "network::netlink",
         Needs::Nothing,
         "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); reached()",
+    ),
+    (
+        "network::pairs_that_can_be_connected",
+        Needs::Nothing,
+        "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); reached()",
     ),
     (
         "network::odd_families",
@@ -323,7 +343,7 @@ impl Bait {
     fn script(&self, mine: &str, attack: &str) -> String {
         let path = |path: std::path::PathBuf| path.display().to_string();
         format!(
-            "{PRELUDE}\nsecret = {:?}\nleftover = {:?}\nport = {}\npath = {:?}\nname = {:?}\nvictim = {}\nmine = {mine:?}\ntry:\n    {attack}\nexcept Exception as e:\n    print('refused:', e)\n",
+            "{PRELUDE}\nsecret = {:?}\nleftover = {:?}\nport = {}\npath = {:?}\nname = {:?}\nvictim = {}\nmine = {mine:?}\ntry:\n    {attack}\n    print('tried')\nexcept Exception as e:\n    print('refused:', e)\n",
             path(self.ground.path("secret")),
             path(self.ground.path("leftover")),
             self.port,
@@ -344,6 +364,26 @@ impl Bait {
                 "exec 7</dev/null 8</dev/null 9</dev/null; python3 -c \"$0\"; exit 0",
                 &script,
             ])
+            .env("GONGFU_TEST_SECRET", "secret")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs an attack in a sandbox of a server that has secrets in its environment and handles that
+    /// it forgot to mark.
+    fn inside_of_a_careless_server(&self, attack: &str) -> String {
+        let script = self.script("/tmp", attack).replace('\'', "'\\''");
+        let output = Process::new("bash")
+            .args([
+                "-c",
+                "exec 7</dev/null 8</dev/null 9</dev/null; exec \"$0\" \"$@\"",
+            ])
+            .arg(std::env::current_exe().unwrap())
+            .arg(VICTIM)
+            .arg(self.ground.path("logs"))
+            .arg(format!("python3 -c '{script}'"))
             .env("GONGFU_TEST_SECRET", "secret")
             .stdin(Stdio::null())
             .output()
@@ -372,7 +412,14 @@ pub(crate) fn trials() -> Vec<Trial> {
                     "outside it fails as well, so it proves nothing: {control}"
                 )));
             }
-            let told = bait.inside(attack);
+            let told = if name.starts_with("tenancy::") {
+                bait.inside_of_a_careless_server(attack)
+            } else {
+                bait.inside(attack)
+            };
+            if told.trim().is_empty() {
+                return Err(Failed::from("it said nothing, so perhaps it never ran"));
+            }
             if told.contains(REACHED) {
                 return Err(Failed::from(format!("it got through: {told}")));
             }

@@ -16,9 +16,10 @@ use crate::ground::{Ground, VICTIM, alive, gone, runtime, text, word};
 const SOON: Duration = Duration::from_secs(5);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 9] = [
+    let all: [(&str, fn()); 10] = [
         ("limit::time_ends_everything", time_ends_everything),
         ("limit::silence_ends_it", silence_ends_it),
+        ("limit::time_on_the_processor", time_on_the_processor),
         (
             "limit::memory_of_one_and_of_many",
             memory_of_one_and_of_many,
@@ -68,10 +69,20 @@ fn time_ends_everything() {
 
 fn silence_ends_it() {
     let mut ground = Ground::new();
-    ground.limits.idle = Some(Duration::from_millis(500));
+    ground.limits.idle = Some(Duration::from_secs(2));
     let outcome = ground.line("for i in 1 2 3 4; do echo $i; sleep 0.2; done; sleep 60");
     assert_eq!(outcome.reason, Reason::Timeout);
     assert_eq!(text(&outcome.stdout), "1\n2\n3\n4\n");
+}
+
+fn time_on_the_processor() {
+    let mut ground = Ground::new();
+    ground.limits.cpu = Duration::from_secs(1);
+    let outcome = ground.line("exec python3 -c 'while True: pass'");
+    assert_eq!(
+        (outcome.reason, outcome.exit),
+        (Reason::Timeout, Some(Exit::Signal(24)))
+    );
 }
 
 fn memory_of_one_and_of_many() {
@@ -93,6 +104,10 @@ fn memory_of_one_and_of_many() {
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
     let one = format!("python3 -c \"{}\"", of(40, 20));
     let outcome = ground.line(&format!("for i in 1 2 3 4 5 6 7 8; do {one} & done; wait"));
+    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    // One whose first thread has ended has no memory by its own name.
+    let hidden = "import ctypes, threading, time\ndef hold():\n  b = bytearray(260 << 20); b[::4096] = b'x' * len(b[::4096]); time.sleep(20)\nthreading.Thread(target=hold).start()\nctypes.CDLL(None).syscall(60, 0)";
+    let outcome = ground.line(&format!("exec python3 -c \"{hidden}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
     // What is written lies in memory as well.
     ground.limits.disk = 400 << 20;

@@ -1,12 +1,17 @@
 //! What scripts do, and what becomes of it.
 
-use gongfu_core::sandbox::{Change, Command, Exit, Reason};
+use std::sync::Arc;
+
+use gongfu_core::account::Owner;
+use gongfu_core::port::{PortError, Sandbox as _};
+use gongfu_core::sandbox::{Change, Command, Exit, Outcome, Reason, Spec};
+use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 
-use crate::ground::{Ground, text};
+use crate::ground::{Ground, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 7] = [
+    let all: [(&str, fn()); 9] = [
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -25,6 +30,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         (
             "work::long_output_is_cut_and_kept",
             long_output_is_cut_and_kept,
+        ),
+        ("work::what_it_is_given_to_read", what_it_is_given_to_read),
+        (
+            "work::the_environment_is_what_was_declared",
+            the_environment,
         ),
     ];
     let trial = |(name, test): (&str, fn())| {
@@ -166,4 +176,39 @@ fn long_output_is_cut_and_kept() {
         (1_000, total)
     );
     assert!(whole.starts_with(head) && whole.ends_with(tail));
+}
+
+/// Runs a line with something changed about it.
+fn changed(line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortError> {
+    let ground = Ground::new();
+    let mut spec = ground.spec(Command::Line(line.to_owned()));
+    change(&mut spec);
+    let runner = Runner::new(ground.path("logs"));
+    runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
+}
+
+fn what_it_is_given_to_read() {
+    let long = "line\n".repeat(100_000);
+    let outcome = changed("wc -l", |spec| spec.input = long.into_bytes()).unwrap();
+    assert_eq!(text(&outcome.stdout), "100000\n");
+}
+
+fn the_environment() {
+    let outcome = changed("env | sort", |spec| {
+        spec.environment.insert("MINE".to_owned(), "a b".to_owned());
+    });
+    let told = text(&outcome.unwrap().stdout);
+    let names = told
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0));
+    // A shell adds three of its own.
+    let own = ["OLDPWD", "PWD", "SHLVL", "_"];
+    let names: Vec<&str> = names.filter(|name| !own.contains(name)).collect();
+    assert_eq!(names, ["HOME", "LANG", "MINE", "PATH", "TMPDIR"]);
+    for name in ["LD_PRELOAD", "BASH_ENV", "PYTHONSTARTUP", "", "A=B"] {
+        let refused = changed("true", |spec| {
+            spec.environment.insert(name.to_owned(), "x".to_owned());
+        });
+        assert!(matches!(refused, Err(PortError::Denied(_))), "{name}");
+    }
 }
