@@ -44,6 +44,7 @@ fn begin(control: &OwnedFd) -> Result<Option<Pid>, Failure> {
     };
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
+    die_first().map_err(at(Step::Privileges))?;
     if let Some(tenant) = plan.tenant {
         stage::prepare(&mut plan, tenant)?;
         become_tenant(tenant)?;
@@ -79,6 +80,16 @@ fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
     };
     let nothing = nothing.as_ref().map(AsFd::as_fd);
     input.or(nothing).map_or(Ok(()), dup2_stdin)
+}
+
+/// When the machine has no memory left, this is what it takes it from, and not the server.
+fn die_first() -> rustix::io::Result<()> {
+    let file = fs::open(
+        c"/proc/self/oom_score_adj",
+        fs::OFlags::WRONLY | fs::OFlags::CLOEXEC,
+        fs::Mode::empty(),
+    )?;
+    rustix::io::write(file, b"1000").map(drop)
 }
 
 /// Is somebody from now on who has nothing on this machine.

@@ -147,6 +147,7 @@ fn usual_lines() {
         ("cd a && ls", "x.txt\n"),
         ("bash scripts/setup.sh && cat made.txt", "set up\n"),
         ("cat <(echo substituted)", "substituted\n"),
+        ("cat /proc/self/oom_score_adj", "1000\n"),
         (
             "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'",
             "3\n",
