@@ -110,27 +110,30 @@ impl View {
             view.pieces.push(Piece::Link { at, to });
         }
         view.pieces.push(Piece::Processes("/proc".to_owned()));
-        for (name, programs) in OTHER_NAMES {
-            let is_there = |at: &str| {
-                ["/usr/local/bin", "/usr/bin"]
-                    .iter()
-                    .any(|folder| Path::new(folder).join(at).exists())
-            };
-            if let Some(program) = programs
-                .iter()
-                .find(|program| is_there(program))
-                .filter(|_| !is_there(name))
-            {
-                let at = format!("/run/programs/{name}");
-                view.parents(&at);
-                let to = format!("/usr/bin/{program}");
-                view.pieces.push(Piece::Link { at, to });
-            }
-        }
+        view.other_names();
         for at in ["/dev/shm", "/tmp"] {
             view.scratch(at);
         }
         Ok(view)
+    }
+
+    /// The names by which scripts call programs that the system calls otherwise.
+    fn other_names(&mut self) {
+        let found = |name: &str| {
+            let folders = ["/usr/local/bin", "/usr/bin"].into_iter();
+            let mut places = folders.map(|folder| format!("{folder}/{name}"));
+            places.find(|place| Path::new(place).exists())
+        };
+        for (name, programs) in OTHER_NAMES {
+            if found(name).is_some() {
+                continue;
+            }
+            if let Some(to) = programs.iter().find_map(|program| found(program)) {
+                let at = format!("/run/programs/{name}");
+                self.parents(&at);
+                self.pieces.push(Piece::Link { at, to });
+            }
+        }
     }
 
     /// A folder that can be written.

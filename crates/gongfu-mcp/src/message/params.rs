@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// The longest description of a fault, in characters: it may repeat what was sent.
 const MAX_FAULT: usize = 200;
 
-/// The parameters of a list in pages, which a client may leave out.
+/// How the parameter of a list in pages stands in a message.
 const CURSOR: &[u8] = b"\"cursor\"";
 
 /// Says of the parameters of a method that they are wrong, and where that can be told, why.
