@@ -157,6 +157,9 @@ pub struct Spec {
     pub input: Vec<u8>,
     /// What it may use.
     pub limits: Limits,
+    /// The folder in which outputs are kept whole once they are longer than what is given back;
+    /// `None` for nowhere.
+    pub logs: Option<PathBuf>,
 }
 
 /// Why a run ended.
@@ -226,6 +229,47 @@ pub struct Said {
     pub tail: Vec<u8>,
     /// How many bytes stand between them.
     pub left_out: u64,
+    /// The file that holds the whole, where something is left out and there was a place for it.
+    pub log: Option<PathBuf>,
+}
+
+/// By what a limit is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Means {
+    /// A control group: the system counts everything, shared memory as well.
+    ControlGroup,
+    /// Somebody looks every so often and ends the run; what comes and goes between two looks isn't
+    /// seen, and in memory neither is what no process has mapped.
+    Watchdog,
+    /// A limit of the system for each process or user (`setrlimit(2)`).
+    ProcessLimit,
+    /// A file system of a fixed size.
+    SizedFileSystem,
+}
+
+impl Means {
+    /// What it is called in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ControlGroup => "control_group",
+            Self::Watchdog => "watchdog",
+            Self::ProcessLimit => "process_limit",
+            Self::SizedFileSystem => "sized_file_system",
+        }
+    }
+}
+
+/// By what the limits of a run were held; the others are always held by the system for each process,
+/// or by whoever listens to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Enforcement {
+    /// [`Limits::memory`].
+    pub memory: Means,
+    /// [`Limits::processes`].
+    pub processes: Means,
+    /// [`Limits::disk`] and [`Limits::files`].
+    pub disk: Means,
 }
 
 /// What a run did to a file.
@@ -256,6 +300,8 @@ pub struct Artifact {
 pub struct Outcome {
     /// In what it ran.
     pub level: Level,
+    /// How its limits were held.
+    pub enforcement: Enforcement,
     /// How the program ended; `None` when it was ended with all that it had begun.
     pub exit: Option<Exit>,
     /// Why.

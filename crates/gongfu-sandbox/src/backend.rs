@@ -4,7 +4,6 @@ mod namespaces;
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
 
 use gongfu_core::sandbox::{Level, Outcome, Spec, Stream};
 
@@ -17,8 +16,6 @@ pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces];
 pub(crate) struct Surroundings<'a> {
     /// Whom it is on the machine, where it isn't whoever runs gongfu.
     pub(crate) tenant: Option<Owner>,
-    /// Where its outputs are kept whole, once they are too long to be given back.
-    pub(crate) logs: &'a Path,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

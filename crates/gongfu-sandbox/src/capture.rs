@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use gongfu_core::sandbox::Said;
 
@@ -16,18 +17,19 @@ pub(crate) struct Capture<F> {
     left_out: u64,
     /// Makes the file for the whole.
     make: Option<F>,
-    whole: Option<File>,
+    whole: Option<(PathBuf, File)>,
 }
 
-impl<F: FnOnce() -> io::Result<File>> Capture<F> {
-    /// Nothing yet; at most `shown` bytes are given back.
-    pub(crate) fn new(shown: usize, make: F) -> Self {
+impl<F: FnOnce() -> io::Result<(PathBuf, File)>> Capture<F> {
+    /// Nothing yet; at most `shown` bytes are given back. `make` makes the file for the whole, where
+    /// there is a place for it.
+    pub(crate) fn new(shown: usize, make: Option<F>) -> Self {
         Self {
             most: (shown / 2, shown - shown / 2),
             head: Vec::new(),
             tail: VecDeque::new(),
             left_out: 0,
-            make: Some(make),
+            make,
             whole: None,
         }
     }
@@ -41,14 +43,14 @@ impl<F: FnOnce() -> io::Result<File>> Capture<F> {
         if known + bytes.len() > self.most.0 + self.most.1
             && let Some(make) = self.make.take()
         {
-            let mut file = make()?;
+            let (path, mut file) = make()?;
             let (first, second) = self.tail.as_slices();
             for part in [self.head.as_slice(), first, second] {
                 file.write_all(part)?;
             }
-            self.whole = Some(file);
+            self.whole = Some((path, file));
         }
-        if let Some(file) = &mut self.whole {
+        if let Some((_, file)) = &mut self.whole {
             file.write_all(bytes)?;
         }
         let room = self.most.0 - self.head.len();
@@ -67,6 +69,7 @@ impl<F: FnOnce() -> io::Result<File>> Capture<F> {
             head: self.head,
             tail: self.tail.into(),
             left_out: self.left_out,
+            log: self.whole.map(|(path, _)| path),
         };
         if said.left_out == 0 {
             said.head.append(&mut said.tail);
@@ -87,14 +90,16 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().to_owned();
         let made = std::cell::Cell::new(false);
-        let mut capture = Capture::new(shown, || {
+        let make = || {
             made.set(true);
-            File::create(&path)
-        });
+            Ok((path.clone(), File::create(&path)?))
+        };
+        let mut capture = Capture::new(shown, Some(make));
         for piece in text.chunks(piece) {
             capture.take(piece).unwrap();
         }
         let shown = capture.said();
+        assert_eq!(shown.log.is_some(), made.get());
         let mut whole = Vec::new();
         File::open(file.path())
             .unwrap()

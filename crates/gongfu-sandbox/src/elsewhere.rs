@@ -1,11 +1,10 @@
 //! Systems for which there is no sandbox yet: nothing is ever run.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
-use gongfu_core::sandbox::{Outcome, Spec, Standing};
+use gongfu_core::sandbox::{Level, Outcome, Spec, Standing};
 
 /// Runs nothing, and says so.
 #[derive(Debug)]
@@ -13,7 +12,7 @@ pub struct Runner;
 
 impl Runner {
     /// A runner.
-    pub fn new(_logs: PathBuf) -> Self {
+    pub fn new(_wanted: Option<Level>) -> Self {
         Self
     }
 }

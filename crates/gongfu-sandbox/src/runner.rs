@@ -2,9 +2,7 @@
 
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
@@ -23,22 +21,20 @@ const MOST_TENANTS: u32 = 100_000_000;
 
 /// Runs things in the strongest sandbox that works here.
 pub struct Runner {
-    /// Below this outputs are kept that are too long to be given back.
-    logs: PathBuf,
+    /// The level that was asked for; `None` for the strongest that works.
+    wanted: Option<Level>,
     room: Arc<Semaphore>,
     standing: OnceCell<Vec<Standing>>,
-    runs: AtomicU64,
 }
 
 impl Runner {
-    /// A runner that keeps long outputs below this folder.
-    pub fn new(logs: PathBuf) -> Self {
+    /// A runner that uses this level alone, or the strongest that works here.
+    pub fn new(wanted: Option<Level>) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            logs,
+            wanted,
             room: Arc::new(Semaphore::new(RUNS * processors)),
             standing: OnceCell::new(),
-            runs: AtomicU64::new(0),
         }
     }
 
@@ -60,14 +56,19 @@ impl Runner {
 
     async fn strongest(&self) -> Result<Level, PortError> {
         let standing = self.tried().await;
-        let works = standing.iter().find(|one| one.obstacle.is_none());
+        let is_wanted = |one: &&Standing| self.wanted.is_none_or(|wanted| one.level == wanted);
+        let standing = standing.iter().filter(is_wanted);
+        let works = standing.clone().find(|one| one.obstacle.is_none());
         works.map(|works| works.level).ok_or_else(|| {
-            let why = standing.iter().map(|one| {
+            let why = standing.map(|one| {
                 let obstacle = one.obstacle.as_deref().unwrap_or_default();
                 format!("{}: {obstacle}", one.level)
             });
             let why = why.collect::<Vec<_>>().join("; ");
-            PortError::Unavailable(format!("no sandbox works on this machine: {why}"))
+            PortError::Unavailable(match self.wanted {
+                None => format!("no sandbox works on this machine: {why}"),
+                Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
+            })
         })
     }
 }
@@ -84,16 +85,10 @@ async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
             wall: std::time::Duration::from_secs(10),
             ..Limits::default()
         },
+        logs: None,
     };
     let listener: Listener = Arc::new(|_, _| {});
-    let outcome = begin(
-        backend,
-        spec,
-        tenant(&Owner::Local),
-        std::env::temp_dir(),
-        listener,
-        None,
-    );
+    let outcome = begin(backend, spec, tenant(&Owner::Local), listener, None);
     match outcome.await?.exit {
         Some(gongfu_core::sandbox::Exit::Code(0)) => Ok(()),
         exit => Err(Failure::Unavailable(format!("a trial ended with {exit:?}"))),
@@ -105,7 +100,6 @@ async fn begin(
     backend: &'static dyn Backend,
     spec: Spec,
     tenant: Option<plan::Owner>,
-    logs: PathBuf,
     listener: Listener,
     room: Option<OwnedSemaphorePermit>,
 ) -> Result<Outcome, Failure> {
@@ -115,7 +109,6 @@ async fn begin(
         let _room = room;
         let surroundings = Surroundings {
             tenant,
-            logs: &logs,
             cancel: cancel.as_fd(),
             listener: &*listener,
         };
@@ -180,9 +173,7 @@ impl Sandbox for Runner {
             let backend = backend.ok_or(PortError::NotFound)?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
-            let number = self.runs.fetch_add(1, Ordering::Relaxed);
-            let logs = self.logs.join(format!("{}-{number}", std::process::id()));
-            let ran = begin(*backend, spec, tenant(owner), logs, listener, room).await;
+            let ran = begin(*backend, spec, tenant(owner), listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

@@ -4,10 +4,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{
-    Artifact, Command, Exit, Level, Mode, Mount, Outcome, Reason, Said, Spec, Stream,
+    Artifact, Command, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason, Said, Spec,
+    Stream,
 };
 
 use super::{Backend, Failure, Surroundings};
@@ -37,8 +38,8 @@ impl Backend for Namespaces {
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
         let plan = plan(spec, surroundings.tenant)?;
         let log = |name: &'static str| {
-            let path = surroundings.logs.join(name);
-            move || made(&path)
+            let path = spec.logs.as_ref().map(|folder| folder.join(name));
+            path.map(|path| move || made(path))
         };
         let mut stdout = Capture::new(spec.limits.shown, log("stdout.log"));
         let mut stderr = Capture::new(spec.limits.shown, log("stderr.log"));
@@ -63,6 +64,11 @@ impl Backend for Namespaces {
         }
         let mut outcome = Outcome {
             level: Level::Namespaces,
+            enforcement: Enforcement {
+                memory: Means::Watchdog,
+                processes: Means::ProcessLimit,
+                disk: Means::SizedFileSystem,
+            },
             exit: ended.how.map(|how| match how {
                 How::Exit(code) => Exit::Code(code),
                 How::Signal(signal) => Exit::Signal(signal),
@@ -85,13 +91,14 @@ impl Backend for Namespaces {
 }
 
 /// A log that only its owner reads.
-fn made(path: &Path) -> io::Result<File> {
+fn made(path: PathBuf) -> io::Result<(PathBuf, File)> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
-    options.open(path)
+    let file = options.open(&path)?;
+    Ok((path, file))
 }
 
 /// What the child is to do.

@@ -65,12 +65,13 @@ impl Ground {
             environment: BTreeMap::new(),
             input: Vec::new(),
             limits: self.limits,
+            logs: Some(self.path("logs")),
         }
     }
 
     pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
-        let runner = Runner::new(self.path("logs"));
+        let runner = Runner::new(None);
         let running = runner.run(&Owner::Local, self.spec(command), Arc::new(|_, _| {}));
         runtime.block_on(running)
     }
@@ -109,8 +110,9 @@ pub(crate) fn victim() -> ExitCode {
         environment: BTreeMap::new(),
         input: Vec::new(),
         limits: Limits::default(),
+        logs: Some(folder.into()),
     };
-    let runner = Runner::new(folder.into());
+    let runner = Runner::new(None);
     let running = runner.run(
         &Owner::Local,
         spec,

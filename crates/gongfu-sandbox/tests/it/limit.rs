@@ -210,7 +210,7 @@ fn whoever_no_longer_waits() {
     let ground = Ground::new();
     let word = word(ground.folder.path());
     runtime().block_on(async {
-        let runner = Runner::new(ground.path("logs"));
+        let runner = Runner::new(None);
         let spec = ground.spec(Command::Line(stubborn(&word)));
         let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
         let waited = tokio::time::timeout(Duration::from_secs(1), running).await;

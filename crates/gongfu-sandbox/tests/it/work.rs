@@ -165,12 +165,9 @@ fn long_output_is_cut_and_kept() {
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     let (head, tail) = (&outcome.stdout.head, &outcome.stdout.tail);
     assert!(head.starts_with(b"1\n2\n3\n") && tail.ends_with(b"100000\nend\n"));
-    let logs = std::fs::read_dir(ground.path("logs"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
-    let whole = std::fs::read(logs.path().join("stdout.log")).unwrap();
+    let log = outcome.stdout.log.as_ref().unwrap();
+    assert_eq!(*log, ground.path("logs").join("stdout.log"));
+    let whole = std::fs::read(log).unwrap();
     let total = (head.len() + tail.len()) as u64 + outcome.stdout.left_out;
     assert_eq!(
         (head.len() + tail.len(), whole.len() as u64),
@@ -184,7 +181,7 @@ fn changed(line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortEr
     let ground = Ground::new();
     let mut spec = ground.spec(Command::Line(line.to_owned()));
     change(&mut spec);
-    let runner = Runner::new(ground.path("logs"));
+    let runner = Runner::new(None);
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 

@@ -127,7 +127,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     };
     checks.push(home_check(&home));
     checks.push(handle_check(&home));
-    checks.push(sandbox_check(&home));
+    checks.push(sandbox_check());
     checks.push(match Config::read(&home) {
         Ok(_) if disk::kind_outside(&home.config()).is_none() => {
             Check::ok("config", "no settings file: everything is as it comes")
@@ -185,8 +185,8 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
 }
 
 /// In what scripts would be run here.
-fn sandbox_check(home: &Home) -> Check {
-    let runner = Runner::new(home.path().join("runs"));
+fn sandbox_check() -> Check {
+    let runner = Runner::new(None);
     let standing = wiring::runtime().map(|runtime| runtime.block_on(runner.standing()));
     let standing = match standing {
         Ok(Ok(standing)) => standing,
