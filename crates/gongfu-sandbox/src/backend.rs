@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 
 use gongfu_core::sandbox::{Level, Outcome, Spec, Stream};
 
+use crate::cgroup::Groups;
 use crate::plan::Owner;
 
 /// All of them, the strongest first.
@@ -16,6 +17,8 @@ pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces];
 pub(crate) struct Surroundings<'a> {
     /// Whom it is on the machine, where it isn't whoever runs gongfu.
     pub(crate) tenant: Option<Owner>,
+    /// Where each run has a control group of its own, if it can have one.
+    pub(crate) groups: Option<&'a Groups>,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

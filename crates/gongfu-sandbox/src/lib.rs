@@ -9,6 +9,8 @@ mod backend;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
 mod child;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;

@@ -10,6 +10,7 @@ use gongfu_core::sandbox::{Command, Level, Limits, Outcome, Spec, Standing};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
+use crate::cgroup::Groups;
 use crate::plan;
 
 /// How many runs there are at once for each processor; others wait.
@@ -23,6 +24,8 @@ const MOST_TENANTS: u32 = 100_000_000;
 pub struct Runner {
     /// The level that was asked for; `None` for the strongest that works.
     wanted: Option<Level>,
+    /// Whether a run may have a control group of its own.
+    grouped: bool,
     room: Arc<Semaphore>,
     standing: OnceCell<Vec<Standing>>,
 }
@@ -33,9 +36,17 @@ impl Runner {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             wanted,
+            grouped: true,
             room: Arc::new(Semaphore::new(RUNS * processors)),
             standing: OnceCell::new(),
         }
+    }
+
+    /// Holds limits without control groups, even where there are some.
+    #[must_use]
+    pub fn without_groups(mut self) -> Self {
+        self.grouped = false;
+        self
     }
 
     /// Tries every level once.
@@ -43,7 +54,7 @@ impl Runner {
         let tried = self.standing.get_or_init(|| async {
             let mut standing = Vec::new();
             for backend in BACKENDS {
-                let obstacle = attempt(*backend).await.err();
+                let obstacle = attempt(*backend, self.grouped).await.err();
                 standing.push(Standing {
                     level: backend.level(),
                     obstacle: obstacle.map(|obstacle| obstacle.to_string()),
@@ -74,7 +85,7 @@ impl Runner {
 }
 
 /// Runs nothing in particular.
-async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
+async fn attempt(backend: &'static dyn Backend, grouped: bool) -> Result<(), Failure> {
     let spec = Spec {
         command: Command::Program(vec!["true".to_owned()]),
         folder: "/".to_owned(),
@@ -88,7 +99,14 @@ async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
         logs: None,
     };
     let listener: Listener = Arc::new(|_, _| {});
-    let outcome = begin(backend, spec, tenant(&Owner::Local), listener, None);
+    let outcome = begin(
+        backend,
+        spec,
+        tenant(&Owner::Local),
+        grouped,
+        listener,
+        None,
+    );
     match outcome.await?.exit {
         Some(gongfu_core::sandbox::Exit::Code(0)) => Ok(()),
         exit => Err(Failure::Unavailable(format!("a trial ended with {exit:?}"))),
@@ -100,6 +118,7 @@ async fn begin(
     backend: &'static dyn Backend,
     spec: Spec,
     tenant: Option<plan::Owner>,
+    grouped: bool,
     listener: Listener,
     room: Option<OwnedSemaphorePermit>,
 ) -> Result<Outcome, Failure> {
@@ -109,6 +128,7 @@ async fn begin(
         let _room = room;
         let surroundings = Surroundings {
             tenant,
+            groups: grouped.then(Groups::of_this_process).flatten(),
             cancel: cancel.as_fd(),
             listener: &*listener,
         };
@@ -173,7 +193,7 @@ impl Sandbox for Runner {
             let backend = backend.ok_or(PortError::NotFound)?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
-            let ran = begin(*backend, spec, tenant(owner), listener, room).await;
+            let ran = begin(*backend, spec, tenant(owner), self.grouped, listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

@@ -7,8 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{
-    Artifact, Command, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason, Said, Spec,
-    Stream,
+    Artifact, Command, Exit, Level, Means, Mode, Mount, Outcome, Reason, Said, Spec, Stream,
 };
 
 use super::{Backend, Failure, Surroundings};
@@ -45,16 +44,22 @@ impl Backend for Namespaces {
         let mut stderr = Capture::new(spec.limits.shown, log("stderr.log"));
         let mut heard = 0_u64;
         let mut broken = None;
-        let ended = run::run(&plan, spec, surroundings.cancel, |stream, bytes| {
-            (surroundings.listener)(stream, bytes);
-            let taken = match stream {
-                Stream::Stdout => stdout.take(bytes),
-                Stream::Stderr => stderr.take(bytes),
-            };
-            heard += bytes.len() as u64;
-            broken = broken.take().or(taken.err());
-            broken.is_none() && heard <= spec.limits.output
-        })?;
+        let ended = run::run(
+            &plan,
+            spec,
+            surroundings.groups,
+            surroundings.cancel,
+            |stream, bytes| {
+                (surroundings.listener)(stream, bytes);
+                let taken = match stream {
+                    Stream::Stdout => stdout.take(bytes),
+                    Stream::Stderr => stderr.take(bytes),
+                };
+                heard += bytes.len() as u64;
+                broken = broken.take().or(taken.err());
+                broken.is_none() && heard <= spec.limits.output
+            },
+        )?;
         if let Some(broken) = broken {
             return Err(broken.into());
         }
@@ -64,11 +69,7 @@ impl Backend for Namespaces {
         }
         let mut outcome = Outcome {
             level: Level::Namespaces,
-            enforcement: Enforcement {
-                memory: Means::Watchdog,
-                processes: Means::ProcessLimit,
-                disk: Means::SizedFileSystem,
-            },
+            enforcement: ended.held(Means::SizedFileSystem),
             exit: ended.how.map(|how| match how {
                 How::Exit(code) => Exit::Code(code),
                 How::Signal(signal) => Exit::Signal(signal),
@@ -254,6 +255,7 @@ fn obstacle(step: Step, plan: &Plan, error: &io::Error) -> String {
                 .to_owned()
         }
         Step::Privileges => "privileges can't be given up; it takes Linux 5.12".to_owned(),
+        Step::Group => "it can't be counted by a control group".to_owned(),
         Step::Tenant | Step::Identity => "it can't be run as somebody else".to_owned(),
         Step::Root | Step::Init | Step::Ceilings | Step::Folder | Step::Program => {
             "it can't be begun".to_owned()

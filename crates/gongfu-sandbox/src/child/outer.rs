@@ -15,18 +15,26 @@ use rustix::{fs, thread};
 
 use super::call::{self, Fork};
 use super::{Failure, at, init, stage};
-use crate::plan::{Owner, Plan, Step, Told};
+use crate::plan::{Entrance, Grouped, Owner, Plan, Step, Told};
 use crate::wire;
 
 /// Whom the run takes itself for.
 pub(super) const USER: u32 = 1000;
+
+/// The exit code of one that can't say whether every process of the run is dead.
+pub(crate) const UNCERTAIN: u8 = 3;
 
 /// Is the outermost process.
 pub(super) fn run() -> ExitCode {
     let Ok(control) = fcntl_dupfd_cloexec(stdin(), 3) else {
         return ExitCode::from(2);
     };
-    match begin(&control) {
+    let ran = match enter(&control) {
+        Ok(Entered::Outside(inside)) => return follow(inside),
+        Ok(Entered::Inside(grouped)) => begin(&control, grouped),
+        Err(failure) => Err(failure),
+    };
+    match ran {
         Ok(Some(init)) => wait(&control, init),
         Ok(None) => ExitCode::SUCCESS,
         Err(Failure { step, number }) => {
@@ -37,14 +45,64 @@ pub(super) fn run() -> ExitCode {
     }
 }
 
-fn begin(control: &OwnedFd) -> Result<Option<Pid>, Failure> {
+/// Which of two processes this is once there is a control group.
+enum Entered {
+    /// The one that is in it, if there is one.
+    Inside(Option<Grouped>),
+    /// The one that waits for this other one.
+    Outside(Pid),
+}
+
+/// Comes into the control group of the run, before anything is known of it.
+fn enter(control: &OwnedFd) -> Result<Entered, Failure> {
+    die_first().map_err(at(Step::Privileges))?;
+    let wrong = Failure::at(Step::Group);
+    let received = wire::receive::<Option<Grouped>>(control).map_err(&wrong)?;
+    let Some((Some(grouped), doors)) = received else {
+        return Ok(Entered::Inside(None));
+    };
+    match grouped.entrance {
+        Entrance::Threads(count) if doors.len() == count => {
+            for door in &doors {
+                rustix::io::write(door, b"0").map_err(at(Step::Group))?;
+            }
+        }
+        Entrance::Fork if doors.len() == 1 => {
+            for door in &doors {
+                if let Fork::Parent(inside) = call::fork_into(door).map_err(&wrong)? {
+                    return Ok(Entered::Outside(inside));
+                }
+            }
+        }
+        _ => return Err(wrong(std::io::ErrorKind::InvalidData.into())),
+    }
+    Ok(Entered::Inside(Some(grouped)))
+}
+
+/// Ends as the process inside does.
+fn follow(inside: Pid) -> ExitCode {
+    let status = loop {
+        match waitpid(Some(inside), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            waited => {
+                break waited
+                    .ok()
+                    .flatten()
+                    .and_then(|(_, status)| status.exit_status());
+            }
+        }
+    };
+    let code = status.and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(UNCERTAIN))
+}
+
+fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Option<Pid>, Failure> {
     let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
     let Some((mut plan, handles)) = received else {
         return Ok(None);
     };
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
-    die_first().map_err(at(Step::Privileges))?;
     if let Some(tenant) = plan.tenant {
         stage::prepare(&mut plan, tenant)?;
         become_tenant(tenant)?;
@@ -64,7 +122,7 @@ fn begin(control: &OwnedFd) -> Result<Option<Pid>, Failure> {
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
         Fork::Parent(init) => Ok(Some(init)),
-        Fork::Child => init::run(control, &plan),
+        Fork::Child => init::run(control, &plan, grouped),
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) const VICTIM: &str = "victim";
 pub(crate) struct Ground {
     pub(crate) folder: TempDir,
     pub(crate) limits: Limits,
+    /// Whether runs may have control groups.
+    pub(crate) grouped: bool,
 }
 
 impl Ground {
@@ -31,7 +33,11 @@ impl Ground {
             wall: Duration::from_mins(1),
             ..Limits::default()
         };
-        Self { folder, limits }
+        Self {
+            folder,
+            limits,
+            grouped: true,
+        }
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
@@ -72,6 +78,11 @@ impl Ground {
     pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
         let runner = Runner::new(None);
+        let runner = if self.grouped {
+            runner
+        } else {
+            runner.without_groups()
+        };
         let running = runner.run(&Owner::Local, self.spec(command), Arc::new(|_, _| {}));
         runtime.block_on(running)
     }
@@ -122,6 +133,24 @@ pub(crate) fn victim() -> ExitCode {
     );
     let _ = runtime().block_on(running);
     ExitCode::SUCCESS
+}
+
+/// The control groups that a process made for its runs, and that are still there.
+pub(crate) fn groups_of(process: u32) -> Vec<PathBuf> {
+    let begins = format!("gongfu-{process}-");
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            if entry.file_name().to_string_lossy().starts_with(&begins) {
+                found.push(entry.path());
+            } else {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
 }
 
 /// How many processes of this machine have a word in their command line.
