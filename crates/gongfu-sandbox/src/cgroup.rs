@@ -61,7 +61,16 @@ impl Groups {
     fn find() -> Option<Self> {
         let places = place::find();
         for place in &places {
-            place.sweep();
+            for folder in place.left_behind() {
+                // With it end those of its processes that haven't noticed yet that nobody waits.
+                drop(Group {
+                    parts: vec![Part {
+                        folder,
+                        place: place.clone(),
+                    }],
+                    alarm: None,
+                });
+            }
         }
         let groups = Self { places };
         // A folder that can be made may still have limits that can't be set.

@@ -187,11 +187,10 @@ fn itself(process: u32) -> String {
 }
 
 impl Place {
-    /// Takes away what dead processes left behind: a group without processes is nobody's.
-    pub(super) fn sweep(&self) {
-        let Ok(entries) = std::fs::read_dir(&self.folder) else {
-            return;
-        };
+    /// The groups that dead processes left behind.
+    pub(super) fn left_behind(&self) -> Vec<PathBuf> {
+        let mut left = Vec::new();
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten();
         for entry in entries.flatten() {
             let name = entry.file_name();
             let owner = name.to_str().and_then(|name| {
@@ -203,9 +202,10 @@ impl Place {
                 (owner == itself(process)).then_some(process)
             });
             if owner.is_some_and(is_dead) {
-                let _ = std::fs::remove_dir(self.folder.join(name));
+                left.push(self.folder.join(name));
             }
         }
+        left
     }
 }
 

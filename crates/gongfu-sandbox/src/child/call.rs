@@ -107,6 +107,8 @@ impl MountAttributes {
     pub(super) const READ_ONLY: u64 = 0x1;
     pub(super) const NO_SET_USER_ID: u64 = 0x2;
     pub(super) const NO_DEVICE: u64 = 0x4;
+    /// How it gets what is mounted elsewhere: not at all.
+    pub(super) const PRIVATE: u64 = 0x4_0000;
     pub(super) const MAP_OWNERS: u64 = 0x0010_0000;
 }
 

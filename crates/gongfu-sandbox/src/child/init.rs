@@ -25,12 +25,13 @@ const ROUND: i64 = 50_000_000;
 pub(super) fn run<T>(
     control: &OwnedFd,
     plan: &Plan,
+    sources: Option<Vec<OwnedFd>>,
     grouped: Option<Grouped>,
 ) -> Result<T, Failure> {
     // Whoever waits for this one ends it by ending.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Init))?;
     system::sethostname(NAME).map_err(at(Step::Init))?;
-    let layers = view::build(plan)?;
+    let layers = view::build(plan, sources)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
     let handles: Vec<BorrowedFd<'_>> = layers.iter().map(AsFd::as_fd).collect();
     wire::send(control, &Told::Ready, &handles).map_err(Failure::at(Step::Init))?;

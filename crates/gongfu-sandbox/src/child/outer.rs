@@ -98,13 +98,14 @@ fn follow(inside: Pid) -> ExitCode {
 
 fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Option<Pid>, Failure> {
     let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
-    let Some((mut plan, handles)) = received else {
+    let Some((plan, handles)) = received else {
         return Ok(None);
     };
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
+    let mut sources = None;
     if let Some(tenant) = plan.tenant {
-        stage::prepare(&mut plan, tenant)?;
+        sources = Some(stage::trees(&plan, Some(tenant))?);
         become_tenant(tenant)?;
     }
     let itself = Owner {
@@ -122,7 +123,7 @@ fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Option<Pid>, Fai
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
         Fork::Parent(init) => Ok(Some(init)),
-        Fork::Child => init::run(control, &plan, grouped),
+        Fork::Child => init::run(control, &plan, sources, grouped),
     }
 }
 
