@@ -101,9 +101,12 @@ const REFUSED_HERE: &[i64] = &[
 const REFUSED_HERE: &[i64] = &[];
 
 /// Said not to be there, so that a program does it in another way: by the older call, whose arguments
-/// can be looked at, or in memory that is counted, which what nobody has mapped isn't.
+/// can be looked at, or in memory that is counted, which what nobody has mapped isn't. Files that are
+/// read and written while a program does something else are an old way, of which few know.
 const MISSING: &[i64] = &[
     libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_io_setup,
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_shmget,
@@ -116,6 +119,7 @@ const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
 const OPEN_TREE_ATTR: i64 = 467;
 const LISTNS: i64 = 470;
+const FCHMODAT2: i64 = 452;
 
 /// The namespaces that `clone` can make.
 const NAMESPACES: [i32; 7] = [
@@ -132,6 +136,40 @@ const NAMESPACES: [i32; 7] = [
 const PAIRS: u64 = 1;
 /// The kinds of sockets that are no streams of bytes or of messages: datagrams, raw ones and odder.
 const UNPAIRED: [u64; 6] = [0, 2, 3, 4, 6, 10];
+
+/// The calls that say how a file may be used, and which of their arguments does.
+const MODES: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+/// Those of them that this kind of processor has alone.
+#[cfg(target_arch = "x86_64")]
+const MODES_HERE: &[(i64, u8)] = &[
+    (libc::SYS_chmod, 1),
+    (libc::SYS_mknod, 1),
+    (libc::SYS_creat, 1),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const MODES_HERE: &[(i64, u8)] = &[];
+
+/// The calls that say so where they make a file: which argument says whether they do, and which how it
+/// may be used.
+const MAKING: &[(i64, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
+/// Those of them that this kind of processor has alone.
+#[cfg(target_arch = "x86_64")]
+const MAKING_HERE: &[(i64, u8, u8)] = &[(libc::SYS_open, 1, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const MAKING_HERE: &[(i64, u8, u8)] = &[];
+
+/// A file that is run as its owner or its group: it would be so outside as well.
+const AS_OWNER: [u64; 2] = [0o4000, 0o2000];
+/// Flags by which a file is made, with a name and without.
+const MAKES: [u64; 2] = [O_CREAT, O_TMPFILE];
+const O_CREAT: u64 = libc::O_CREAT.unsigned_abs() as u64;
+/// Without the bit that says that it is in a folder.
+const O_TMPFILE: u64 = (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs() as u64;
 
 /// What is typed into somebody's terminal; the kernel looks at the low 32 bits alone.
 const TERMINAL: [u64; 2] = [0x5412, 0x541C];
@@ -173,6 +211,24 @@ fn refused() -> Option<BpfProgram> {
         )
     }));
     rules.insert(libc::SYS_socketpair, any_of(pairs)?);
+    let masked = |argument, bits| {
+        let operator = SeccompCmpOp::MaskedEq(bits);
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, bits).ok()
+    };
+    for (number, mode) in MODES.iter().chain(MODES_HERE) {
+        let as_owner = AS_OWNER.map(|bit| SeccompRule::new(vec![masked(*mode, bit)?]).ok());
+        rules.insert(*number, any_of(as_owner.to_vec())?);
+    }
+    for (number, flags, mode) in MAKING.iter().chain(MAKING_HERE) {
+        let both = MAKES
+            .iter()
+            .flat_map(|makes| AS_OWNER.map(|bit| (*makes, bit)));
+        let as_owner = both.map(|(makes, bit)| {
+            // What else stands there where nothing is made means nothing.
+            SeccompRule::new(vec![masked(*flags, makes)?, masked(*mode, bit)?]).ok()
+        });
+        rules.insert(*number, any_of(as_owner.collect())?);
+    }
     let terminal = TERMINAL
         .iter()
         .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));
