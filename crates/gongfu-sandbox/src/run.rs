@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cgroup::{Counted, Group, Groups};
@@ -197,14 +197,20 @@ pub(crate) fn run(
     Ok(ended)
 }
 
-/// What a program reads, in a file without a name; `None` where it is nothing.
+/// What a program reads, in a file without a name that nobody can change; `None` where it is nothing.
 fn input(bytes: &[u8]) -> io::Result<Option<File>> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let mut file = File::from(memfd_create(c"input", MemfdFlags::CLOEXEC)?);
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(memfd_create(c"input", flags)?);
     file.write_all(bytes)?;
     file.rewind()?;
+    // Else it would be memory that the program can fill, and that no limit counts.
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
     Ok(Some(file))
 }
 

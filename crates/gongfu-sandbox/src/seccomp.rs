@@ -1,8 +1,8 @@
 //! The system calls that a program in a sandbox may not make.
 //!
-//! Three filters, because one has a single answer for what it finds: what a program may not do, what
-//! it is told that the system doesn't have, and the calls of another convention, for which it is
-//! ended. `seccompiler` itself ends a program that makes calls of another architecture.
+//! Four filters, because one has a single answer for what it finds: what a program may not do, what
+//! it is told that the system doesn't have, what it is told that was done, and the calls of another
+//! convention, for which it is ended. `seccompiler` itself ends a program that makes calls of another architecture.
 
 use std::collections::BTreeMap;
 
@@ -178,8 +178,8 @@ const TERMINAL: [u64; 2] = [0x5412, 0x541C];
 const X32: u32 = 0x4000_0000;
 
 /// The filters, each of them for every call; `None` on a processor for which there are none.
-pub(crate) fn filters() -> Option<[BpfProgram; 3]> {
-    Some([refused()?, missing()?, other_convention()])
+pub(crate) fn filters() -> Option<[BpfProgram; 4]> {
+    Some([refused()?, missing()?, pretended()?, other_convention()])
 }
 
 fn refused() -> Option<BpfProgram> {
@@ -199,7 +199,14 @@ fn refused() -> Option<BpfProgram> {
     rules.insert(libc::SYS_clone, any_of(namespaces.collect())?);
     // Another process's limits: the one that watches over the run has the same user.
     let others = rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0);
-    rules.insert(libc::SYS_prlimit64, any_of(vec![others])?);
+    let dumps = dumps(
+        1,
+        vec![
+            compared(2, SeccompCmpOp::Ne, 0),
+            compared(3, SeccompCmpOp::Ne, 0),
+        ],
+    );
+    rules.insert(libc::SYS_prlimit64, any_of(vec![others, dumps])?);
     // Any other kind of pair would have the kernel look for its family, or could be connected.
     let mut pairs = vec![rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, PAIRS)];
     pairs.extend(UNPAIRED.map(|kind| {
@@ -239,6 +246,33 @@ fn refused() -> Option<BpfProgram> {
 fn missing() -> Option<BpfProgram> {
     let rules = MISSING.iter().map(|number| (*number, Vec::new()));
     compiled(rules.collect(), libc::ENOSYS)
+}
+
+/// A dump of what is smaller than the least is nobody's; by no dump at all, the system would have a
+/// program of the machine take it. So the limit stays, and whoever wants none has what it wants.
+fn pretended() -> Option<BpfProgram> {
+    let mut rules = BTreeMap::new();
+    // Who also asks for the old limit would be given none.
+    let changes = vec![
+        compared(2, SeccompCmpOp::Ne, 0),
+        compared(3, SeccompCmpOp::Eq, 0),
+    ];
+    rules.insert(libc::SYS_prlimit64, vec![dumps(1, changes)?]);
+    rules.insert(libc::SYS_setrlimit, vec![dumps(0, Vec::new())?]);
+    compiled(rules, 0)
+}
+
+/// A call about the size of dumps, which this argument says, where the others are so as well.
+fn dumps(argument: u8, others: Vec<Option<SeccompCondition>>) -> Option<SeccompRule> {
+    let limit = u64::from(libc::RLIMIT_CORE);
+    let about = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, limit);
+    let mut conditions = vec![about.ok()?];
+    conditions.extend(others.into_iter().collect::<Option<Vec<_>>>()?);
+    SeccompRule::new(conditions).ok()
+}
+
+fn compared(argument: u8, comparison: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value).ok()
 }
 
 fn rule(

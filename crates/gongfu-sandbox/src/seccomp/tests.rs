@@ -201,6 +201,24 @@ fn no_file_is_run_as_its_owner() {
 }
 
 #[test]
+fn the_size_of_dumps_stays() {
+    let limit = |arguments| judged(&call(libc::SYS_prlimit64, HERE, arguments));
+    let dumps = u64::from(libc::RLIMIT_CORE);
+    for pointer in [1, 1 << 32, u64::MAX] {
+        assert_eq!(limit([0, dumps, pointer, 0, 0, 0]), error(0));
+        assert_eq!(limit([0, dumps, pointer, 8, 0, 0]), error(libc::EPERM));
+        assert_eq!(limit([0, dumps | 1 << 32, pointer, 0, 0, 0]), error(0));
+        // It may be read, and others may be set.
+        assert_eq!(limit([0, dumps, 0, pointer, 0, 0]), ALLOW);
+        assert_eq!(limit([0, 7, pointer, 0, 0, 0]), ALLOW);
+        assert_eq!(limit([1, dumps, pointer, 0, 0, 0]), error(libc::EPERM));
+    }
+    let plain = |arguments| judged(&call(libc::SYS_setrlimit, HERE, arguments));
+    assert_eq!(plain([dumps, 8, 0, 0, 0, 0]), error(0));
+    assert_eq!(plain([7, 8, 0, 0, 0, 0]), ALLOW);
+}
+
+#[test]
 fn nobody_types_into_a_terminal() {
     for request in TERMINAL {
         // The kernel takes the low half alone, so nothing in the high one may hide it.
