@@ -94,10 +94,8 @@ pub(crate) fn run(
 ) -> io::Result<Ended> {
     let begun = Instant::now();
     let limits = &spec.limits;
-    // Where there can't be one more, its limits are held as where there are none. It goes after the child.
-    let mut group = groups.and_then(|groups| groups.make(limits).ok());
-    let doors = group.as_ref().map(Group::doors).transpose()?;
-    let doors = doors.unwrap_or_default();
+    // It goes after the child, whatever happens.
+    let mut group = None;
     let (control, theirs) = UnixStream::pair()?;
     let child = Command::new("/proc/self/exe")
         .arg(ARGUMENT)
@@ -111,6 +109,10 @@ pub(crate) fn run(
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
     };
+    // While the child begins. Where there can't be one more, its limits are held as where there are none.
+    group = group.or_else(|| groups.and_then(|groups| groups.make(limits).ok()));
+    let doors = group.as_ref().map(Group::doors).transpose()?;
+    let doors = doors.unwrap_or_default();
     let input = input(&spec.input)?;
     let mut ended = Ended {
         how: None,
