@@ -4,17 +4,28 @@
 //! links that stay inside comes out of it. It is walked by handles after every process of the run
 //! has ended, so nothing in it changes meanwhile; where it comes to, others may be at work, and there
 //! as well no link is followed.
+//!
+//! A folder that is itself a layer above others, as that of a skill is, keeps what a run wrote and nothing
+//! else: what is as it is below, even where it may be used otherwise, isn't kept, so that it doesn't hide a
+//! later version; and what was removed from below isn't remembered, so that it is there again in the next
+//! run, which is said.
+
+mod below;
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
+use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use gongfu_core::sandbox::Change;
+
+pub(crate) use below::Below;
 
 use crate::plan::Owner;
 
@@ -24,6 +35,9 @@ const DEEPEST: usize = 64;
 const LISTED: usize = 10_000;
 /// How many bytes the paths of those that are listed may have together.
 const LISTED_BYTES: usize = 1024 * 1024;
+/// What is said of what a run took away from below a layer.
+const STAYS: &str =
+    "what lies there stays as it is, whatever a run removes: it is there again in the next one";
 /// The longest path, in bytes.
 const LONGEST: usize = 4096;
 
@@ -46,22 +60,45 @@ impl Changes {
     }
 }
 
-/// Brings a layer to a folder; whatever it makes belongs to `owner`, where one is named.
+/// On which terms something is brought.
+pub(crate) struct Terms<'a> {
+    /// Whom it belongs to, where that isn't whoever brings it.
+    pub(crate) owner: Option<Owner>,
+    /// Until when: what isn't there by then stays behind.
+    pub(crate) by: Instant,
+    /// Readable once nobody wants it any more.
+    pub(crate) cancel: BorrowedFd<'a>,
+}
+
+impl Terms<'_> {
+    fn is_unwanted(&self) -> bool {
+        let mut watched = [PollFd::from_borrowed_fd(self.cancel, PollFlags::IN)];
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        matches!(poll(&mut watched, Some(&at_once)), Ok(1))
+    }
+}
+
+/// Brings a layer to a folder, below which lies what `below` says. What nobody wants any more ends it
+/// between two files.
 ///
 /// # Errors
 /// The folder can't be written, or is full. What was brought until then stays.
 pub(crate) fn merge(
     layer: OwnedFd,
     target: OwnedFd,
-    owner: Option<Owner>,
+    below: &Below,
+    terms: &Terms<'_>,
     left: &mut u64,
 ) -> io::Result<Changes> {
     let mut merging = Merging {
-        owner,
+        terms,
         left: *left,
         changes: Changes::default(),
     };
-    merging.folder(&layer, &target, "", 0)?;
+    merging.folder(&layer, &target, below, "", 0)?;
     *left = merging.left;
     merging
         .changes
@@ -70,29 +107,33 @@ pub(crate) fn merge(
     Ok(merging.changes)
 }
 
-struct Merging {
-    owner: Option<Owner>,
+struct Merging<'a> {
+    terms: &'a Terms<'a>,
     /// How many more bytes may be written: links and holes make more of a file than it took.
     left: u64,
     changes: Changes,
 }
 
-impl Merging {
+impl Merging<'_> {
     fn folder(
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
+        under: &Below,
         path: &str,
         depth: usize,
     ) -> io::Result<()> {
         for name in names(layer)? {
+            if self.terms.is_unwanted() {
+                return Ok(());
+            }
             let below = format!("{path}{}", name.to_string_lossy());
             if below.len() > LONGEST {
                 let why = "its path is too long";
                 self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
-            match self.entry(layer, target, &name, &below, depth) {
+            match self.entry(layer, target, under, &name, &below, depth) {
                 Ok(()) => {}
                 // Of these the next one would die as well.
                 Err(error) if is_final(&error) => return Err(error),
@@ -106,6 +147,7 @@ impl Merging {
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
+        under: &Below,
         name: &CStr,
         below: &str,
         depth: usize,
@@ -113,8 +155,12 @@ impl Merging {
         let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = FileType::from_raw_mode(found.st_mode);
         let why = match kind {
+            _ if Instant::now() > self.terms.by => "there was no time left to bring it out",
             FileType::CharacterDevice if found.st_rdev == 0 => {
-                if remove(target, name, DEEPEST)? {
+                let was_there = remove(target, name, DEEPEST)?;
+                if under.has(name) {
+                    self.changes.add(below, Change::Refused(STAYS.to_owned()));
+                } else if was_there {
                     self.changes.add(below, Change::Removed);
                 }
                 return Ok(());
@@ -129,13 +175,28 @@ impl Merging {
                 // A script may have shut out its own user, and so us.
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
-                let to = self.opened(target, name, &from)?;
-                return self.folder(&from, &to, &format!("{below}/"), depth + 1);
+                let (to, is_new) = self.opened(target, name, &from)?;
+                let lower = under.folder(name);
+                self.folder(&from, &to, &lower, &format!("{below}/"), depth + 1)?;
+                if is_opaque(&from) && under.has(name) {
+                    self.changes.add(below, Change::Refused(STAYS.to_owned()));
+                }
+                if is_new && under.has(name) {
+                    // One that holds something stays.
+                    let _ = fs::unlinkat(target, name, AtFlags::REMOVEDIR);
+                }
+                return Ok(());
             }
             FileType::RegularFile => {
                 let mode = Mode::from_raw_mode(0o600);
                 fs::chmodat(layer, name, mode, AtFlags::empty())?;
+                if under.has_same(layer, name, &found)? {
+                    return self.restored(target, name, below, &found);
+                }
                 return self.file(layer, target, name, below, &found);
+            }
+            FileType::Symlink if under.has_same(layer, name, &found)? => {
+                return self.restored(target, name, below, &found);
             }
             FileType::Symlink => return self.link(layer, target, name, below),
             _ => "it is neither a file nor a folder",
@@ -144,14 +205,32 @@ impl Merging {
         Ok(())
     }
 
-    /// The folder of this name in the target, made where it isn't there.
-    fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<OwnedFd> {
+    /// Lets what is below be seen again, where something else was kept above it.
+    fn restored(
+        &mut self,
+        target: &OwnedFd,
+        name: &CStr,
+        path: &str,
+        found: &Stat,
+    ) -> io::Result<()> {
+        if remove(target, name, DEEPEST)? {
+            let change = match FileType::from_raw_mode(found.st_mode) {
+                FileType::Symlink => Change::Linked,
+                _ => Change::Written(u64::try_from(found.st_size).unwrap_or_default()),
+            };
+            self.changes.add(path, change);
+        }
+        Ok(())
+    }
+
+    /// The folder of this name in the target, and whether it wasn't there and was made.
+    fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
         let is_new = is_opaque(from);
         if is_new {
             remove(target, name, DEEPEST)?;
         }
         match open_folder(target, name) {
-            Ok(folder) => return Ok(folder),
+            Ok(folder) => return Ok((folder, false)),
             Err(Errno::NOENT) => {}
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 remove(target, name, DEEPEST)?;
@@ -161,11 +240,11 @@ impl Merging {
         fs::mkdirat(target, name, Mode::from_raw_mode(0o755))?;
         let made = open_folder(target, name)?;
         self.own(&made)?;
-        Ok(made)
+        Ok((made, true))
     }
 
     fn own(&self, made: &OwnedFd) -> rustix::io::Result<()> {
-        let Some(Owner { user, group }) = self.owner else {
+        let Some(Owner { user, group }) = self.terms.owner else {
             return Ok(());
         };
         let user = rustix::process::Uid::from_raw(user);

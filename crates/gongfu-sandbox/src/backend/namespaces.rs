@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{
     Artifact, Command, Exit, Level, Means, Mode, Mount, Outcome, Reason, Said, Spec, Stream,
@@ -12,7 +13,7 @@ use gongfu_core::sandbox::{
 
 use super::{Backend, Failure, Surroundings};
 use crate::capture::Capture;
-use crate::merge::{self, Changes};
+use crate::merge::{self, Below, Changes, Terms};
 use crate::plan::{Ceilings, How, Owner, Piece, Plan, Step};
 use crate::run::{self, Ended};
 use crate::system::View;
@@ -23,6 +24,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const NOT_FOUND: i32 = 127;
 /// What a program that can't be run ends with.
 const NOT_EXECUTABLE: i32 = 126;
+/// How much longer than a run it may take to bring what it wrote to where it is to stay.
+const MERGING: Duration = Duration::from_secs(30);
 /// Where a run may write in any case.
 const SCRATCH: [&str; 3] = ["/dev/shm", "/tmp", "/proc"];
 
@@ -86,7 +89,7 @@ impl Backend for Namespaces {
         if let Some((step, number)) = ended.failed {
             failed(&mut outcome, spec, &plan, step, number)?;
         }
-        keep(&mut outcome, spec, ended)?;
+        keep(&mut outcome, spec, surroundings, ended)?;
         Ok(outcome)
     }
 }
@@ -160,7 +163,7 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
         },
         memory: limits.memory,
         // Whoever runs it ends it first, and can say why.
-        wall: limits.wall + std::time::Duration::from_secs(1),
+        wall: limits.wall + Duration::from_secs(1),
     })
 }
 
@@ -265,7 +268,18 @@ fn obstacle(step: Step, plan: &Plan, error: &io::Error) -> String {
 }
 
 /// Brings what was written to where it is to stay.
-fn keep(outcome: &mut Outcome, spec: &Spec, ended: Ended) -> Result<(), Failure> {
+///
+/// However the run ended, what it wrote until then may be what somebody needs: a timeout takes the time and
+/// not the results. Only where nobody waits any more nothing is brought: it can't be told to anybody.
+fn keep(
+    outcome: &mut Outcome,
+    spec: &Spec,
+    surroundings: &Surroundings<'_>,
+    ended: Ended,
+) -> Result<(), Failure> {
+    if outcome.reason == Reason::Cancelled {
+        return Ok(());
+    }
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
     let layered = spec.mounts.iter().filter(is_layer);
     if ended.how.is_some() && ended.layers.len() != layered.clone().count() {
@@ -273,8 +287,9 @@ fn keep(outcome: &mut Outcome, spec: &Spec, ended: Ended) -> Result<(), Failure>
             "what was written can't be reached",
         )));
     }
-    // What a run may write it may also leave, whatever it makes of it.
+    // What a run may write it may also leave, whatever it makes of it, and in the time that it has left.
     let mut left = spec.limits.disk;
+    let by = Instant::now() + spec.limits.wall.saturating_sub(ended.took) + MERGING;
     for (mount, layer) in layered.zip(ended.layers) {
         let Some(target) = &mount.keep else {
             continue;
@@ -286,9 +301,14 @@ fn keep(outcome: &mut Outcome, spec: &Spec, ended: Ended) -> Result<(), Failure>
             user: found.uid(),
             group: found.gid(),
         };
-        let owner = rustix::process::geteuid().is_root().then_some(owner);
+        let terms = Terms {
+            owner: rustix::process::geteuid().is_root().then_some(owner),
+            by,
+            cancel: surroundings.cancel,
+        };
+        let below = below(mount)?;
         let Changes { listed, total, .. } =
-            merge::merge(layer, OwnedFd::from(target), owner, &mut left)?;
+            merge::merge(layer, OwnedFd::from(target), &below, &terms, &mut left)?;
         let seen = |path: String| format!("{}/{path}", mount.target);
         let listed = listed.into_iter().map(|(path, change)| Artifact {
             path: seen(path),
@@ -298,4 +318,14 @@ fn keep(outcome: &mut Outcome, spec: &Spec, ended: Ended) -> Result<(), Failure>
         outcome.changed += total;
     }
     Ok(())
+}
+
+/// What lies below the place that keeps what is written, where that is the uppermost of several sources.
+fn below(mount: &Mount) -> io::Result<Below> {
+    let below = match mount.sources.split_first() {
+        Some((first, below)) if Some(first) == mount.keep.as_ref() => below,
+        _ => &[],
+    };
+    let folders = below.iter().map(|path| Ok(File::open(path)?.into()));
+    folders.collect::<io::Result<_>>().map(Below::new)
 }

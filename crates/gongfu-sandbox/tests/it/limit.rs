@@ -199,11 +199,11 @@ fn groups_of_the_dead_go(ground: Ground) {
         assert!(begun.elapsed() < Duration::from_secs(20), "it doesn't run");
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert!(!groups_of(victim.id()).is_empty());
     victim.kill().unwrap();
     victim.wait().unwrap();
     assert!(gone(&word) < SOON);
     // The dead can't tidy up; whoever comes next does.
-    assert!(!groups_of(victim.id()).is_empty());
     let mut next = begin("true");
     let next_number = next.id();
     assert!(next.wait().unwrap().success());

@@ -11,7 +11,7 @@ use libtest_mimic::{Failed, Trial};
 use crate::ground::{Ground, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 9] = [
+    let all: [(&str, fn()); 11] = [
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -23,6 +23,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         (
             "work::the_workspace_takes_what_is_written_and_loses_what_is_removed",
             the_workspace,
+        ),
+        (
+            "work::a_skill_stays_as_it_is_below_what_is_kept",
+            a_skill_stays_as_it_is,
+        ),
+        (
+            "work::what_was_written_in_time_is_kept",
+            what_was_written_in_time,
         ),
         ("work::how_it_ended_is_told", how_it_ended_is_told),
         ("work::what_is_not_there_is_said", what_is_not_there_is_said),
@@ -81,6 +89,73 @@ fn what_is_written_is_kept() {
     // The next run sees it, and nobody else's skill is touched.
     assert_eq!(ground.says("cat output/data/copy input.txt"), "ininmore\n");
     assert!(!ground.path("skill/output").exists());
+}
+
+fn a_skill_stays_as_it_is() {
+    let ground = Ground::new();
+    ground.write("skill/run.sh", "echo first");
+    ground.write("skill/data/old", "old");
+    let line = "chmod +x run.sh && ./run.sh && echo made > made && rm data/old && ls data";
+    let outcome = ground.line(line);
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    let paths: Vec<&str> = outcome
+        .artifacts
+        .iter()
+        .map(|one| one.path.as_str())
+        .collect();
+    assert_eq!(paths, ["/skill/data/old", "/skill/made"]);
+    assert!(matches!(outcome.artifacts[0].change, Change::Refused(_)));
+    assert_eq!(std::fs::read_dir(ground.path("layer")).unwrap().count(), 1);
+    // The next version of the skill isn't hidden by what was only made executable.
+    ground.write("skill/run.sh", "echo second");
+    assert_eq!(
+        ground.says("bash run.sh; cat made data/old"),
+        "second\nmade\nold"
+    );
+    // What is put back to what it was is the skill's again.
+    ground.line("echo mine > run.sh");
+    assert_eq!(ground.says("cat run.sh"), "mine\n");
+    ground.line("printf 'echo second' > run.sh; rm made");
+    assert_eq!(std::fs::read_dir(ground.path("layer")).unwrap().count(), 0);
+    // A folder that is made anew shows what the skill has in it.
+    let outcome = ground.line("rm -r data && mkdir data && echo new > data/new && ls data");
+    assert_eq!(text(&outcome.stdout), "new\n");
+    let refused = outcome
+        .artifacts
+        .iter()
+        .filter(|one| matches!(one.change, Change::Refused(_)));
+    assert_eq!(
+        refused.map(|one| one.path.as_str()).collect::<Vec<_>>(),
+        ["/skill/data"]
+    );
+    assert_eq!(ground.says("ls data"), "new\nold\n");
+}
+
+fn what_was_written_in_time() {
+    let mut ground = Ground::new();
+    ground.limits.wall = std::time::Duration::from_secs(3);
+    let outcome = ground.line("echo in time > /workspace/made; sleep 60");
+    assert_eq!(outcome.reason, Reason::Timeout);
+    assert_eq!(ground.read("workspace/made"), "in time\n");
+    // Of what nobody waits for nobody is told, so it isn't kept.
+    ground.limits.wall = std::time::Duration::from_mins(1);
+    runtime().block_on(async {
+        let runner = Runner::new(None);
+        let spec = ground.spec(Command::Line(
+            "echo late > /workspace/late; echo said; sleep 60".to_owned(),
+        ));
+        let (said, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        let listener = Arc::new(move |_, _: &[u8]| {
+            let _ = said.send(());
+        });
+        tokio::select! {
+            ended = runner.run(&Owner::Local, spec, listener) => panic!("{ended:?}"),
+            _ = hears.recv() => {}
+        }
+    });
+    // The runtime has waited for its end.
+    assert!(!ground.path("workspace/late").exists());
+    assert!(ground.path("workspace/made").exists());
 }
 
 fn the_workspace() {
