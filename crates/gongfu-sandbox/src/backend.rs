@@ -1,11 +1,16 @@
-//! The kinds of sandboxes: one file each, and a line in the list.
+//! The kinds of sandboxes: one file each, and a line in the list; what is the same in all of them lies
+//! beside them.
 
+mod carry;
+mod environment;
+mod keep;
 mod namespaces;
+mod obstacle;
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use gongfu_core::sandbox::{Level, Outcome, Spec, Stream};
+use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
 use crate::plan::Owner;
 
@@ -43,4 +48,11 @@ pub(crate) trait Backend: Sync {
 
     /// Runs something to its end.
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure>;
+}
+
+/// Says of a mount that what it shows isn't there.
+fn missing(mount: &Mount, error: &io::Error) -> Failure {
+    let path = mount.sources.iter().map(|path| path.display().to_string());
+    let path = path.collect::<Vec<_>>().join(", ");
+    Failure::Refused(format!("`{path}` can't be seen in the sandbox: {error}"))
 }
