@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Change, Command, Exit, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{Change, Command, Exit, Level, Outcome, Reason, Spec};
 use gongfu_sandbox::Runner;
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Trial;
 
-use crate::ground::{Ground, runtime, text};
+use crate::ground::{Ground, Test, of_every_level, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 9] = [
+    let all: [Test; 9] = [
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -37,17 +37,11 @@ pub(crate) fn trials() -> Vec<Trial> {
             the_environment,
         ),
     ];
-    let trial = |(name, test): (&str, fn())| {
-        Trial::test(name, move || {
-            test();
-            Ok::<(), Failed>(())
-        })
-    };
-    all.into_iter().map(trial).collect()
+    of_every_level(&all)
 }
 
-fn a_script_runs_in_its_folder() {
-    let ground = Ground::new();
+fn a_script_runs_in_its_folder(level: Level) {
+    let ground = Ground::new(level);
     ground.write(
         "skill/scripts/gcd.py",
         "import math, sys\nprint(math.gcd(*map(int, sys.argv[1:])))\n",
@@ -59,8 +53,8 @@ fn a_script_runs_in_its_folder() {
     );
 }
 
-fn what_is_written_is_kept() {
-    let ground = Ground::new();
+fn what_is_written_is_kept(level: Level) {
+    let ground = Ground::new(level);
     ground.write("skill/input.txt", "in");
     let outcome = ground
         .line("mkdir -p output/data && cat input.txt > output/data/copy && echo more >> input.txt");
@@ -83,8 +77,8 @@ fn what_is_written_is_kept() {
     assert!(!ground.path("skill/output").exists());
 }
 
-fn the_workspace() {
-    let ground = Ground::new();
+fn the_workspace(level: Level) {
+    let ground = Ground::new(level);
     ground.write("workspace/old", "old");
     ground.write("workspace/folder/below", "x");
     let outcome = ground.line("cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out");
@@ -103,8 +97,8 @@ fn the_workspace() {
     );
 }
 
-fn how_it_ended_is_told() {
-    let ground = Ground::new();
+fn how_it_ended_is_told(level: Level) {
+    let ground = Ground::new(level);
     let outcome = ground.line("echo out; echo err >&2; exit 3");
     assert_eq!(
         (outcome.exit, outcome.reason),
@@ -123,8 +117,8 @@ fn how_it_ended_is_told() {
     assert_eq!(ground.says("read line || echo nothing"), "nothing\n");
 }
 
-fn what_is_not_there_is_said() {
-    let ground = Ground::new();
+fn what_is_not_there_is_said(level: Level) {
+    let ground = Ground::new(level);
     let outcome = ground
         .runs(Command::Program(vec!["no-such-program".to_owned()]))
         .unwrap();
@@ -138,8 +132,8 @@ fn what_is_not_there_is_said() {
     assert_eq!(ground.line("no-such-program").exit, Some(Exit::Code(127)));
 }
 
-fn usual_lines() {
-    let ground = Ground::new();
+fn usual_lines(level: Level) {
+    let ground = Ground::new(level);
     ground.write("skill/a/x.txt", "a pattern\n");
     ground.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
     for (line, says) in [
@@ -158,8 +152,8 @@ fn usual_lines() {
     }
 }
 
-fn long_output_is_cut_and_kept() {
-    let mut ground = Ground::new();
+fn long_output_is_cut_and_kept(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.shown = 1_000;
     let outcome = ground.line("seq 1 100000; echo end");
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
@@ -177,22 +171,22 @@ fn long_output_is_cut_and_kept() {
 }
 
 /// Runs a line with something changed about it.
-fn changed(line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortError> {
-    let ground = Ground::new();
+fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortError> {
+    let ground = Ground::new(level);
     let mut spec = ground.spec(Command::Line(line.to_owned()));
     change(&mut spec);
-    let runner = Runner::new(None);
+    let runner = Runner::new(Some(level));
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 
-fn what_it_is_given_to_read() {
+fn what_it_is_given_to_read(level: Level) {
     let long = "line\n".repeat(100_000);
-    let outcome = changed("wc -l", |spec| spec.input = long.into_bytes()).unwrap();
+    let outcome = changed(level, "wc -l", |spec| spec.input = long.into_bytes()).unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
 }
 
-fn the_environment() {
-    let outcome = changed("env | sort", |spec| {
+fn the_environment(level: Level) {
+    let outcome = changed(level, "env | sort", |spec| {
         spec.environment.insert("MINE".to_owned(), "a b".to_owned());
     });
     let told = text(&outcome.unwrap().stdout);
@@ -204,7 +198,7 @@ fn the_environment() {
     let names: Vec<&str> = names.filter(|name| !own.contains(name)).collect();
     assert_eq!(names, ["HOME", "LANG", "MINE", "PATH", "TMPDIR"]);
     for name in ["LD_PRELOAD", "BASH_ENV", "PYTHONSTARTUP", "", "A=B"] {
-        let refused = changed("true", |spec| {
+        let refused = changed(level, "true", |spec| {
             spec.environment.insert(name.to_owned(), "x".to_owned());
         });
         assert!(matches!(refused, Err(PortError::Denied(_))), "{name}");
