@@ -1,7 +1,9 @@
 //! The kinds of sandboxes: one file each, and a line in the list; what is the same in all of them lies
 //! beside them.
 
+mod bubblewrap;
 mod carry;
+mod copied;
 mod environment;
 mod keep;
 mod namespaces;
@@ -15,7 +17,7 @@ use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 use crate::plan::Owner;
 
 /// All of them, the strongest first.
-pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces];
+pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces, &bubblewrap::Bubblewrap];
 
 /// What a run is given besides what it is to do.
 pub(crate) struct Surroundings<'a> {

@@ -12,7 +12,7 @@ use gongfu_core::sandbox::{Enforcement, Exit, Level, Outcome, Reason, Said, Spec
 
 use super::{Failure, Surroundings, obstacle};
 use crate::capture::Capture;
-use crate::plan::{How, Plan, Step};
+use crate::plan::{How, Kind, Plan, Step};
 use crate::run;
 
 /// What a program that isn't there ends with, by the convention of shells.
@@ -20,9 +20,9 @@ const NOT_FOUND: i32 = 127;
 /// What a program that can't be run ends with.
 const NOT_EXECUTABLE: i32 = 126;
 
-/// In what a run is carried out.
+/// In what a run is carried out, for people.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Kind {
+pub(super) struct Strength {
     pub(super) level: Level,
     pub(super) enforcement: Enforcement,
 }
@@ -33,16 +33,18 @@ pub(super) struct Ran {
     pub(super) outcome: Outcome,
     /// Handles of its layers, in the order of the view.
     pub(super) layers: Vec<OwnedFd>,
-    /// Whether the sandbox stood, and the program was begun in it.
+    /// Whether the program was begun.
     pub(super) stood: bool,
 }
 
-/// Carries it out to its end.
+/// Carries it out to its end. `stands` is given the layers before the program is begun, where something
+/// else is to fill them.
 pub(super) fn out(
-    kind: Kind,
+    strength: Strength,
     plan: &Plan,
     spec: &Spec,
     surroundings: &Surroundings<'_>,
+    stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
 ) -> Result<Ran, Failure> {
     let log = |name: &'static str| {
         let path = spec.logs.as_ref().map(|folder| folder.join(name));
@@ -52,7 +54,7 @@ pub(super) fn out(
     let mut stderr = Capture::new(spec.limits.shown, log("stderr.log"));
     let mut heard = 0_u64;
     let mut broken = None;
-    let ended = run::run(plan, spec, surroundings.cancel, |stream, bytes| {
+    let ended = run::run(plan, spec, surroundings.cancel, stands, |stream, bytes| {
         (surroundings.listener)(stream, bytes);
         let taken = match stream {
             Stream::Stdout => stdout.take(bytes),
@@ -66,12 +68,17 @@ pub(super) fn out(
         return Err(broken.into());
     }
     if ended.how.is_none() && ended.failed.is_none() && ended.reason == Reason::Ok {
+        if let (Kind::Bubblewrap { .. }, false) = (&plan.kind, ended.stood) {
+            // Nobody else has said anything yet.
+            let said = String::from_utf8_lossy(&stderr.said().head).into_owned();
+            return Err(Failure::Unavailable(obstacle::of_bubblewrap(&said)));
+        }
         let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
         return Err(Failure::Io(io::Error::other(why)));
     }
     let mut outcome = Outcome {
-        level: kind.level,
-        enforcement: kind.enforcement,
+        level: strength.level,
+        enforcement: strength.enforcement,
         exit: ended.how.map(|how| match how {
             How::Exit(code) => Exit::Code(code),
             How::Signal(signal) => Exit::Signal(signal),

@@ -74,11 +74,12 @@ fn shell() -> &'static str {
     }
 }
 
-/// What one process may use, by what the run may.
-pub(super) fn ceilings(limits: &Limits) -> Ceilings {
+/// What one process may use, by what the run may, where so many processes watch over it.
+pub(super) fn ceilings(limits: &Limits, watching: u64) -> Ceilings {
     Ceilings {
         memory: limits.memory,
         processes: limits.processes.into(),
+        watching,
         cpu: limits.cpu,
         file: limits.file,
         open_files: limits.open_files,

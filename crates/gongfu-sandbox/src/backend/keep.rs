@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 
 use gongfu_core::sandbox::{Artifact, Mode, Mount, Outcome, Spec};
 
 use super::Failure;
 use super::carry::Ran;
+use crate::copies::Before;
 use crate::merge::{self, Changes};
 use crate::plan::Owner;
 
@@ -18,8 +18,13 @@ pub(super) fn layered(spec: &Spec) -> impl Iterator<Item = &Mount> + Clone {
     spec.mounts.iter().filter(is_layer)
 }
 
-/// Brings it there; answers how the run ended.
-pub(super) fn what_was_written(spec: &Spec, ran: Ran) -> Result<Outcome, Failure> {
+/// Brings it there; answers how the run ended. `before` is what the layers held at their beginning, where
+/// they are copies.
+pub(super) fn what_was_written(
+    spec: &Spec,
+    ran: Ran,
+    before: &[Before],
+) -> Result<Outcome, Failure> {
     let mut outcome = ran.outcome;
     if ran.stood && ran.layers.len() != layered(spec).count() {
         return Err(Failure::Io(io::Error::other(
@@ -28,7 +33,7 @@ pub(super) fn what_was_written(spec: &Spec, ran: Ran) -> Result<Outcome, Failure
     }
     // What a run may write it may also leave, whatever it makes of it.
     let mut left = spec.limits.disk;
-    for (mount, layer) in layered(spec).zip(ran.layers) {
+    for (number, (mount, layer)) in layered(spec).zip(ran.layers).enumerate() {
         let Some(target) = &mount.keep else {
             continue;
         };
@@ -41,7 +46,7 @@ pub(super) fn what_was_written(spec: &Spec, ran: Ran) -> Result<Outcome, Failure
         };
         let owner = rustix::process::geteuid().is_root().then_some(owner);
         let Changes { listed, total, .. } =
-            merge::merge(layer, OwnedFd::from(target), owner, &mut left)?;
+            merge::merge(layer, target.into(), owner, &mut left, before.get(number))?;
         let seen = |path: String| format!("{}/{path}", mount.target);
         let listed = listed.into_iter().map(|(path, change)| Artifact {
             path: seen(path),

@@ -4,12 +4,14 @@ use std::io;
 
 use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
 
-use super::carry::{self, Kind};
+use super::carry::{self, Strength};
 use super::environment::{self, Places};
 use super::{Backend, Failure, Surroundings, keep};
-use crate::plan::{Owner, Plan};
+use crate::plan::{Kind, Owner, Plan};
 use crate::system::View;
 
+/// The outermost process and the first one inside: both are of the new namespace.
+const WATCHING: u64 = 2;
 /// Where a run may write in any case.
 pub(super) const SCRATCH: [&str; 3] = ["/dev/shm", "/tmp", "/proc"];
 /// Where the places are that every program asks for.
@@ -28,7 +30,7 @@ impl Backend for Namespaces {
     }
 
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        let kind = Kind {
+        let strength = Strength {
             level: Level::Namespaces,
             enforcement: Enforcement {
                 memory: Means::Watchdog,
@@ -37,8 +39,8 @@ impl Backend for Namespaces {
             },
         };
         let plan = plan(spec, surroundings.tenant)?;
-        let ran = carry::out(kind, &plan, spec, surroundings)?;
-        keep::what_was_written(spec, ran)
+        let ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
+        keep::what_was_written(spec, ran, &[])
     }
 }
 
@@ -62,6 +64,7 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
     }
     let limits = &spec.limits;
     Ok(Plan {
+        kind: Kind::Namespaces,
         tenant,
         sources: view.sources,
         view: view.pieces,
@@ -71,7 +74,7 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
         environment: environment::variables(spec, &PLACES)?,
         folder: spec.folder.clone(),
         writable,
-        ceilings: environment::ceilings(limits),
+        ceilings: environment::ceilings(limits, WATCHING),
         memory: limits.memory,
         // Whoever runs it ends it first, and can say why.
         wall: limits.wall + std::time::Duration::from_secs(1),

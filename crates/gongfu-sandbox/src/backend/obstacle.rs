@@ -16,6 +16,7 @@ pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
                              kernel.apparmor_restrict_unprivileged_userns), and in a container its \
                              runtime's too"
             .to_owned(),
+        Step::Bubblewrap => "bubblewrap can't be begun".to_owned(),
         Step::Source(number) => format!("`{}` can't be brought into it", path(number)),
         Step::View(number) => match plan.view.get(number) {
             Some(Piece::Bind { at, source, .. }) => {
@@ -43,4 +44,15 @@ pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
         }
     };
     format!("{what} ({step:?}: {error})")
+}
+
+/// What it means that bubblewrap ended before anything stood.
+pub(super) fn of_bubblewrap(said: &str) -> String {
+    let said = said.lines().next().unwrap_or("it says nothing");
+    let said = said.strip_prefix("bwrap: ").unwrap_or(said);
+    format!(
+        "bubblewrap can't make it ({said}); let it make user namespaces (sysctl \
+         user.max_user_namespaces, an AppArmor profile for bwrap, or the setuid bit), and let \
+         gongfu's own program be readable by everybody where gongfu is root"
+    )
 }

@@ -10,17 +10,15 @@ use landlock::{
 };
 use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
 use rustix::thread::{
-    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities, set_capabilities_secure_bits,
-    set_no_new_privs,
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities,
+    clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
+    set_capabilities_secure_bits, set_no_new_privs,
 };
 
 use super::{Failure, at, call};
 use crate::plan::{Ceilings, Plan, Step};
 use crate::seccomp;
 
-/// How many processes watch over the run; the system counts them with those of the program.
-const WATCHING: u64 = 2;
 /// The devices that a program may write to.
 const DEVICES: [&str; 5] = [
     "/dev/null",
@@ -73,7 +71,10 @@ fn ceilings(ceilings: &Ceilings) -> rustix::io::Result<()> {
     setrlimit(Resource::Rtprio, most(0))?;
     // What counts is what is used; this alone keeps one process from asking for all there is.
     setrlimit(Resource::Data, most(ceilings.memory.saturating_mul(2)))?;
-    setrlimit(Resource::Nproc, most(ceilings.processes + WATCHING))?;
+    setrlimit(
+        Resource::Nproc,
+        most(ceilings.processes + ceilings.watching),
+    )?;
     // It is told first, by a signal that says why, and killed a second later.
     let seconds = ceilings.cpu.as_secs().max(1);
     let time = Rlimit {
@@ -90,6 +91,10 @@ fn ceilings(ceilings: &Ceilings) -> rustix::io::Result<()> {
 
 /// Gives up every capability, and every way to have one again.
 fn privileges() -> rustix::io::Result<()> {
+    if capabilities(None)?.permitted.is_empty() {
+        // Whoever has none can't give up any either, and after this none comes by a program.
+        return set_no_new_privs(true);
+    }
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
         match remove_capability_from_bounding_set(capability) {

@@ -1,17 +1,18 @@
 //! What scripts do, and what becomes of it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Change, Command, Exit, Level, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{Change, Command, Exit, Level, Mode, Mount, Outcome, Reason, Spec};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
 use crate::ground::{Ground, Test, of_every_level, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 9] = [
+    let all: [Test; 11] = [
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -31,6 +32,11 @@ pub(crate) fn trials() -> Vec<Trial> {
             "work::long_output_is_cut_and_kept",
             long_output_is_cut_and_kept,
         ),
+        (
+            "work::what_nobody_else_may_read_is_seen",
+            what_nobody_else_may_read,
+        ),
+        ("work::what_can_only_be_read", what_can_only_be_read),
         ("work::what_it_is_given_to_read", what_it_is_given_to_read),
         (
             "work::the_environment_is_what_was_declared",
@@ -203,4 +209,48 @@ fn the_environment(level: Level) {
         });
         assert!(matches!(refused, Err(PortError::Denied(_))), "{name}");
     }
+}
+
+fn what_nobody_else_may_read(level: Level) {
+    let ground = Ground::new(level);
+    ground.write("skill/private/file", "mine");
+    for (path, mode) in [("skill/private/file", 0o600), ("skill/private", 0o700)] {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(ground.path(path), mode).unwrap();
+    }
+    assert_eq!(
+        ground.says("cat private/file && echo more >> private/file"),
+        "mine"
+    );
+    assert_eq!(ground.read("layer/private/file"), "minemore\n");
+}
+
+fn what_can_only_be_read(level: Level) {
+    let ground = Ground::new(level);
+    ground.write("given/file", "given");
+    let mut spec = ground.spec(Command::Line(
+        "cat $GIVEN/file; echo x > $GIVEN/file; echo x > $GIVEN/new; rm -f $GIVEN/file; true"
+            .to_owned(),
+    ));
+    let given = if level == Level::Lite {
+        // Nothing is anywhere else than it is; this is what says where.
+        "$GONGFU_GIVEN"
+    } else {
+        "/given"
+    };
+    if let Command::Line(line) = &mut spec.command {
+        *line = line.replace("$GIVEN", given);
+    }
+    spec.mounts.push(Mount {
+        sources: vec![ground.path("given")],
+        target: "/given".to_owned(),
+        mode: Mode::ReadOnly,
+        keep: None,
+    });
+    let runner = Runner::new(Some(level));
+    let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+    let outcome = runtime().block_on(running).unwrap();
+    assert_eq!(text(&outcome.stdout), "given", "{outcome:?}");
+    assert_eq!(ground.read("given/file"), "given");
+    assert!(!ground.path("given/new").exists());
 }
