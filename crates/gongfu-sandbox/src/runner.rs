@@ -1,15 +1,22 @@
 //! The port's implementation: which sandbox is used, how many run at once, and who ends them.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
-use gongfu_core::sandbox::{Command, Level, Limits, Outcome, Spec, Standing};
-use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use gongfu_core::sandbox::{
+    Command, Exit, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
+};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
+use crate::cgroup::Groups;
 use crate::plan;
 
 /// How many runs there are at once for each processor; others wait.
@@ -19,12 +26,30 @@ const TENANTS: u32 = 2_000_000_000;
 /// How many of them there are.
 const MOST_TENANTS: u32 = 100_000_000;
 
+/// How long a trial may take.
+const TRIAL: Duration = Duration::from_secs(10);
+/// For how long it is believed that a level doesn't work.
+const DOUBT: Duration = Duration::from_secs(3);
+/// How many times longer than the trial took, at least: to try again must not be what takes the time.
+const DOUBTS: u32 = 20;
+
 /// Runs things in the strongest sandbox that works here.
 pub struct Runner {
     /// The level that was asked for; `None` for the strongest that works.
     wanted: Option<Level>,
+    /// Whether a run may have a control group of its own.
+    grouped: AtomicBool,
     room: Arc<Semaphore>,
-    standing: OnceCell<Vec<Standing>>,
+    /// What came of trying the levels, as far as they were.
+    tried: Mutex<BTreeMap<Level, Tried>>,
+}
+
+/// What came of trying a level.
+#[derive(Debug, Clone)]
+enum Tried {
+    Works,
+    /// It doesn't, and until when that is believed.
+    Fails(String, Instant),
 }
 
 impl Runner {
@@ -33,65 +58,148 @@ impl Runner {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             wanted,
+            grouped: AtomicBool::new(true),
             room: Arc::new(Semaphore::new(RUNS * processors)),
-            standing: OnceCell::new(),
+            tried: Mutex::new(BTreeMap::new()),
         }
     }
 
-    /// Tries every level once.
-    async fn tried(&self) -> &[Standing] {
-        let tried = self.standing.get_or_init(|| async {
-            let mut standing = Vec::new();
-            for backend in BACKENDS {
-                let obstacle = attempt(*backend).await.err();
-                standing.push(Standing {
-                    level: backend.level(),
-                    obstacle: obstacle.map(|obstacle| obstacle.to_string()),
-                });
-            }
-            standing
-        });
-        tried.await
+    /// Holds limits without control groups, even where there are some.
+    #[must_use]
+    pub fn without_groups(self) -> Self {
+        self.grouped.store(false, Ordering::Relaxed);
+        self
     }
 
-    async fn strongest(&self) -> Result<Level, PortError> {
-        let standing = self.tried().await;
-        let is_wanted = |one: &&Standing| self.wanted.is_none_or(|wanted| one.level == wanted);
-        let standing = standing.iter().filter(is_wanted);
-        let works = standing.clone().find(|one| one.obstacle.is_none());
-        works.map(|works| works.level).ok_or_else(|| {
-            let why = standing.map(|one| {
-                let obstacle = one.obstacle.as_deref().unwrap_or_default();
-                format!("{}: {obstacle}", one.level)
-            });
-            let why = why.collect::<Vec<_>>().join("; ");
-            PortError::Unavailable(match self.wanted {
-                None => format!("no sandbox works on this machine: {why}"),
-                Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
-            })
-        })
+    /// Why a level doesn't work, if it doesn't. One that works isn't tried again.
+    async fn obstacle(&self, backend: &'static dyn Backend) -> Option<String> {
+        // Whoever else asks waits for the same trial.
+        let mut tried = self.tried.lock().await;
+        match tried.get(&backend.level()) {
+            Some(Tried::Works) => return None,
+            Some(Tried::Fails(why, until)) if Instant::now() < *until => return Some(why.clone()),
+            _ => {}
+        }
+        let begun = Instant::now();
+        let grouped = self.grouped.load(Ordering::Relaxed);
+        let mut came = attempt(backend, grouped).await;
+        if came.is_err() && grouped && attempt(backend, false).await.is_ok() {
+            // Control groups that no process can come into hold nothing.
+            self.grouped.store(false, Ordering::Relaxed);
+            came = Ok(());
+        }
+        let obstacle = came.err().map(|failure| failure.to_string());
+        let now = obstacle.clone().map_or(Tried::Works, |why| {
+            let doubt = DOUBT.max(begun.elapsed() * DOUBTS);
+            Tried::Fails(why, Instant::now() + doubt)
+        });
+        tried.insert(backend.level(), now);
+        obstacle
+    }
+
+    async fn strongest(&self) -> Result<&'static dyn Backend, PortError> {
+        let mut why = Vec::new();
+        let is_wanted = |level| self.wanted.is_none_or(|wanted| wanted == level);
+        for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
+            match self.obstacle(*backend).await {
+                None => return Ok(*backend),
+                Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
+            }
+        }
+        let why = why.join("; ");
+        Err(PortError::Unavailable(match self.wanted {
+            None => format!("no sandbox works on this machine: {why}"),
+            Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
+        }))
     }
 }
 
-/// Runs nothing in particular.
-async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
+/// Runs something that uses what every run may need: it changes a file of a folder in a layer.
+async fn attempt(backend: &'static dyn Backend, grouped: bool) -> Result<(), Failure> {
+    let ground = tokio::task::spawn_blocking(TrialGround::new).await;
+    let ground = ground.map_err(std::io::Error::other)?.map_err(|error| {
+        let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
+        Failure::Unavailable(format!("{why} ({error})"))
+    })?;
     let spec = Spec {
-        command: Command::Program(vec!["true".to_owned()]),
-        folder: "/".to_owned(),
-        mounts: Vec::new(),
-        environment: std::collections::BTreeMap::new(),
+        command: Command::Line(format!("echo >> {TRIED_FILE}")),
+        folder: TRIED.to_owned(),
+        mounts: vec![Mount {
+            sources: vec![ground.folder.clone()],
+            target: TRIED.to_owned(),
+            mode: Mode::Layered,
+            keep: None,
+        }],
+        environment: BTreeMap::new(),
         input: Vec::new(),
         limits: Limits {
-            wall: std::time::Duration::from_secs(10),
+            wall: TRIAL,
             ..Limits::default()
         },
         logs: None,
     };
     let listener: Listener = Arc::new(|_, _| {});
-    let outcome = begin(backend, spec, tenant(&Owner::Local), listener, None);
-    match outcome.await?.exit {
-        Some(gongfu_core::sandbox::Exit::Code(0)) => Ok(()),
-        exit => Err(Failure::Unavailable(format!("a trial ended with {exit:?}"))),
+    let outcome = begin(
+        backend,
+        spec,
+        tenant(&Owner::Local),
+        grouped,
+        listener,
+        None,
+    );
+    let outcome = outcome.await?;
+    if outcome.exit == Some(Exit::Code(0)) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&outcome.stderr.head);
+    let said = said.lines().next().unwrap_or("it said nothing");
+    let why = match (outcome.reason, outcome.exit) {
+        (Reason::Timeout, _) => {
+            "a trial took longer than 10 s; try again when the machine has less to do".to_owned()
+        }
+        (reason, Some(Exit::Code(code))) => format!(
+            "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
+             that what a shell needs is installed below /usr",
+            reason.as_str()
+        ),
+        (reason, exit) => format!(
+            "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
+             machine's log says of it",
+            reason.as_str()
+        ),
+    };
+    Err(Failure::Unavailable(why))
+}
+
+/// Where the folder of a trial is seen.
+const TRIED: &str = "/workspace";
+/// The file in it.
+const TRIED_FILE: &str = "tried";
+
+/// A folder with a file for a trial; it goes with this.
+struct TrialGround {
+    folder: PathBuf,
+}
+
+impl TrialGround {
+    fn new() -> std::io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let mut random = [0_u8; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        let name = format!("gongfu-trial-{:016x}", u64::from_ne_bytes(random));
+        let folder = std::env::temp_dir().join(name);
+        // Nobody else's: one that is there already is an error.
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        let ground = Self { folder };
+        std::fs::write(ground.folder.join(TRIED_FILE), "")?;
+        Ok(ground)
+    }
+}
+
+impl Drop for TrialGround {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.folder.join(TRIED_FILE));
+        let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
@@ -100,6 +208,7 @@ async fn begin(
     backend: &'static dyn Backend,
     spec: Spec,
     tenant: Option<plan::Owner>,
+    grouped: bool,
     listener: Listener,
     room: Option<OwnedSemaphorePermit>,
 ) -> Result<Outcome, Failure> {
@@ -109,6 +218,7 @@ async fn begin(
         let _room = room;
         let surroundings = Surroundings {
             tenant,
+            groups: grouped.then(Groups::of_this_process).flatten(),
             cancel: cancel.as_fd(),
             listener: &*listener,
         };
@@ -163,17 +273,25 @@ fn is_mapped(map: &str, user: u32) -> bool {
 
 impl Sandbox for Runner {
     fn standing(&self) -> Pending<'_, Vec<Standing>> {
-        Box::pin(async move { Ok(self.tried().await.to_vec()) })
+        Box::pin(async move {
+            let mut standing = Vec::new();
+            for backend in BACKENDS {
+                standing.push(Standing {
+                    level: backend.level(),
+                    obstacle: self.obstacle(*backend).await,
+                });
+            }
+            Ok(standing)
+        })
     }
 
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
-            let level = self.strongest().await?;
-            let backend = BACKENDS.iter().find(|backend| backend.level() == level);
-            let backend = backend.ok_or(PortError::NotFound)?;
+            let backend = self.strongest().await?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
-            let ran = begin(*backend, spec, tenant(owner), listener, room).await;
+            let grouped = self.grouped.load(Ordering::Relaxed);
+            let ran = begin(backend, spec, tenant(owner), grouped, listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),
@@ -184,16 +302,4 @@ impl Sandbox for Runner {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::is_mapped;
-
-    #[test]
-    fn a_user_is_there_where_a_line_has_it() {
-        let everybody = "         0          0 4294967295\n";
-        assert!(is_mapped(everybody, 2_000_000_000));
-        let container = "0 1000 1\n1 100000 65536\n";
-        assert!(is_mapped(container, 0) && is_mapped(container, 65_536));
-        assert!(!is_mapped(container, 65_537) && !is_mapped(container, 2_000_000_000));
-        assert!(!is_mapped("", 0) && !is_mapped("x y z", 0));
-    }
-}
+mod tests;

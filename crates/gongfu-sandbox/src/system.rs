@@ -143,6 +143,12 @@ impl View {
         self.pieces.push(Piece::Scratch(at.to_owned()));
     }
 
+    /// A file that somebody else fills.
+    pub(crate) fn file(&mut self, at: &str) {
+        self.parents(at);
+        self.pieces.push(Piece::File(at.to_owned()));
+    }
+
     /// A folder or file of the machine.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
@@ -55,9 +55,26 @@ fn is_open_to_all(path: &Path) -> bool {
             .all(|above| !above.is_dir() || allows(above, 0o001))
 }
 
+/// A mount that is copied.
+struct One<'a> {
+    mount: &'a Mount,
+    way: Way,
+    /// Where others lie in it.
+    places: Vec<PathBuf>,
+}
+
+/// Where others lie in a mount.
+fn places(spec: &Spec, mount: &Mount) -> Vec<PathBuf> {
+    let below = spec.mounts.iter().filter_map(|other| {
+        let below = Path::new(&other.target).strip_prefix(&mount.target).ok()?;
+        (!below.as_os_str().is_empty()).then(|| below.to_owned())
+    });
+    below.collect()
+}
+
 /// What is copied for a run.
 pub(super) struct Copied<'a> {
-    mounts: Vec<(&'a Mount, Way)>,
+    mounts: Vec<One<'a>>,
     owner: Option<Owner>,
     /// How many bytes it takes.
     pub(super) bytes: u64,
@@ -67,17 +84,32 @@ impl<'a> Copied<'a> {
     /// Finds out what is copied; there is a bound to it.
     pub(super) fn of(spec: &'a Spec, tenant: Option<Owner>) -> Result<Self, Failure> {
         let ways = spec.mounts.iter().map(|mount| (mount, way(mount, tenant)));
+        for (mount, _) in ways.clone().filter(|(_, way)| *way == Way::AsItIs) {
+            // It would have to be made on the machine, past whatever others planted there.
+            if !places(spec, mount).is_empty() {
+                return Err(Failure::Refused(format!(
+                    "nothing else can be seen in `{}`, which is shown as it is",
+                    mount.target
+                )));
+            }
+        }
         let copies = ways.filter(|(_, way)| matches!(way, Way::Layer | Way::Copy));
-        let mounts: Vec<_> = copies.collect();
+        let mounts: Vec<_> = copies
+            .map(|(mount, way)| One {
+                mount,
+                way,
+                places: places(spec, mount),
+            })
+            .collect();
         let mut copier = Copier::new(MOST_BYTES, MOST_FILES);
-        for (mount, _) in &mounts {
-            copier.measure(&mount.sources).map_err(|error| {
+        for One { mount, places, .. } in &mounts {
+            copier.measure(&mount.sources, places).map_err(|error| {
                 let paths = mount.sources.iter().map(|path| path.display().to_string());
                 let paths = paths.collect::<Vec<_>>().join(", ");
                 Failure::Refused(format!(
-                    "`{paths}` can't be copied into the sandbox: {error}; it may be \
-                     {MOST_BYTES} bytes in {MOST_FILES} files, or any number where namespaces can be made, as `gongfu doctor` \
-                     says"
+                    "`{paths}` can't be copied into the sandbox: {error}; at most {MOST_BYTES} bytes \
+                     in {MOST_FILES} files are, or any number where gongfu may make namespaces, which \
+                     `gongfu doctor` tells"
                 ))
             })?;
         }
@@ -96,9 +128,9 @@ impl<'a> Copied<'a> {
         behalf::of(self.owner, || {
             let mut copier = Copier::new(MOST_BYTES, MOST_FILES);
             let mut kept = Vec::new();
-            for ((mount, way), folder) in self.mounts.iter().zip(folders) {
-                let before = copier.copy(&mount.sources, folder)?;
-                if *way == Way::Layer {
+            for (one, folder) in self.mounts.iter().zip(folders) {
+                let before = copier.copy(&one.mount.sources, &one.places, folder)?;
+                if one.way == Way::Layer {
                     kept.push(before);
                 }
             }
@@ -110,7 +142,7 @@ impl<'a> Copied<'a> {
     /// Those of the folders from which something is kept.
     pub(super) fn kept(&self, folders: Vec<OwnedFd>) -> Vec<OwnedFd> {
         let of = self.mounts.iter().zip(folders);
-        let kept = of.filter(|((_, way), _)| *way == Way::Layer);
+        let kept = of.filter(|(one, _)| one.way == Way::Layer);
         kept.map(|(_, folder)| folder).collect()
     }
 }

@@ -16,6 +16,8 @@ mod ground;
 #[cfg(target_os = "linux")]
 mod limit;
 #[cfg(target_os = "linux")]
+mod mount;
+#[cfg(target_os = "linux")]
 mod work;
 
 use std::process::ExitCode;
@@ -29,7 +31,12 @@ fn main() -> ExitCode {
         return ground::victim();
     }
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = [work::trials(), limit::trials(), attack::trials()];
+    let trials = [
+        work::trials(),
+        limit::trials(),
+        mount::trials(),
+        attack::trials(),
+    ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
