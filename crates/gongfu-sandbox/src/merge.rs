@@ -12,6 +12,7 @@
 
 mod below;
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -27,6 +28,7 @@ use gongfu_core::sandbox::Change;
 
 pub(crate) use below::Below;
 
+use crate::copies::Before;
 use crate::plan::Owner;
 
 /// How deep folders may lie in each other.
@@ -81,24 +83,33 @@ impl Terms<'_> {
     }
 }
 
-/// Brings a layer to a folder, below which lies what `below` says. What nobody wants any more ends it
-/// between two files.
+/// What is known of a folder, besides what the layer has in it.
+#[derive(Default)]
+pub(crate) struct Known<'a> {
+    /// What lies below the folder that it comes to.
+    pub(crate) below: Below,
+    /// What the layer held at its beginning, where it is a copy: what is still so stays behind.
+    pub(crate) before: Option<&'a Before>,
+}
+
+/// Brings a layer to a folder. What nobody wants any more ends it between two files.
 ///
 /// # Errors
 /// The folder can't be written, or is full. What was brought until then stays.
 pub(crate) fn merge(
     layer: OwnedFd,
     target: OwnedFd,
-    below: &Below,
+    known: &Known<'_>,
     terms: &Terms<'_>,
     left: &mut u64,
 ) -> io::Result<Changes> {
     let mut merging = Merging {
         terms,
+        is_copy: known.before.is_some(),
         left: *left,
         changes: Changes::default(),
     };
-    merging.folder(&layer, &target, below, "", 0)?;
+    merging.folder(&layer, &target, known, "", 0)?;
     *left = merging.left;
     merging
         .changes
@@ -109,6 +120,8 @@ pub(crate) fn merge(
 
 struct Merging<'a> {
     terms: &'a Terms<'a>,
+    /// In a copy nothing says that something else is gone.
+    is_copy: bool,
     /// How many more bytes may be written: links and holes make more of a file than it took.
     left: u64,
     changes: Changes,
@@ -119,11 +132,15 @@ impl Merging<'_> {
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
-        under: &Below,
+        known: &Known<'_>,
         path: &str,
         depth: usize,
     ) -> io::Result<()> {
-        for name in names(layer)? {
+        let there = names(layer)?;
+        if let Some(before) = known.before.filter(|_| !self.is_over()) {
+            self.gone(target, &known.below, before, path, &there)?;
+        }
+        for name in there {
             if self.terms.is_unwanted() {
                 return Ok(());
             }
@@ -133,7 +150,7 @@ impl Merging<'_> {
                 self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
-            match self.entry(layer, target, under, &name, &below, depth) {
+            match self.entry(layer, target, known, &name, &below, depth) {
                 Ok(()) => {}
                 // Of these the next one would die as well.
                 Err(error) if is_final(&error) => return Err(error),
@@ -147,23 +164,21 @@ impl Merging<'_> {
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
-        under: &Below,
+        known: &Known<'_>,
         name: &CStr,
         below: &str,
         depth: usize,
     ) -> io::Result<()> {
         let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if known.before.is_some_and(|before| before.has(name, &found)) {
+            return Ok(());
+        }
+        let under = &known.below;
         let kind = FileType::from_raw_mode(found.st_mode);
         let why = match kind {
-            _ if Instant::now() > self.terms.by => "there was no time left to bring it out",
-            FileType::CharacterDevice if found.st_rdev == 0 => {
-                let was_there = remove(target, name, DEEPEST)?;
-                if under.has(name) {
-                    self.changes.add(below, Change::Refused(STAYS.to_owned()));
-                } else if was_there {
-                    self.changes.add(below, Change::Removed);
-                }
-                return Ok(());
+            _ if self.is_over() => "there was no time left to bring it out",
+            FileType::CharacterDevice if found.st_rdev == 0 && !self.is_copy => {
+                return self.removed(target, under, name, below);
             }
             FileType::Directory if depth >= DEEPEST => "it lies too deep",
             FileType::RegularFile
@@ -176,12 +191,15 @@ impl Merging<'_> {
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
                 let (to, is_new) = self.opened(target, name, &from)?;
-                let lower = under.folder(name);
-                self.folder(&from, &to, &lower, &format!("{below}/"), depth + 1)?;
-                if is_opaque(&from) && under.has(name) {
+                let inside = Known {
+                    below: under.folder(name),
+                    before: known.before.and_then(|before| before.folder(name)),
+                };
+                self.folder(&from, &to, &inside, &format!("{below}/"), depth + 1)?;
+                if self.is_renewed(&from) && under.has(name) {
                     self.changes.add(below, Change::Refused(STAYS.to_owned()));
                 }
-                if is_new && under.has(name) {
+                if is_new && (under.has(name) || inside.before.is_some()) {
                     // One that holds something stays.
                     let _ = fs::unlinkat(target, name, AtFlags::REMOVEDIR);
                 }
@@ -205,6 +223,54 @@ impl Merging<'_> {
         Ok(())
     }
 
+    /// Whether there is no time left.
+    fn is_over(&self) -> bool {
+        Instant::now() > self.terms.by
+    }
+
+    /// Whether a folder of a layer was made where there was another one.
+    fn is_renewed(&self, from: &OwnedFd) -> bool {
+        !self.is_copy && is_opaque(from)
+    }
+
+    /// Takes away what is gone, as far as it isn't below.
+    fn removed(
+        &mut self,
+        target: &OwnedFd,
+        under: &Below,
+        name: &CStr,
+        path: &str,
+    ) -> io::Result<()> {
+        let was_there = remove(target, name, DEEPEST)?;
+        if under.has(name) {
+            self.changes.add(path, Change::Refused(STAYS.to_owned()));
+        } else if was_there {
+            self.changes.add(path, Change::Removed);
+        }
+        Ok(())
+    }
+
+    /// Takes away what a copy no longer has.
+    fn gone(
+        &mut self,
+        target: &OwnedFd,
+        under: &Below,
+        before: &Before,
+        path: &str,
+        there: &[CString],
+    ) -> io::Result<()> {
+        let there: BTreeSet<&CStr> = there.iter().map(CString::as_c_str).collect();
+        for name in before.names().filter(|name| !there.contains(name)) {
+            let below = format!("{path}{}", name.to_string_lossy());
+            match self.removed(target, under, name, &below) {
+                Ok(()) => {}
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => self.changes.add(&below, Change::Refused(error.to_string())),
+            }
+        }
+        Ok(())
+    }
+
     /// Lets what is below be seen again, where something else was kept above it.
     fn restored(
         &mut self,
@@ -225,8 +291,7 @@ impl Merging<'_> {
 
     /// The folder of this name in the target, and whether it wasn't there and was made.
     fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
-        let is_new = is_opaque(from);
-        if is_new {
+        if self.is_renewed(from) {
             remove(target, name, DEEPEST)?;
         }
         match open_folder(target, name) {

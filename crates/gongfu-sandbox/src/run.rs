@@ -15,7 +15,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cgroup::{Counted, Group, Groups};
 use crate::child::{ARGUMENT, UNCERTAIN};
-use crate::plan::{Grouped, How, Plan, Step, Told};
+use crate::plan::{Grouped, How, Kind, Plan, Step, Told};
 use crate::wire;
 
 /// How much is read of an output at once.
@@ -29,6 +29,8 @@ pub(crate) struct Ended {
     pub(crate) how: Option<How>,
     pub(crate) reason: Reason,
     pub(crate) failed: Option<(Step, i32)>,
+    /// Whether everything stood that the program is begun in.
+    pub(crate) stood: bool,
     pub(crate) layers: Vec<OwnedFd>,
     pub(crate) cpu: Duration,
     pub(crate) memory: u64,
@@ -44,6 +46,18 @@ struct Kept {
 }
 
 impl Kept {
+    fn begin() -> io::Result<Self> {
+        let (control, theirs) = UnixStream::pair()?;
+        let child = Command::new("/proc/self/exe")
+            .arg(ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        Ok(Self { child, control })
+    }
+
     /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
     ///
     /// Nobody must be left who could change what was written while it is looked at. Only the child
@@ -81,30 +95,24 @@ impl Drop for Kept {
     }
 }
 
-/// Runs a plan to its end, in a control group of its own where there are any.
+/// Runs a plan to its end, in a control group of its own where there are any. `stands` is given the
+/// layers before the program is begun, where something else is to fill them.
 ///
 /// # Errors
-/// The child can't be begun, or is none.
+/// The child can't be begun, or is none, or its layers can't be filled.
 pub(crate) fn run(
     plan: &Plan,
     spec: &Spec,
     groups: Option<&Groups>,
     cancel: impl AsFd,
+    mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
     mut heard: impl FnMut(Stream, &[u8]) -> bool,
 ) -> io::Result<Ended> {
     let begun = Instant::now();
     let limits = &spec.limits;
     // It goes after the child, whatever happens.
     let mut group = None;
-    let (control, theirs) = UnixStream::pair()?;
-    let child = Command::new("/proc/self/exe")
-        .arg(ARGUMENT)
-        .env_clear()
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut kept = Kept { child, control };
+    let mut kept = Kept::begin()?;
     let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
@@ -118,6 +126,7 @@ pub(crate) fn run(
         how: None,
         reason: Reason::Ok,
         failed: None,
+        stood: false,
         layers: Vec::new(),
         cpu: Duration::ZERO,
         memory: 0,
@@ -164,7 +173,7 @@ pub(crate) fn run(
                     continue;
                 }
                 Heard::Control => {
-                    let told = ended.told(&kept.control);
+                    let told = ended.follow(&kept.control, plan, &mut stands);
                     listens = matches!(told, Ok(true));
                     broken = broken.or(told.err());
                     continue;
@@ -245,21 +254,22 @@ fn ready(
 }
 
 impl Ended {
-    /// By what limits were held; those of what is written by `disk`.
-    pub(crate) fn held(&self, disk: Means) -> Enforcement {
+    /// By what limits were held: the number of processes by `otherwise` where no control group counts,
+    /// and what is written by `disk`.
+    pub(crate) fn held(&self, otherwise: Means, disk: Means) -> Enforcement {
         let (memory, processes) = self.grouped.map_or((false, false), |grouped| {
             (grouped.memory, grouped.processes)
         });
-        let by_group = |is_counted, otherwise| {
+        let by_group = |is_counted, without| {
             if is_counted {
                 Means::ControlGroup
             } else {
-                otherwise
+                without
             }
         };
         Enforcement {
             memory: by_group(memory, Means::Watchdog),
-            processes: by_group(processes, Means::ProcessLimit),
+            processes: by_group(processes, otherwise),
             disk,
         }
     }
@@ -281,13 +291,40 @@ impl Ended {
         }
     }
 
+    /// Takes what the child tells, and has its layers filled where it waits for that; answers whether
+    /// there may be more.
+    fn follow(
+        &mut self,
+        control: &UnixStream,
+        plan: &Plan,
+        mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let stood = self.stood;
+        let listens = self.told(control)?;
+        let waits = matches!(plan.kind, Kind::Bubblewrap { .. });
+        if waits && self.stood && !stood {
+            let filled = stands(&self.layers).and_then(|()| wire::send(control, &(), &[]));
+            if let Err(error) = filled {
+                // It would wait for good.
+                let _ = control.shutdown(Shutdown::Both);
+                return Err(error);
+            }
+        }
+        Ok(listens)
+    }
+
     /// Takes what the child tells; answers whether there may be more.
     fn told(&mut self, control: &UnixStream) -> io::Result<bool> {
         match wire::receive::<Told>(control)? {
             None => return Ok(false),
-            Some((Told::Ready, layers)) => self.layers = layers,
+            Some((Told::Ready, layers)) => {
+                self.layers = layers;
+                self.stood = true;
+            }
             Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),
             Some((Told::Memory, _)) => self.reason = Reason::Oom,
+            Some((Told::Disk, _)) => self.reason = Reason::Disk,
+            Some((Told::Processes, _)) => self.reason = Reason::Pids,
             Some((
                 Told::Ended {
                     how,

@@ -132,7 +132,7 @@ async fn attempt(
         Failure::Unavailable(format!("{why} ({error})"))
     })?;
     let spec = Spec {
-        command: Command::Line(format!("echo >> {TRIED}/{TRIED_FILE}")),
+        command: Command::Line(format!("echo >> {TRIED_FILE}")),
         folder: TRIED.to_owned(),
         mounts: vec![Mount {
             sources: vec![ground.folder.clone()],

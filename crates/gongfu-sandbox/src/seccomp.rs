@@ -2,7 +2,10 @@
 //!
 //! Four filters, because one has a single answer for what it finds: what a program may not do, what
 //! it is told that the system doesn't have, what it is told that was done, and the calls of another
-//! convention, for which it is ended. `seccompiler` itself ends a program that makes calls of another architecture.
+//! convention, for which it is ended. `seccompiler` itself ends a program that makes calls of another
+//! architecture.
+
+pub(crate) mod among;
 
 use std::collections::BTreeMap;
 
@@ -186,7 +189,6 @@ fn refused() -> Option<BpfProgram> {
     let all = REFUSED.iter().chain(REFUSED_HERE);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         all.map(|number| (*number, Vec::new())).collect();
-    let any_of = |rules: Vec<Option<SeccompRule>>| rules.into_iter().collect::<Option<Vec<_>>>();
     let namespaces = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         rule(
@@ -273,6 +275,10 @@ fn dumps(argument: u8, others: Vec<Option<SeccompCondition>>) -> Option<SeccompR
 
 fn compared(argument: u8, comparison: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value).ok()
+}
+
+fn any_of(rules: Vec<Option<SeccompRule>>) -> Option<Vec<SeccompRule>> {
+    rules.into_iter().collect()
 }
 
 fn rule(

@@ -150,6 +150,12 @@ impl View {
         Ok(())
     }
 
+    /// A file that somebody else fills.
+    pub(crate) fn file(&mut self, at: &str) {
+        self.parents(at);
+        self.pieces.push(Piece::File(at.to_owned()));
+    }
+
     /// A folder or file of the machine that the run takes for its own.
     ///
     /// # Errors

@@ -14,8 +14,8 @@ use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_th
 use rustix::{fs, thread};
 
 use super::call::{self, Fork};
-use super::{Failure, at, init, stage};
-use crate::plan::{Entrance, Grouped, Owner, Plan, Step, Told};
+use super::{Failure, at, bubble, init, lite, stage};
+use crate::plan::{Entrance, Grouped, Kind, Owner, Plan, Step, Told};
 use crate::wire;
 
 /// Whom the run takes itself for.
@@ -35,14 +35,22 @@ pub(super) fn run() -> ExitCode {
         Err(failure) => Err(failure),
     };
     match ran {
-        Ok(Some(init)) => wait(&control, init),
-        Ok(None) => ExitCode::SUCCESS,
+        Ok(Begun::Init(init)) => wait(&control, init),
+        Ok(Begun::Ended(how)) => how,
         Err(Failure { step, number }) => {
             // Whoever can't be told has gone.
             let _ = wire::send(&control, &Told::Failed(step, number), &[]);
             ExitCode::FAILURE
         }
     }
+}
+
+/// What came of a plan.
+enum Begun {
+    /// The first process of the run.
+    Init(Pid),
+    /// Nothing that still runs, and what this process ends with.
+    Ended(ExitCode),
 }
 
 /// Which of two processes this is once there is a control group.
@@ -96,11 +104,19 @@ fn follow(inside: Pid) -> ExitCode {
     ExitCode::from(code.unwrap_or(UNCERTAIN))
 }
 
-fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Option<Pid>, Failure> {
+fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Begun, Failure> {
     let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
     let Some((plan, handles)) = received else {
-        return Ok(None);
+        return Ok(Begun::Ended(ExitCode::SUCCESS));
     };
+    if let Kind::Lite { folder, .. } = &plan.kind {
+        let folder = folder.clone();
+        return lite::run(control, plan, grouped, &folder, &handles).map(Begun::Ended);
+    }
+    if let Kind::Bubblewrap { .. } = plan.kind {
+        bubble::outside(control, &plan, grouped, &handles)?;
+        return Ok(Begun::Ended(ExitCode::SUCCESS));
+    }
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
     let mut sources = None;
@@ -122,13 +138,13 @@ fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Option<Pid>, Fai
     call::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
-        Fork::Parent(init) => Ok(Some(init)),
+        Fork::Parent(init) => Ok(Begun::Init(init)),
         Fork::Child => init::run(control, &plan, sources, grouped),
     }
 }
 
 /// What the program reads; nothing where there is nothing.
-fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
+pub(super) fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
     let nothing = match input {
         Some(_) => None,
         None => Some(fs::open(
@@ -142,17 +158,22 @@ fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
 }
 
 /// When the machine has no memory left, this is what it takes it from, and not the server.
-fn die_first() -> rustix::io::Result<()> {
+pub(super) fn die_first() -> rustix::io::Result<()> {
+    die(b"1000")
+}
+
+/// Says how soon memory is taken from this process.
+pub(super) fn die(how: &[u8]) -> rustix::io::Result<()> {
     let file = fs::open(
         c"/proc/self/oom_score_adj",
         fs::OFlags::WRONLY | fs::OFlags::CLOEXEC,
         fs::Mode::empty(),
     )?;
-    rustix::io::write(file, b"1000").map(drop)
+    rustix::io::write(file, how).map(drop)
 }
 
 /// Is somebody from now on who has nothing on this machine.
-fn become_tenant(tenant: Owner) -> Result<(), Failure> {
+pub(super) fn become_tenant(tenant: Owner) -> Result<(), Failure> {
     let (user, group) = (
         thread::Uid::from_raw(tenant.user),
         thread::Gid::from_raw(tenant.group),

@@ -126,6 +126,8 @@ impl Builder {
                 device,
             } => self.bind(at, *source, *writable, *device)?,
             Piece::Layer { at, sources } => self.layer(at, sources)?,
+            // Nothing is copied here.
+            Piece::File(_) => return Err(io::ErrorKind::Unsupported.into()),
             Piece::Scratch(at) => {
                 let place = self.place()?;
                 let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;

@@ -11,18 +11,25 @@ use tempfile::TempDir;
 
 use gongfu_core::sandbox::Change;
 
-use super::{Below, Terms, merge, stays_inside};
+use super::{Below, Known, Terms, merge, stays_inside};
+use crate::copies::{Before, Copier};
 
 /// A layer and the folder that it comes to.
 struct Ground {
     layer: TempDir,
     target: TempDir,
+    /// What the layer held, where it is a copy.
+    before: Option<Before>,
 }
 
 impl Ground {
     fn new() -> Self {
         let [layer, target] = [(), ()].map(|()| tempfile::tempdir().unwrap());
-        Self { layer, target }
+        Self {
+            layer,
+            target,
+            before: None,
+        }
     }
 
     fn merged(&self) -> Vec<(String, Change)> {
@@ -46,9 +53,12 @@ impl Ground {
             by,
             cancel: cancel.as_fd(),
         };
-        let below = Below::new(below.iter().map(|folder| open(folder.path())).collect());
+        let known = Known {
+            below: Below::new(below.iter().map(|folder| open(folder.path())).collect()),
+            before: self.before.as_ref(),
+        };
         let (layer, target) = (open(self.layer.path()), open(self.target.path()));
-        let changes = merge(layer, target, &below, &terms, &mut 10_000).unwrap();
+        let changes = merge(layer, target, &known, &terms, &mut 10_000).unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed
     }
@@ -323,4 +333,56 @@ fn what_nobody_wants_stays_behind() {
     let by = Instant::now() + Duration::from_mins(5);
     assert_eq!(ground.merged_until(by, &cancel, &[]), []);
     assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn of_a_copy_only_what_changed_comes_out() {
+    let mut ground = Ground::new();
+    for path in [
+        "kept",
+        "changed",
+        "removed",
+        "a/kept",
+        "b/removed",
+        "moved/x",
+    ] {
+        write(&ground.target, path, "old");
+    }
+    symlink("kept", ground.target.path().join("link")).unwrap();
+    let source = tempfile::tempdir().unwrap();
+    // What lies in another folder than the one that it comes to isn't brought there.
+    write(&source, "elsewhere/kept", "old");
+    let sources = [ground.target.path(), source.path()].map(Path::to_owned);
+    let mut copier = Copier::new(1 << 20, 100);
+    let layer = OwnedFd::from(File::open(ground.layer.path()).unwrap());
+    ground.before = Some(copier.copy(&sources, &[], &layer).unwrap());
+    copier.settle();
+    let at = |path: &str| ground.layer.path().join(path);
+    fs::write(at("changed"), "new").unwrap();
+    write(&ground.layer, "b/made", "made");
+    for path in ["removed", "b/removed"] {
+        fs::remove_file(at(path)).unwrap();
+    }
+    fs::rename(at("moved"), at("away")).unwrap();
+    let written = |path: &str, length| (path.to_owned(), Change::Written(length));
+    let removed = |path: &str| (path.to_owned(), Change::Removed);
+    assert_eq!(
+        ground.merged(),
+        [
+            written("away/x", 3),
+            written("b/made", 4),
+            written("changed", 3),
+            removed("b/removed"),
+            removed("moved"),
+            removed("removed"),
+        ]
+        .into_iter()
+        .collect::<std::collections::BTreeMap<_, _>>()
+        .into_iter()
+        .collect::<Vec<_>>()
+    );
+    assert_eq!(ground.text("changed"), "new");
+    assert_eq!(ground.text("kept"), "old");
+    assert!(!ground.target.path().join("elsewhere").exists());
+    assert!(!ground.target.path().join("moved").exists());
 }

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Command, Enforcement, Exit, Means, Reason};
+use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 
-use crate::ground::{Ground, VICTIM, alive, gone, groups_of, runtime, text, word};
+use crate::ground::{
+    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runtime, text, word,
+};
 
 /// How soon everything is dead once a run is over.
 const SOON: Duration = Duration::from_secs(5);
@@ -19,7 +21,7 @@ const SOON: Duration = Duration::from_secs(5);
 type OnGround = (&'static str, fn(Ground));
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 8] = [
+    let all: [Test; 8] = [
         ("limit::time_ends_everything", time_ends_everything),
         ("limit::silence_ends_it", silence_ends_it),
         ("limit::time_on_the_processor", time_on_the_processor),
@@ -38,12 +40,6 @@ pub(crate) fn trials() -> Vec<Trial> {
             a_killed_server_leaves_nothing,
         ),
     ];
-    let trial = |(name, test): (&str, fn())| {
-        Trial::test(name, move || {
-            test();
-            Ok::<(), Failed>(())
-        })
-    };
     let counted: [OnGround; 2] = [
         (
             "limit::memory_of_one_and_of_many",
@@ -58,32 +54,34 @@ pub(crate) fn trials() -> Vec<Trial> {
         ),
         ("limit::groups_of_the_dead_go", groups_of_the_dead_go),
     ];
-    let there_are = is_grouped();
-    let in_mode = |(name, test): OnGround, grouped: bool| {
-        let mode = if grouped {
-            "in_a_control_group"
-        } else {
-            "watched"
+    let mut trials = of_every_level(&all);
+    for (level, is_ignored) in levels() {
+        let there_are = !is_ignored && is_grouped(level);
+        let in_mode = |(name, test): OnGround, grouped: bool| {
+            let mode = if grouped {
+                "in_a_control_group"
+            } else {
+                "watched"
+            };
+            let run = move || {
+                let mut ground = Ground::new(level);
+                ground.grouped = grouped;
+                test(ground);
+                Ok::<(), Failed>(())
+            };
+            let is_ignored = is_ignored || (grouped && !there_are);
+            Trial::test(format!("{level}::{name}::{mode}"), run).with_ignored_flag(is_ignored)
         };
-        let run = move || {
-            let mut ground = Ground::new();
-            ground.grouped = grouped;
-            test(ground);
-            Ok::<(), Failed>(())
-        };
-        Trial::test(format!("{name}::{mode}"), run).with_ignored_flag(grouped && !there_are)
-    };
-    let in_both = |test| [false, true].map(|grouped| in_mode(test, grouped));
-    all.into_iter()
-        .map(trial)
-        .chain(counted.into_iter().flat_map(in_both))
-        .chain(only_grouped.into_iter().map(|test| in_mode(test, true)))
-        .collect()
+        let in_both = |test| [false, true].map(|grouped| in_mode(test, grouped));
+        trials.extend(counted.into_iter().flat_map(in_both));
+        trials.extend(only_grouped.into_iter().map(|test| in_mode(test, true)));
+    }
+    trials
 }
 
 /// Whether runs have control groups on this machine.
-fn is_grouped() -> bool {
-    let ran = Ground::new().runs(Command::Line("true".to_owned()));
+fn is_grouped(level: Level) -> bool {
+    let ran = Ground::new(level).runs(Command::Line("true".to_owned()));
     ran.is_ok_and(|outcome| outcome.enforcement.memory == Means::ControlGroup)
 }
 
@@ -91,13 +89,20 @@ fn is_grouped() -> bool {
 fn held(ground: &Ground) -> Enforcement {
     let (memory, processes) = if ground.grouped {
         (Means::ControlGroup, Means::ControlGroup)
+    } else if ground.level == Level::Lite {
+        (Means::Watchdog, Means::Watchdog)
     } else {
         (Means::Watchdog, Means::ProcessLimit)
+    };
+    let disk = if ground.level == Level::Namespaces {
+        Means::SizedFileSystem
+    } else {
+        Means::Watchdog
     };
     Enforcement {
         memory,
         processes,
-        disk: Means::SizedFileSystem,
+        disk,
     }
 }
 
@@ -108,8 +113,8 @@ fn stubborn(word: &str) -> String {
     )
 }
 
-fn time_ends_everything() {
-    let mut ground = Ground::new();
+fn time_ends_everything(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.wall = Duration::from_millis(700);
     let word = word(ground.folder.path());
     let begun = Instant::now();
@@ -119,16 +124,16 @@ fn time_ends_everything() {
     assert!(gone(&word) < SOON);
 }
 
-fn silence_ends_it() {
-    let mut ground = Ground::new();
+fn silence_ends_it(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.idle = Some(Duration::from_secs(2));
     let outcome = ground.line("for i in 1 2 3 4; do echo $i; sleep 0.2; done; sleep 60");
     assert_eq!(outcome.reason, Reason::Timeout);
     assert_eq!(text(&outcome.stdout), "1\n2\n3\n4\n");
 }
 
-fn time_on_the_processor() {
-    let mut ground = Ground::new();
+fn time_on_the_processor(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.cpu = Duration::from_secs(1);
     let outcome = ground.line("exec python3 -c 'while True: pass'");
     assert_eq!(
@@ -160,10 +165,12 @@ fn memory_of_one_and_of_many(mut ground: Ground) {
     let hidden = "import ctypes, threading, time\ndef hold():\n  b = bytearray(260 << 20); b[::4096] = b'x' * len(b[::4096]); time.sleep(20)\nthreading.Thread(target=hold).start()\nctypes.CDLL(None).syscall(60, 0)";
     let outcome = ground.line(&format!("exec python3 -c \"{hidden}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
-    // What is written lies in memory as well.
-    ground.limits.disk = 400 << 20;
-    let outcome = ground.line("dd if=/dev/zero of=/tmp/a bs=1M count=300 && sleep 20");
-    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    if ground.level != Level::Lite {
+        // What is written lies in memory as well.
+        ground.limits.disk = 400 << 20;
+        let outcome = ground.line("dd if=/dev/zero of=/tmp/a bs=1M count=300 && sleep 20");
+        assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    }
     // A program that doesn't mind that another one was ended is ended as well.
     let begun = Instant::now();
     let outcome = ground.line(&format!("python3 -c \"{}\"; sleep 50", of(260, 20)));
@@ -178,6 +185,10 @@ fn memory_that_comes_and_goes(mut ground: Ground) {
     let blink = "import mmap; m = mmap.mmap(-1, 140 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000); m.close()";
     let outcome = ground.line(&format!("exec python3 -c \"{blink}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    if ground.level == Level::Lite {
+        // What is written lies on a disk.
+        return;
+    }
     // Nor is what nobody has mapped.
     ground.limits.disk = 400 << 20;
     let outcome = ground.line(
@@ -189,7 +200,8 @@ fn memory_that_comes_and_goes(mut ground: Ground) {
 fn groups_of_the_dead_go(ground: Ground) {
     let begin = |line: &str| {
         let mut victim = Process::new(std::env::current_exe().unwrap());
-        victim.arg(VICTIM).arg(ground.path("logs")).arg(line);
+        victim.arg(VICTIM).arg(ground.level.as_str());
+        victim.arg(ground.path("logs")).arg(line);
         victim.stdout(Stdio::null()).spawn().unwrap()
     };
     let word = word(ground.folder.path());
@@ -229,9 +241,9 @@ fn processes(mut ground: Ground) {
     let running = {
         let runs = std::thread::spawn({
             let counting = counting.clone();
-            let (limits, grouped) = (ground.limits, ground.grouped);
+            let (level, limits, grouped) = (ground.level, ground.limits, ground.grouped);
             move || {
-                let mut ground = Ground::new();
+                let mut ground = Ground::new(level);
                 (ground.limits, ground.grouped) = (limits, grouped);
                 ground.line(&counting)
             }
@@ -245,12 +257,19 @@ fn processes(mut ground: Ground) {
         most
     };
     // The shell and Python have the word in their lines as well.
-    assert!((10..=20).contains(&running), "{running}");
+    let most = match (ground.level, ground.grouped) {
+        // It looks every so often.
+        (Level::Lite, false) => 60 + 2,
+        // One fewer watches than the group has room for.
+        (Level::Lite, true) => 21,
+        _ => 20,
+    };
+    assert!((10..=most).contains(&running), "{running}");
     assert!(gone(&word) < SOON);
 }
 
-fn disk() {
-    let mut ground = Ground::new();
+fn disk(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.disk = 20 << 20;
     ground.limits.files = 500;
     for line in [
@@ -260,12 +279,17 @@ fn disk() {
         "dd if=/dev/zero of=/dev/shm/big bs=1M count=50",
         "for i in $(seq 2000); do : > file$i || exit 1; done",
     ] {
-        let outcome = ground.line(line);
-        assert_eq!(
-            (outcome.reason, outcome.exit),
-            (Reason::Disk, Some(Exit::Code(1))),
-            "{line}"
-        );
+        if level == Level::Lite && line.contains("/dev/shm") {
+            // All of the machine could see it, so it can't be written.
+            assert_eq!(ground.line(line).exit, Some(Exit::Code(1)));
+            continue;
+        }
+        let outcome = ground.line(&ground.placed(line));
+        assert_eq!(outcome.reason, Reason::Disk, "{line}: {outcome:?}");
+        // Where nothing but a watch holds, the run is ended and not told.
+        if outcome.enforcement.disk == Means::SizedFileSystem {
+            assert_eq!(outcome.exit, Some(Exit::Code(1)), "{line}");
+        }
     }
     ground.limits.file = 1 << 20;
     let outcome = ground.line("exec dd if=/dev/zero of=big bs=1M count=5");
@@ -276,8 +300,8 @@ fn disk() {
     );
 }
 
-fn a_flood_of_output() {
-    let mut ground = Ground::new();
+fn a_flood_of_output(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.output = 5 << 20;
     let word = word(ground.folder.path());
     let outcome = ground.line(&format!("sleep {word} & yes"));
@@ -285,8 +309,8 @@ fn a_flood_of_output() {
     assert!(gone(&word) < SOON);
 }
 
-fn nothing_outlives_the_program() {
-    let ground = Ground::new();
+fn nothing_outlives_the_program(level: Level) {
+    let ground = Ground::new(level);
     let word = word(ground.folder.path());
     let begun = Instant::now();
     // One of them holds the output.
@@ -301,11 +325,11 @@ fn nothing_outlives_the_program() {
     assert!(gone(&word) < SOON);
 }
 
-fn whoever_no_longer_waits() {
-    let ground = Ground::new();
+fn whoever_no_longer_waits(level: Level) {
+    let ground = Ground::new(level);
     let word = word(ground.folder.path());
     runtime().block_on(async {
-        let runner = Runner::new(None);
+        let runner = Runner::new(Some(level));
         let spec = ground.spec(Command::Line(stubborn(&word)));
         let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
         let waited = tokio::time::timeout(Duration::from_secs(1), running).await;
@@ -314,13 +338,14 @@ fn whoever_no_longer_waits() {
     });
 }
 
-fn a_killed_server_leaves_nothing() {
-    let ground = Ground::new();
+fn a_killed_server_leaves_nothing(level: Level) {
+    let ground = Ground::new(level);
     let word = word(ground.folder.path());
     let mut victims: Vec<_> = (0..5)
         .map(|_| {
             Process::new(std::env::current_exe().unwrap())
                 .arg(VICTIM)
+                .arg(level.as_str())
                 .arg(ground.path("logs"))
                 .arg(stubborn(&word))
                 .stdout(Stdio::null())

@@ -5,32 +5,29 @@ use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Command, Mode, Mount, Outcome};
+use gongfu_core::sandbox::{Command, Level, Mode, Mount, Outcome};
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 
-use crate::ground::{Ground, runtime, text};
+use crate::ground::{Ground, Test, of_every_level, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 4] = [
+    let all: [Test; 3] = [
         ("mount::one_inside_of_another", one_inside_of_another),
         ("mount::a_planted_link_leads_nowhere", a_planted_link),
-        (
-            "mount::what_is_mounted_is_its_own",
-            what_is_mounted_is_its_own,
-        ),
         (
             "mount::nothing_is_run_as_its_owner",
             nothing_is_run_as_its_owner,
         ),
     ];
-    let trial = |(name, test): (&str, fn())| {
-        Trial::test(name, move || {
-            test();
-            Ok::<(), Failed>(())
-        })
-    };
-    all.into_iter().map(trial).collect()
+    let mut trials = of_every_level(&all);
+    // Nothing else maps what root mounts.
+    let name = format!("{}::mount::what_is_mounted_is_its_own", Level::Namespaces);
+    trials.push(Trial::test(name, || {
+        what_is_mounted_is_its_own(Level::Namespaces);
+        Ok::<(), Failed>(())
+    }));
+    trials
 }
 
 /// Runs a line with one more folder of the ground mounted.
@@ -47,17 +44,27 @@ fn with(
         mode,
         keep: None,
     });
-    let runner = Runner::new(None);
+    let runner = Runner::new(Some(ground.level));
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 
-fn one_inside_of_another() {
-    let ground = Ground::new();
+/// Where a mount is: lite has no view of its own, and says by a variable where it is.
+fn at(level: Level, target: &str) -> String {
+    if level == Level::Lite {
+        let name = target.replace('/', "_").to_uppercase();
+        format!("$GONGFU{name}")
+    } else {
+        target.to_owned()
+    }
+}
+
+fn one_inside_of_another(level: Level) {
+    let ground = Ground::new(level);
     ground.write("more/file", "more");
     ground.write("workspace/there/own", "own");
     for mode in [Mode::ReadOnly, Mode::Layered] {
         for target in ["/workspace/there", "/workspace/new", "/tmp/a/b", "/skill/x"] {
-            let line = format!("cat {target}/file");
+            let line = format!("cat {}/file", at(level, target));
             let outcome = with(&ground, ("more", target), mode, &line).unwrap();
             assert_eq!(text(&outcome.stdout), "more", "{target}: {outcome:?}");
         }
@@ -66,7 +73,7 @@ fn one_inside_of_another() {
         &ground,
         ("more/file", "/workspace/one"),
         Mode::ReadOnly,
-        "cat /workspace/one",
+        &format!("cat {}", at(level, "/workspace/one")),
     );
     assert_eq!(text(&outcome.unwrap().stdout), "more");
     // What lies in the workspace is as it was.
@@ -75,8 +82,8 @@ fn one_inside_of_another() {
 }
 
 /// A link in the workspace, where the view is built: by its path it leads to the machine.
-fn a_planted_link() {
-    let ground = Ground::new();
+fn a_planted_link(level: Level) {
+    let ground = Ground::new(level);
     ground.write("more/file", "more");
     ground.write("victim/file", "victim");
     let victim = ground.path("victim").display().to_string();
@@ -110,14 +117,14 @@ fn a_planted_link() {
         &ground,
         ("more", "/workspace/sub"),
         Mode::ReadOnly,
-        "cat sub/file; cat /workspace/sub/file",
+        &format!("cat sub/file; cat {}/file", at(level, "/workspace/sub")),
     );
     assert_eq!(text(&ran.unwrap().stdout), "more");
 }
 
 /// What only its owner may read can be read, and what is made is the owner's.
-fn what_is_mounted_is_its_own() {
-    let ground = Ground::new();
+fn what_is_mounted_is_its_own(level: Level) {
+    let ground = Ground::new(level);
     ground.write("more/file", "more");
     ground.write("alone", "alone");
     for (path, mode) in [("more", 0o700), ("more/file", 0o600), ("alone", 0o600)] {
@@ -182,17 +189,17 @@ print('done')
 ";
 
 #[cfg(target_arch = "x86_64")]
-fn nothing_is_run_as_its_owner() {
-    let ground = Ground::new();
+fn nothing_is_run_as_its_owner(level: Level) {
+    let ground = Ground::new(level);
     ground.write("skill/try.py", AS_OWNER);
     std::fs::create_dir(ground.path("more")).unwrap();
-    let ran = with(
-        &ground,
-        ("more", "/more"),
-        Mode::ReadWrite,
-        "python3 try.py /more",
-    )
-    .unwrap();
+    // Only namespaces of our own map what root mounts; in the others it is a folder that can be written.
+    let target = match level {
+        Level::Namespaces => "/more".to_owned(),
+        _ => ground.placed("/workspace"),
+    };
+    let line = format!("python3 try.py {target}");
+    let ran = with(&ground, ("more", "/more"), Mode::ReadWrite, &line).unwrap();
     assert_eq!(text(&ran.stdout), "done\n", "{ran:?}");
     // Outside, each of these is a way.
     let control = tempfile::tempdir().unwrap();
@@ -208,6 +215,6 @@ fn nothing_is_run_as_its_owner() {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn nothing_is_run_as_its_owner() {
+fn nothing_is_run_as_its_owner(_: Level) {
     println!("not run: its calls are those of another processor");
 }
