@@ -33,6 +33,8 @@ mod seccomp;
 #[cfg(target_os = "linux")]
 mod system;
 #[cfg(target_os = "linux")]
+mod tenant;
+#[cfg(target_os = "linux")]
 mod wire;
 
 #[cfg(target_os = "linux")]

@@ -25,8 +25,17 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// What must lie there.
     pub(crate) id: FileId,
-    /// Whose it is, where the run must take it for its own.
-    pub(crate) owner: Option<Owner>,
+    /// Whose it is, where the run takes it for its own.
+    pub(crate) owner: Option<(Owner, Taken)>,
+}
+
+/// Whether a run takes what isn't its own for its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Taken {
+    /// It can do nothing with it otherwise.
+    Needed,
+    /// Where the file system can do so.
+    WherePossible,
 }
 
 /// Whom a file belongs to.

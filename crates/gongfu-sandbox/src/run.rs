@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cgroup::{Counted, Group, Groups};
@@ -98,10 +98,8 @@ pub(crate) fn run(
 ) -> io::Result<Ended> {
     let begun = Instant::now();
     let limits = &spec.limits;
-    // Where there can't be one more, its limits are held as where there are none. It goes after the child.
-    let mut group = groups.and_then(|groups| groups.make(limits).ok());
-    let doors = group.as_ref().map(Group::doors).transpose()?;
-    let doors = doors.unwrap_or_default();
+    // It goes after the child, whatever happens.
+    let mut group = None;
     let (control, theirs) = UnixStream::pair()?;
     let child = Command::new("/proc/self/exe")
         .arg(ARGUMENT)
@@ -115,18 +113,12 @@ pub(crate) fn run(
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
     };
+    // While the child begins. Where there can't be one more, its limits are held as where there are none.
+    group = group.or_else(|| groups.and_then(|groups| groups.make(limits).ok()));
+    let doors = group.as_ref().map(Group::doors).transpose()?;
+    let doors = doors.unwrap_or_default();
     let input = input(&spec.input)?;
-    let mut ended = Ended {
-        how: None,
-        reason: Reason::Ok,
-        failed: None,
-        stood: false,
-        layers: Vec::new(),
-        cpu: Duration::ZERO,
-        memory: 0,
-        took: Duration::ZERO,
-        grouped: group.as_ref().map(Group::grouped),
-    };
+    let mut ended = Ended::not_yet(group.as_ref().map(Group::grouped));
     // Nothing of the plan is known to the child before it is where it is counted.
     let handles: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
     wire::send(&kept.control, &ended.grouped, &handles)?;
@@ -202,14 +194,20 @@ pub(crate) fn run(
     Ok(ended)
 }
 
-/// What a program reads, in a file without a name; `None` where it is nothing.
+/// What a program reads, in a file without a name that nobody can change; `None` where it is nothing.
 fn input(bytes: &[u8]) -> io::Result<Option<File>> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let mut file = File::from(memfd_create(c"input", MemfdFlags::CLOEXEC)?);
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(memfd_create(c"input", flags)?);
     file.write_all(bytes)?;
     file.rewind()?;
+    // Else it would be memory that the program can fill, and that no limit counts.
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
     Ok(Some(file))
 }
 
@@ -242,6 +240,21 @@ fn ready(
 }
 
 impl Ended {
+    /// Of a run that has only begun.
+    fn not_yet(grouped: Option<Grouped>) -> Self {
+        Self {
+            how: None,
+            reason: Reason::Ok,
+            failed: None,
+            stood: false,
+            layers: Vec::new(),
+            cpu: Duration::ZERO,
+            memory: 0,
+            took: Duration::ZERO,
+            grouped,
+        }
+    }
+
     /// By what limits were held: the number of processes by `otherwise` where no control group counts,
     /// and what is written by `disk`.
     pub(crate) fn held(&self, otherwise: Means, disk: Means) -> Enforcement {

@@ -18,14 +18,10 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
 use crate::cgroup::Groups;
 use crate::plan;
+use crate::tenant::Tenants;
 
 /// How many runs there are at once for each processor; others wait.
 const RUNS: usize = 4;
-/// The first of the users that runs are, where gongfu is root: far from those that people have.
-const TENANTS: u32 = 2_000_000_000;
-/// How many of them there are.
-const MOST_TENANTS: u32 = 100_000_000;
-
 /// How long a trial may take.
 const TRIAL: Duration = Duration::from_secs(10);
 /// For how long it is believed that a level doesn't work.
@@ -42,6 +38,7 @@ pub struct Runner {
     room: Arc<Semaphore>,
     /// What came of trying the levels, as far as they were.
     tried: Mutex<BTreeMap<Level, Tried>>,
+    tenants: Tenants,
 }
 
 /// What came of trying a level.
@@ -61,6 +58,7 @@ impl Runner {
             grouped: AtomicBool::new(true),
             room: Arc::new(Semaphore::new(RUNS * processors)),
             tried: Mutex::new(BTreeMap::new()),
+            tenants: Tenants::of_this_process(),
         }
     }
 
@@ -82,11 +80,19 @@ impl Runner {
         }
         let begun = Instant::now();
         let grouped = self.grouped.load(Ordering::Relaxed);
-        let mut came = attempt(backend, grouped).await;
-        if came.is_err() && grouped && attempt(backend, false).await.is_ok() {
+        let tenant = || self.tenants.of(&Owner::Local);
+        let mut came = attempt(backend, tenant(), grouped).await;
+        if came.is_err() && grouped && attempt(backend, tenant(), false).await.is_ok() {
             // Control groups that no process can come into hold nothing.
             self.grouped.store(false, Ordering::Relaxed);
             came = Ok(());
+        }
+        if came.is_err() && self.tenants.give_up() {
+            let again = attempt(backend, tenant(), grouped).await;
+            if again.is_err() {
+                self.tenants.take_back();
+            }
+            came = again.or(came);
         }
         let obstacle = came.err().map(|failure| failure.to_string());
         let now = obstacle.clone().map_or(Tried::Works, |why| {
@@ -115,7 +121,11 @@ impl Runner {
 }
 
 /// Runs something that uses what every run may need: it changes a file of a folder in a layer.
-async fn attempt(backend: &'static dyn Backend, grouped: bool) -> Result<(), Failure> {
+async fn attempt(
+    backend: &'static dyn Backend,
+    tenant: Option<plan::Owner>,
+    grouped: bool,
+) -> Result<(), Failure> {
     let ground = tokio::task::spawn_blocking(TrialGround::new).await;
     let ground = ground.map_err(std::io::Error::other)?.map_err(|error| {
         let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
@@ -139,14 +149,7 @@ async fn attempt(backend: &'static dyn Backend, grouped: bool) -> Result<(), Fai
         logs: None,
     };
     let listener: Listener = Arc::new(|_, _| {});
-    let outcome = begin(
-        backend,
-        spec,
-        tenant(&Owner::Local),
-        grouped,
-        listener,
-        None,
-    );
+    let outcome = begin(backend, spec, tenant, grouped, listener, None);
     let outcome = outcome.await?;
     if outcome.exit == Some(Exit::Code(0)) {
         return Ok(());
@@ -229,48 +232,6 @@ async fn begin(
     ended.unwrap_or_else(|error| Err(Failure::Io(std::io::Error::other(error))))
 }
 
-/// Whom an owner's runs are, where gongfu could be anybody.
-fn tenant(owner: &Owner) -> Option<plan::Owner> {
-    if !rustix::process::geteuid().is_root() {
-        return None;
-    }
-    let number = match owner {
-        Owner::Local => 0,
-        Owner::User(user) => {
-            // FNV-1a: the same user always has the same number.
-            let hash = user.as_str().bytes().fold(0x811C_9DC5_u32, |hash, byte| {
-                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-            });
-            1 + hash % MOST_TENANTS
-        }
-    };
-    let tenant = TENANTS + number;
-    let there_is = ["/proc/self/uid_map", "/proc/self/gid_map"]
-        .iter()
-        .all(|map| {
-            let map = std::fs::read_to_string(map).unwrap_or_default();
-            is_mapped(&map, tenant)
-        });
-    // Root of a container may be nobody else: its runs are then who it is itself, in namespaces.
-    there_is.then_some(plan::Owner {
-        user: tenant,
-        group: tenant,
-    })
-}
-
-/// Whether a map of users, `inside outside count` a line, has this one (`user_namespaces(7)`).
-fn is_mapped(map: &str, user: u32) -> bool {
-    map.lines().any(|line| {
-        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
-        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) =
-            (numbers.next(), numbers.next(), numbers.next())
-        else {
-            return false;
-        };
-        (first..first.saturating_add(count)).contains(&u64::from(user))
-    })
-}
-
 impl Sandbox for Runner {
     fn standing(&self) -> Pending<'_, Vec<Standing>> {
         Box::pin(async move {
@@ -291,7 +252,8 @@ impl Sandbox for Runner {
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
             let grouped = self.grouped.load(Ordering::Relaxed);
-            let ran = begin(backend, spec, tenant(owner), grouped, listener, room).await;
+            let tenant = self.tenants.of(owner);
+            let ran = begin(backend, spec, tenant, grouped, listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

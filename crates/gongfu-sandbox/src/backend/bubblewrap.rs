@@ -63,7 +63,7 @@ impl Backend for Bubblewrap {
             Ok(())
         })?;
         ran.layers = copied.kept(ran.layers);
-        keep::what_was_written(spec, ran, &before)
+        keep::what_was_written(spec, &copied.layers(), ran, &before)
     }
 }
 

@@ -16,7 +16,7 @@ use rustix::thread::UnshareFlags;
 
 use super::Failure;
 use super::call::{self, Fork, MountAttributes};
-use crate::plan::{FileId, Owner, Plan, Source, Step};
+use crate::plan::{FileId, Owner, Plan, Source, Step, Taken};
 
 /// Takes every source, in their order.
 pub(super) fn trees(plan: &Plan, tenant: Option<Owner>) -> Result<Vec<OwnedFd>, Failure> {
@@ -43,36 +43,43 @@ impl Stage {
     fn take(&mut self, source: &Source) -> io::Result<OwnedFd> {
         let tree = tree(source.path.as_os_str().as_encoded_bytes(), source.id)?;
         // What is mounted on the machine from now on is none of the run's business.
-        let mut attributes = MountAttributes {
+        let attributes = MountAttributes {
             propagation: MountAttributes::PRIVATE,
             ..MountAttributes::default()
         };
         call::set_mount(&tree, c"", &attributes, true)?;
-        if let (Some(owner), Some(tenant)) = (source.owner, self.tenant) {
-            let known = self
-                .namespaces
-                .iter()
-                .position(|(known, _)| *known == owner);
-            let known = if let Some(known) = known {
-                known
-            } else {
-                self.namespaces.push((owner, mapping(owner, tenant)?));
-                self.namespaces.len() - 1
-            };
-            let handle = self
-                .namespaces
-                .get(known)
-                .map(|(_, handle)| handle.as_raw_fd());
-            attributes = MountAttributes {
-                set: MountAttributes::MAP_OWNERS,
-                user_namespace: handle
-                    .and_then(|handle| u64::try_from(handle).ok())
-                    .unwrap_or(0),
-                ..MountAttributes::default()
-            };
-            call::set_mount(&tree, c"", &attributes, false)?;
+        if let (Some((owner, taken)), Some(tenant)) = (source.owner, self.tenant)
+            && owner != tenant
+        {
+            match (self.map(&tree, owner, tenant), taken) {
+                (Err(_), Taken::WherePossible) => {}
+                (mapped, _) => mapped?,
+            }
         }
         Ok(tree)
+    }
+
+    /// Has the tenant be the owner of what lies in a mount.
+    fn map(&mut self, tree: &OwnedFd, owner: Owner, tenant: Owner) -> io::Result<()> {
+        let known = self
+            .namespaces
+            .iter()
+            .position(|(known, _)| *known == owner);
+        let known = if let Some(known) = known {
+            known
+        } else {
+            self.namespaces.push((owner, mapping(owner, tenant)?));
+            self.namespaces.len() - 1
+        };
+        let handle = self.namespaces.get(known).map(|(_, handle)| handle);
+        let attributes = MountAttributes {
+            set: MountAttributes::MAP_OWNERS,
+            user_namespace: handle
+                .and_then(|handle| u64::try_from(handle.as_raw_fd()).ok())
+                .unwrap_or(0),
+            ..MountAttributes::default()
+        };
+        call::set_mount(tree, c"", &attributes, false)
     }
 }
 

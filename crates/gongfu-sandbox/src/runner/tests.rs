@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Exit, Level, Means, Outcome, Reason, Said, Spec};
 
-use super::{Runner, Tried, is_mapped};
+use super::{Runner, Tried};
 use crate::backend::{Backend, Failure, Surroundings};
 
 /// Doesn't work so many times, and then does.
@@ -95,14 +95,4 @@ fn groups_that_stand_in_the_way_are_left() {
     let runner = Runner::new(None);
     assert!(block_on(runner.obstacle(backend)).is_some());
     assert!(runner.grouped.load(Ordering::SeqCst));
-}
-
-#[test]
-fn a_user_is_there_where_a_line_has_it() {
-    let everybody = "         0          0 4294967295\n";
-    assert!(is_mapped(everybody, 2_000_000_000));
-    let container = "0 1000 1\n1 100000 65536\n";
-    assert!(is_mapped(container, 0) && is_mapped(container, 65_536));
-    assert!(!is_mapped(container, 65_537) && !is_mapped(container, 2_000_000_000));
-    assert!(!is_mapped("", 0) && !is_mapped("x y z", 0));
 }
