@@ -135,7 +135,8 @@ pub trait Runs: Send + Sync {
     /// never changes.
     fn grounds<'a>(&'a self, owner: &'a Owner, skill: Option<&'a Skill>) -> Pending<'a, Grounds>;
 
-    /// A file that runs left in the owner's layer of a skill; at most `limit` bytes of it.
+    /// A file that runs left in the owner's layer of a skill; at most `limit` bytes of it. One that
+    /// the skill itself changed since then is none.
     fn left<'a>(
         &'a self,
         owner: &'a Owner,
@@ -144,13 +145,13 @@ pub trait Runs: Send + Sync {
         limit: u64,
     ) -> Pending<'a, FileContent>;
 
-    /// What runs left in a folder of the owner's layer of a skill; nothing where there is none.
+    /// Every file that runs left in the owner's layer of a skill, by path, with its length in bytes;
+    /// none beyond a few thousand.
     fn listed<'a>(
         &'a self,
         owner: &'a Owner,
         skill: &'a Skill,
-        folder: &'a SkillPath,
-    ) -> Pending<'a, Vec<FolderEntry>>;
+    ) -> Pending<'a, Vec<(SkillPath, u64)>>;
 }
 
 /// The skills of an owner.

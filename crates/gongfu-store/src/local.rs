@@ -267,7 +267,8 @@ impl LocalSkills {
         });
     }
 
-    fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
+    /// A handle of the folder that a skill lies in.
+    pub(crate) fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
         let open = held(&self.open);
         let found = open.iter().find(|(id, _)| *id == skill.source);
         let root = found.map(|(_, root)| Arc::clone(root));

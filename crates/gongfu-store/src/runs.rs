@@ -9,17 +9,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::Skill;
-use gongfu_core::port::{Clock, FileContent, FolderEntry, Grounds, Pending, PortError, Runs};
+use gongfu_core::port::{Clock, FileContent, Grounds, Pending, PortError, Runs};
 use gongfu_core::sandbox::{LOGS, Mode, Mount, SKILL, WORKSPACE};
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{self, Root};
+use crate::disk::{self, EntryKind, Root};
 use crate::home::Home;
 use crate::local::LocalSkills;
 use crate::workspace::{self, LocalWorkspace};
 
 /// How many runs keep their long outputs in one workspace; those before them are removed.
 const KEPT: usize = 50;
+/// How many entries of a layer are looked at.
+const LOOKED: usize = 5_000;
 
 /// What the runs of a local installation see and leave.
 pub struct LocalRuns {
@@ -53,7 +55,9 @@ impl LocalRuns {
         if let Some(skill) = skill {
             let folder = self.skills.folder_of(skill)?;
             let layer = self.home.layer_of(&folder);
-            Root::create(&layer).map_err(|error| unusable(&error))?;
+            let above = Root::create(&layer).map_err(|error| unusable(&error))?;
+            let original = self.skills.root_of(skill)?;
+            refresh(&above, &original).map_err(|error| unusable(&error))?;
             mounts.push(Mount {
                 sources: vec![layer.clone(), folder],
                 target: SKILL.to_owned(),
@@ -98,19 +102,67 @@ impl LocalRuns {
     }
 
     fn read(&self, skill: &Skill, path: &SkillPath, limit: u64) -> Result<FileContent, PortError> {
-        let root = self.layer(skill)?.ok_or(PortError::NotFound)?;
-        workspace::content(&root, path, limit)
+        let layer = self.layer(skill)?.ok_or(PortError::NotFound)?;
+        let original = self.skills.root_of(skill)?;
+        if is_older(&layer, &original, path) {
+            return Err(PortError::NotFound);
+        }
+        workspace::content(&layer, path, limit)
     }
 
-    fn list(&self, skill: &Skill, folder: &SkillPath) -> Result<Vec<FolderEntry>, PortError> {
-        let Some(root) = self.layer(skill)? else {
+    fn list(&self, skill: &Skill) -> Result<Vec<(SkillPath, u64)>, PortError> {
+        let Some(layer) = self.layer(skill)? else {
             return Ok(Vec::new());
         };
-        match workspace::listed(&root, folder) {
-            Err(PortError::NotFound | PortError::NotAFolder) => Ok(Vec::new()),
-            listed => listed,
+        let original = self.skills.root_of(skill)?;
+        let mut files = files(&layer).map_err(disk::port_error)?;
+        files.retain(|(path, _)| !is_older(&layer, &original, path));
+        files.sort_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));
+        Ok(files)
+    }
+}
+
+/// Every file of a layer with its length.
+fn files(layer: &Root) -> io::Result<Vec<(SkillPath, u64)>> {
+    let mut files = Vec::new();
+    let mut open = vec![SkillPath::root()];
+    let mut looked = 0;
+    while let Some(folder) = open.pop() {
+        for entry in layer.list(&folder)? {
+            looked += 1;
+            let Ok(path) = folder.join(&entry.name) else {
+                continue;
+            };
+            match entry.kind {
+                EntryKind::File => files.push((path, entry.stamp.size)),
+                EntryKind::Folder => open.push(path),
+                EntryKind::Link | EntryKind::Special(_) | EntryKind::Unnameable => {}
+            }
+            if looked >= LOOKED {
+                return Ok(files);
+            }
         }
     }
+    Ok(files)
+}
+
+/// Whether the skill itself has a newer file than what a run left in its place.
+fn is_older(layer: &Root, original: &Root, path: &SkillPath) -> bool {
+    match (layer.stat(path), original.stat(path)) {
+        (Ok((EntryKind::File, left)), Ok((EntryKind::File, own))) => own.modified > left.modified,
+        _ => false,
+    }
+}
+
+/// Takes out of a layer what the skill itself has in a newer form: whoever mends a script means the
+/// mended one to be run.
+fn refresh(layer: &Root, original: &Root) -> io::Result<()> {
+    for (path, _) in files(layer)? {
+        if is_older(layer, original, &path) {
+            layer.dir().remove_file(path.as_str())?;
+        }
+    }
+    Ok(())
 }
 
 /// A folder whose files runs may change.
@@ -166,9 +218,8 @@ impl Runs for LocalRuns {
         &'a self,
         _owner: &'a Owner,
         skill: &'a Skill,
-        folder: &'a SkillPath,
-    ) -> Pending<'a, Vec<FolderEntry>> {
-        Box::pin(std::future::ready(self.list(skill, folder)))
+    ) -> Pending<'a, Vec<(SkillPath, u64)>> {
+        Box::pin(std::future::ready(self.list(skill)))
     }
 }
 

@@ -12,9 +12,7 @@ use std::sync::Arc;
 use gongfu_core::account::Owner;
 use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
-use gongfu_core::port::{
-    Clock, FolderEntryKind, Pending, PortError, Runs as _, Timestamp, Workspace as _,
-};
+use gongfu_core::port::{Clock, Pending, PortError, Runs as _, Timestamp, Workspace as _};
 use gongfu_core::sandbox::Mode;
 use gongfu_core::skill::SkillPath;
 
@@ -130,9 +128,9 @@ fn what_runs_left_is_read_and_listed_below_its_layer_alone() {
                 .left(&Owner::Local, &ground.skill, &path(at), 100),
         )
     };
-    let list = |at: &str| block(ground.runs.listed(&Owner::Local, &ground.skill, &path(at)));
+    let list = || block(ground.runs.listed(&Owner::Local, &ground.skill)).unwrap();
     assert!(matches!(read("out/x"), Err(PortError::NotFound)));
-    assert_eq!(list("").unwrap(), []);
+    assert_eq!(list(), []);
     let grounds = block(ground.runs.grounds(&Owner::Local, Some(&ground.skill))).unwrap();
     let layer = grounds.mounts[0].keep.clone().unwrap();
     fs::create_dir(layer.join("out")).unwrap();
@@ -142,12 +140,17 @@ fn what_runs_left_is_read_and_listed_below_its_layer_alone() {
     assert!(matches!(read("l"), Err(PortError::Denied(_))));
     // What the skill itself has is none of it.
     assert!(matches!(read("SKILL.md"), Err(PortError::NotFound)));
-    let listed = list("out").unwrap();
-    assert_eq!(
-        (listed.len(), listed[0].kind.clone()),
-        (1, FolderEntryKind::File(4))
-    );
-    assert_eq!(list("nothing/there").unwrap(), []);
+    assert_eq!(list(), [(path("out/x"), 4)]);
+    // What the skill changes afterwards is meant from then on.
+    fs::write(layer.join("script"), "left").unwrap();
+    assert_eq!(read("script").unwrap().bytes, b"left");
+    let mended = fs::File::create(folder.path().join("skills/gcd/script")).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    mended.set_modified(later).unwrap();
+    assert!(matches!(read("script"), Err(PortError::NotFound)));
+    assert_eq!(list(), [(path("out/x"), 4)]);
+    block(ground.runs.grounds(&Owner::Local, Some(&ground.skill))).unwrap();
+    assert!(!layer.join("script").exists() && layer.join("out/x").exists());
 }
 
 #[test]
