@@ -175,7 +175,9 @@ impl Problem {
             Self::UnknownTool { .. } => ErrorCode::ToolNotFound,
             Self::MissingArgument { .. } => ErrorCode::MissingArgument,
             Self::UnknownArgument { .. } => ErrorCode::UnknownArgument,
-            Self::WrongType { .. } | Self::WrongValue { .. } => ErrorCode::InvalidArgument,
+            Self::WrongType { .. } | Self::WrongValue { .. } | Self::RunRefused { .. } => {
+                ErrorCode::InvalidArgument
+            }
             Self::ArgumentsTooLarge { .. } => ErrorCode::ArgumentsTooLarge,
             Self::SkillName { .. } => ErrorCode::InvalidSkillName,
             Self::SkillUnknown { .. } => ErrorCode::SkillNotFound,
@@ -201,7 +203,6 @@ impl Problem {
             Self::NeedsApproval { .. } => ErrorCode::ApprovalRequired,
             Self::PartBroken { .. } => ErrorCode::Unavailable,
             Self::SandboxUnavailable { .. } => ErrorCode::SandboxUnavailable,
-            Self::RunRefused { .. } => ErrorCode::InvalidArgument,
             Self::RunEnded { reason, .. } => match reason {
                 Reason::Timeout => ErrorCode::Timeout,
                 _ => ErrorCode::QuotaExceeded,

@@ -48,8 +48,8 @@ pub(crate) enum Command {
     ///
     /// It sees the skill as /skill, where it starts, and the workspace as /workspace; what it writes there
     /// stays, and the skill itself never changes. The exit code is the command's: 124 when it took too
-    /// long, 128 and the number of the signal when one ended it, 137 when it used more than it may. Exit 1
-    /// with SANDBOX_UNAVAILABLE when no sandbox works here.
+    /// long, 128 and the number of the signal when one ended it, 137 when it used more than it may. Where
+    /// no sandbox works, nothing is run, and the exit code is 1.
     Run(RunArguments),
     /// List and call the tools that agents see
     #[command(subcommand)]

@@ -2,6 +2,8 @@
 //!
 //! A failure is one JSON object in a text: `detail`, `code`, `timestamp`.
 
+use std::fmt::Write as _;
+
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::catalogue::Form;
 use gongfu_core::port::Timestamp;
@@ -130,7 +132,7 @@ impl Tool for ReadReferenceFile {
 /// Run shell commands (e.g., `python scripts/convert.py input.pdf`, `cd scripts && bash setup.sh`) in
 /// the directory of a skill, so that its scripts find its files. It is a sandbox: `/workspace` holds
 /// the files that are worked on, there is no network, and what is written stays for the next command
-/// and can be read with read_reference_file. Answers what the command says on standard output and
+/// and can be read with `read_reference_file`. Answers what the command says on standard output and
 /// standard error.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -152,7 +154,10 @@ impl Tool for RunShellCommand {
         let skill = shelf::skill(context, &self.skill_name).await?;
         let ran = run::run(context, Task::of_skill(skill, self.command, SECONDS)).await?;
         let mut text = format!("{}\n{}", ran.stdout, ran.stderr);
-        if matches!(ran.reason, Reason::Timeout | Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk) {
+        if matches!(
+            ran.reason,
+            Reason::Timeout | Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
+        ) {
             return Err(Problem::RunEnded {
                 reason: ran.reason,
                 why: ran.why(),
@@ -164,7 +169,7 @@ impl Tool for RunShellCommand {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            text.push_str(&format!("[{ended}]"));
+            let _ = write!(text, "[{ended}]");
         }
         Ok(Data { text, data: ran })
     }

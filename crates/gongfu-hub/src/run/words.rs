@@ -34,10 +34,9 @@ impl Ran {
             return Some(format!("{}; {}", self.why(), self.advice()));
         }
         match (self.exit_code, self.signal) {
-            (Some(0), _) => None,
+            (Some(0), _) | (None, None) => None,
             (Some(code), _) => Some(format!("exit code: {code}")),
             (None, Some(signal)) => Some(format!("ended by signal {signal}")),
-            (None, None) => None,
         }
     }
 

@@ -114,7 +114,10 @@ impl Tool for SkillRead {
             SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
         let files = files(context, &skill).await;
         let is_file = files.contains_key(path.as_str());
-        let inside: Vec<File> = files.into_values().filter(|file| file.is_within(&path)).collect();
+        let inside: Vec<File> = files
+            .into_values()
+            .filter(|file| file.is_within(&path))
+            .collect();
         if !is_file && (path.is_root() || !inside.is_empty()) {
             let listing = listing(&skill, inside, self.after.as_deref());
             return Ok(FileAnswer::Listing(listing));

@@ -39,7 +39,7 @@ impl Said {
         self.text.push_str(&plain.take(bytes));
         let over = self.text.len().saturating_sub(MOST);
         if over > 0 {
-            let over = (over..).find(|at| self.text.is_char_boundary(*at));
+            let over = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at));
             let over = over.unwrap_or(self.text.len());
             self.text.drain(..over);
             self.left_out += over;

@@ -66,6 +66,7 @@ fn tried(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table of calls")]
 fn a_run_is_given_what_was_asked_for() {
     let (catalog, memory) = ground();
     let line = |line: &str| Command::Line(line.to_owned());
