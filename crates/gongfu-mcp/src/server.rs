@@ -389,19 +389,18 @@ impl ServerHandler for Server {
                 .await
         };
         running.spawn(call.instrument(span));
-        let ended = match &mut progress {
-            None => running.join_next().await,
-            Some(progress) => {
-                let ended = loop {
-                    tokio::select! {
-                        ended = running.join_next() => break ended,
-                        () = progress.due() => progress.tell().await,
-                    }
-                };
-                progress.tell().await;
-                ended
+        let ended = loop {
+            tokio::select! {
+                ended = running.join_next() => break ended,
+                // Nobody waits for the answer any more: what runs ends with its task.
+                () = context.ct.cancelled() => {
+                    self.end.answered();
+                    return Err(ErrorData::internal_error("the call was cancelled", None));
+                }
+                () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,
             }
         };
+        progress::tell(&mut progress).await;
         let outcome = match ended {
             Some(Ok(outcome)) => outcome,
             _ => Err(Problem::Fault {

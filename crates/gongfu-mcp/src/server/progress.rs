@@ -91,8 +91,8 @@ impl Progress {
         })
     }
 
-    /// Waits until there is something to tell and it is time for it; may be given up at any moment.
-    pub(super) async fn due(&self) {
+    /// Waits until there is something to tell and it is time for it.
+    async fn due(&self) {
         self.news.notified().await;
         if let Some(last) = self.last {
             tokio::time::sleep_until(last + PAUSE).await;
@@ -105,7 +105,7 @@ impl Progress {
     }
 
     /// Tells what was said until now.
-    pub(super) async fn tell(&mut self) {
+    async fn tell(&mut self) {
         let Some(message) = self.message() else {
             return;
         };
@@ -115,6 +115,22 @@ impl Progress {
         let telling = self.peer.notify_progress(progress.with_message(message));
         // A client that left, or doesn't read, isn't waited for.
         let _ = tokio::time::timeout(PATIENCE, telling).await;
+    }
+}
+
+/// Waits until there is something to tell, which is never for a client that wants none of it; may be
+/// given up at any moment.
+pub(super) async fn due(progress: Option<&Progress>) {
+    match progress {
+        Some(progress) => progress.due().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells a client that wants to know what was said until now.
+pub(super) async fn tell(progress: &mut Option<Progress>) {
+    if let Some(progress) = progress {
+        progress.tell().await;
     }
 }
 
