@@ -1,16 +1,28 @@
-//! The kinds of sandboxes: one file each, and a line in the list.
+//! The kinds of sandboxes: one file each, and a line in the list; what is the same in all of them lies
+//! beside them.
 
+mod bubblewrap;
+mod carry;
+mod copied;
+mod environment;
+mod keep;
+mod lite;
 mod namespaces;
+mod obstacle;
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use gongfu_core::sandbox::{Level, Outcome, Spec, Stream};
+use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
 use crate::plan::Owner;
 
 /// All of them, the strongest first.
-pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces];
+pub(crate) const BACKENDS: &[&dyn Backend] = &[
+    &namespaces::Namespaces,
+    &bubblewrap::Bubblewrap,
+    &lite::Lite,
+];
 
 /// What a run is given besides what it is to do.
 pub(crate) struct Surroundings<'a> {
@@ -43,4 +55,11 @@ pub(crate) trait Backend: Sync {
 
     /// Runs something to its end.
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure>;
+}
+
+/// Says of a mount that what it shows isn't there.
+fn missing(mount: &Mount, error: &io::Error) -> Failure {
+    let path = mount.sources.iter().map(|path| path.display().to_string());
+    let path = path.collect::<Vec<_>>().join(", ");
+    Failure::Refused(format!("`{path}` can't be seen in the sandbox: {error}"))
 }

@@ -9,11 +9,15 @@
     reason = "the child is a program of its own: it ends itself, and reads how it was begun"
 )]
 
+mod bubble;
 mod call;
 mod init;
+mod kin;
+mod lite;
 mod lock;
 mod memory;
 mod outer;
+mod space;
 mod stage;
 mod view;
 
@@ -56,8 +60,10 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
 ///
 /// Must be called before there is a second thread.
 pub fn become_child() -> Option<ExitCode> {
-    let is_child = std::env::args_os()
-        .nth(1)
-        .is_some_and(|first| first == ARGUMENT);
-    is_child.then(outer::run)
+    let first = std::env::args_os().nth(1)?;
+    if first == ARGUMENT {
+        Some(outer::run())
+    } else {
+        (first == bubble::ARGUMENT).then(bubble::inside)
+    }
 }

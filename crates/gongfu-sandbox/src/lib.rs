@@ -7,13 +7,19 @@
 #[cfg(target_os = "linux")]
 mod backend;
 #[cfg(target_os = "linux")]
+mod behalf;
+#[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
 mod child;
+#[cfg(target_os = "linux")]
+mod copies;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
 mod merge;
+#[cfg(target_os = "linux")]
+mod place;
 #[cfg(target_os = "linux")]
 mod plan;
 #[cfg(target_os = "linux")]

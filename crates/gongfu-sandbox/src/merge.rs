@@ -5,6 +5,7 @@
 //! has ended, so nothing in it changes meanwhile; where it comes to, others may be at work, and there
 //! as well no link is followed.
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -16,6 +17,7 @@ use rustix::io::Errno;
 
 use gongfu_core::sandbox::Change;
 
+use crate::copies::Before;
 use crate::plan::Owner;
 
 /// How deep folders may lie in each other.
@@ -46,7 +48,8 @@ impl Changes {
     }
 }
 
-/// Brings a layer to a folder; whatever it makes belongs to `owner`, where one is named.
+/// Brings a layer to a folder; whatever it makes belongs to `owner`, where one is named. Where the layer
+/// is a copy, `before` is what it held at its beginning: what is still so stays behind.
 ///
 /// # Errors
 /// The folder can't be written, or is full. What was brought until then stays.
@@ -55,13 +58,15 @@ pub(crate) fn merge(
     target: OwnedFd,
     owner: Option<Owner>,
     left: &mut u64,
+    before: Option<&Before>,
 ) -> io::Result<Changes> {
     let mut merging = Merging {
         owner,
+        is_copy: before.is_some(),
         left: *left,
         changes: Changes::default(),
     };
-    merging.folder(&layer, &target, "", 0)?;
+    merging.folder(&layer, &target, "", 0, before)?;
     *left = merging.left;
     merging
         .changes
@@ -72,6 +77,8 @@ pub(crate) fn merge(
 
 struct Merging {
     owner: Option<Owner>,
+    /// In a copy nothing says that something else is gone.
+    is_copy: bool,
     /// How many more bytes may be written: links and holes make more of a file than it took.
     left: u64,
     changes: Changes,
@@ -84,15 +91,20 @@ impl Merging {
         target: &OwnedFd,
         path: &str,
         depth: usize,
+        before: Option<&Before>,
     ) -> io::Result<()> {
-        for name in names(layer)? {
+        let there = names(layer)?;
+        if let Some(before) = before {
+            self.gone(target, path, before, &there)?;
+        }
+        for name in there {
             let below = format!("{path}{}", name.to_string_lossy());
             if below.len() > LONGEST {
                 let why = "its path is too long";
                 self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
-            match self.entry(layer, target, &name, &below, depth) {
+            match self.entry(layer, target, &name, &below, depth, before) {
                 Ok(()) => {}
                 // Of these the next one would die as well.
                 Err(error) if is_final(&error) => return Err(error),
@@ -109,11 +121,15 @@ impl Merging {
         name: &CStr,
         below: &str,
         depth: usize,
+        before: Option<&Before>,
     ) -> io::Result<()> {
         let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if before.is_some_and(|before| before.has(name, &found)) {
+            return Ok(());
+        }
         let kind = FileType::from_raw_mode(found.st_mode);
         let why = match kind {
-            FileType::CharacterDevice if found.st_rdev == 0 => {
+            FileType::CharacterDevice if found.st_rdev == 0 && !self.is_copy => {
                 if remove(target, name, DEEPEST)? {
                     self.changes.add(below, Change::Removed);
                 }
@@ -129,8 +145,14 @@ impl Merging {
                 // A script may have shut out its own user, and so us.
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
-                let to = self.opened(target, name, &from)?;
-                return self.folder(&from, &to, &format!("{below}/"), depth + 1);
+                let before = before.and_then(|before| before.folder(name));
+                let changes = self.changes.total;
+                let (to, is_new) = self.opened(target, name, &from)?;
+                self.folder(&from, &to, &format!("{below}/"), depth + 1, before)?;
+                if is_new && before.is_some() && self.changes.total == changes {
+                    fs::unlinkat(target, name, AtFlags::REMOVEDIR)?;
+                }
+                return Ok(());
             }
             FileType::RegularFile => {
                 let mode = Mode::from_raw_mode(0o600);
@@ -144,14 +166,34 @@ impl Merging {
         Ok(())
     }
 
-    /// The folder of this name in the target, made where it isn't there.
-    fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<OwnedFd> {
-        let is_new = is_opaque(from);
-        if is_new {
+    /// Takes away what a copy no longer has.
+    fn gone(
+        &mut self,
+        target: &OwnedFd,
+        path: &str,
+        before: &Before,
+        there: &[CString],
+    ) -> io::Result<()> {
+        let there: BTreeSet<&CStr> = there.iter().map(CString::as_c_str).collect();
+        for name in before.names().filter(|name| !there.contains(name)) {
+            let below = format!("{path}{}", name.to_string_lossy());
+            match remove(target, name, DEEPEST) {
+                Ok(true) => self.changes.add(&below, Change::Removed),
+                Ok(false) => {}
+                Err(error) if is_final(&error) => return Err(error),
+                Err(error) => self.changes.add(&below, Change::Refused(error.to_string())),
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder of this name in the target, and whether it wasn't there and was made.
+    fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
+        if !self.is_copy && is_opaque(from) {
             remove(target, name, DEEPEST)?;
         }
         match open_folder(target, name) {
-            Ok(folder) => return Ok(folder),
+            Ok(folder) => return Ok((folder, false)),
             Err(Errno::NOENT) => {}
             Err(Errno::NOTDIR | Errno::LOOP) => {
                 remove(target, name, DEEPEST)?;
@@ -161,7 +203,7 @@ impl Merging {
         fs::mkdirat(target, name, Mode::from_raw_mode(0o755))?;
         let made = open_folder(target, name)?;
         self.own(&made)?;
-        Ok(made)
+        Ok((made, true))
     }
 
     fn own(&self, made: &OwnedFd) -> rustix::io::Result<()> {

@@ -71,14 +71,39 @@ pub(crate) enum Piece {
 pub(crate) struct Ceilings {
     pub(crate) memory: u64,
     pub(crate) processes: u64,
+    /// How many processes watch over the run; the system counts them with those of the program.
+    pub(crate) watching: u64,
     pub(crate) cpu: Duration,
     pub(crate) file: u64,
     pub(crate) open_files: u64,
 }
 
+/// What the sandbox is made with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    /// Namespaces that the child makes.
+    Namespaces,
+    /// Namespaces that bubblewrap makes.
+    Bubblewrap {
+        /// Where it lies.
+        program: PathBuf,
+        /// What it is told; the paths in it need not be text.
+        options: Vec<Vec<u8>>,
+    },
+    /// Nothing: what the program may do is all that is held.
+    Lite {
+        /// The run's own folder.
+        folder: String,
+        /// What it may read.
+        readable: Vec<PathBuf>,
+    },
+}
+
 /// What the child does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
+    /// What the sandbox is made with.
+    pub(crate) kind: Kind,
     /// Whom the run is on the machine; `None` for whoever started it.
     pub(crate) tenant: Option<Owner>,
     /// The folders and files of the machine that it is made of.
@@ -96,7 +121,7 @@ pub(crate) struct Plan {
     /// Where it starts.
     pub(crate) folder: String,
     /// Where it may write, besides devices.
-    pub(crate) writable: Vec<String>,
+    pub(crate) writable: Vec<PathBuf>,
     pub(crate) ceilings: Ceilings,
     /// What all its processes and all that it writes may take in memory, in bytes.
     pub(crate) memory: u64,
@@ -108,6 +133,7 @@ pub(crate) struct Plan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
     Tenant,
+    Bubblewrap,
     Namespaces,
     Identity,
     Source(usize),
@@ -131,6 +157,10 @@ pub(crate) enum Told {
     Failed(Step, i32),
     /// It used too much memory, and is ended.
     Memory,
+    /// It wrote too much, and is ended.
+    Disk,
+    /// It began too many processes, and is ended.
+    Processes,
     /// The program ended.
     Ended {
         /// Its exit code, or the number of the signal that ended it.

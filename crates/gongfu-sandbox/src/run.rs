@@ -14,7 +14,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::child::ARGUMENT;
-use crate::plan::{How, Plan, Step, Told};
+use crate::plan::{How, Kind, Plan, Step, Told};
 use crate::wire;
 
 /// How much is read of an output at once.
@@ -28,6 +28,8 @@ pub(crate) struct Ended {
     pub(crate) how: Option<How>,
     pub(crate) reason: Reason,
     pub(crate) failed: Option<(Step, i32)>,
+    /// Whether everything stood that the program is begun in.
+    pub(crate) stood: bool,
     pub(crate) layers: Vec<OwnedFd>,
     pub(crate) cpu: Duration,
     pub(crate) memory: u64,
@@ -79,14 +81,16 @@ impl Drop for Kept {
     }
 }
 
-/// Runs a plan to its end.
+/// Runs a plan to its end. `stands` is given the layers before the program is begun, where something
+/// else is to fill them.
 ///
 /// # Errors
-/// The child can't be begun, or is none.
+/// The child can't be begun, or is none, or its layers can't be filled.
 pub(crate) fn run(
     plan: &Plan,
     spec: &Spec,
     cancel: impl AsFd,
+    mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
     mut heard: impl FnMut(Stream, &[u8]) -> bool,
 ) -> io::Result<Ended> {
     let begun = Instant::now();
@@ -111,6 +115,7 @@ pub(crate) fn run(
         how: None,
         reason: Reason::Ok,
         failed: None,
+        stood: false,
         layers: Vec::new(),
         cpu: Duration::ZERO,
         memory: 0,
@@ -140,7 +145,13 @@ pub(crate) fn run(
                     break 'run;
                 }
                 Heard::Control => {
+                    let stood = ended.stood;
                     listens = ended.told(&kept.control)?;
+                    if ended.stood && !stood && matches!(plan.kind, Kind::Bubblewrap { .. }) {
+                        stands(&ended.layers)?;
+                        wire::send(&kept.control, &(), &[])?;
+                        last = Instant::now();
+                    }
                     continue;
                 }
                 Heard::Output(stream) => stream,
@@ -205,9 +216,14 @@ impl Ended {
     fn told(&mut self, control: &UnixStream) -> io::Result<bool> {
         match wire::receive::<Told>(control)? {
             None => return Ok(false),
-            Some((Told::Ready, layers)) => self.layers = layers,
+            Some((Told::Ready, layers)) => {
+                self.layers = layers;
+                self.stood = true;
+            }
             Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),
             Some((Told::Memory, _)) => self.reason = Reason::Oom,
+            Some((Told::Disk, _)) => self.reason = Reason::Disk,
+            Some((Told::Processes, _)) => self.reason = Reason::Pids,
             Some((
                 Told::Ended {
                     how,

@@ -28,9 +28,18 @@ pub(super) fn run<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
     system::sethostname(NAME).map_err(at(Step::Init))?;
     let layers = view::build(plan)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
+    stands(control, layers)?;
+    program(control, plan)
+}
+
+/// Says that everything stands that the program is begun in.
+pub(super) fn stands(control: &OwnedFd, layers: Vec<OwnedFd>) -> Result<(), Failure> {
     let handles: Vec<BorrowedFd<'_>> = layers.iter().map(AsFd::as_fd).collect();
-    wire::send(control, &Told::Ready, &handles).map_err(Failure::at(Step::Init))?;
-    drop(layers);
+    wire::send(control, &Told::Ready, &handles).map_err(Failure::at(Step::Init))
+}
+
+/// Begins the program, and watches over it to its end. Only ever ends by leaving.
+pub(super) fn program<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
     match call::fork().map_err(Failure::at(Step::Init))? {
         Fork::Child => lock::begin(plan),
         Fork::Parent(program) => {
@@ -43,7 +52,7 @@ pub(super) fn run<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
 }
 
 /// Whoever reads what the program says must see its end.
-fn close_outputs() -> rustix::io::Result<()> {
+pub(super) fn close_outputs() -> rustix::io::Result<()> {
     let nothing = fs::open(
         c"/dev/null",
         fs::OFlags::RDWR | fs::OFlags::CLOEXEC,
@@ -84,6 +93,10 @@ fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
             let _ = wire::send(control, &Told::Memory, &[]);
             std::process::exit(1);
         }
+        if files().is_none_or(|files| files > plan.files) {
+            let _ = wire::send(control, &Told::Disk, &[]);
+            std::process::exit(1);
+        }
         if is_alone || begun.elapsed() > plan.wall {
             // With this process everything ends.
             std::process::exit(1);
@@ -93,6 +106,11 @@ fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
         }
     };
     full = full || is_full();
+    ended(status, full, crowded)
+}
+
+/// How the program ended, and what all that ended until now have used.
+pub(super) fn ended(status: WaitStatus, full: bool, crowded: bool) -> Told {
     let how = match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => How::Exit(code),
         (None, Some(signal)) => How::Signal(signal),
@@ -121,4 +139,10 @@ fn reap(program: Pid) -> Option<WaitStatus> {
 /// Whether nothing more can be written.
 fn is_full() -> bool {
     fs::statvfs(c"/tmp").is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
+}
+
+/// How many files and folders there are, where they are counted.
+fn files() -> Option<u64> {
+    let space = fs::statvfs(c"/tmp").ok()?;
+    Some(space.f_files.saturating_sub(space.f_ffree))
 }

@@ -14,8 +14,8 @@ use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_th
 use rustix::{fs, thread};
 
 use super::call::{self, Fork};
-use super::{Failure, at, init, stage};
-use crate::plan::{Owner, Plan, Step, Told};
+use super::{Failure, at, bubble, init, lite, stage};
+use crate::plan::{Kind, Owner, Plan, Step, Told};
 use crate::wire;
 
 /// Whom the run takes itself for.
@@ -27,8 +27,8 @@ pub(super) fn run() -> ExitCode {
         return ExitCode::from(2);
     };
     match begin(&control) {
-        Ok(Some(init)) => wait(&control, init),
-        Ok(None) => ExitCode::SUCCESS,
+        Ok(Begun::Init(init)) => wait(&control, init),
+        Ok(Begun::Ended(how)) => how,
         Err(Failure { step, number }) => {
             // Whoever can't be told has gone.
             let _ = wire::send(&control, &Told::Failed(step, number), &[]);
@@ -37,14 +37,30 @@ pub(super) fn run() -> ExitCode {
     }
 }
 
-fn begin(control: &OwnedFd) -> Result<Option<Pid>, Failure> {
+/// What came of a plan.
+enum Begun {
+    /// The first process of the run.
+    Init(Pid),
+    /// Nothing that still runs, and what this process ends with.
+    Ended(ExitCode),
+}
+
+fn begin(control: &OwnedFd) -> Result<Begun, Failure> {
     let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
     let Some((mut plan, handles)) = received else {
-        return Ok(None);
+        return Ok(Begun::Ended(ExitCode::SUCCESS));
     };
+    if let Kind::Lite { folder, .. } = &plan.kind {
+        let folder = folder.clone();
+        return lite::run(control, plan, &folder, &handles).map(Begun::Ended);
+    }
+    die_first().map_err(at(Step::Privileges))?;
+    if let Kind::Bubblewrap { .. } = plan.kind {
+        bubble::outside(control, &plan, &handles)?;
+        return Ok(Begun::Ended(ExitCode::SUCCESS));
+    }
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
-    die_first().map_err(at(Step::Privileges))?;
     if let Some(tenant) = plan.tenant {
         stage::prepare(&mut plan, tenant)?;
         become_tenant(tenant)?;
@@ -63,13 +79,13 @@ fn begin(control: &OwnedFd) -> Result<Option<Pid>, Failure> {
     call::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
-        Fork::Parent(init) => Ok(Some(init)),
+        Fork::Parent(init) => Ok(Begun::Init(init)),
         Fork::Child => init::run(control, &plan),
     }
 }
 
 /// What the program reads; nothing where there is nothing.
-fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
+pub(super) fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
     let nothing = match input {
         Some(_) => None,
         None => Some(fs::open(
@@ -83,7 +99,7 @@ fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()> {
 }
 
 /// When the machine has no memory left, this is what it takes it from, and not the server.
-fn die_first() -> rustix::io::Result<()> {
+pub(super) fn die_first() -> rustix::io::Result<()> {
     let file = fs::open(
         c"/proc/self/oom_score_adj",
         fs::OFlags::WRONLY | fs::OFlags::CLOEXEC,
@@ -93,7 +109,7 @@ fn die_first() -> rustix::io::Result<()> {
 }
 
 /// Is somebody from now on who has nothing on this machine.
-fn become_tenant(tenant: Owner) -> Result<(), Failure> {
+pub(super) fn become_tenant(tenant: Owner) -> Result<(), Failure> {
     let (user, group) = (
         thread::Uid::from_raw(tenant.user),
         thread::Gid::from_raw(tenant.group),

@@ -10,17 +10,24 @@ use tempfile::TempDir;
 use gongfu_core::sandbox::Change;
 
 use super::{merge, stays_inside};
+use crate::copies::{Before, Copier};
 
 /// A layer and the folder that it comes to.
 struct Ground {
     layer: TempDir,
     target: TempDir,
+    /// What the layer held, where it is a copy.
+    before: Option<Before>,
 }
 
 impl Ground {
     fn new() -> Self {
         let [layer, target] = [(), ()].map(|()| tempfile::tempdir().unwrap());
-        Self { layer, target }
+        Self {
+            layer,
+            target,
+            before: None,
+        }
     }
 
     fn merged(&self) -> Vec<(String, Change)> {
@@ -30,6 +37,7 @@ impl Ground {
             open(self.target.path()),
             None,
             &mut 10_000,
+            self.before.as_ref(),
         )
         .unwrap();
         assert_eq!(changes.total, changes.listed.len());
@@ -203,4 +211,56 @@ fn what_is_shut_comes_out_and_what_fails_stops_nothing_else() {
     assert_eq!(ground.merged().len(), 2);
     assert_eq!(ground.text("zz"), "last");
     assert!(ground.target.path().join("shut/file").exists());
+}
+
+#[test]
+fn of_a_copy_only_what_changed_comes_out() {
+    let mut ground = Ground::new();
+    for path in [
+        "kept",
+        "changed",
+        "removed",
+        "a/kept",
+        "b/removed",
+        "moved/x",
+    ] {
+        write(&ground.target, path, "old");
+    }
+    symlink("kept", ground.target.path().join("link")).unwrap();
+    let source = tempfile::tempdir().unwrap();
+    // What lies in another folder than the one that it comes to isn't brought there.
+    write(&source, "elsewhere/kept", "old");
+    let sources = [ground.target.path(), source.path()].map(Path::to_owned);
+    let mut copier = Copier::new(1 << 20, 100);
+    let layer = OwnedFd::from(File::open(ground.layer.path()).unwrap());
+    ground.before = Some(copier.copy(&sources, &layer).unwrap());
+    copier.settle();
+    let at = |path: &str| ground.layer.path().join(path);
+    fs::write(at("changed"), "new").unwrap();
+    write(&ground.layer, "b/made", "made");
+    for path in ["removed", "b/removed"] {
+        fs::remove_file(at(path)).unwrap();
+    }
+    fs::rename(at("moved"), at("away")).unwrap();
+    let written = |path: &str, length| (path.to_owned(), Change::Written(length));
+    let removed = |path: &str| (path.to_owned(), Change::Removed);
+    assert_eq!(
+        ground.merged(),
+        [
+            written("away/x", 3),
+            written("b/made", 4),
+            written("changed", 3),
+            removed("b/removed"),
+            removed("moved"),
+            removed("removed"),
+        ]
+        .into_iter()
+        .collect::<std::collections::BTreeMap<_, _>>()
+        .into_iter()
+        .collect::<Vec<_>>()
+    );
+    assert_eq!(ground.text("changed"), "new");
+    assert_eq!(ground.text("kept"), "old");
+    assert!(!ground.target.path().join("elsewhere").exists());
+    assert!(!ground.target.path().join("moved").exists());
 }

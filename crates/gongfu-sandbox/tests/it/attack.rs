@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::process::{Command as Process, Stdio};
 
-use gongfu_core::sandbox::Command;
+use gongfu_core::sandbox::{Command, Level};
 use libtest_mimic::{Failed, Trial};
 
 use crate::ground::{Ground, VICTIM, text};
@@ -314,7 +314,7 @@ impl Drop for Bait {
 impl Bait {
     fn new() -> Self {
         use std::os::linux::net::SocketAddrExt as _;
-        let ground = Ground::new();
+        let ground = Ground::new(Level::Namespaces);
         ground.write("secret", "secret");
         ground.write("leftover", "x");
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -382,6 +382,7 @@ impl Bait {
             ])
             .arg(std::env::current_exe().unwrap())
             .arg(VICTIM)
+            .arg(Level::Namespaces.as_str())
             .arg(self.ground.path("logs"))
             .arg(format!("python3 -c '{script}'"))
             .env("GONGFU_TEST_SECRET", "secret")

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Command, Exit, Limits, Mode, Mount, Outcome, Said, Spec};
+use gongfu_core::sandbox::{Command, Exit, Level, Limits, Mode, Mount, Outcome, Said, Spec};
 use gongfu_sandbox::Runner;
+use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
 
 /// The argument by which this program runs something until it is killed.
@@ -17,12 +18,14 @@ pub(crate) const VICTIM: &str = "victim";
 
 /// A skill, a workspace, and what is kept.
 pub(crate) struct Ground {
+    /// In what it runs.
+    pub(crate) level: Level,
     pub(crate) folder: TempDir,
     pub(crate) limits: Limits,
 }
 
 impl Ground {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(level: Level) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["skill", "layer", "workspace", "logs"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -31,7 +34,11 @@ impl Ground {
             wall: Duration::from_mins(1),
             ..Limits::default()
         };
-        Self { folder, limits }
+        Self {
+            level,
+            folder,
+            limits,
+        }
     }
 
     pub(crate) fn path(&self, below: &str) -> PathBuf {
@@ -71,9 +78,20 @@ impl Ground {
 
     pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
-        let runner = Runner::new(None);
+        let runner = Runner::new(Some(self.level));
         let running = runner.run(&Owner::Local, self.spec(command), Arc::new(|_, _| {}));
         runtime.block_on(running)
+    }
+
+    /// A line of a shell with the places where this kind of sandbox has them: lite has no view of its
+    /// own, and says by variables where they are.
+    pub(crate) fn placed(&self, line: &str) -> String {
+        if self.level != Level::Lite {
+            return line.to_owned();
+        }
+        line.replace("/workspace", "$GONGFU_WORKSPACE")
+            .replace("/skill", "$GONGFU_SKILL")
+            .replace("/tmp/", "$TMPDIR/")
     }
 
     /// Runs a line for a shell.
@@ -99,9 +117,12 @@ pub(crate) fn text(said: &Said) -> String {
     String::from_utf8(said.head.clone()).unwrap()
 }
 
-/// Runs something that takes long, on the folder that comes next, and waits to be killed.
+/// Runs something that takes long, in the level and on the folder that come next, and waits to be
+/// killed.
 pub(crate) fn victim() -> ExitCode {
     let mut arguments = std::env::args().skip(2);
+    let level = arguments.next().unwrap();
+    let level = Level::ALL.into_iter().find(|one| one.as_str() == level);
     let (folder, line) = (arguments.next().unwrap(), arguments.next().unwrap());
     let spec = Spec {
         command: Command::Line(line),
@@ -112,7 +133,7 @@ pub(crate) fn victim() -> ExitCode {
         limits: Limits::default(),
         logs: Some(folder.into()),
     };
-    let runner = Runner::new(None);
+    let runner = Runner::new(level);
     let running = runner.run(
         &Owner::Local,
         spec,
@@ -151,4 +172,29 @@ pub(crate) fn word(path: &Path) -> String {
             .map(|byte| (byte % 10).to_string())
             .collect::<String>()
     )
+}
+
+/// A test of one kind of sandbox, and its name.
+pub(crate) type Test = (&'static str, fn(Level));
+
+/// Tests that every kind of sandbox must pass, once for each that can be here.
+///
+/// A kind that doesn't work here fails them, unless what it is made with isn't installed: then they
+/// are ignored, but not where everything is to be tried.
+pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for level in Level::ALL {
+        let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
+        let everything = std::env::var_os("CI").is_some();
+        for (name, test) in all {
+            let test = *test;
+            let run = move || {
+                test(level);
+                Ok::<(), Failed>(())
+            };
+            let trial = Trial::test(format!("{level}::{name}"), run);
+            trials.push(trial.with_ignored_flag(!is_installed && !everything));
+        }
+    }
+    trials
 }

@@ -1,17 +1,18 @@
 //! What scripts do, and what becomes of it.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Change, Command, Exit, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{Change, Command, Exit, Level, Mode, Mount, Outcome, Reason, Spec};
 use gongfu_sandbox::Runner;
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::Trial;
 
-use crate::ground::{Ground, runtime, text};
+use crate::ground::{Ground, Test, of_every_level, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 9] = [
+    let all: [Test; 11] = [
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -31,36 +32,41 @@ pub(crate) fn trials() -> Vec<Trial> {
             "work::long_output_is_cut_and_kept",
             long_output_is_cut_and_kept,
         ),
+        (
+            "work::what_nobody_else_may_read_is_seen",
+            what_nobody_else_may_read,
+        ),
+        ("work::what_can_only_be_read", what_can_only_be_read),
         ("work::what_it_is_given_to_read", what_it_is_given_to_read),
         (
             "work::the_environment_is_what_was_declared",
             the_environment,
         ),
     ];
-    let trial = |(name, test): (&str, fn())| {
-        Trial::test(name, move || {
-            test();
-            Ok::<(), Failed>(())
-        })
-    };
-    all.into_iter().map(trial).collect()
+    of_every_level(&all)
 }
 
-fn a_script_runs_in_its_folder() {
-    let ground = Ground::new();
+fn a_script_runs_in_its_folder(level: Level) {
+    let ground = Ground::new(level);
     ground.write(
         "skill/scripts/gcd.py",
         "import math, sys\nprint(math.gcd(*map(int, sys.argv[1:])))\n",
     );
     assert_eq!(ground.says("python scripts/gcd.py 12 18"), "6\n");
+    if level == Level::Lite {
+        // It is where it is, and who it is on the machine.
+        let line = "[ $PWD = $GONGFU_SKILL ] && [ $HOME = $GONGFU_WORKSPACE ] && [ $(id -u) != 0 ]";
+        assert_eq!(ground.says(line), "");
+        return;
+    }
     assert_eq!(
         ground.says("pwd; echo $HOME; id -u"),
         "/skill\n/workspace\n1000\n"
     );
 }
 
-fn what_is_written_is_kept() {
-    let ground = Ground::new();
+fn what_is_written_is_kept(level: Level) {
+    let ground = Ground::new(level);
     ground.write("skill/input.txt", "in");
     let outcome = ground
         .line("mkdir -p output/data && cat input.txt > output/data/copy && echo more >> input.txt");
@@ -83,11 +89,12 @@ fn what_is_written_is_kept() {
     assert!(!ground.path("skill/output").exists());
 }
 
-fn the_workspace() {
-    let ground = Ground::new();
+fn the_workspace(level: Level) {
+    let ground = Ground::new(level);
     ground.write("workspace/old", "old");
     ground.write("workspace/folder/below", "x");
-    let outcome = ground.line("cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out");
+    let line = "cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out";
+    let outcome = ground.line(&ground.placed(line));
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     assert!(!ground.path("workspace/old").exists());
     assert!(!ground.path("workspace/folder/below").exists());
@@ -103,8 +110,8 @@ fn the_workspace() {
     );
 }
 
-fn how_it_ended_is_told() {
-    let ground = Ground::new();
+fn how_it_ended_is_told(level: Level) {
+    let ground = Ground::new(level);
     let outcome = ground.line("echo out; echo err >&2; exit 3");
     assert_eq!(
         (outcome.exit, outcome.reason),
@@ -123,8 +130,8 @@ fn how_it_ended_is_told() {
     assert_eq!(ground.says("read line || echo nothing"), "nothing\n");
 }
 
-fn what_is_not_there_is_said() {
-    let ground = Ground::new();
+fn what_is_not_there_is_said(level: Level) {
+    let ground = Ground::new(level);
     let outcome = ground
         .runs(Command::Program(vec!["no-such-program".to_owned()]))
         .unwrap();
@@ -138,28 +145,31 @@ fn what_is_not_there_is_said() {
     assert_eq!(ground.line("no-such-program").exit, Some(Exit::Code(127)));
 }
 
-fn usual_lines() {
-    let ground = Ground::new();
+fn usual_lines(level: Level) {
+    let ground = Ground::new(level);
     ground.write("skill/a/x.txt", "a pattern\n");
     ground.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
+    let processes = if level == Level::Lite {
+        // Locks between processes lie in /dev/shm, where all of the machine could see them.
+        "python3 -c 'import multiprocessing as m; p = m.Process(target=print, args=(3,)); p.start(); p.join()'"
+    } else {
+        "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'"
+    };
     for (line, says) in [
         ("grep -r 'pattern' .", "./a/x.txt:a pattern\n"),
         ("cd a && ls", "x.txt\n"),
         ("bash scripts/setup.sh && cat made.txt", "set up\n"),
         ("cat <(echo substituted)", "substituted\n"),
         ("cat /proc/self/oom_score_adj", "1000\n"),
-        (
-            "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'",
-            "3\n",
-        ),
+        (processes, "3\n"),
         ("echo x > /tmp/y && cat /tmp/y && echo z > /dev/null", "x\n"),
     ] {
-        assert_eq!(ground.says(line), says, "{line}");
+        assert_eq!(ground.says(&ground.placed(line)), says, "{line}");
     }
 }
 
-fn long_output_is_cut_and_kept() {
-    let mut ground = Ground::new();
+fn long_output_is_cut_and_kept(level: Level) {
+    let mut ground = Ground::new(level);
     ground.limits.shown = 1_000;
     let outcome = ground.line("seq 1 100000; echo end");
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
@@ -177,22 +187,22 @@ fn long_output_is_cut_and_kept() {
 }
 
 /// Runs a line with something changed about it.
-fn changed(line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortError> {
-    let ground = Ground::new();
+fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortError> {
+    let ground = Ground::new(level);
     let mut spec = ground.spec(Command::Line(line.to_owned()));
     change(&mut spec);
-    let runner = Runner::new(None);
+    let runner = Runner::new(Some(level));
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 
-fn what_it_is_given_to_read() {
+fn what_it_is_given_to_read(level: Level) {
     let long = "line\n".repeat(100_000);
-    let outcome = changed("wc -l", |spec| spec.input = long.into_bytes()).unwrap();
+    let outcome = changed(level, "wc -l", |spec| spec.input = long.into_bytes()).unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
 }
 
-fn the_environment() {
-    let outcome = changed("env | sort", |spec| {
+fn the_environment(level: Level) {
+    let outcome = changed(level, "env | sort", |spec| {
         spec.environment.insert("MINE".to_owned(), "a b".to_owned());
     });
     let told = text(&outcome.unwrap().stdout);
@@ -202,11 +212,60 @@ fn the_environment() {
     // A shell adds three of its own.
     let own = ["OLDPWD", "PWD", "SHLVL", "_"];
     let names: Vec<&str> = names.filter(|name| !own.contains(name)).collect();
-    assert_eq!(names, ["HOME", "LANG", "MINE", "PATH", "TMPDIR"]);
+    let mut expected = vec!["HOME", "LANG", "MINE", "PATH", "TMPDIR"];
+    if level == Level::Lite {
+        expected.extend(["GONGFU_SKILL", "GONGFU_WORKSPACE"]);
+        expected.sort_unstable();
+    }
+    assert_eq!(names, expected);
     for name in ["LD_PRELOAD", "BASH_ENV", "PYTHONSTARTUP", "", "A=B"] {
-        let refused = changed("true", |spec| {
+        let refused = changed(level, "true", |spec| {
             spec.environment.insert(name.to_owned(), "x".to_owned());
         });
         assert!(matches!(refused, Err(PortError::Denied(_))), "{name}");
     }
+}
+
+fn what_nobody_else_may_read(level: Level) {
+    let ground = Ground::new(level);
+    ground.write("skill/private/file", "mine");
+    for (path, mode) in [("skill/private/file", 0o600), ("skill/private", 0o700)] {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(ground.path(path), mode).unwrap();
+    }
+    assert_eq!(
+        ground.says("cat private/file && echo more >> private/file"),
+        "mine"
+    );
+    assert_eq!(ground.read("layer/private/file"), "minemore\n");
+}
+
+fn what_can_only_be_read(level: Level) {
+    let ground = Ground::new(level);
+    ground.write("given/file", "given");
+    let mut spec = ground.spec(Command::Line(
+        "cat $GIVEN/file; echo x > $GIVEN/file; echo x > $GIVEN/new; rm -f $GIVEN/file; true"
+            .to_owned(),
+    ));
+    let given = if level == Level::Lite {
+        // Nothing is anywhere else than it is; this is what says where.
+        "$GONGFU_GIVEN"
+    } else {
+        "/given"
+    };
+    if let Command::Line(line) = &mut spec.command {
+        *line = line.replace("$GIVEN", given);
+    }
+    spec.mounts.push(Mount {
+        sources: vec![ground.path("given")],
+        target: "/given".to_owned(),
+        mode: Mode::ReadOnly,
+        keep: None,
+    });
+    let runner = Runner::new(Some(level));
+    let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+    let outcome = runtime().block_on(running).unwrap();
+    assert_eq!(text(&outcome.stdout), "given", "{outcome:?}");
+    assert_eq!(ground.read("given/file"), "given");
+    assert!(!ground.path("given/new").exists());
 }

@@ -1,0 +1,87 @@
+//! What every run is given, however it is shut in: its command and its variables.
+//!
+//! Knows no kind of sandbox: each says for itself where its places are.
+
+use std::path::Path;
+
+use gongfu_core::sandbox::{Command, Limits, Spec};
+
+use super::Failure;
+use crate::plan::Ceilings;
+
+/// Where programs are looked for.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where the places are that every program asks for.
+pub(super) struct Places<'a> {
+    /// Where what belongs to the user lies.
+    pub(super) home: &'a str,
+    /// Where files lie that nobody needs later.
+    pub(super) scratch: &'a str,
+    /// Where programs lie that the system has under another name.
+    pub(super) programs: &'a str,
+}
+
+/// The whole environment of a run.
+pub(super) fn variables(
+    spec: &Spec,
+    places: &Places<'_>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let mut variables = vec![
+        ("PATH".to_owned(), format!("{PATH}:{}", places.programs)),
+        ("HOME".to_owned(), places.home.to_owned()),
+        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ("TMPDIR".to_owned(), places.scratch.to_owned()),
+    ];
+    let declared = spec.environment.iter();
+    if let Some((name, _)) = declared.clone().find(|(name, _)| is_refused(name)) {
+        let why =
+            format!("`{name}` can't be set: by it other code than the program's would be run");
+        return Err(Failure::Refused(why));
+    }
+    variables.extend(declared.map(|(name, value)| (name.clone(), value.clone())));
+    Ok(variables)
+}
+
+/// Whether a variable has a program run what it wasn't asked to, or can't be one.
+fn is_refused(name: &str) -> bool {
+    let runs = [
+        "BASH_ENV",
+        "ENV",
+        "NODE_OPTIONS",
+        "PERL5OPT",
+        "PYTHONSTARTUP",
+        "RUBYOPT",
+    ];
+    let is_none = name.is_empty() || name.contains(['=', '\0']);
+    is_none || name.starts_with("LD_") || runs.contains(&name)
+}
+
+/// The program that a command is, and its arguments.
+pub(super) fn arguments(command: &Command) -> Vec<String> {
+    match command {
+        Command::Program(arguments) => arguments.clone(),
+        Command::Line(line) => vec![shell().to_owned(), "-c".to_owned(), line.clone()],
+    }
+}
+
+/// The shell that most scripts are written for, where there is one.
+fn shell() -> &'static str {
+    if Path::new("/bin/bash").exists() {
+        "/bin/bash"
+    } else {
+        "/bin/sh"
+    }
+}
+
+/// What one process may use, by what the run may, where so many processes watch over it.
+pub(super) fn ceilings(limits: &Limits, watching: u64) -> Ceilings {
+    Ceilings {
+        memory: limits.memory,
+        processes: limits.processes.into(),
+        watching,
+        cpu: limits.cpu,
+        file: limits.file,
+        open_files: limits.open_files,
+    }
+}
