@@ -122,17 +122,7 @@ pub(crate) fn run(
     let doors = group.as_ref().map(Group::doors).transpose()?;
     let doors = doors.unwrap_or_default();
     let input = input(&spec.input)?;
-    let mut ended = Ended {
-        how: None,
-        reason: Reason::Ok,
-        failed: None,
-        stood: false,
-        layers: Vec::new(),
-        cpu: Duration::ZERO,
-        memory: 0,
-        took: Duration::ZERO,
-        grouped: group.as_ref().map(Group::grouped),
-    };
+    let mut ended = Ended::not_yet(group.as_ref().map(Group::grouped));
     // Nothing of the plan is known to the child before it is where it is counted.
     let handles: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
     wire::send(&kept.control, &ended.grouped, &handles)?;
@@ -254,6 +244,21 @@ fn ready(
 }
 
 impl Ended {
+    /// Of a run that has only begun.
+    fn not_yet(grouped: Option<Grouped>) -> Self {
+        Self {
+            how: None,
+            reason: Reason::Ok,
+            failed: None,
+            stood: false,
+            layers: Vec::new(),
+            cpu: Duration::ZERO,
+            memory: 0,
+            took: Duration::ZERO,
+            grouped,
+        }
+    }
+
     /// By what limits were held: the number of processes by `otherwise` where no control group counts,
     /// and what is written by `disk`.
     pub(crate) fn held(&self, otherwise: Means, disk: Means) -> Enforcement {

@@ -69,6 +69,11 @@ impl Runner {
         self
     }
 
+    /// What things are run in here; `None` where nothing is.
+    pub async fn level(&self) -> Option<Level> {
+        self.strongest().await.ok().map(Backend::level)
+    }
+
     /// Why a level doesn't work, if it doesn't. One that works isn't tried again.
     async fn obstacle(&self, backend: &'static dyn Backend) -> Option<String> {
         // Whoever else asks waits for the same trial.

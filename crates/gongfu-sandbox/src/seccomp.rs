@@ -250,6 +250,10 @@ fn missing() -> Option<BpfProgram> {
     compiled(rules.collect(), libc::ENOSYS)
 }
 
+fn any_of(rules: Vec<Option<SeccompRule>>) -> Option<Vec<SeccompRule>> {
+    rules.into_iter().collect()
+}
+
 /// A dump of what is smaller than the least is nobody's; by no dump at all, the system would have a
 /// program of the machine take it. So the limit stays, and whoever wants none has what it wants.
 fn pretended() -> Option<BpfProgram> {
@@ -275,10 +279,6 @@ fn dumps(argument: u8, others: Vec<Option<SeccompCondition>>) -> Option<SeccompR
 
 fn compared(argument: u8, comparison: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value).ok()
-}
-
-fn any_of(rules: Vec<Option<SeccompRule>>) -> Option<Vec<SeccompRule>> {
-    rules.into_iter().collect()
 }
 
 fn rule(

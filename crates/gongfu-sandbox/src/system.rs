@@ -143,17 +143,17 @@ impl View {
         self.pieces.push(Piece::Scratch(at.to_owned()));
     }
 
+    /// A file that somebody else fills.
+    pub(crate) fn file(&mut self, at: &str) {
+        self.parents(at);
+        self.pieces.push(Piece::File(at.to_owned()));
+    }
+
     /// A folder or file of the system: as it is, and whoever it belongs to.
     fn part(&mut self, path: &Path, at: &str, device: bool) -> io::Result<()> {
         let source = self.source(path, None)?;
         self.bound(at, source, device, device);
         Ok(())
-    }
-
-    /// A file that somebody else fills.
-    pub(crate) fn file(&mut self, at: &str) {
-        self.parents(at);
-        self.pieces.push(Piece::File(at.to_owned()));
     }
 
     /// A folder or file of the machine that the run takes for its own.

@@ -63,7 +63,7 @@ impl Backend for Bubblewrap {
             Ok(())
         })?;
         ran.layers = copied.kept(ran.layers);
-        keep::what_was_written(spec, surroundings, ran, &before)
+        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Failure;
+use super::keep::{self, Layer};
 use crate::behalf;
 use crate::copies::{Before, Copier};
 use crate::plan::Owner;
@@ -36,6 +37,8 @@ pub(super) fn way(mount: &Mount, tenant: Option<Owner>) -> Way {
         (Mode::Layered, []) => Way::Empty,
         (Mode::Layered, _) => Way::Layer,
         (Mode::ReadOnly, [source, ..]) if tenant.is_some() && !is_open_to_all(source) => Way::Copy,
+        // What belongs to root can't be written by anybody else: it comes there when the run has ended.
+        (Mode::ReadWrite, [source, ..]) if tenant.is_some() && source.is_dir() => Way::Layer,
         _ => Way::AsItIs,
     }
 }
@@ -144,5 +147,19 @@ impl<'a> Copied<'a> {
         let of = self.mounts.iter().zip(folders);
         let kept = of.filter(|(one, _)| one.way == Way::Layer);
         kept.map(|(_, folder)| folder).collect()
+    }
+
+    /// Where what is written comes to, in the order of those folders.
+    pub(super) fn layers(&self) -> Vec<Layer<'a>> {
+        let kept = self.mounts.iter().filter(|one| one.way == Way::Layer);
+        let layers = kept.map(|one| Layer {
+            seen: &one.mount.target,
+            keep: match one.mount.mode {
+                Mode::ReadWrite => one.mount.sources.first(),
+                Mode::ReadOnly | Mode::Layered => one.mount.keep.as_ref(),
+            },
+            below: keep::below(one.mount),
+        });
+        layers.collect()
     }
 }

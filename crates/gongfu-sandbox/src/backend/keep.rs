@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Artifact, Mode, Mount, Outcome, Reason, Spec};
@@ -16,10 +17,26 @@ use crate::plan::Owner;
 /// How much longer than a run it may take to bring what it wrote to where it is to stay.
 const MERGING: Duration = Duration::from_secs(30);
 
-/// The mounts whose changes lie in layers, in the order of these.
-pub(super) fn layered(spec: &Spec) -> impl Iterator<Item = &Mount> + Clone {
+/// A layer that a run wrote to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layer<'a> {
+    /// Where the run saw it.
+    pub(super) seen: &'a str,
+    /// Where what is in it is to stay; `None` for nowhere.
+    pub(super) keep: Option<&'a PathBuf>,
+    /// What lies below that place, which stays as it is.
+    pub(super) below: &'a [PathBuf],
+}
+
+/// The layers of those mounts that have one, in their order.
+pub(super) fn layers(spec: &Spec) -> Vec<Layer<'_>> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
-    spec.mounts.iter().filter(is_layer)
+    let layers = spec.mounts.iter().filter(is_layer).map(|mount| Layer {
+        seen: &mount.target,
+        keep: mount.keep.as_ref(),
+        below: below(mount),
+    });
+    layers.collect()
 }
 
 /// Brings it there; answers how the run ended. `before` is what the layers held at their beginning, where
@@ -30,6 +47,7 @@ pub(super) fn layered(spec: &Spec) -> impl Iterator<Item = &Mount> + Clone {
 pub(super) fn what_was_written(
     spec: &Spec,
     surroundings: &Surroundings<'_>,
+    layers: &[Layer<'_>],
     ran: Ran,
     before: &[Before],
 ) -> Result<Outcome, Failure> {
@@ -37,7 +55,7 @@ pub(super) fn what_was_written(
     if outcome.reason == Reason::Cancelled {
         return Ok(outcome);
     }
-    if ran.stood && ran.layers.len() != layered(spec).count() {
+    if ran.stood && ran.layers.len() != layers.len() {
         return Err(Failure::Io(io::Error::other(
             "what was written can't be reached",
         )));
@@ -45,8 +63,8 @@ pub(super) fn what_was_written(
     // What a run may write it may also leave, whatever it makes of it, and in the time that it has left.
     let mut left = spec.limits.disk;
     let by = Instant::now() + spec.limits.wall.saturating_sub(outcome.took) + MERGING;
-    for (number, (mount, layer)) in layered(spec).zip(ran.layers).enumerate() {
-        let Some(target) = &mount.keep else {
+    for (number, (layer, handle)) in layers.iter().zip(ran.layers).enumerate() {
+        let Some(target) = layer.keep else {
             continue;
         };
         std::fs::create_dir_all(target)?;
@@ -62,12 +80,12 @@ pub(super) fn what_was_written(
             cancel: surroundings.cancel,
         };
         let known = Known {
-            below: below(mount)?,
+            below: opened(layer.below)?,
             before: before.get(number),
         };
         let Changes { listed, total, .. } =
-            merge::merge(layer, target.into(), &known, &terms, &mut left)?;
-        let seen = |path: String| format!("{}/{path}", mount.target);
+            merge::merge(handle, target.into(), &known, &terms, &mut left)?;
+        let seen = |path: String| format!("{}/{path}", layer.seen);
         let listed = listed.into_iter().map(|(path, change)| Artifact {
             path: seen(path),
             change,
@@ -79,11 +97,18 @@ pub(super) fn what_was_written(
 }
 
 /// What lies below the place that keeps what is written, where that is the uppermost of several sources.
-fn below(mount: &Mount) -> io::Result<Below> {
-    let below = match mount.sources.split_first() {
-        Some((first, below)) if Some(first) == mount.keep.as_ref() => below,
+pub(super) fn below(mount: &Mount) -> &[PathBuf] {
+    match mount.sources.split_first() {
+        Some((first, below))
+            if mount.mode == Mode::Layered && Some(first) == mount.keep.as_ref() =>
+        {
+            below
+        }
         _ => &[],
-    };
-    let folders = below.iter().map(|path| Ok(File::open(path)?.into()));
+    }
+}
+
+fn opened(paths: &[PathBuf]) -> io::Result<Below> {
+    let folders = paths.iter().map(|path| Ok(File::open(path)?.into()));
     folders.collect::<io::Result<_>>().map(Below::new)
 }
