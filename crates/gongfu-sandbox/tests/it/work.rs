@@ -149,6 +149,10 @@ fn usual_lines(level: Level) {
         ("cat <(echo substituted)", "substituted\n"),
         ("cat /proc/self/oom_score_adj", "1000\n"),
         (
+            "echo out > /dev/stdout && echo error > /dev/stderr",
+            "out\n",
+        ),
+        (
             "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'",
             "3\n",
         ),
