@@ -95,8 +95,15 @@ impl Builder<'_> {
             Piece::Bind {
                 at,
                 source,
+                nameless: true,
+                ..
+            } => self.show(at, *source)?,
+            Piece::Bind {
+                at,
+                source,
                 writable,
                 device,
+                ..
             } => self.bind(at, *source, *writable, *device)?,
             Piece::Layer { at, sources } => self.layer(at, sources)?,
             Piece::Scratch(at) => {
@@ -150,6 +157,23 @@ impl Builder<'_> {
         let place = inside(at);
         stage::point(&tree, &place)?;
         attach(&tree, &place)?;
+        Ok(())
+    }
+
+    /// A folder that can be read, without saying where it lies: the system tells the path of a mount
+    /// to whoever is shown it, but not those of the folders that lie above each other in one.
+    fn show(&mut self, at: &str, number: usize) -> std::io::Result<()> {
+        let place = self.place()?;
+        let (below, nothing) = (format!("{place}/below"), format!("{place}/nothing"));
+        fs::mkdir(&below, FOLDER)?;
+        fs::mkdir(&nothing, FOLDER)?;
+        attach(&self.source(number)?, &below)?;
+        fs::mkdir(inside(at), FOLDER)?;
+        // Two are the fewest of which there need be none to be written to.
+        let options = format!("lowerdir={below}:{nothing},userxattr");
+        let options = std::ffi::CString::new(options)?;
+        let flags = SAFE | MountFlags::RDONLY;
+        mount(c"overlay", inside(at), c"overlay", flags, &*options)?;
         Ok(())
     }
 
