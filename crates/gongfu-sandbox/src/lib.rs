@@ -20,6 +20,7 @@ mod elsewhere;
 mod merge;
 #[cfg(target_os = "linux")]
 mod plan;
+pub mod probe;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]

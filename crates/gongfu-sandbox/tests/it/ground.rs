@@ -163,6 +163,9 @@ pub(crate) fn word(path: &Path) -> String {
     )
 }
 
+/// The kinds of sandboxes that are tried.
+pub(crate) const LEVELS: &[Level] = &[Level::Namespaces, Level::Bubblewrap];
+
 /// A test of one kind of sandbox, and its name.
 pub(crate) type Test = (&'static str, fn(Level));
 
@@ -172,9 +175,8 @@ pub(crate) type Test = (&'static str, fn(Level));
 /// are ignored, but not where everything is to be tried.
 pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for level in [Level::Namespaces, Level::Bubblewrap] {
-        let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
-        let everything = std::env::var_os("CI").is_some();
+    for level in LEVELS.iter().copied() {
+        let is_left_out = is_left_out(level);
         for (name, test) in all {
             let test = *test;
             let run = move || {
@@ -182,8 +184,14 @@ pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
                 Ok::<(), Failed>(())
             };
             let trial = Trial::test(format!("{level}::{name}"), run);
-            trials.push(trial.with_ignored_flag(!is_installed && !everything));
+            trials.push(trial.with_ignored_flag(is_left_out));
         }
     }
     trials
+}
+
+/// Whether what a kind is made with isn't installed, where not everything is to be tried.
+pub(crate) fn is_left_out(level: Level) -> bool {
+    let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
+    !is_installed && std::env::var_os("CI").is_none()
 }
