@@ -6,6 +6,7 @@ mod carry;
 mod copied;
 mod environment;
 mod keep;
+mod lite;
 mod namespaces;
 mod obstacle;
 
@@ -17,7 +18,11 @@ use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 use crate::plan::Owner;
 
 /// All of them, the strongest first.
-pub(crate) const BACKENDS: &[&dyn Backend] = &[&namespaces::Namespaces, &bubblewrap::Bubblewrap];
+pub(crate) const BACKENDS: &[&dyn Backend] = &[
+    &namespaces::Namespaces,
+    &bubblewrap::Bubblewrap,
+    &lite::Lite,
+];
 
 /// What a run is given besides what it is to do.
 pub(crate) struct Surroundings<'a> {

@@ -12,9 +12,12 @@
 mod bubble;
 pub(crate) mod call;
 mod init;
+mod kin;
+mod lite;
 mod lock;
 mod memory;
 mod outer;
+mod space;
 mod stage;
 mod view;
 

@@ -19,6 +19,8 @@ mod elsewhere;
 #[cfg(target_os = "linux")]
 mod merge;
 #[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
 mod plan;
 pub mod probe;
 #[cfg(target_os = "linux")]

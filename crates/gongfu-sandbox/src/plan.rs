@@ -92,6 +92,13 @@ pub(crate) enum Kind {
         /// What it is told; the paths in it need not be text.
         options: Vec<Vec<u8>>,
     },
+    /// Nothing: what the program may do is all that is held.
+    Lite {
+        /// The run's own folder.
+        folder: String,
+        /// What it may read.
+        readable: Vec<PathBuf>,
+    },
 }
 
 /// What the child does.
@@ -116,7 +123,7 @@ pub(crate) struct Plan {
     /// Where it starts.
     pub(crate) folder: String,
     /// Where it may write, besides devices.
-    pub(crate) writable: Vec<String>,
+    pub(crate) writable: Vec<PathBuf>,
     pub(crate) ceilings: Ceilings,
     /// What all its processes and all that it writes may take in memory, in bytes.
     pub(crate) memory: u64,
@@ -154,6 +161,8 @@ pub(crate) enum Told {
     Memory,
     /// It wrote too much, and is ended.
     Disk,
+    /// It began too many processes, and is ended.
+    Processes,
     /// The program ended.
     Ended {
         /// Its exit code, or the number of the signal that ended it.

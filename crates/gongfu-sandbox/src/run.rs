@@ -223,6 +223,7 @@ impl Ended {
             Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),
             Some((Told::Memory, _)) => self.reason = Reason::Oom,
             Some((Told::Disk, _)) => self.reason = Reason::Disk,
+            Some((Told::Processes, _)) => self.reason = Reason::Pids,
             Some((
                 Told::Ended {
                     how,

@@ -4,6 +4,8 @@
 //! it is told that the system doesn't have, and the calls of another convention, for which it is
 //! ended. `seccompiler` itself ends a program that makes calls of another architecture.
 
+pub(crate) mod among;
+
 use std::collections::BTreeMap;
 
 use seccompiler::{
@@ -148,7 +150,6 @@ fn refused() -> Option<BpfProgram> {
     let all = REFUSED.iter().chain(REFUSED_HERE);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         all.map(|number| (*number, Vec::new())).collect();
-    let any_of = |rules: Vec<Option<SeccompRule>>| rules.into_iter().collect::<Option<Vec<_>>>();
     let namespaces = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         rule(
@@ -183,6 +184,10 @@ fn refused() -> Option<BpfProgram> {
 fn missing() -> Option<BpfProgram> {
     let rules = MISSING.iter().map(|number| (*number, Vec::new()));
     compiled(rules.collect(), libc::ENOSYS)
+}
+
+fn any_of(rules: Vec<Option<SeccompRule>>) -> Option<Vec<SeccompRule>> {
+    rules.into_iter().collect()
 }
 
 fn rule(

@@ -4,7 +4,7 @@
 //! written lies in one memory of a fixed size, and what would be layers are copies in it. The root of
 //! what is seen is that same memory: that nothing is written there is held by Landlock alone.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
 
@@ -78,7 +78,7 @@ fn plan(
     copied: &Copied<'_>,
 ) -> Result<Plan, Failure> {
     let mut view = View::of_the_system()?;
-    let mut writable: Vec<String> = SCRATCH.map(str::to_owned).into();
+    let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &spec.mounts {
         let missing = |error| super::missing(mount, &error);
         match (copied::way(mount, tenant), mount.sources.first()) {
@@ -92,7 +92,7 @@ fn plan(
             (Way::AsItIs, None) => {}
         }
         if mount.mode != Mode::ReadOnly {
-            writable.push(mount.target.clone());
+            writable.push(PathBuf::from(&mount.target));
         }
     }
     let limits = &spec.limits;

@@ -1,6 +1,7 @@
 //! Namespaces of our own: the default.
 
 use std::io;
+use std::path::PathBuf;
 
 use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
 
@@ -47,7 +48,7 @@ impl Backend for Namespaces {
 /// What the child is to do.
 fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
     let mut view = View::of_the_system()?;
-    let mut writable: Vec<String> = SCRATCH.map(str::to_owned).into();
+    let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &spec.mounts {
         let missing = |error: io::Error| super::missing(mount, &error);
         match (mount.mode, mount.sources.as_slice()) {
@@ -60,7 +61,7 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
             (_, []) => {}
         }
         if mount.mode != Mode::ReadOnly {
-            writable.push(mount.target.clone());
+            writable.push(PathBuf::from(&mount.target));
         }
     }
     let limits = &spec.limits;

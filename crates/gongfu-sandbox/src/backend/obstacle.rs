@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::plan::{Piece, Plan, Step};
+use crate::plan::{Kind, Piece, Plan, Step};
 
 /// What it means that a step failed.
 pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
@@ -33,6 +33,11 @@ pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
             }
             _ => "what it sees can't be built".to_owned(),
         },
+        Step::Landlock if matches!(plan.kind, Kind::Lite { .. }) => {
+            "the system can't keep a program from what it must not open; it takes Linux 6.12 with \
+             Landlock, or 6.2 where gongfu is root and can be other users"
+                .to_owned()
+        }
         Step::Landlock | Step::Seccomp => {
             "the system can't refuse what a program must not do; it takes Linux 5.13 with seccomp"
                 .to_owned()

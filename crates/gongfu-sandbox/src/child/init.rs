@@ -52,7 +52,7 @@ pub(super) fn program<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
 }
 
 /// Whoever reads what the program says must see its end.
-fn close_outputs() -> rustix::io::Result<()> {
+pub(super) fn close_outputs() -> rustix::io::Result<()> {
     let nothing = fs::open(
         c"/dev/null",
         fs::OFlags::RDWR | fs::OFlags::CLOEXEC,
@@ -106,6 +106,11 @@ fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
         }
     };
     full = full || is_full();
+    ended(status, full, crowded)
+}
+
+/// How the program ended, and what all that ended until now have used.
+pub(super) fn ended(status: WaitStatus, full: bool, crowded: bool) -> Told {
     let how = match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => How::Exit(code),
         (None, Some(signal)) => How::Signal(signal),

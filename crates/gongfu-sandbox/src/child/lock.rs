@@ -1,7 +1,7 @@
 //! The last steps before the program: everything that it doesn't need is given up, for good.
 
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use landlock::{
@@ -16,7 +16,7 @@ use rustix::thread::{
 };
 
 use super::{Failure, at, call};
-use crate::plan::{Ceilings, Plan, Step};
+use crate::plan::{Ceilings, Kind, Plan, Step};
 use crate::seccomp;
 
 /// The devices that a program may write to.
@@ -26,6 +26,20 @@ const DEVICES: [&str; 5] = [
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
+];
+
+/// What a program may read of itself where there are other processes to be seen.
+const ITSELF: [&str; 10] = [
+    "auxv",
+    "cmdline",
+    "comm",
+    "fd",
+    "limits",
+    "maps",
+    "oom_score_adj",
+    "stat",
+    "statm",
+    "status",
 ];
 
 /// Becomes the program; answers only when that fails.
@@ -55,7 +69,12 @@ pub(super) fn begin<T>(plan: &Plan) -> Result<T, Failure> {
         step: Step::Seccomp,
         number,
     };
-    for filter in seccomp::filters().ok_or(refused(libc::ENOSYS))? {
+    let mut filters = Vec::from(seccomp::filters().ok_or(refused(libc::ENOSYS))?);
+    if let Kind::Lite { .. } = plan.kind {
+        let more = seccomp::among::filters(plan.tenant.is_none());
+        filters.extend(more.ok_or(refused(libc::ENOSYS))?);
+    }
+    for filter in filters {
         seccompiler::apply_filter(&filter).map_err(|_| refused(libc::EPERM))?;
     }
     Err(Failure::at(Step::Program)(command.exec()))
@@ -95,14 +114,7 @@ fn privileges() -> rustix::io::Result<()> {
         // Whoever has none can't give up any either, and after this none comes by a program.
         return set_no_new_privs(true);
     }
-    for number in 0..u64::BITS {
-        let capability = CapabilitySet::from_bits_retain(1 << number);
-        match remove_capability_from_bounding_set(capability) {
-            // There are no more.
-            Err(rustix::io::Errno::INVAL) => break,
-            done => done?,
-        }
-    }
+    bound()?;
     clear_ambient_capability_set()?;
     let bits = CapabilitiesSecureBits::NO_ROOT
         | CapabilitiesSecureBits::NO_ROOT_LOCKED
@@ -124,20 +136,49 @@ fn privileges() -> rustix::io::Result<()> {
     set_no_new_privs(true)
 }
 
+/// Gives up every capability that a program could come by.
+pub(super) fn bound() -> rustix::io::Result<()> {
+    for number in 0..u64::BITS {
+        let capability = CapabilitySet::from_bits_retain(1 << number);
+        match remove_capability_from_bounding_set(capability) {
+            // There are no more.
+            Err(rustix::io::Errno::INVAL) => break,
+            done => done?,
+        }
+    }
+    Ok(())
+}
+
 /// Says once more what may be written: should a mount be other than it was meant to be.
 fn landlock(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetError> {
     let abi = ABI::V6;
     let everything = AccessFs::from_all(abi);
-    let writable = plan.writable.iter().map(String::as_str);
+    let writable = plan.writable.iter().map(PathBuf::as_path);
     let writable = writable
-        .chain(DEVICES)
-        .filter(|path| Path::new(path).exists());
-    Ruleset::default()
+        .chain(DEVICES.map(Path::new))
+        .filter(|path| path.exists());
+    let mut rules = Ruleset::default();
+    let readable = match &plan.kind {
+        Kind::Namespaces | Kind::Bubblewrap { .. } => vec![PathBuf::from("/")],
+        Kind::Lite { readable, .. } => {
+            // Nothing else holds there: a system that can't do this can't do it at all.
+            rules = rules
+                .set_compatibility(CompatLevel::HardRequirement)
+                .handle_access(AccessFs::from_all(ABI::V3))?;
+            if plan.tenant.is_none() {
+                rules = rules.scope(Scope::from_all(abi))?;
+            }
+            let itself = ITSELF.map(|name| PathBuf::from(format!("/proc/self/{name}")));
+            readable.iter().cloned().chain(itself).collect()
+        }
+    };
+    let readable = readable.iter().filter(|path| path.exists());
+    rules
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(everything)?
         .scope(Scope::from_all(abi))?
         .create()?
-        .add_rules(path_beneath_rules(["/"], AccessFs::from_read(abi)))?
+        .add_rules(path_beneath_rules(readable, AccessFs::from_read(abi)))?
         .add_rules(path_beneath_rules(writable, everything))?
         .restrict_self()
 }

@@ -22,12 +22,18 @@ pub(super) fn used(most: u64) -> io::Result<u64> {
         let blocks = space.f_blocks.saturating_sub(space.f_bfree);
         blocks.saturating_mul(space.f_frsize)
     })?;
-    let rough = written.saturating_add(of_all(&ROUGH, "status")?);
+    Ok(held(&numbers()?, written, most))
+}
+
+/// Bytes of memory that these processes and what was written use.
+pub(super) fn held(numbers: &[u32], written: u64, most: u64) -> u64 {
+    let rough = written.saturating_add(of_all(numbers, &ROUGH, "status"));
     if rough <= most / 2 {
-        return Ok(rough);
+        return rough;
     }
-    let exact = of_all(&EXACT, "smaps_rollup")?.saturating_add(of_all(&BESIDES, "status")?);
-    Ok(rough.min(written.saturating_add(exact)))
+    let exact = of_all(numbers, &EXACT, "smaps_rollup");
+    let exact = exact.saturating_add(of_all(numbers, &BESIDES, "status"));
+    rough.min(written.saturating_add(exact))
 }
 
 /// How many processes and threads there are.
@@ -35,19 +41,23 @@ pub(super) fn used(most: u64) -> io::Result<u64> {
 /// # Errors
 /// They can't be listed.
 pub(super) fn processes() -> io::Result<u64> {
+    Ok(threads(&numbers()?))
+}
+
+/// How many threads these processes have.
+pub(super) fn threads(numbers: &[u32]) -> u64 {
     let threads = |number: &u32| {
         let status = fs::read_to_string(format!("/proc/{number}/status"));
         sum(&status.unwrap_or_default(), &["Threads:"])
     };
-    Ok(numbers()?.iter().map(threads).sum())
+    numbers.iter().map(threads).sum()
 }
 
-fn of_all(names: &[&str], file: &str) -> io::Result<u64> {
-    let all = numbers()?;
-    let bytes = all
+fn of_all(numbers: &[u32], names: &[&str], file: &str) -> u64 {
+    let bytes = numbers
         .iter()
         .map(|number| of_one(*number, names, file).saturating_mul(1024));
-    Ok(bytes.fold(0, u64::saturating_add))
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// Of one process, in kilobytes. One whose first thread has ended tells nothing by its own name, and

@@ -14,7 +14,7 @@ use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_th
 use rustix::{fs, thread};
 
 use super::call::{self, Fork};
-use super::{Failure, at, bubble, init, stage};
+use super::{Failure, at, bubble, init, lite, stage};
 use crate::plan::{Kind, Owner, Plan, Step, Told};
 use crate::wire;
 
@@ -28,7 +28,7 @@ pub(super) fn run() -> ExitCode {
     };
     match begin(&control) {
         Ok(Begun::Init(init)) => wait(&control, init),
-        Ok(Begun::Ended) => ExitCode::SUCCESS,
+        Ok(Begun::Ended(how)) => how,
         Err(Failure { step, number }) => {
             // Whoever can't be told has gone.
             let _ = wire::send(&control, &Told::Failed(step, number), &[]);
@@ -41,22 +41,23 @@ pub(super) fn run() -> ExitCode {
 enum Begun {
     /// The first process of the run.
     Init(Pid),
-    /// Nothing that still runs.
-    Ended,
+    /// Nothing that still runs, and what this process ends with.
+    Ended(ExitCode),
 }
 
 fn begin(control: &OwnedFd) -> Result<Begun, Failure> {
     let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
     let Some((mut plan, handles)) = received else {
-        return Ok(Begun::Ended);
+        return Ok(Begun::Ended(ExitCode::SUCCESS));
     };
+    if let Kind::Lite { folder, .. } = &plan.kind {
+        let folder = folder.clone();
+        return lite::run(control, plan, &folder, &handles).map(Begun::Ended);
+    }
     die_first().map_err(at(Step::Privileges))?;
-    match plan.kind {
-        Kind::Namespaces => {}
-        Kind::Bubblewrap { .. } => {
-            bubble::outside(control, &plan, &handles)?;
-            return Ok(Begun::Ended);
-        }
+    if let Kind::Bubblewrap { .. } = plan.kind {
+        bubble::outside(control, &plan, &handles)?;
+        return Ok(Begun::Ended(ExitCode::SUCCESS));
     }
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
@@ -98,7 +99,7 @@ pub(super) fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()
 }
 
 /// When the machine has no memory left, this is what it takes it from, and not the server.
-fn die_first() -> rustix::io::Result<()> {
+pub(super) fn die_first() -> rustix::io::Result<()> {
     let file = fs::open(
         c"/proc/self/oom_score_adj",
         fs::OFlags::WRONLY | fs::OFlags::CLOEXEC,

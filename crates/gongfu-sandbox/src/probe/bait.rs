@@ -206,13 +206,15 @@ pub(super) fn leftover(place: impl AsRef<Path>, token: &str) -> PathBuf {
     place.as_ref().join(format!("gongfu-probe-{token}"))
 }
 
-fn token() -> io::Result<String> {
+/// What stands in the name of all that is laid out together.
+pub(super) fn token() -> io::Result<String> {
     let mut bytes = [0; 12];
     rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
     Ok(super::tool::hexadecimal(&bytes))
 }
 
-fn folder(token: &str) -> io::Result<PathBuf> {
+/// A folder that is nobody else's.
+pub(super) fn folder(token: &str) -> io::Result<PathBuf> {
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for place in PLACES {
         let folder = leftover(place, token).with_extension("d");

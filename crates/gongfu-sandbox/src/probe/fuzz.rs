@@ -76,8 +76,9 @@ pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&Fuzzed)) -> io::Result<Fuzzed>
     let begun = Instant::now();
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let runner = Runner::new(Some(what.level));
+    let program = server::Program::new(&[what.level])?;
     let mut laid = Laid::new()?;
-    let bait = server::seen_from(what.level, &laid);
+    let bait = server::seen_from(what.level, &program, &laid);
     let before = machine();
     let mut random = Random::new(what.seed);
     let mut fuzzed = Fuzzed::default();
@@ -91,7 +92,7 @@ pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&Fuzzed)) -> io::Result<Fuzzed>
             time.as_millis().to_string(),
             process::told(&bait)?,
         ];
-        let spec = server::spec(&laid, arguments.into())?;
+        let spec = server::spec(what.level, &program, &laid, arguments.into())?;
         let ran = runtime.block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})));
         let ended = match ran {
             Ok(outcome) => {

@@ -12,6 +12,8 @@ use super::tool::{call, capabilities, contains, effective, processes, reached_if
 
 /// Somebody who has nothing on a machine.
 const NOBODY: u32 = 65_534;
+/// The highest number of a process that is tried.
+const NUMBERS: u32 = 65_536;
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::new(
@@ -174,9 +176,13 @@ pub(super) const PROBES: &[Probe] = &[
         |bait| call!(libc::SYS_tgkill, bait.victim, bait.victim, 0).map(drop),
     ),
     Probe::new(
-        "kernel::kill_everybody",
-        "Sends a signal to every process; one that does nothing.",
-        |_| call!(libc::SYS_kill, -1, 0).map(drop),
+        "kernel::kill_any",
+        "Sends a signal to any process, by trying all numbers; one that does nothing.",
+        |_| {
+            let others = [std::process::id(), std::os::unix::process::parent_id()];
+            let mut numbers = (2..=NUMBERS).filter(|number| !others.contains(number));
+            reached_if(numbers.any(|number| call!(libc::SYS_kill, number, 0).is_ok()))
+        },
     ),
     Probe::new(
         "kernel::kill_parent",

@@ -1,10 +1,13 @@
 //! The careless server, which begins every probe, and whoever begins it and hears of each.
 
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +18,7 @@ use gongfu_core::sandbox::{self, Exit, Level, Limits, Mode, Mount, Spec};
 use rustix::io::fcntl_dupfd_cloexec;
 use serde::{Deserialize, Serialize};
 
-use super::bait::{Bait, Laid, VARIABLE};
+use super::bait::{self, Bait, Laid, VARIABLE};
 use super::list::{self, Probe};
 use super::{ARGUMENT, Request, Row, Seen, Verdict, outside, process, tool};
 use crate::{Runner, wire};
@@ -98,6 +101,7 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
         probes.retain(|probe| request.names.iter().any(|name| name == probe.name));
     }
     let root = tool::is_root();
+    let program = Program::new(&request.levels)?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let runners: Vec<(Level, Runner)> = request
         .levels
@@ -117,7 +121,7 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
             void(control.why)
         };
         for (level, runner) in &runners {
-            let seen = within(probe, *level, runner, &runtime)?;
+            let seen = within(probe, *level, &program, runner, &runtime)?;
             inside.insert(*level, weighed(&outside, seen));
         }
         let bwrap_alone = request.bwrap_alone.then(|| outside::in_bwrap(probe));
@@ -158,13 +162,15 @@ fn weighed(outside: &Seen, seen: Seen) -> Seen {
 fn within(
     probe: &Probe,
     level: Level,
+    program: &Program,
     runner: &Runner,
     runtime: &tokio::runtime::Runtime,
 ) -> io::Result<Seen> {
     let laid = Laid::new()?;
-    let bait = seen_from(level, &laid);
+    let bait = seen_from(level, program, &laid);
     let run = |kind: &str| {
-        let spec = spec(&laid, process::arguments(kind, probe.name, &bait)?)?;
+        let arguments = process::arguments(kind, probe.name, &bait)?;
+        let spec = spec(level, program, &laid, arguments)?;
         let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
         Ok::<_, io::Error>(runtime.block_on(running))
     };
@@ -184,29 +190,42 @@ fn within(
 }
 
 /// The bait as it is seen from within a level.
-pub(super) fn seen_from(level: Level, laid: &Laid) -> Bait {
+pub(super) fn seen_from(level: Level, program: &Program, laid: &Laid) -> Bait {
+    // Without namespaces nothing is anywhere else than it is.
+    let is_lite = level == Level::Lite;
     Bait {
-        shown: SHOWN.into(),
-        shares_mounts: level == Level::Lite,
+        shown: if is_lite { laid.shown() } else { SHOWN.into() },
+        program: program.path.clone(),
+        shares_mounts: is_lite,
         ..laid.bait.clone()
     }
 }
 
-/// What runs a probe with these arguments.
-pub(super) fn spec(laid: &Laid, arguments: Vec<String>) -> io::Result<Spec> {
+/// What runs a probe with these arguments in a level.
+pub(super) fn spec(
+    level: Level,
+    program: &Program,
+    laid: &Laid,
+    arguments: Vec<String>,
+) -> io::Result<Spec> {
     let mount = |source, target: &str, mode, keep| Mount {
         sources: vec![source],
         target: target.to_owned(),
         mode,
         keep,
     };
-    let program = std::env::current_exe()?;
+    let at = if level == Level::Lite {
+        let path = program.path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+        path.to_owned()
+    } else {
+        PROGRAM.to_owned()
+    };
     let workspace = laid.workspace();
     Ok(Spec {
-        command: sandbox::Command::Program([vec![PROGRAM.to_owned()], arguments].concat()),
+        command: sandbox::Command::Program([vec![at], arguments].concat()),
         folder: "/workspace".to_owned(),
         mounts: vec![
-            mount(program, PROGRAM, Mode::ReadOnly, None),
+            mount(program.path.clone(), PROGRAM, Mode::ReadOnly, None),
             mount(laid.shown(), SHOWN, Mode::ReadOnly, None),
             mount(
                 workspace.clone(),
@@ -223,4 +242,38 @@ pub(super) fn spec(laid: &Laid, arguments: Vec<String>) -> io::Result<Spec> {
         },
         logs: None,
     })
+}
+
+/// This program, where whoever runs it can reach it.
+pub(super) struct Program {
+    path: PathBuf,
+    /// What is taken away again.
+    folder: Option<PathBuf>,
+}
+
+impl Program {
+    /// The program itself; a copy where it is begun by its path, by somebody else.
+    pub(super) fn new(levels: &[Level]) -> io::Result<Self> {
+        let path = std::env::current_exe()?;
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_root || !levels.contains(&Level::Lite) {
+            return Ok(Self { path, folder: None });
+        }
+        let folder = bait::folder(&bait::token()?)?;
+        let copy = Self {
+            path: folder.join("probe"),
+            folder: Some(folder.clone()),
+        };
+        std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+        std::fs::copy(path, &copy.path)?;
+        Ok(copy)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
 }

@@ -142,11 +142,7 @@ pub(super) const PROBES: &[Probe] = &[
             reached_if(text.lines().any(|line| !line.ends_with(":/")))
         },
     )
-    .depends_on("a control group for each user")
-    .by_design(&[(
-        Level::Lite,
-        "without namespaces there is one name for a control group",
-    )]),
+    .depends_on("a control group for each user"),
     Probe::new(
         "tenancy::name_of_machine",
         "Asks what the machine is called.",

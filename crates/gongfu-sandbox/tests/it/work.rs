@@ -53,6 +53,12 @@ fn a_script_runs_in_its_folder(level: Level) {
         "import math, sys\nprint(math.gcd(*map(int, sys.argv[1:])))\n",
     );
     assert_eq!(ground.says("python scripts/gcd.py 12 18"), "6\n");
+    if level == Level::Lite {
+        // It is where it is, and who it is on the machine.
+        let line = "[ $PWD = $GONGFU_SKILL ] && [ $HOME = $GONGFU_WORKSPACE ] && [ $(id -u) != 0 ]";
+        assert_eq!(ground.says(line), "");
+        return;
+    }
     assert_eq!(
         ground.says("pwd; echo $HOME; id -u"),
         "/skill\n/workspace\n1000\n"
@@ -87,7 +93,8 @@ fn the_workspace(level: Level) {
     let ground = Ground::new(level);
     ground.write("workspace/old", "old");
     ground.write("workspace/folder/below", "x");
-    let outcome = ground.line("cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out");
+    let line = "cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out";
+    let outcome = ground.line(&ground.placed(line));
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     assert!(!ground.path("workspace/old").exists());
     assert!(!ground.path("workspace/folder/below").exists());
@@ -142,6 +149,12 @@ fn usual_lines(level: Level) {
     let ground = Ground::new(level);
     ground.write("skill/a/x.txt", "a pattern\n");
     ground.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
+    let processes = if level == Level::Lite {
+        // Locks between processes lie in /dev/shm, where all of the machine could see them.
+        "python3 -c 'import multiprocessing as m; p = m.Process(target=print, args=(3,)); p.start(); p.join()'"
+    } else {
+        "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'"
+    };
     for (line, says) in [
         ("grep -r 'pattern' .", "./a/x.txt:a pattern\n"),
         ("cd a && ls", "x.txt\n"),
@@ -152,13 +165,10 @@ fn usual_lines(level: Level) {
             "echo out > /dev/stdout && echo error > /dev/stderr",
             "out\n",
         ),
-        (
-            "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'",
-            "3\n",
-        ),
+        (processes, "3\n"),
         ("echo x > /tmp/y && cat /tmp/y && echo z > /dev/null", "x\n"),
     ] {
-        assert_eq!(ground.says(line), says, "{line}");
+        assert_eq!(ground.says(&ground.placed(line)), says, "{line}");
     }
 }
 
@@ -206,7 +216,12 @@ fn the_environment(level: Level) {
     // A shell adds three of its own.
     let own = ["OLDPWD", "PWD", "SHLVL", "_"];
     let names: Vec<&str> = names.filter(|name| !own.contains(name)).collect();
-    assert_eq!(names, ["HOME", "LANG", "MINE", "PATH", "TMPDIR"]);
+    let mut expected = vec!["HOME", "LANG", "MINE", "PATH", "TMPDIR"];
+    if level == Level::Lite {
+        expected.extend(["GONGFU_SKILL", "GONGFU_WORKSPACE"]);
+        expected.sort_unstable();
+    }
+    assert_eq!(names, expected);
     for name in ["LD_PRELOAD", "BASH_ENV", "PYTHONSTARTUP", "", "A=B"] {
         let refused = changed(level, "true", |spec| {
             spec.environment.insert(name.to_owned(), "x".to_owned());

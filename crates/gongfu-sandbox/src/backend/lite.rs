@@ -1,0 +1,252 @@
+//! No namespaces at all: where nobody may make any, as inside of a default container.
+//!
+//! What the program may read and write is held by Landlock, what it may call by seccomp, and where
+//! gongfu is root it is another user. The rest of the machine can be seen, so this is for one person
+//! alone. Nothing is anywhere else than it is: what a run sees as `/skill` with other kinds is a copy
+//! somewhere, and the variable `GONGFU_SKILL` says where (`/workspace` is `GONGFU_WORKSPACE`, and so on
+//! for every mount). Arguments are passed as they are.
+
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{chown, symlink};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Once;
+
+use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Mount, Outcome, Spec};
+use rustix::fs::{self, CWD, OFlags};
+
+use super::carry::{self, Strength};
+use super::copied::{self, Copied, Way};
+use super::environment::{self, Places};
+use super::{Backend, Failure, Surroundings, keep};
+use crate::place::{self, Place};
+use crate::plan::{Kind, Owner, Piece, Plan};
+use crate::system::View;
+
+/// Nobody who watches is counted beforehand; the child counts who there is.
+const WATCHING: u64 = 0;
+
+/// The backend.
+pub(crate) struct Lite;
+
+impl Backend for Lite {
+    fn level(&self) -> Level {
+        Level::Lite
+    }
+
+    fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(place::sweep);
+        let tenant = surroundings.tenant;
+        if rustix::process::geteuid().is_root() && tenant.is_none() {
+            let why = "gongfu is root here and can be nobody else; run it as another user";
+            return Err(Failure::Unavailable(why.to_owned()));
+        }
+        let strength = Strength {
+            level: Level::Lite,
+            enforcement: Enforcement {
+                memory: Means::Watchdog,
+                processes: Means::Watchdog,
+                disk: Means::Watchdog,
+            },
+        };
+        let copied = Copied::of(spec, tenant)?;
+        let place = Place::new(tenant.is_some())?;
+        let ground = Ground::new(&place.path, spec, tenant)?;
+        let plan = ground.plan(spec, tenant)?;
+        let before = copied.fill(&ground.copies)?;
+        let mut ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
+        ran.layers = copied.kept(ground.copies);
+        keep::what_was_written(spec, ran, &before)
+    }
+}
+
+/// The folders of a run.
+struct Ground {
+    /// All of them lie below this one.
+    whole: String,
+    /// Where the mounts are, each by its target.
+    mounts: Vec<(PathBuf, String)>,
+    /// What is to be filled.
+    copies: Vec<OwnedFd>,
+    scratch: String,
+    programs: String,
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+}
+
+impl Ground {
+    fn new(whole: &Path, spec: &Spec, tenant: Option<Owner>) -> Result<Self, Failure> {
+        let text = |path: &Path| {
+            let path = path.to_str().map(str::to_owned);
+            let why = "the folder for files that nobody needs later has a name that is no text";
+            path.ok_or_else(|| Failure::Unavailable(why.to_owned()))
+        };
+        let system = View::of_the_system()?;
+        let (scratch, programs) = (whole.join("tmp"), whole.join("programs"));
+        std::fs::create_dir(&scratch)?;
+        give(&scratch, tenant)?;
+        std::fs::create_dir(&programs)?;
+        let mut readable = vec![whole.to_owned()];
+        for piece in &system.pieces {
+            match piece {
+                Piece::Bind {
+                    source,
+                    device: false,
+                    ..
+                } => readable.extend(system.sources.get(*source).map(|one| one.path.clone())),
+                Piece::Link { at, to } => {
+                    if let Ok(name) = Path::new(at).strip_prefix("/run/programs") {
+                        symlink(to, programs.join(name))?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut ground = Self {
+            whole: text(whole)?,
+            mounts: Vec::new(),
+            copies: Vec::new(),
+            scratch: text(&scratch)?,
+            programs: text(&programs)?,
+            readable,
+            writable: vec![scratch],
+        };
+        std::fs::create_dir(whole.join("seen"))?;
+        for mount in &spec.mounts {
+            let at = ground.mount(&whole.join("seen"), mount, tenant)?;
+            ground
+                .mounts
+                .push((PathBuf::from(&mount.target), text(&at)?));
+        }
+        Ok(ground)
+    }
+
+    /// Makes the place of a mount.
+    fn mount(
+        &mut self,
+        seen: &Path,
+        mount: &Mount,
+        tenant: Option<Owner>,
+    ) -> Result<PathBuf, Failure> {
+        let target = Path::new(&mount.target);
+        let below = target.strip_prefix("/").ok().filter(|below| {
+            let mut components = below.components();
+            components.all(|component| matches!(component, Component::Normal(_)))
+        });
+        let Some(below) = below else {
+            let why = format!("`{}` can't be a folder in the sandbox", mount.target);
+            return Err(Failure::Refused(why));
+        };
+        let at = seen.join(below);
+        if let Some(above) = at.parent() {
+            std::fs::create_dir_all(above)?;
+        }
+        let way = copied::way(mount, tenant);
+        if let (Way::AsItIs, Some(source)) = (way, mount.sources.first()) {
+            let source = std::fs::canonicalize(source);
+            let source = source.map_err(|error| super::missing(mount, &error))?;
+            symlink(&source, &at)?;
+            if mount.mode == Mode::ReadOnly {
+                self.readable.push(source);
+            } else {
+                self.writable.push(source);
+            }
+            return Ok(at);
+        }
+        std::fs::create_dir(&at)?;
+        give(&at, tenant)?;
+        if way != Way::Empty {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let made = fs::openat(CWD, &at, flags, fs::Mode::empty());
+            self.copies.push(made.map_err(std::io::Error::from)?);
+        }
+        if way != Way::Copy {
+            self.writable.push(at.clone());
+        }
+        Ok(at)
+    }
+
+    /// Where something is that the run would see elsewhere.
+    fn really(&self, seen: &str) -> Option<String> {
+        let seen = Path::new(seen);
+        let mounts = self.mounts.iter();
+        let within = mounts.filter_map(|(target, at)| Some((seen.strip_prefix(target).ok()?, at)));
+        let (below, at) = within.min_by_key(|(below, _)| below.components().count())?;
+        let is_below = |component| matches!(component, Component::Normal(_));
+        if !below.components().all(is_below) {
+            return None;
+        }
+        let really = Path::new(at).join(below);
+        // A path that ends in a slash is another one to those who look at it.
+        Some(
+            really
+                .components()
+                .collect::<PathBuf>()
+                .to_str()?
+                .to_owned(),
+        )
+    }
+
+    /// What the child is to do.
+    fn plan(&self, spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
+        let home = self.really("/workspace");
+        let places = Places {
+            home: home.as_deref().unwrap_or(&self.scratch),
+            scratch: &self.scratch,
+            programs: &self.programs,
+        };
+        let mut environment = environment::variables(spec, &places)?;
+        for (target, at) in &self.mounts {
+            environment.push((variable(target), at.clone()));
+        }
+        let folder = match spec.folder.as_str() {
+            "/" => Some(format!("{}/seen", self.whole)),
+            "/tmp" => Some(self.scratch.clone()),
+            folder => self.really(folder),
+        };
+        let folder = folder.ok_or_else(|| {
+            Failure::Refused(format!("`{}` is no folder in the sandbox", spec.folder))
+        })?;
+        let limits = &spec.limits;
+        Ok(Plan {
+            kind: Kind::Lite {
+                folder: self.whole.clone(),
+                readable: self.readable.clone(),
+            },
+            tenant,
+            sources: Vec::new(),
+            view: Vec::new(),
+            disk: limits.disk,
+            files: limits.files,
+            arguments: environment::arguments(&spec.command),
+            environment,
+            folder,
+            writable: self.writable.clone(),
+            ceilings: environment::ceilings(limits, WATCHING),
+            memory: limits.memory,
+            // Whoever runs it ends it first, and can say why.
+            wall: limits.wall + std::time::Duration::from_secs(1),
+        })
+    }
+}
+
+/// The name of the variable that says where a mount is: `GONGFU_SKILL` for `/skill`.
+fn variable(target: &Path) -> String {
+    let target = target.to_string_lossy();
+    let name = target.trim_matches('/').chars().map(|letter| {
+        if letter.is_ascii_alphanumeric() {
+            letter.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    });
+    format!("GONGFU_{}", name.collect::<String>())
+}
+
+/// Has a folder belong to the one that the run is.
+fn give(folder: &Path, tenant: Option<Owner>) -> std::io::Result<()> {
+    let Some(Owner { user, group }) = tenant else {
+        return Ok(());
+    };
+    chown(folder, Some(user), Some(group))
+}
