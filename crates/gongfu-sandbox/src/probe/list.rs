@@ -6,13 +6,14 @@ use std::path::Path;
 use gongfu_core::sandbox::Level;
 
 use super::bait::{Bait, Laid};
-use super::{files, kernel, network, privilege, resources, tenancy, writing};
+use super::{files, kernel, mounts, network, privilege, resources, tenancy, writing};
 
 /// All probes.
 pub(super) fn all() -> impl Iterator<Item = &'static Probe> {
     let groups = [
         files::PROBES,
         writing::PROBES,
+        mounts::PROBES,
         kernel::PROBES,
         privilege::PROBES,
         network::PROBES,

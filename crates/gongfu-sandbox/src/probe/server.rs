@@ -102,16 +102,14 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
     }
     let root = tool::is_root();
     let program = Program::new(&request.levels)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let runners: Vec<(Level, Runner)> = request
         .levels
         .iter()
         .map(|level| (*level, Runner::new(Some(*level))))
         .collect();
     for probe in probes {
-        let mut inside = BTreeMap::new();
-        let lacks = probe.lacks(root);
-        let control = match lacks {
+        // Alone: what it does to the limits of a user, others of that user would feel.
+        let control = match probe.lacks(root) {
             Some(lacks) => void(lacks),
             None => outside::plainly(probe)?,
         };
@@ -120,12 +118,27 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
         } else {
             void(control.why)
         };
-        for (level, runner) in &runners {
-            let seen = within(probe, *level, &program, runner, &runtime)?;
-            inside.insert(*level, weighed(&outside, seen));
-        }
-        let bwrap_alone = request.bwrap_alone.then(|| outside::in_bwrap(probe));
-        let bwrap_alone = bwrap_alone.flatten().transpose()?;
+        let everywhere = std::thread::scope(|scope| {
+            let levels: Vec<_> = runners
+                .iter()
+                .map(|(level, runner)| {
+                    let program = &program;
+                    let seen = scope.spawn(move || within(probe, *level, program, runner));
+                    (*level, seen)
+                })
+                .collect();
+            let alone = request.bwrap_alone.then(|| outside::in_bwrap(probe));
+            let levels = levels.into_iter().map(|(level, seen)| {
+                let broken = |_| Err(io::Error::other("a probe couldn't be begun"));
+                Ok((
+                    level,
+                    weighed(&outside, seen.join().unwrap_or_else(broken)?),
+                ))
+            });
+            let levels = levels.collect::<io::Result<BTreeMap<_, _>>>()?;
+            Ok::<_, io::Error>((levels, alone.flatten().transpose()?))
+        });
+        let (inside, bwrap_alone) = everywhere?;
         tell(Row {
             name: probe.name.to_owned(),
             about: probe.about.to_owned(),
@@ -159,13 +172,8 @@ fn weighed(outside: &Seen, seen: Seen) -> Seen {
 }
 
 /// Tries a probe in a sandbox.
-fn within(
-    probe: &Probe,
-    level: Level,
-    program: &Program,
-    runner: &Runner,
-    runtime: &tokio::runtime::Runtime,
-) -> io::Result<Seen> {
+fn within(probe: &Probe, level: Level, program: &Program, runner: &Runner) -> io::Result<Seen> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let laid = Laid::new()?;
     let bait = seen_from(level, program, &laid);
     let run = |kind: &str| {
