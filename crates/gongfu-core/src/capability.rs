@@ -36,9 +36,10 @@ pub enum Safety {
     Safe = 0,
     /// Reads what the owner keeps.
     Low = 1,
-    /// Reads files or the web, or writes in a place that its owner set aside for that.
+    /// Reads files or the web, writes in a place that its owner set aside for that, or runs something
+    /// in a sandbox, from which it reaches nothing else.
     Medium = 2,
-    /// Executes, or writes where its owner didn't say so.
+    /// Executes without a sandbox, or writes where its owner didn't say so.
     High = 3,
     /// Deletes.
     Critical = 4,

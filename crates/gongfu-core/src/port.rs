@@ -4,6 +4,7 @@
 //! takes its [`Owner`].
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use crate::account::{Owner, Role};
 use crate::capability::Access;
 use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
-use crate::sandbox::{Outcome, Spec, Standing, Stream};
+use crate::sandbox::{Mount, Outcome, Spec, Standing, Stream};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
 
@@ -112,6 +113,45 @@ pub trait Sandbox: Send + Sync {
     ///
     /// Unavailable where no sandbox of the level that is wanted works; nothing was run then.
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome>;
+}
+
+/// What a run is given of an owner's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grounds {
+    /// The folders that it sees: the workspace, what the operator mounted, and the skill, where there
+    /// is one.
+    pub mounts: Vec<Mount>,
+    /// Where its outputs are kept whole, once they are long.
+    pub logs: PathBuf,
+    /// The same folder as later runs and the tools for files see it, absolute.
+    pub logs_seen: String,
+}
+
+/// The files of an owner as runs see them, and what runs left.
+pub trait Runs: Send + Sync {
+    /// What a run sees, with a skill or without.
+    ///
+    /// A skill is seen below a layer of the owner's, which takes what its runs write: the skill itself
+    /// never changes.
+    fn grounds<'a>(&'a self, owner: &'a Owner, skill: Option<&'a Skill>) -> Pending<'a, Grounds>;
+
+    /// A file that runs left in the owner's layer of a skill; at most `limit` bytes of it. One that
+    /// the skill itself changed since then is none.
+    fn left<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent>;
+
+    /// Every file that runs left in the owner's layer of a skill, by path, with its length in bytes;
+    /// none beyond a few thousand.
+    fn listed<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+    ) -> Pending<'a, Vec<(SkillPath, u64)>>;
 }
 
 /// The skills of an owner.

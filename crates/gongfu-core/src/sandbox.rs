@@ -9,6 +9,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+/// Where a run sees the workspace.
+pub const WORKSPACE: &str = "/workspace";
+/// Where a run sees the skill that it belongs to.
+pub const SKILL: &str = "/skill";
+/// Where runs see the long outputs of runs before them.
+pub const LOGS: &str = "/runs";
+
 /// How strong a sandbox is (spec, "Levels").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

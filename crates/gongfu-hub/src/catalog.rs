@@ -6,7 +6,10 @@ use std::sync::Arc;
 use gongfu_core::account::Actor;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
-use gongfu_core::port::{AuditLog, Clock, PortError, SkillSearch, SkillStore, Workspace};
+use gongfu_core::port::{
+    AuditLog, Clock, Listener, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+};
+use gongfu_core::sandbox::Limits;
 use serde_json::{Map, Value};
 
 use crate::dialect::{self, Dialect, MANY};
@@ -44,6 +47,7 @@ tools! {
     skill_list::SkillList,
     skill_load::SkillLoad,
     skill_read::SkillRead,
+    skill_run::SkillRun,
     skill_search::SkillSearch,
     skill_write::SkillWrite,
 }
@@ -60,6 +64,12 @@ pub struct Ports {
     pub search: Arc<dyn SkillSearch>,
     /// Files that are worked on.
     pub workspace: Arc<dyn Workspace>,
+    /// What runs see of them, and leave.
+    pub runs: Arc<dyn Runs>,
+    /// Where scripts and commands are run.
+    pub sandbox: Arc<dyn Sandbox>,
+    /// What each of them may use at most.
+    pub limits: Limits,
     /// Where every call is written down.
     pub audit: Arc<dyn AuditLog>,
     /// The time.
@@ -135,6 +145,23 @@ impl Catalog {
         arguments: Map<String, Value>,
         actor: &Actor,
     ) -> Result<ToolResult, ToolError> {
+        let deaf: Listener = Arc::new(|_, _| {});
+        self.call_heard(profiles, name, arguments, actor, deaf)
+            .await
+    }
+
+    /// The same, for somebody who hears what a program says while it runs.
+    ///
+    /// # Errors
+    /// As [`Catalog::call`].
+    pub async fn call_heard(
+        &self,
+        profiles: &[Profile],
+        name: &str,
+        arguments: Map<String, Value>,
+        actor: &Actor,
+        heard: Listener,
+    ) -> Result<ToolResult, ToolError> {
         // Whether there are many skills is asked only where that decides about this tool.
         let is_many = name == SEARCH
             && dialect::chosen(profiles).any(|dialect| dialect.gains_search)
@@ -156,7 +183,10 @@ impl Catalog {
         // there are, with its own words.
         let library = None;
         let spec = entry.spec(View { actor, library });
-        let context = self.context(actor);
+        let context = Context {
+            heard,
+            ..self.context(actor)
+        };
         let call = Call {
             actor,
             spec: &spec,
@@ -219,6 +249,10 @@ impl Catalog {
             skills: Arc::clone(&self.ports.skills),
             search: Arc::clone(&self.ports.search),
             workspace: Arc::clone(&self.ports.workspace),
+            runs: Arc::clone(&self.ports.runs),
+            sandbox: Arc::clone(&self.ports.sandbox),
+            limits: self.ports.limits,
+            heard: Arc::new(|_, _| {}),
             tables: Arc::clone(&self.tables),
         }
     }

@@ -66,6 +66,12 @@ pub enum ErrorCode {
     ApprovalRequired,
     /// A part of gongfu doesn't work right now.
     Unavailable,
+    /// No sandbox works here, so nothing is run.
+    SandboxUnavailable,
+    /// What was run used more than it may.
+    QuotaExceeded,
+    /// What was run took too long.
+    Timeout,
     /// A fault of gongfu's own.
     Internal,
 }
@@ -79,7 +85,7 @@ struct Row {
 
 impl ErrorCode {
     /// Every code, for documentation and tests.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 32] = [
         Self::ToolNotFound,
         Self::MissingArgument,
         Self::UnknownArgument,
@@ -108,6 +114,9 @@ impl ErrorCode {
         Self::Forbidden,
         Self::ApprovalRequired,
         Self::Unavailable,
+        Self::SandboxUnavailable,
+        Self::QuotaExceeded,
+        Self::Timeout,
         Self::Internal,
     ];
 
@@ -161,6 +170,9 @@ impl ErrorCode {
             Self::Forbidden => ("FORBIDDEN", 403, 1),
             Self::ApprovalRequired => ("APPROVAL_REQUIRED", 403, 1),
             Self::Unavailable => ("UNAVAILABLE", 503, 1),
+            Self::SandboxUnavailable => ("SANDBOX_UNAVAILABLE", 503, 1),
+            Self::QuotaExceeded => ("QUOTA_EXCEEDED", 429, 1),
+            Self::Timeout => ("TIMEOUT", 504, 1),
             Self::Internal => ("INTERNAL_SERVER_ERROR", 500, 1),
         };
         Row { name, http, exit }

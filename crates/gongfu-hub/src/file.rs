@@ -69,22 +69,15 @@ pub async fn read(context: &Context, place: &Location, given: &str) -> Result<Ve
     }
 }
 
-/// What lies in a folder of a skill, by name; what it has of files says what folders there are.
-///
-/// # Errors
-/// There is no such folder.
-pub fn list_skill(
-    skill: &Skill,
+/// What lies in a folder, by all files that there are; a later one takes the place of an earlier one.
+fn entries<'a>(
+    files: impl Iterator<Item = (&'a SkillPath, u64)>,
     folder: &SkillPath,
     given: &str,
 ) -> Result<Vec<FolderEntry>, ToolError> {
     let mut entries: BTreeMap<&str, FolderEntryKind> = BTreeMap::new();
-    for file in skill
-        .files
-        .iter()
-        .filter(|file| file.path.is_within(folder))
-    {
-        let below = file.path.as_str().get(folder.as_str().len()..);
+    for (path, size) in files.filter(|(path, _)| path.is_within(folder)) {
+        let below = path.as_str().get(folder.as_str().len()..);
         let below = below.unwrap_or_default().trim_start_matches('/');
         match below.split_once('/') {
             Some((name, _)) => entries.insert(name, FolderEntryKind::Folder),
@@ -92,7 +85,7 @@ pub fn list_skill(
                 let path = given.to_owned();
                 return Err(Problem::NotAFolder { path }.error());
             }
-            None => entries.insert(below, FolderEntryKind::File(file.size)),
+            None => entries.insert(below, FolderEntryKind::File(size)),
         };
     }
     if entries.is_empty() {
@@ -124,6 +117,38 @@ pub async fn read_skill(
     }
     let content = shelf::file(context, skill, path).await;
     content.map_err(|error| retold(error, given))
+}
+
+/// The same as the skill's runs see it: as one of them left it, else as it is in the skill.
+///
+/// # Errors
+/// As [`read_skill`].
+pub async fn read_seen(
+    context: &Context,
+    skill: &Skill,
+    path: &SkillPath,
+    given: &str,
+) -> Result<Vec<u8>, ToolError> {
+    match shelf::left(context, skill, path).await {
+        Some(content) => content.map_err(|error| retold(error, given)),
+        None => read_skill(context, skill, path, given).await,
+    }
+}
+
+/// What lies in a folder of a skill, by name, with what its runs left there.
+///
+/// # Errors
+/// There is no such folder.
+pub async fn list_seen(
+    context: &Context,
+    skill: &Skill,
+    folder: &SkillPath,
+    given: &str,
+) -> Result<Vec<FolderEntry>, ToolError> {
+    let left = shelf::all_left(context, skill).await;
+    let own = skill.files.iter().map(|file| (&file.path, file.size));
+    let left = left.iter().map(|(path, size)| (path, *size));
+    entries(own.chain(left), folder, given)
 }
 
 /// An error about a path in a skill as one about the path that was given.

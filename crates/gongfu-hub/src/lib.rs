@@ -18,6 +18,7 @@ pub mod media;
 mod overview;
 pub mod problem;
 pub mod profile;
+pub mod run;
 pub mod schema;
 pub mod shelf;
 pub mod surface;

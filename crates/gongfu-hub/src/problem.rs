@@ -6,6 +6,7 @@ use gongfu_core::capability::{Access, Safety};
 use gongfu_core::edit::EditError;
 use gongfu_core::library::Unresolved;
 use gongfu_core::port::PortError;
+use gongfu_core::sandbox::Reason;
 use gongfu_core::skill::path::PathError;
 use serde_json::{Map, Value, json};
 
@@ -148,6 +149,17 @@ pub enum Problem {
         part: &'static str,
         reason: String,
     },
+    SandboxUnavailable {
+        reason: String,
+    },
+    RunRefused {
+        reason: String,
+    },
+    RunEnded {
+        reason: Reason,
+        why: String,
+        said: String,
+    },
     Fault {
         reason: String,
     },
@@ -163,7 +175,9 @@ impl Problem {
             Self::UnknownTool { .. } => ErrorCode::ToolNotFound,
             Self::MissingArgument { .. } => ErrorCode::MissingArgument,
             Self::UnknownArgument { .. } => ErrorCode::UnknownArgument,
-            Self::WrongType { .. } | Self::WrongValue { .. } => ErrorCode::InvalidArgument,
+            Self::WrongType { .. } | Self::WrongValue { .. } | Self::RunRefused { .. } => {
+                ErrorCode::InvalidArgument
+            }
             Self::ArgumentsTooLarge { .. } => ErrorCode::ArgumentsTooLarge,
             Self::SkillName { .. } => ErrorCode::InvalidSkillName,
             Self::SkillUnknown { .. } => ErrorCode::SkillNotFound,
@@ -188,6 +202,11 @@ impl Problem {
             Self::RoleTooLow { .. } => ErrorCode::Forbidden,
             Self::NeedsApproval { .. } => ErrorCode::ApprovalRequired,
             Self::PartBroken { .. } => ErrorCode::Unavailable,
+            Self::SandboxUnavailable { .. } => ErrorCode::SandboxUnavailable,
+            Self::RunEnded { reason, .. } => match reason {
+                Reason::Timeout => ErrorCode::Timeout,
+                _ => ErrorCode::QuotaExceeded,
+            },
             Self::Fault { .. } => ErrorCode::Internal,
         }
     }
@@ -404,6 +423,23 @@ impl Problem {
             Self::PartBroken { part, reason } => (
                 format!("{part} doesn't work: {reason}"),
                 "see `gongfu doctor`; nothing was changed".to_owned(),
+            ),
+            Self::SandboxUnavailable { reason } => (
+                format!("nothing was run: {reason}"),
+                "a person can see what this machine lacks: gongfu doctor".to_owned(),
+            ),
+            Self::RunRefused { reason } => (
+                format!("it can't be run: {reason}"),
+                "give a folder that is there: /skill, /workspace, a mounted one, or one below them"
+                    .to_owned(),
+            ),
+            Self::RunEnded { why, said, .. } => (
+                why.clone(),
+                if said.is_empty() {
+                    "it said nothing until then".to_owned()
+                } else {
+                    format!("until then it said:\n{said}")
+                },
             ),
             Self::Fault { reason } => (
                 format!("a fault of gongfu's own: {reason}"),

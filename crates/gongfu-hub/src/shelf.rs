@@ -7,7 +7,7 @@ use std::sync::Arc;
 use gongfu_core::catalogue::shortened;
 use gongfu_core::library::{Library, MAX_NEAREST, Skill, Unresolved};
 use gongfu_core::near;
-use gongfu_core::port::PortError;
+use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::frontmatter::Frontmatter;
 use gongfu_core::skill::section;
 use gongfu_core::skill::source_text::SourceText;
@@ -133,12 +133,12 @@ pub fn one_line(description: &str) -> String {
     shortened(&words.join(" "), MAX_DESCRIPTION)
 }
 
-/// The text of a file of a skill, whole.
+/// The text of a file of a skill, whole, as its runs see it.
 ///
 /// # Errors
 /// As [`file()`], or it is not text.
 pub async fn text(context: &Context, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
-    let bytes = file(context, skill, path).await?;
+    let bytes = seen(context, skill, path).await?;
     as_text(bytes, path.as_str())
 }
 
@@ -204,6 +204,58 @@ fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
     .error()
 }
 
+/// A file of a skill as its runs see it: as one of them left it, else as it is in the skill. The
+/// instructions are always the skill's own.
+///
+/// # Errors
+/// As [`file()`].
+pub async fn seen(
+    context: &Context,
+    skill: &Skill,
+    path: &SkillPath,
+) -> Result<Vec<u8>, ToolError> {
+    match left(context, skill, path).await {
+        Some(content) => content,
+        None => file(context, skill, path).await,
+    }
+}
+
+/// A file as a run of the skill left it; `None` where none did.
+///
+/// What a run writes in place of the instructions is for later runs alone: no model is to follow it.
+pub(crate) async fn left(
+    context: &Context,
+    skill: &Skill,
+    path: &SkillPath,
+) -> Option<Result<Vec<u8>, ToolError>> {
+    if path.is_root() || matches!(path.as_str(), SKILL_FILE | SKILL_FILE_LOWER) {
+        return None;
+    }
+    let owner = &context.actor.owner;
+    let content = context.runs.left(owner, skill, path, MAX_READ).await.ok()?;
+    Some(whole(content, path))
+}
+
+/// The files that runs of a skill left, by path; what can't be told is none.
+pub(crate) async fn all_left(context: &Context, skill: &Skill) -> Vec<(SkillPath, u64)> {
+    let listed = context.runs.listed(&context.actor.owner, skill).await;
+    let mut left = listed.unwrap_or_default();
+    left.retain(|(path, _)| !matches!(path.as_str(), SKILL_FILE | SKILL_FILE_LOWER));
+    left
+}
+
+fn whole(content: FileContent, path: &SkillPath) -> Result<Vec<u8>, ToolError> {
+    if content.is_cut() {
+        return Err(Problem::FileTooLarge {
+            path: path.to_string(),
+            bytes: content.size,
+            limit: MAX_READ,
+        }
+        .error());
+    }
+    Ok(content.bytes)
+}
+
 /// A file of a skill, whole.
 ///
 /// # Errors
@@ -218,13 +270,7 @@ pub async fn file(
         .read(&context.actor.owner, skill, path, MAX_READ)
         .await
     {
-        Ok(content) if content.is_cut() => Err(Problem::FileTooLarge {
-            path: path.to_string(),
-            bytes: content.size,
-            limit: MAX_READ,
-        }
-        .error()),
-        Ok(content) => Ok(content.bytes),
+        Ok(content) => whole(content, path),
         Err(PortError::NotFound) => Err(unknown_file(skill, path)),
         Err(PortError::Denied(reason)) => Err(Problem::FilePath {
             path: path.to_string(),

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Skill};
-use gongfu_core::port::{SkillSearch, SkillStore, Workspace};
+use gongfu_core::port::{Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace};
+use gongfu_core::sandbox::Limits;
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,6 +60,14 @@ pub struct Context {
     pub search: Arc<dyn SkillSearch>,
     /// The files that everybody works on; each method takes the owner.
     pub workspace: Arc<dyn Workspace>,
+    /// What runs see of them, and leave.
+    pub runs: Arc<dyn Runs>,
+    /// Where scripts and commands are run.
+    pub sandbox: Arc<dyn Sandbox>,
+    /// What each of them may use at most.
+    pub limits: Limits,
+    /// Hears what they say.
+    pub heard: Listener,
     /// Where skills lie as resources.
     pub(crate) tables: Arc<Tables>,
 }

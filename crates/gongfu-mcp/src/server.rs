@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::library::Revision;
+use gongfu_core::port::Listener;
 use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -30,11 +31,13 @@ use crate::wire;
 mod capability;
 mod change;
 mod operation;
+mod progress;
 mod prompt;
 mod resource;
 mod skill;
 
 use change::Subscribed;
+use progress::Progress;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
@@ -373,14 +376,32 @@ impl ServerHandler for Server {
         // ends the task when this call is cancelled.
         let span = self.span(&context, "tools/call", &request.name);
         let mut running = JoinSet::new();
+        let token = context.meta.get_progress_token();
+        let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
+        let heard: Listener = match &progress {
+            Some(progress) => progress.listener(),
+            None => Arc::new(|_, _| {}),
+        };
         let call = async move {
             let arguments = request.arguments.unwrap_or_default();
             catalog
-                .call(&profiles, &request.name, arguments, &actor)
+                .call_heard(&profiles, &request.name, arguments, &actor, heard)
                 .await
         };
         running.spawn(call.instrument(span));
-        let outcome = match running.join_next().await {
+        let ended = loop {
+            tokio::select! {
+                ended = running.join_next() => break ended,
+                // Nobody waits for the answer any more: what runs ends with its task.
+                () = context.ct.cancelled() => {
+                    self.end.answered();
+                    return Err(ErrorData::internal_error("the call was cancelled", None));
+                }
+                () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,
+            }
+        };
+        progress::tell(&mut progress).await;
+        let outcome = match ended {
             Some(Ok(outcome)) => outcome,
             _ => Err(Problem::Fault {
                 reason: "the tool ended without an answer".to_owned(),

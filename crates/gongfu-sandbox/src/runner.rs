@@ -54,6 +54,11 @@ impl Runner {
         tried.await
     }
 
+    /// What things are run in here; `None` where nothing is.
+    pub async fn level(&self) -> Option<Level> {
+        self.strongest().await.ok()
+    }
+
     async fn strongest(&self) -> Result<Level, PortError> {
         let standing = self.tried().await;
         let is_wanted = |one: &&Standing| self.wanted.is_none_or(|wanted| one.level == wanted);

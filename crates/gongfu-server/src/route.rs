@@ -34,6 +34,9 @@ pub struct Health {
     pub version: String,
     /// Whether the library has been read, so that calls are answered at once.
     pub ready: bool,
+    /// What scripts are run in, or `unavailable` where no sandbox works; missing while it is tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<&'static str>,
 }
 
 /// Makes a span part of the trace that a request brings, in the headers that the function finds.

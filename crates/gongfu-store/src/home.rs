@@ -17,6 +17,8 @@ use crate::source::slug;
 /// audit/           who called what; JSON lines, rotated
 /// clients/         what was changed in the configurations of clients, and how they were; yours
 /// workspaces/      files that agents work on, one folder a project; yours
+/// layers/          what runs of skills wrote beside their files, one folder a skill; yours
+/// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// switches.json    which skills are switched off; yours
 /// config.toml      settings; yours
 /// ```
@@ -69,16 +71,31 @@ impl Home {
     }
 
     /// Where the files lie that agents work on in a project, unless a person names a folder.
-    ///
-    /// The name tells people which project it is; the digest of the real path makes it unique.
     pub fn workspace_of(&self, project: &Path) -> PathBuf {
         let real =
             Root::open(project).map_or_else(|_| project.to_owned(), |root| root.path().to_owned());
-        let name = real.file_name().unwrap_or_default().to_string_lossy();
-        let digest = Digest::of(real.as_os_str().as_encoded_bytes()).to_string();
+        self.of("workspaces", &real)
+    }
+
+    /// Where the owner's layer of a skill is, by the skill's folder.
+    pub fn layer_of(&self, skill: &Path) -> PathBuf {
+        self.of("layers", skill)
+    }
+
+    /// Where the long outputs of the runs in a workspace are, by the workspace's folder.
+    pub fn logs_of(&self, workspace: &Path) -> PathBuf {
+        self.of("runs", workspace)
+    }
+
+    /// A folder of the home for another folder: the name tells people for which, the digest of its
+    /// path makes it unique.
+    fn of(&self, kind: &str, folder: &Path) -> PathBuf {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let digest = Digest::of(folder.as_os_str().as_encoded_bytes()).to_string();
         let digest: String = digest.chars().skip("sha256:".len()).take(12).collect();
-        let folder = format!("{}-{digest}", slug(&name));
-        self.path.join("workspaces").join(folder)
+        self.path
+            .join(kind)
+            .join(format!("{}-{digest}", slug(&name)))
     }
 
     /// Where the settings are.

@@ -14,6 +14,7 @@ pub mod local;
 pub mod mend;
 mod passing;
 pub mod reading;
+pub mod runs;
 pub mod search;
 pub mod source;
 pub mod switches;
@@ -23,5 +24,6 @@ pub mod workspace;
 
 pub use home::Home;
 pub use local::LocalSkills;
+pub use runs::LocalRuns;
 pub use search::Search;
 pub use workspace::LocalWorkspace;

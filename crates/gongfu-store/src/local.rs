@@ -267,7 +267,8 @@ impl LocalSkills {
         });
     }
 
-    fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
+    /// A handle of the folder that a skill lies in.
+    pub(crate) fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
         let open = held(&self.open);
         let found = open.iter().find(|(id, _)| *id == skill.source);
         let root = found.map(|(_, root)| Arc::clone(root));
@@ -280,6 +281,12 @@ impl LocalSkills {
             .unwrap_or_default();
         let below = SkillPath::new(below).map_err(|error| PortError::Other(Box::new(error)))?;
         root.below(&below).map_err(disk::port_error)
+    }
+
+    /// The folder that a skill really lies in.
+    pub(crate) fn folder_of(&self, skill: &Skill) -> Result<std::path::PathBuf, PortError> {
+        let root = self.root_of(skill)?;
+        Ok(root.path().to_owned())
     }
 
     /// What the switches know a skill by; a built-in one by its name, because its folder moves with

@@ -13,6 +13,7 @@ use gongfu_core::place::Location;
 use gongfu_core::port::{
     Change, FileContent, FolderEntry, FolderEntryKind, Pending, PortError, Workspace,
 };
+use gongfu_core::sandbox::LOGS;
 use gongfu_core::skill::SkillPath;
 
 use crate::disk::{self, EntryKind, Root};
@@ -69,6 +70,9 @@ impl FromStr for Mount {
             return Err(MountError(format!("`{guest}` is no absolute path")));
         }
         match Location::parse(guest) {
+            Ok(Location::Absolute(guest)) if is_taken(&guest) => Err(MountError(format!(
+                "/{guest} is something else inside of commands"
+            ))),
             Ok(Location::Absolute(guest)) if !guest.is_root() => Ok(Self {
                 host,
                 guest,
@@ -85,11 +89,36 @@ impl FromStr for Mount {
     }
 }
 
+/// What commands have of their own: neither these nor what is below them.
+const RESERVED: [&str; 5] = ["dev", "proc", "runs", "skill", "sys"];
+/// What commands see of the system: folders below these may be mounted, they themselves not.
+const SYSTEM: [&str; 11] = [
+    "bin",
+    "etc",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "run",
+    "sbin",
+    "tmp",
+    "usr",
+    "workspace",
+];
+
+fn is_taken(guest: &SkillPath) -> bool {
+    let guest = guest.as_str();
+    let first = guest.split('/').next().unwrap_or_default();
+    RESERVED.contains(&first) || SYSTEM.contains(&guest)
+}
+
 /// The workspace of a local installation.
 #[derive(Debug)]
 pub struct LocalWorkspace {
     path: PathBuf,
     root: Mutex<Option<Arc<Root>>>,
+    /// Where the long outputs of its runs are kept, if they are shown.
+    logs: Option<PathBuf>,
     /// The longest guest path first: the innermost mount is meant.
     mounts: Vec<(Mount, Root)>,
 }
@@ -117,8 +146,30 @@ impl LocalWorkspace {
         Ok(Self {
             path,
             root: Mutex::default(),
+            logs: None,
             mounts: open,
         })
+    }
+
+    /// The same workspace with the long outputs of runs, which lie in this folder, as [`LOGS`].
+    #[must_use]
+    pub fn with_logs(self, logs: PathBuf) -> Self {
+        let logs = Some(logs);
+        Self { logs, ..self }
+    }
+
+    /// What the operator mounted beside it.
+    pub fn mounts(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().map(|(mount, _)| mount)
+    }
+
+    /// Where the workspace really is, made where it is missing.
+    ///
+    /// # Errors
+    /// It can't be made.
+    pub fn made(&self) -> io::Result<PathBuf> {
+        let root = self.workspace(true)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(root.path().to_owned())
     }
 
     /// Where the workspace is.
@@ -176,6 +227,18 @@ impl LocalWorkspace {
         Ok((mount, root, below))
     }
 
+    /// The long outputs of runs and the path in them, where the path leads there.
+    fn log(&self, path: &SkillPath) -> Option<Result<(Root, SkillPath), PortError>> {
+        let below = path.as_str().strip_prefix(LOGS.trim_start_matches('/'))?;
+        if !below.is_empty() && !below.starts_with('/') {
+            return None;
+        }
+        let logs = self.logs.as_deref()?;
+        let below = SkillPath::new(below.trim_start_matches('/'));
+        let below = below.map_err(|error| PortError::Denied(error.to_string()));
+        Some(below.and_then(|below| Ok((Root::open(logs).map_err(disk::port_error)?, below))))
+    }
+
     fn entries(&self, place: &Location) -> Result<Vec<FolderEntry>, PortError> {
         match place {
             Location::Workspace(path) => match self.workspace(false).map_err(disk::port_error)? {
@@ -184,6 +247,9 @@ impl LocalWorkspace {
                 None => Err(PortError::NotFound),
             },
             Location::Absolute(path) => {
+                if let Some(log) = self.log(path) {
+                    return log.and_then(|(root, below)| listed(&root, &below));
+                }
                 let (_, root, below) = self.mount(path)?;
                 listed(root, &below)
             }
@@ -198,6 +264,9 @@ impl LocalWorkspace {
                 None => Err(PortError::NotFound),
             },
             Location::Absolute(path) => {
+                if let Some(log) = self.log(path) {
+                    return log.and_then(|(root, below)| content(&root, &below, limit));
+                }
                 let (_, root, below) = self.mount(path)?;
                 content(root, &below, limit)
             }
@@ -212,6 +281,12 @@ impl LocalWorkspace {
                 root.put(path, change).map_err(disk::put_error)
             }
             Location::Absolute(path) => {
+                if self.log(path).is_some() {
+                    return Err(PortError::ReadOnly {
+                        place: LOGS.to_owned(),
+                        instead: None,
+                    });
+                }
                 let (mount, root, below) = self.mount(path)?;
                 if mount.read_only {
                     return Err(PortError::ReadOnly {
@@ -225,7 +300,7 @@ impl LocalWorkspace {
     }
 }
 
-fn content(root: &Root, path: &SkillPath, limit: u64) -> Result<FileContent, PortError> {
+pub(crate) fn content(root: &Root, path: &SkillPath, limit: u64) -> Result<FileContent, PortError> {
     if path.is_root() {
         return Err(PortError::IsAFolder);
     }
@@ -239,7 +314,7 @@ fn content(root: &Root, path: &SkillPath, limit: u64) -> Result<FileContent, Por
     })
 }
 
-fn listed(root: &Root, path: &SkillPath) -> Result<Vec<FolderEntry>, PortError> {
+pub(crate) fn listed(root: &Root, path: &SkillPath) -> Result<Vec<FolderEntry>, PortError> {
     let entries = root.list(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotADirectory => match root.stat(path) {
             Ok(_) => PortError::NotAFolder,

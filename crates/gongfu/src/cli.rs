@@ -44,6 +44,13 @@ pub(crate) enum Command {
     /// List, show, read, check and switch skills
     #[command(subcommand)]
     Skill(SkillCommand),
+    /// Run a command in the folder of a skill, in the sandbox
+    ///
+    /// It sees the skill as /skill, where it starts, and the workspace as /workspace; what it writes there
+    /// stays, and the skill itself never changes. The exit code is the command's: 124 when it took too
+    /// long, 128 and the number of the signal when one ended it, 137 when it used more than it may. Where
+    /// no sandbox works, nothing is run, and the exit code is 1.
+    Run(RunArguments),
     /// List and call the tools that agents see
     #[command(subcommand)]
     Tool(ToolCommand),
@@ -235,6 +242,26 @@ pub(crate) struct SwitchArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The name or full name of the skill
+    pub(crate) skill: String,
+    /// How long it may take, in seconds
+    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    pub(crate) timeout: u32,
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// A folder that it sees by its absolute path, or by GUEST; may be given several times
+    #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
+    pub(crate) mounts: Vec<Mount>,
+    /// Print JSON when it has ended, instead of what it says while it runs
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@ mod doctor;
 mod generate;
 mod init;
 mod mcp;
+mod run;
 mod search;
 mod serve;
 mod skill;
@@ -26,6 +27,8 @@ pub(crate) enum Outcome {
     Findings,
     /// Exit 2: the command was used wrongly.
     WrongUse,
+    /// The exit code of what was run.
+    Code(u8),
 }
 
 /// Runs a command.
@@ -42,6 +45,7 @@ pub(crate) fn run(
             places,
         } => serve::run(&serving, &profiles, &places, environment, terminal),
         Command::Skill(command) => skill::run(command, environment, terminal),
+        Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
+use gongfu_core::sandbox::{Level, Limits};
 use gongfu_core::skill::SkillPath;
 use gongfu_store::Home;
 use gongfu_store::disk::Root;
@@ -23,6 +24,82 @@ pub(crate) struct Config {
     pub(crate) catalogue: Catalogue,
     /// The server that `gongfu serve` starts.
     pub(crate) server: Server,
+    /// What scripts of skills are run in.
+    pub(crate) sandbox: Sandbox,
+}
+
+/// What scripts of skills are run in, and what each run may use.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Sandbox {
+    /// The only sandbox that is good enough; without one the strongest that works here is used. Where
+    /// it doesn't work, nothing is run.
+    pub(crate) level: Option<SandboxLevel>,
+    /// Memory of all processes of a run and of what it writes, in MiB.
+    #[schemars(range(min = 16))]
+    pub(crate) memory_mib: u32,
+    /// How many processes and threads a run may have at once.
+    #[schemars(range(min = 1))]
+    pub(crate) processes: u32,
+    /// What a run may write in all, in MiB.
+    #[schemars(range(min = 1))]
+    pub(crate) disk_mib: u32,
+    /// How many files and folders a run may make.
+    #[schemars(range(min = 16))]
+    pub(crate) files: u32,
+}
+
+/// A kind of sandbox; see `gongfu doctor`.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SandboxLevel {
+    /// Namespaces of gongfu's own.
+    Namespaces,
+    /// Namespaces that bubblewrap makes.
+    Bubblewrap,
+    /// No namespaces: for one person alone.
+    Lite,
+}
+
+impl From<SandboxLevel> for Level {
+    fn from(level: SandboxLevel) -> Self {
+        match level {
+            SandboxLevel::Namespaces => Self::Namespaces,
+            SandboxLevel::Bubblewrap => Self::Bubblewrap,
+            SandboxLevel::Lite => Self::Lite,
+        }
+    }
+}
+
+const MIB: u64 = 1024 * 1024;
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        let limits = Limits::default();
+        let mib = |bytes: u64| u32::try_from(bytes / MIB).unwrap_or(u32::MAX);
+        Self {
+            level: None,
+            memory_mib: mib(limits.memory),
+            processes: limits.processes,
+            disk_mib: mib(limits.disk),
+            files: u32::try_from(limits.files).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+impl Sandbox {
+    /// What a run may use; how long it may take, its caller says.
+    pub(crate) fn limits(&self) -> Limits {
+        let disk = u64::from(self.disk_mib.max(1)) * MIB;
+        Limits {
+            memory: u64::from(self.memory_mib.max(16)) * MIB,
+            processes: self.processes.max(1),
+            disk,
+            file: disk,
+            files: u64::from(self.files.max(16)),
+            ..Limits::default()
+        }
+    }
 }
 
 /// The server that `gongfu serve` starts.

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Findings) => ExitCode::FAILURE,
         Ok(Outcome::WrongUse) => ExitCode::from(2),
+        Ok(Outcome::Code(code)) => ExitCode::from(code),
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             terminal.error(&error);

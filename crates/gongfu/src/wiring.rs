@@ -7,12 +7,14 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{AuditLog, SkillStore};
+use gongfu_core::sandbox::Level;
 use gongfu_hub::{Catalog, Ports};
+use gongfu_sandbox::Runner;
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
 use gongfu_store::source::{self, Settings};
 use gongfu_store::workspace::Mount;
-use gongfu_store::{Home, LocalSkills, LocalWorkspace, Search, built_in};
+use gongfu_store::{Home, LocalRuns, LocalSkills, LocalWorkspace, Search, built_in};
 use include_dir::{Dir, include_dir};
 
 use crate::cli::Places;
@@ -31,6 +33,7 @@ pub(crate) struct Parts {
     pub(crate) skills: Arc<LocalSkills>,
     pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) sandbox: Arc<Runner>,
     /// How many characters the catalogue of skills takes in the instructions of a server.
     pub(crate) budget: usize,
     /// What a person should know of the folders of skills that they named.
@@ -108,7 +111,8 @@ pub(crate) fn parts_of(
     let settings = settings(environment, places, &home, &config)?;
     let doubtful = doubtful(&settings);
     let workspace = workspace(environment, places, &home)?;
-    let workspace = LocalWorkspace::new(workspace, mounts)?;
+    let logs = home.logs_of(&workspace);
+    let workspace = Arc::new(LocalWorkspace::new(workspace, mounts)?.with_logs(logs));
     let skills = Arc::new(LocalSkills::new(
         home.clone(),
         settings,
@@ -116,10 +120,20 @@ pub(crate) fn parts_of(
     ));
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
+    let runs = LocalRuns::new(
+        home.clone(),
+        Arc::clone(&skills),
+        Arc::clone(&workspace),
+        Arc::new(SystemClock),
+    );
+    let sandbox = Arc::new(Runner::new(config.sandbox.level.map(Level::from)));
     let catalog = Arc::new(Catalog::new(Ports {
         skills: store,
         search: Arc::<Search>::clone(&search),
-        workspace: Arc::new(workspace),
+        workspace,
+        runs: Arc::new(runs),
+        sandbox: Arc::<Runner>::clone(&sandbox),
+        limits: config.sandbox.limits(),
         audit: audited(Arc::new(LocalAudit::new(home))),
         clock: Arc::new(SystemClock),
     }));
@@ -127,6 +141,7 @@ pub(crate) fn parts_of(
         skills,
         search,
         catalog,
+        sandbox,
         budget: config.catalogue.budget,
         doubtful,
     })

@@ -2,6 +2,7 @@
 
 mod dialect;
 mod memory;
+mod run;
 mod surface;
 mod writing;
 

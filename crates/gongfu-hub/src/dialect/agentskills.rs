@@ -1,10 +1,13 @@
-//! `agentskills`: the tools of AgentSkills MCP (seed 000) that read.
+//! `agentskills`: the tools of AgentSkills MCP (seed 000).
 //!
 //! A failure is one JSON object in a text: `detail`, `code`, `timestamp`.
+
+use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::catalogue::Form;
 use gongfu_core::port::Timestamp;
+use gongfu_core::sandbox::Reason;
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,24 +20,29 @@ use crate::excerpt;
 use crate::guide::{Guide, line};
 use crate::overview;
 use crate::problem::Problem;
+use crate::run::{self, Ran, Task};
 use crate::shelf;
-use crate::tool::{Context, Document, Tool, ToolResult};
+use crate::tool::{Context, Data, Document, Tool, ToolResult};
+
+/// How long a command may take, in seconds.
+const SECONDS: u32 = 120;
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "agentskills",
-    about: "the tools of AgentSkills MCP: metadata, instructions and reference files of skills",
+    about: "the tools of AgentSkills MCP: metadata, instructions and reference files of skills, and their scripts",
     lists: Some(LoadSkillMetadata::NAME),
     loads: LoadSkill::NAME,
     tools: &[
         entry::spoken::<LoadSkillMetadata>,
         entry::spoken::<LoadSkill>,
         entry::spoken::<ReadReferenceFile>,
+        entry::spoken::<RunShellCommand>,
     ],
     failure,
     gains_search: false,
     guide: Guide {
         introduction: "Skills are folders of instructions for tasks. Always call load_skill_metadata at the start of a task, load the skill that fits it with \
-            load_skill and follow it; read the files that it mentions with read_reference_file.",
+            load_skill and follow it; read the files that it mentions with read_reference_file and run its scripts with run_shell_command.",
         heading: "Available skills (each line is \"- <skill_name>: <skill_description>\"):",
         line,
         more: |_| "use load_skill_metadata",
@@ -118,6 +126,52 @@ impl Tool for ReadReferenceFile {
         let path = SkillPath::new(given).map_err(|why| Problem::bad_path(given, why).error())?;
         let text = shelf::text(context, &skill, &path).await?;
         Ok(excerpt::whole(&text, self.offset)?.into())
+    }
+}
+
+/// Run shell commands (e.g., `python scripts/convert.py input.pdf`, `cd scripts && bash setup.sh`) in
+/// the directory of a skill, so that its scripts find its files. It is a sandbox: `/workspace` holds
+/// the files that are worked on, there is no network, and what is written stays for the next command
+/// and can be read with `read_reference_file`. Answers what the command says on standard output and
+/// standard error.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RunShellCommand {
+    /// Name of the skill.
+    skill_name: String,
+    /// The shell command to execute.
+    command: String,
+}
+
+impl Tool for RunShellCommand {
+    const NAME: &'static str = "run_shell_command";
+    const TITLE: &'static str = "Run a shell command in a skill's directory";
+    const ACCESS: Access = Access::Execute;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Data<Ran>;
+
+    async fn run(self, context: &Context) -> Result<Data<Ran>, ToolError> {
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let ran = run::run(context, Task::of_skill(skill, self.command, SECONDS)).await?;
+        let mut text = format!("{}\n{}", ran.stdout, ran.stderr);
+        if matches!(
+            ran.reason,
+            Reason::Timeout | Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
+        ) {
+            return Err(Problem::RunEnded {
+                reason: ran.reason,
+                why: ran.why(),
+                said: text.trim_end().to_owned(),
+            }
+            .error());
+        }
+        if let Some(ended) = ran.ended() {
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            let _ = write!(text, "[{ended}]");
+        }
+        Ok(Data { text, data: ran })
     }
 }
 

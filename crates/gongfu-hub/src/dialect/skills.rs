@@ -1,4 +1,4 @@
-//! `skills`: the tools of Agent Skills (seed 002) for files: list, read, write, and a new skill.
+//! `skills`: the tools of Agent Skills (seed 002): files, new skills, scripts and commands.
 //!
 //! One tree of paths holds the workspace, the skills and the mounts. A failure is a text that begins
 //! with `Error:`.
@@ -7,8 +7,9 @@ use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::catalogue::Form;
-use gongfu_core::place::VirtualPath;
+use gongfu_core::place::{Location, VirtualPath};
 use gongfu_core::port::{FolderEntryKind, Timestamp};
+use gongfu_core::sandbox::{Command, Reason, SKILL, WORKSPACE};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -21,6 +22,7 @@ use crate::file;
 use crate::guide::{Guide, line};
 use crate::overview;
 use crate::problem::{Problem, clipped};
+use crate::run::{self, MOST_SHOWN, Ran, Task};
 use crate::shelf;
 use crate::tool::{Content, Context, Document, Tool, ToolResult};
 use crate::writing::{self, Intent};
@@ -30,7 +32,7 @@ const MAX_LISTED: usize = 2_000;
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "skills",
-    about: "the tools of Agent Skills: files of the workspace and of skills, and new skills",
+    about: "the tools of Agent Skills: files of the workspace and of skills, new skills, scripts and commands",
     lists: Some(Ls::NAME),
     loads: Read::NAME,
     tools: &[
@@ -38,12 +40,14 @@ pub(crate) const DIALECT: Dialect = Dialect {
         entry::spoken::<Read>,
         entry::spoken::<Write>,
         entry::spoken::<Create>,
+        entry::spoken::<Run>,
+        entry::spoken::<Bash>,
     ],
     failure,
     gains_search: false,
     guide: Guide {
         introduction: "Skills are folders below skills/: instructions, scripts and references for tasks. Before a task, read skills/<name>/SKILL.md of the one that \
-            fits with skills_read and follow it.",
+            fits with skills_read and follow it; run its scripts with skills_run.",
         heading: "Skills:",
         line,
         more: |_| "use skills_ls(path=\"skills\")",
@@ -74,7 +78,7 @@ impl Tool for Ls {
             VirtualPath::Skills => return Ok(all_skills(&*shelf::library(context).await?)),
             VirtualPath::Skill { name, path } => {
                 let skill = shelf::skill(context, name.as_str()).await?;
-                file::list_skill(&skill, &path, &self.path)?
+                file::list_seen(context, &skill, &path, &self.path).await?
             }
             VirtualPath::File(place) => file::list(context, &place, &self.path).await?,
         };
@@ -151,7 +155,7 @@ impl Tool for Read {
                     let source = shelf::document(context, &skill).await?;
                     return Ok(excerpt::whole(&source.text, self.offset)?.into());
                 }
-                file::read_skill(context, &skill, &path, given).await?
+                file::read_seen(context, &skill, &path, given).await?
             }
             VirtualPath::File(place) => file::read(context, &place, given).await?,
         };
@@ -250,6 +254,136 @@ impl Tool for Create {
         }
         Ok(Document::text(answer.to_string()))
     }
+}
+
+/// Run a command in the directory of a skill, e.g. `python scripts/main.py input.pdf`. It is a sandbox:
+/// the workspace is `/workspace`, a mounted folder has its own absolute path, there is no network. What
+/// is written beside the skill stays for the next run and is read below "skills/<name>/".
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    /// The name of the skill.
+    name: String,
+    /// The command to execute.
+    command: String,
+    /// How long it may take, in seconds.
+    #[serde(default = "run_seconds")]
+    #[schemars(range(min = 1, max = 3600))]
+    timeout: u32,
+}
+
+fn run_seconds() -> u32 {
+    120
+}
+
+impl Tool for Run {
+    const NAME: &'static str = "skills_run";
+    const TITLE: &'static str = "Run a script of a skill";
+    const ACCESS: Access = Access::Execute;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let skill = shelf::skill(context, &self.name).await?;
+        let task = Task::of_skill(skill, self.command, self.timeout);
+        let ran = run::run(context, task).await?;
+        Ok(told(&ran, self.timeout))
+    }
+}
+
+/// Execute a shell command in the workspace, e.g. `ls -la`, `grep -r 'pattern' .`, `mkdir -p output`.
+/// It is a sandbox without network, which sees the workspace as `/workspace` and mounted folders at
+/// their own absolute paths.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bash {
+    /// The command to execute.
+    command: String,
+    /// How long it may take, in seconds.
+    #[serde(default = "bash_seconds")]
+    #[schemars(range(min = 1, max = 3600))]
+    timeout: u32,
+    /// The working directory: a virtual path, as for `skills_ls`.
+    #[serde(default)]
+    cwd: String,
+}
+
+fn bash_seconds() -> u32 {
+    60
+}
+
+impl Tool for Bash {
+    const NAME: &'static str = "skills_bash";
+    const TITLE: &'static str = "Run a shell command";
+    const ACCESS: Access = Access::Execute;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Document;
+
+    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+        let (skill, folder) = match file::virtual_path(&self.cwd)? {
+            VirtualPath::Skills => {
+                return Err(Problem::PlacePath {
+                    path: self.cwd,
+                    reason: "it holds all skills, and a command sees one of them".to_owned(),
+                }
+                .error());
+            }
+            VirtualPath::Skill { name, path } => {
+                let skill = shelf::skill(context, name.as_str()).await?;
+                (Some(skill), below(SKILL, path.as_str()))
+            }
+            VirtualPath::File(Location::Workspace(path)) => (None, below(WORKSPACE, path.as_str())),
+            VirtualPath::File(Location::Absolute(path)) => (None, below("", path.as_str())),
+        };
+        let task = Task {
+            skill,
+            command: Command::Line(self.command),
+            folder: Some(folder),
+            seconds: self.timeout,
+            input: Vec::new(),
+            shown: MOST_SHOWN,
+        };
+        let ran = run::run(context, task).await?;
+        Ok(told(&ran, self.timeout))
+    }
+}
+
+/// A path of a run below one of its folders.
+fn below(folder: &str, path: &str) -> String {
+    if path.is_empty() {
+        folder.to_owned()
+    } else {
+        format!("{folder}/{path}")
+    }
+}
+
+/// What a run said, as the source tells it: first what is not well, then the output, then what stands
+/// on standard error.
+fn told(ran: &Ran, seconds: u32) -> Document {
+    let mut text = String::new();
+    match (ran.reason, ran.exit_code) {
+        (Reason::Timeout, _) => {
+            let _ = writeln!(text, "Command timed out after {seconds} seconds");
+        }
+        (Reason::Ok, Some(0)) => {}
+        (Reason::Ok, Some(code)) => {
+            let _ = writeln!(text, "Exit code: {code}");
+        }
+        _ => {
+            let _ = writeln!(text, "Command ended: {}", ran.ended().unwrap_or_default());
+        }
+    }
+    text.push_str(&ran.stdout);
+    if !ran.stderr.is_empty() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let _ = write!(text, "[stderr]\n{}", ran.stderr);
+    }
+    if text.is_empty() {
+        text.push_str("(no output)");
+    }
+    Document::text(text)
 }
 
 fn failure(error: &ToolError, _at: Timestamp) -> ToolResult {

@@ -1,5 +1,6 @@
 //! `skill_read`: the files of a skill.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
@@ -72,11 +73,18 @@ struct File {
     path: String,
     /// Its length in bytes.
     size: u64,
-    /// `text` or `binary`.
+    /// `text`, `binary`, or `left by a run`: then it lies beside the skill.
     kind: &'static str,
-    /// `sha256:` and 64 hexadecimal digits; missing for files above 16 MiB.
+    /// `sha256:` and 64 hexadecimal digits; missing for files above 16 MiB and for those that runs left.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
+}
+
+impl File {
+    fn is_within(&self, folder: &SkillPath) -> bool {
+        let below = self.path.strip_prefix(folder.as_str());
+        folder.is_root() || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    }
 }
 
 impl Output for FileAnswer {
@@ -104,16 +112,17 @@ impl Tool for SkillRead {
         let skill = shelf::skill(context, &self.skill_name).await?;
         let path =
             SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
-        let is_file = skill.files.iter().any(|file| file.path == path);
-        let is_folder = path.is_root() || skill.files.iter().any(|file| file.path.is_within(&path));
-        if is_folder && !is_file {
-            return Ok(FileAnswer::Listing(listing(
-                &skill,
-                &path,
-                self.after.as_deref(),
-            )));
+        let files = files(context, &skill).await;
+        let is_file = files.contains_key(path.as_str());
+        let inside: Vec<File> = files
+            .into_values()
+            .filter(|file| file.is_within(&path))
+            .collect();
+        if !is_file && (path.is_root() || !inside.is_empty()) {
+            let listing = listing(&skill, inside, self.after.as_deref());
+            return Ok(FileAnswer::Listing(listing));
         }
-        let bytes = shelf::file(context, &skill, &path).await?;
+        let bytes = shelf::seen(context, &skill, &path).await?;
         let wanted = Wanted {
             start_line: self.start_line,
             end_line: self.end_line,
@@ -133,29 +142,34 @@ impl Tool for SkillRead {
     }
 }
 
-fn listing(skill: &Skill, folder: &SkillPath, after: Option<&str>) -> Data<FileList> {
-    let inside: Vec<&FileEntry> = skill
-        .files
-        .iter()
-        .filter(|file| file.path.is_within(folder))
-        .collect();
+/// The skill's files, and in their place or beside them what its runs left, by path.
+async fn files(context: &Context, skill: &Skill) -> BTreeMap<String, File> {
+    let own = skill.files.iter().map(described);
+    let left = shelf::all_left(context, skill).await.into_iter();
+    let left = left.map(|(path, size)| File {
+        path: path.to_string(),
+        size,
+        kind: "left by a run",
+        digest: None,
+    });
+    let all = own.chain(left).map(|file| (file.path.clone(), file));
+    all.collect()
+}
+
+fn listing(skill: &Skill, inside: Vec<File>, after: Option<&str>) -> Data<FileList> {
+    let total = inside.len();
     let start = after.map_or(0, |after| {
         inside.partition_point(|file| file.path.as_str() <= after)
     });
-    let files: Vec<File> = inside
-        .iter()
-        .skip(start)
-        .take(MAX_LISTED)
-        .map(|file| described(file))
-        .collect();
-    let left = inside.len().saturating_sub(start + files.len());
+    let files: Vec<File> = inside.into_iter().skip(start).take(MAX_LISTED).collect();
+    let left = total.saturating_sub(start + files.len());
     let next = files
         .last()
         .filter(|_| left > 0)
         .map(|last| last.path.clone());
     let mut text = String::new();
     for file in &files {
-        let digest = file.digest.as_deref().unwrap_or("too large for a digest");
+        let digest = file.digest.as_deref().unwrap_or("no digest");
         let _ = writeln!(
             text,
             "{}  ({} bytes, {})  {digest}",
@@ -172,7 +186,7 @@ fn listing(skill: &Skill, folder: &SkillPath, after: Option<&str>) -> Data<FileL
         data: FileList {
             skill: skill.full_name.to_string(),
             files,
-            total: inside.len(),
+            total,
             next,
         },
         text,

@@ -3,6 +3,7 @@
 //! What a session does is `rmcp`'s; here is only which ones there are, since when each is idle, and
 //! what each sent last.
 
+mod left;
 mod sent;
 
 use std::collections::{HashMap, HashSet};
@@ -25,6 +26,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio::time::Instant;
 
+use self::left::{Left, Listening};
 use self::sent::{Behind, EventId, Room, Sent, is_behind, weight};
 
 /// Said when every session that is allowed is in use.
@@ -58,6 +60,8 @@ struct Use {
     resumes: bool,
     /// What its streams carried last.
     sent: Sent,
+    /// Which of its runs nobody listens to.
+    left: Left,
 }
 
 type Uses = Arc<Mutex<HashMap<SessionId, Use>>>;
@@ -65,7 +69,7 @@ type Uses = Arc<Mutex<HashMap<SessionId, Use>>>;
 /// The sessions that are open.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    local: LocalSessionManager,
+    local: Arc<LocalSessionManager>,
     uses: Uses,
     room: Arc<Room>,
     limit: usize,
@@ -120,7 +124,7 @@ impl Sessions {
         // Which session is idle is told here: one with an open stream is in use however quiet it is.
         local.session_config.keep_alive = None;
         let sessions = Arc::new(Self {
-            local,
+            local: Arc::new(local),
             uses: Uses::default(),
             room: Arc::default(),
             limit,
@@ -258,6 +262,7 @@ impl SessionManager for Sessions {
             requests: HashSet::new(),
             resumes: true,
             sent: Sent::new(&self.room),
+            left: Left::default(),
         };
         locked(&self.uses).insert(Arc::clone(&id), fresh);
         Ok((id, transport))
@@ -306,9 +311,12 @@ impl SessionManager for Sessions {
             }
             _ => None,
         };
+        let runs = left::run(&message);
         let open = self.opened(id, request)?;
         let stream = self.local.create_stream(id, message).await?;
-        Ok(Followed::new(stream, open))
+        let mut followed = Followed::new(stream, open);
+        followed.listening = runs.map(|request| Listening::begun(request, &self.local));
+        Ok(followed)
     }
 
     async fn accept_message(
@@ -355,7 +363,15 @@ impl SessionManager for Sessions {
         let rest = stream.filter(move |event| {
             std::future::ready(last.is_none_or(|last| is_behind(event, last)))
         });
-        Ok(Either::Right(Followed::new(rest, open)))
+        let mut followed = Followed::new(rest, open);
+        if let Some(stream) = last.and_then(|last| last.stream) {
+            let request = followed.left(|left| left.came_back(stream)).flatten();
+            followed.listening = request.map(|request| Listening {
+                stream: Some(stream),
+                ..Listening::begun(request, &self.local)
+            });
+        }
+        Ok(Either::Right(followed))
     }
 }
 
@@ -370,6 +386,8 @@ struct Followed {
     id: SessionId,
     /// The stream by `rmcp`'s number, while the answer on it is still to come.
     unanswered: Option<u64>,
+    /// The run that its reader listens to, if it is about one.
+    listening: Option<Listening>,
 }
 
 impl Followed {
@@ -383,7 +401,14 @@ impl Followed {
             id: Arc::clone(&open.id),
             open: Some(open),
             unanswered: None,
+            listening: None,
         }
+    }
+
+    /// Does something with the runs of the session that nobody listens to, if it is still there.
+    fn left<T>(&self, change: impl FnOnce(&mut Left) -> T) -> Option<T> {
+        let mut uses = locked(&self.uses);
+        uses.get_mut(&self.id).map(|known| change(&mut known.left))
     }
 
     /// Does something with what the session sent last, if it is still there.
@@ -421,18 +446,30 @@ impl Stream for Followed {
 impl Drop for Followed {
     /// A client that is gone may come back for its answer: somebody must take it meanwhile.
     fn drop(&mut self) {
-        if self.open.take().is_none() || self.unanswered.is_none() {
-            return;
-        }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
         };
+        // One that is at its end has its answer.
+        if self.inner.is_some()
+            && let Some(listening) = self.listening.take()
+        {
+            let stream = listening.stream.or(self.unanswered);
+            if let Some(stream) = stream {
+                self.left(|left| left.went(stream, &listening.request));
+            }
+            let (uses, id) = (Arc::clone(&self.uses), Arc::clone(&self.id));
+            runtime.spawn(listening.end_unless_heard(uses, id, stream));
+        }
+        if self.open.take().is_none() || self.unanswered.is_none() {
+            return;
+        }
         let mut left = Self {
             inner: self.inner.take(),
             open: None,
             uses: Arc::clone(&self.uses),
             id: Arc::clone(&self.id),
             unanswered: self.unanswered.take(),
+            listening: None,
         };
         runtime.spawn(async move { while left.next().await.is_some() {} });
     }

@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Context as _;
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Clock, SkillStore};
+use gongfu_core::sandbox::Level;
 use gongfu_mcp::{HttpEndpoint, HttpSettings, Server, Settings};
+use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
 use gongfu_server::{Ended, Health, Limits, Listener, Metrics, PublicUrl, Surface};
 use gongfu_store::watch::Limit;
@@ -68,6 +70,8 @@ pub(crate) fn run(
             Arc::clone(&skills),
         ));
         tokio::spawn(Parts::settle(Arc::clone(&parts.search)));
+        let sandbox = Arc::default();
+        tokio::spawn(level(Arc::clone(&parts.sandbox), Arc::clone(&sandbox)));
         let url = listener.url();
         let ended = serve(
             serving,
@@ -77,6 +81,7 @@ pub(crate) fn run(
                 listener,
                 public_url,
                 skills,
+                sandbox,
                 sessions,
                 metrics,
             },
@@ -97,6 +102,7 @@ struct Served {
     listener: Listener,
     public_url: Option<PublicUrl>,
     skills: Arc<AtomicU64>,
+    sandbox: Arc<OnceLock<&'static str>>,
     sessions: Arc<OnceLock<Sessions>>,
     metrics: Arc<Metrics>,
 }
@@ -138,7 +144,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
     served: Served,
     announce: impl FnOnce(),
 ) -> Ended {
-    let skills = served.skills;
+    let (skills, sandbox) = (served.skills, served.sandbox);
     let counted = endpoint.clone();
     let _ = served.sessions.set(Box::new(move || counted.sessions()));
     let surface = Surface {
@@ -146,6 +152,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
         health: Arc::new(move || Health {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ready: skills.load(Ordering::Relaxed) != UNREAD,
+            sandbox: sandbox.get().copied(),
         }),
         metrics: served.metrics,
         clock: Arc::new(SystemClock) as Arc<dyn Clock>,
@@ -178,6 +185,12 @@ fn announce(url: &str, terminal: &mut Terminal) {
         "gongfu {} serves MCP at {url}",
         env!("CARGO_PKG_VERSION")
     ));
+}
+
+/// Finds out what scripts are run in, which health tells.
+async fn level(runner: Arc<Runner>, level: Arc<OnceLock<&'static str>>) {
+    let used = runner.level().await;
+    let _ = level.set(used.map_or("unavailable", Level::as_str));
 }
 
 /// Keeps the number of skills, which health and metrics tell.

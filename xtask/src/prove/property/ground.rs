@@ -4,13 +4,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gongfu_core::account::Owner;
 use gongfu_core::library::Library;
-use gongfu_core::port::{AuditEntry, AuditLog, Clock, Pending, SkillStore, Timestamp};
+use gongfu_core::port::{
+    AuditEntry, AuditLog, Clock, Listener, Pending, PortError, Sandbox, SkillStore, Timestamp,
+};
+use gongfu_core::sandbox::{Limits, Outcome, Spec, Standing};
 use gongfu_core::skill::SkillPath;
 use gongfu_hub::{Catalog, Ports, ToolError};
 use gongfu_store::disk::Root;
 use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalSkills, LocalWorkspace, Search};
+use gongfu_store::{Home, LocalRuns, LocalSkills, LocalWorkspace, Search};
 use tempfile::TempDir;
 
 use super::{Plant, Verdict, ensure};
@@ -66,6 +70,25 @@ pub(crate) struct Ground {
     _folder: TempDir,
 }
 
+/// Runs nothing: what is tried here is what reads and writes.
+struct NoSandbox;
+
+impl Sandbox for NoSandbox {
+    fn standing(&self) -> Pending<'_, Vec<Standing>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn run<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        _spec: Spec,
+        _listener: Listener,
+    ) -> Pending<'a, Outcome> {
+        let why = "nothing is run here".to_owned();
+        Box::pin(std::future::ready(Err(PortError::Unavailable(why))))
+    }
+}
+
 impl Ground {
     /// Makes the place, and sees to it that what is tried there could fail.
     ///
@@ -85,15 +108,20 @@ impl Ground {
         let home = Home::at(base.join("home"));
         let skills = Arc::new(LocalSkills::new(home.clone(), settings, Arc::clone(&clock)));
         let library = skills.current().map_err(told)?;
-        let store: Arc<dyn SkillStore> = skills;
-        let search = Arc::new(Search::new(Arc::clone(&store), Some(home)));
+        let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
+        let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
         let workspace = LocalWorkspace::new(base.join("workspace"), &[]).map_err(told)?;
+        let workspace = Arc::new(workspace);
+        let runs = LocalRuns::new(home, skills, Arc::clone(&workspace), Arc::clone(&clock));
         let ground = Self {
             root: Root::open(&skill).map_err(told)?,
             catalog: Catalog::new(Ports {
                 skills: store,
                 search,
-                workspace: Arc::new(workspace),
+                workspace,
+                runs: Arc::new(runs),
+                sandbox: Arc::new(NoSandbox),
+                limits: Limits::default(),
                 audit: Arc::new(Silent),
                 clock,
             }),
@@ -233,11 +261,7 @@ impl Clock for Stopped {
 struct Silent;
 
 impl AuditLog for Silent {
-    fn record<'a>(
-        &'a self,
-        _owner: &'a gongfu_core::account::Owner,
-        _entry: &'a AuditEntry,
-    ) -> Pending<'a, ()> {
+    fn record<'a>(&'a self, _owner: &'a Owner, _entry: &'a AuditEntry) -> Pending<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -7,8 +7,11 @@ use gongfu_core::account::Owner;
 use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
 use gongfu_core::place::Location;
 use gongfu_core::port::{
-    AuditEntry, AuditLog, Change, Clock, FileContent, FolderEntry, FolderEntryKind, Pending,
-    PortError, SkillSearch, SkillStore, Timestamp, Workspace,
+    AuditEntry, AuditLog, Change, Clock, FileContent, FolderEntry, FolderEntryKind, Grounds,
+    Listener, Pending, PortError, Runs, Sandbox, SkillSearch, SkillStore, Timestamp, Workspace,
+};
+use gongfu_core::sandbox::{
+    Limits, Mode, Mount, Outcome, SKILL, Spec, Standing, Stream, WORKSPACE,
 };
 use gongfu_core::search::{Answer, Hit, Query};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath, document};
@@ -23,6 +26,10 @@ pub(super) struct Memory {
     is_sealed: bool,
     /// The audit.
     written: Mutex<Vec<AuditEntry>>,
+    /// How the next run ends.
+    planned: Mutex<Option<Outcome>>,
+    /// What was to be run.
+    asked: Mutex<Vec<Spec>>,
 }
 
 impl Memory {
@@ -104,6 +111,94 @@ impl Workspace for Memory {
             }
             Location::Absolute(_) => refused(),
         }
+    }
+}
+
+impl Runs for Memory {
+    fn grounds<'a>(&'a self, _owner: &'a Owner, skill: Option<&'a Skill>) -> Pending<'a, Grounds> {
+        let mount = |source: &str, target: &str| Mount {
+            sources: vec![source.into()],
+            target: target.to_owned(),
+            mode: Mode::Layered,
+            keep: Some(source.into()),
+        };
+        let skill = skill.map(|skill| mount(&skill.full_name, SKILL));
+        let mounts = skill.into_iter().chain([mount("workspace", WORKSPACE)]);
+        Box::pin(std::future::ready(Ok(Grounds {
+            mounts: mounts.collect(),
+            logs: "logs/7".into(),
+            logs_seen: "/runs/7".to_owned(),
+        })))
+    }
+
+    fn left<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        let layer = format!("layer of {}", skill.full_name);
+        Box::pin(std::future::ready(self.content(
+            &layer,
+            path.as_str(),
+            limit,
+        )))
+    }
+
+    fn listed<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        skill: &'a Skill,
+    ) -> Pending<'a, Vec<(SkillPath, u64)>> {
+        let layer = format!("layer of {}", skill.full_name);
+        let files = self.files.lock().unwrap();
+        let files = files.iter().filter(|((of, _), _)| *of == layer);
+        let files =
+            files.map(|((_, path), bytes)| (SkillPath::new(path).unwrap(), bytes.len() as u64));
+        Box::pin(std::future::ready(Ok(files.collect())))
+    }
+}
+
+/// Answers with what is planned for the next run; without a plan no sandbox works.
+impl Sandbox for Memory {
+    fn standing(&self) -> Pending<'_, Vec<Standing>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn run<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        spec: Spec,
+        listener: Listener,
+    ) -> Pending<'a, Outcome> {
+        let planned = self.planned.lock().unwrap().take();
+        self.asked.lock().unwrap().push(spec);
+        let outcome = planned.ok_or_else(|| PortError::Unavailable("it has none".to_owned()));
+        let outcome = outcome.inspect(|outcome| {
+            listener(Stream::Stdout, &outcome.stdout.head);
+            let wrote = outcome.artifacts.iter().filter_map(|artifact| {
+                let path = artifact.path.strip_prefix("/skill/")?;
+                Some((
+                    ("layer of lib/pdf".to_owned(), path.to_owned()),
+                    b"left".to_vec(),
+                ))
+            });
+            self.files.lock().unwrap().extend(wrote);
+        });
+        Box::pin(std::future::ready(outcome))
+    }
+}
+
+impl Memory {
+    /// Has the next run end like this.
+    pub(super) fn plan(&self, outcome: Outcome) {
+        *self.planned.lock().unwrap() = Some(outcome);
+    }
+
+    /// What was to be run since the last time that this was asked.
+    pub(super) fn asked(&self) -> Vec<Spec> {
+        std::mem::take(&mut *self.asked.lock().unwrap())
     }
 }
 
@@ -313,6 +408,8 @@ fn made(planned: Vec<Planned<'_>>, is_sealed: bool) -> Catalog {
         files: Mutex::new(files),
         is_sealed,
         written: Mutex::default(),
+        planned: Mutex::default(),
+        asked: Mutex::default(),
     }))
 }
 
@@ -321,6 +418,9 @@ fn catalog_over(memory: &Arc<Memory>) -> Catalog {
         skills: Arc::clone(memory) as Arc<dyn SkillStore>,
         search: Arc::clone(memory) as Arc<dyn SkillSearch>,
         workspace: Arc::clone(memory) as Arc<dyn Workspace>,
+        runs: Arc::clone(memory) as Arc<dyn Runs>,
+        sandbox: Arc::clone(memory) as Arc<dyn Sandbox>,
+        limits: Limits::default(),
         audit: Arc::clone(memory) as Arc<dyn AuditLog>,
         clock: Arc::clone(memory) as Arc<dyn Clock>,
     })
@@ -338,6 +438,8 @@ pub(super) fn reading(planned: &[(&str, &[File<'_>])]) -> (Catalog, Arc<Memory>)
         files: Mutex::default(),
         is_sealed: false,
         written: Mutex::default(),
+        planned: Mutex::default(),
+        asked: Mutex::default(),
     });
     memory.hold(planned);
     (catalog_over(&memory), memory)

@@ -1,0 +1,412 @@
+//! What executes: what is asked of the sandbox, and how each profile tells what came of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gongfu_core::account::{Actor, Role};
+use gongfu_core::sandbox::{
+    Artifact, Change, Command, Enforcement, Exit, Level, Means, Outcome, Reason, Said,
+};
+use serde_json::{Value, json};
+
+use super::memory::{Memory, reading};
+use super::{Catalog, call_in, now, shown};
+use crate::profile::Profile;
+
+const DOCUMENT: &[u8] = b"---\nname: pdf\ndescription: Reads PDF\n---\n# PDF\n";
+
+fn ground() -> (Catalog, Arc<Memory>) {
+    reading(&[(
+        "lib/pdf",
+        &[("SKILL.md", DOCUMENT), ("data.txt", b"the skill's own")],
+    )])
+}
+
+fn said(text: &str) -> Said {
+    Said {
+        head: text.as_bytes().to_vec(),
+        ..Said::default()
+    }
+}
+
+fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Outcome {
+    Outcome {
+        level: Level::Namespaces,
+        enforcement: Enforcement {
+            memory: Means::ControlGroup,
+            processes: Means::ProcessLimit,
+            disk: Means::SizedFileSystem,
+        },
+        exit,
+        reason,
+        stdout: said(stdout),
+        stderr: said(stderr),
+        artifacts: Vec::new(),
+        changed: 0,
+        took: Duration::from_millis(2_500),
+        cpu: Duration::ZERO,
+        memory: 0,
+    }
+}
+
+fn good(stdout: &str) -> Outcome {
+    outcome(Some(Exit::Code(0)), Reason::Ok, stdout, "")
+}
+
+/// The text of an answer; of a failure that of its own form or its code, behind `!`.
+fn tried(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
+    match call_in(catalog, of.parse().unwrap(), tool, arguments) {
+        Ok(result) => shown(&result),
+        Err(error) => match &error.rendered {
+            Some(rendered) => format!("!{}", shown(rendered)),
+            None => format!("!{error}"),
+        },
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one table of calls")]
+fn a_run_is_given_what_was_asked_for() {
+    let (catalog, memory) = ground();
+    let line = |line: &str| Command::Line(line.to_owned());
+    let program =
+        |words: &[&str]| Command::Program(words.iter().map(|word| (*word).to_owned()).collect());
+    for (profile, tool, arguments, command, folder, seconds, shown) in [
+        (
+            "standard",
+            "skill_run",
+            json!({ "skill_name": "pdf", "command": "ls *" }),
+            line("ls *"),
+            "/skill",
+            120,
+            65_536,
+        ),
+        (
+            "standard",
+            "skill_run",
+            json!({ "skill_name": "pdf", "command": "ls", "arguments": ["*", "a b"], "timeout": 7, "input": "x", "output_limit": 2000 }),
+            program(&["ls", "*", "a b"]),
+            "/skill",
+            7,
+            2_000,
+        ),
+        (
+            "agentskills",
+            "run_shell_command",
+            json!({ "skill_name": "pdf", "command": "ls" }),
+            line("ls"),
+            "/skill",
+            120,
+            1_048_576,
+        ),
+        (
+            "skills",
+            "skills_run",
+            json!({ "name": "pdf", "command": "ls" }),
+            line("ls"),
+            "/skill",
+            120,
+            1_048_576,
+        ),
+        (
+            "skills",
+            "skills_run",
+            json!({ "name": "pdf", "command": "ls", "timeout": 9 }),
+            line("ls"),
+            "/skill",
+            9,
+            1_048_576,
+        ),
+        (
+            "skills",
+            "skills_bash",
+            json!({ "command": "ls" }),
+            line("ls"),
+            "/workspace",
+            60,
+            1_048_576,
+        ),
+        (
+            "skills",
+            "skills_bash",
+            json!({ "command": "ls", "cwd": "src/x" }),
+            line("ls"),
+            "/workspace/src/x",
+            60,
+            1_048_576,
+        ),
+        (
+            "skills",
+            "skills_bash",
+            json!({ "command": "ls", "cwd": "skills/pdf/a" }),
+            line("ls"),
+            "/skill/a",
+            60,
+            1_048_576,
+        ),
+        (
+            "skills",
+            "skills_bash",
+            json!({ "command": "ls", "cwd": "/data/x" }),
+            line("ls"),
+            "/data/x",
+            60,
+            1_048_576,
+        ),
+    ] {
+        memory.plan(good("ok"));
+        let answer = tried(&catalog, profile, tool, arguments);
+        let asked = memory.asked();
+        assert_eq!(asked.len(), 1, "{tool}: {answer}");
+        let spec = &asked[0];
+        assert_eq!(
+            (&spec.command, spec.folder.as_str()),
+            (&command, folder),
+            "{tool}"
+        );
+        let wall = Duration::from_secs(seconds);
+        assert_eq!(
+            (spec.limits.wall, spec.limits.cpu, spec.limits.shown),
+            (wall, wall, shown)
+        );
+        let has_skill = spec.mounts.iter().any(|mount| mount.target == "/skill");
+        assert_eq!(has_skill, folder.starts_with("/skill"), "{tool}");
+        assert!(spec.environment.is_empty() && spec.logs == Some(PathBuf::from("logs/7")));
+    }
+}
+
+#[test]
+fn each_profile_tells_how_it_ended() {
+    let (catalog, memory) = ground();
+    let code =
+        |code, out: &str, error: &str| outcome(Some(Exit::Code(code)), Reason::Ok, out, error);
+    let ended = |reason| outcome(None, reason, "half", "");
+    let signal = |signal| outcome(Some(Exit::Signal(signal)), Reason::Ok, "", "");
+    let native = (
+        "standard",
+        "skill_run",
+        json!({ "skill_name": "pdf", "command": "x" }),
+    );
+    let run = (
+        "skills",
+        "skills_run",
+        json!({ "name": "pdf", "command": "x", "timeout": 5 }),
+    );
+    let shell = (
+        "agentskills",
+        "run_shell_command",
+        json!({ "skill_name": "pdf", "command": "x" }),
+    );
+    for ((profile, tool, arguments), planned, wanted) in [
+        (&native, good("out\n"), "out\n"),
+        (&native, good(""), "[it said nothing; exit code: 0]\n"),
+        (
+            &native,
+            code(3, "out", "bad\n"),
+            "out\n[stderr]\nbad\n[exit code: 3]\n",
+        ),
+        (&native, signal(11), "[ended by signal 11]\n"),
+        (
+            &native,
+            ended(Reason::Timeout),
+            "half\n[it was ended after 2 seconds, its time; give it a longer timeout, or less to do; it can't wait for input, which it has none of]\n",
+        ),
+        (
+            &native,
+            ended(Reason::Oom),
+            "half\n[it used more memory than it may; have it hold less at once]\n",
+        ),
+        (&run, good("out\n"), "out\n"),
+        (&run, good(""), "(no output)"),
+        (
+            &run,
+            code(3, "out", "bad\n"),
+            "Exit code: 3\nout\n[stderr]\nbad\n",
+        ),
+        (
+            &run,
+            ended(Reason::Timeout),
+            "Command timed out after 5 seconds\nhalf",
+        ),
+        (
+            &run,
+            ended(Reason::Disk),
+            "Command ended: it wrote more than it may; have it write less, and remove what it no longer needs\nhalf",
+        ),
+        (&shell, good("out\n"), "out\n\n"),
+        (&shell, code(3, "out", "bad"), "out\nbad\n[exit code: 3]"),
+        (&shell, signal(9), "\n[ended by signal 9]"),
+    ] {
+        memory.plan(planned);
+        assert_eq!(
+            tried(&catalog, profile, tool, arguments.clone()),
+            wanted,
+            "{tool}"
+        );
+    }
+    for (reason, code) in [
+        (Reason::Timeout, "TIMEOUT"),
+        (Reason::Oom, "QUOTA_EXCEEDED"),
+    ] {
+        memory.plan(ended(reason));
+        let answer = tried(&catalog, shell.0, shell.1, shell.2.clone());
+        let payload: Value = serde_json::from_str(answer.strip_prefix('!').unwrap()).unwrap();
+        assert_eq!(payload["code"], code);
+        assert!(
+            payload["detail"].as_str().unwrap().contains("half"),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn without_a_sandbox_nothing_is_run_and_that_is_told() {
+    let (catalog, _) = ground();
+    let error = tried(
+        &catalog,
+        "standard",
+        "skill_run",
+        json!({ "skill_name": "pdf", "command": "x" }),
+    );
+    assert!(
+        error.starts_with("!SANDBOX_UNAVAILABLE: nothing was run: it has none"),
+        "{error}"
+    );
+    let error = tried(&catalog, "skills", "skills_bash", json!({ "command": "x" }));
+    assert!(
+        error.starts_with("!Error: nothing was run: it has none"),
+        "{error}"
+    );
+    let error = tried(
+        &catalog,
+        "agentskills",
+        "run_shell_command",
+        json!({ "skill_name": "pdf", "command": "x" }),
+    );
+    assert!(
+        error.contains("\"code\":\"SANDBOX_UNAVAILABLE\""),
+        "{error}"
+    );
+    // A visitor runs nothing.
+    let visitor = Actor::local(Role::Visitor, "test");
+    let arguments = json!({ "skill_name": "pdf", "command": "x" });
+    let call = catalog.call(
+        &[Profile::Standard],
+        "skill_run",
+        arguments.as_object().unwrap().clone(),
+        &visitor,
+    );
+    assert_eq!(now(call).unwrap_err().code().as_str(), "FORBIDDEN");
+}
+
+#[test]
+fn what_a_run_left_is_told_listed_and_read_and_the_instructions_stay() {
+    let (catalog, memory) = ground();
+    let left = ["out/x.txt", "data.txt", "SKILL.md"];
+    let artifacts = left.map(|path| Artifact {
+        path: format!("/skill/{path}"),
+        change: Change::Written(4),
+    });
+    memory.plan(Outcome {
+        artifacts: artifacts.to_vec(),
+        changed: 25,
+        ..good("done\n")
+    });
+    let arguments = json!({ "skill_name": "pdf", "command": "x" });
+    let result = call_in(&catalog, Profile::Standard, "skill_run", arguments).unwrap();
+    assert_eq!(
+        shown(&result),
+        "done\n[files: /skill/out/x.txt (4 bytes), /skill/data.txt (4 bytes), /skill/SKILL.md (4 bytes) … and 5 more]\n"
+    );
+    let data = result.structured_content.unwrap();
+    assert_eq!(
+        data["artifacts"][0],
+        json!({ "path": "/skill/out/x.txt", "change": "written", "bytes": 4 })
+    );
+    assert_eq!(
+        (&data["exit_code"], &data["reason"], &data["level"]),
+        (&json!(0), &json!("ok"), &json!("namespaces"))
+    );
+    assert_eq!(
+        data["enforcement"],
+        json!({ "memory": "control_group", "processes": "process_limit", "disk": "sized_file_system" })
+    );
+    assert!(data.get("signal").is_none());
+    for (profile, tool, arguments, wanted) in [
+        (
+            "agentskills",
+            "read_reference_file",
+            json!({ "skill_name": "pdf", "file_name": "out/x.txt" }),
+            "left",
+        ),
+        (
+            "agentskills",
+            "read_reference_file",
+            json!({ "skill_name": "pdf", "file_name": "data.txt" }),
+            "left",
+        ),
+        (
+            "skills",
+            "skills_read",
+            json!({ "path": "skills/pdf/out/x.txt" }),
+            "left",
+        ),
+        (
+            "skills",
+            "skills_ls",
+            json!({ "path": "skills/pdf" }),
+            "Contents of 'skills/pdf' (3 items):\n  SKILL.md  (47 bytes)\n  data.txt  (4 bytes)\n  out/",
+        ),
+        (
+            "standard",
+            "skill_read",
+            json!({ "skill_name": "pdf", "path": "out/x.txt" }),
+            "left",
+        ),
+        (
+            "standard",
+            "skill_read",
+            json!({ "skill_name": "pdf", "path": "out" }),
+            "out/x.txt  (4 bytes, left by a run)  no digest\n",
+        ),
+    ] {
+        assert_eq!(tried(&catalog, profile, tool, arguments), wanted, "{tool}");
+    }
+    for (profile, tool, arguments) in [
+        ("agentskills", "load_skill", json!({ "skill_name": "pdf" })),
+        (
+            "agentskills",
+            "read_reference_file",
+            json!({ "skill_name": "pdf", "file_name": "SKILL.md" }),
+        ),
+        (
+            "skills",
+            "skills_read",
+            json!({ "path": "skills/pdf/SKILL.md" }),
+        ),
+        ("standard", "skill_load", json!({ "skill_name": "pdf" })),
+    ] {
+        let answer = tried(&catalog, profile, tool, arguments);
+        assert_eq!(answer.as_bytes(), DOCUMENT, "{tool}");
+    }
+}
+
+#[test]
+fn who_calls_hears_what_is_said() {
+    let (catalog, memory) = ground();
+    memory.plan(good("loud"));
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let ear = Arc::clone(&heard);
+    let actor = Actor::local(Role::ExternalAgent, "test");
+    let arguments = json!({ "skill_name": "pdf", "command": "x" });
+    let call = catalog.call_heard(
+        &[Profile::Standard],
+        "skill_run",
+        arguments.as_object().unwrap().clone(),
+        &actor,
+        Arc::new(move |_, bytes: &[u8]| ear.lock().unwrap().extend_from_slice(bytes)),
+    );
+    now(call).unwrap();
+    assert_eq!(*heard.lock().unwrap(), b"loud");
+}

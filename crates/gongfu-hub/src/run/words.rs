@@ -1,0 +1,99 @@
+//! How a run ended, in words for a model or a person.
+
+use std::fmt::Write as _;
+
+use gongfu_core::sandbox::Reason;
+
+use super::Ran;
+
+/// How many files the words name.
+const NAMED: usize = 20;
+
+impl Ran {
+    /// What it said, and how it ended where that isn't well: what gongfu's own tools answer.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.stdout.clone();
+        if !self.stderr.is_empty() {
+            end_line(&mut text);
+            let _ = write!(text, "[stderr]\n{}", self.stderr);
+        }
+        for line in [self.ended(), self.files()].into_iter().flatten() {
+            end_line(&mut text);
+            let _ = write!(text, "[{line}]");
+        }
+        if text.is_empty() {
+            text.push_str("[it said nothing; exit code: 0]");
+        }
+        end_line(&mut text);
+        text
+    }
+
+    /// How it ended, where it isn't well, and what to do about it.
+    pub(crate) fn ended(&self) -> Option<String> {
+        if self.reason != Reason::Ok {
+            return Some(format!("{}; {}", self.why(), self.advice()));
+        }
+        match (self.exit_code, self.signal) {
+            (Some(0), _) | (None, None) => None,
+            (Some(code), _) => Some(format!("exit code: {code}")),
+            (None, Some(signal)) => Some(format!("ended by signal {signal}")),
+        }
+    }
+
+    /// Which limit ended it.
+    pub(crate) fn why(&self) -> String {
+        let seconds = self.duration_ms / 1_000;
+        match self.reason {
+            Reason::Ok => "it ended by itself".to_owned(),
+            Reason::Timeout => format!("it was ended after {seconds} seconds, its time"),
+            Reason::Oom => "it used more memory than it may".to_owned(),
+            Reason::Pids => "it began more processes than it may".to_owned(),
+            Reason::Output => "it said more than is kept".to_owned(),
+            Reason::Disk => "it wrote more than it may".to_owned(),
+            Reason::Cancelled => "it was cancelled".to_owned(),
+            Reason::Denied => "it made a system call that no program here may make".to_owned(),
+        }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self.reason {
+            Reason::Ok | Reason::Cancelled => "nothing is to be done",
+            Reason::Timeout => {
+                "give it a longer timeout, or less to do; it can't wait for input, which it has none of"
+            }
+            Reason::Oom => "have it hold less at once",
+            Reason::Pids => "have it run fewer processes at once",
+            Reason::Output => "have it write to a file below /workspace instead",
+            Reason::Disk => "have it write less, and remove what it no longer needs",
+            Reason::Denied => "do it in another way",
+        }
+    }
+
+    /// What it left, in one line.
+    fn files(&self) -> Option<String> {
+        if self.artifacts.is_empty() {
+            return None;
+        }
+        let named = self.artifacts.iter().take(NAMED).map(|left| {
+            let path = &left.path;
+            match (left.bytes, &left.why) {
+                (Some(bytes), _) => format!("{path} ({bytes} bytes)"),
+                (_, Some(why)) => format!("{path} (not kept: {why})"),
+                _ => format!("{path} ({})", left.change),
+            }
+        });
+        let mut line = format!("files: {}", named.collect::<Vec<_>>().join(", "));
+        let more = self.artifacts_total.saturating_sub(NAMED);
+        if more > 0 {
+            let _ = write!(line, " … and {more} more");
+        }
+        Some(line)
+    }
+}
+
+/// Begins a new line, unless one is begun.
+fn end_line(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}

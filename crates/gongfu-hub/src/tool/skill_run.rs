@@ -1,0 +1,71 @@
+//! `skill_run`: a command in the folder of a skill, in the sandbox.
+
+use gongfu_core::capability::{Access, Safety};
+use gongfu_core::sandbox::Command;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::ToolError;
+use crate::run::{self, MOST_SHOWN, Ran, SHOWN, Task};
+use crate::shelf;
+use crate::tool::{Context, Data, Tool};
+
+/// How long a run may take unless something else is asked for, in seconds.
+const SECONDS: u32 = 120;
+
+/// Run a command in the folder of a skill, in a sandbox: its scripts, or any program of the system.
+/// The folder is `/skill`, the workspace `/workspace`, mounted folders have their own paths, and there
+/// is no network. What is written there stays and is there for the next run; the skill itself never
+/// changes. Read what a run left with `skill_read` (below `/skill`) or `file_read`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillRun {
+    /// The name of the skill, or its full name, as `skill_list` shows it.
+    skill_name: String,
+    /// The command, as for a shell, e.g. `python scripts/convert.py /workspace/report.pdf`. With
+    /// `arguments`, the program alone.
+    command: String,
+    /// The arguments of the program, exactly as they are; no shell is used then.
+    arguments: Option<Vec<String>>,
+    /// What the command reads from standard input.
+    input: Option<String>,
+    /// How long it may take, in seconds; 120 unless something else is given.
+    #[schemars(range(min = 1, max = 3600))]
+    timeout: Option<u32>,
+    /// How many bytes of each output the answer carries, from its beginning and its end; 65536 unless
+    /// something else is given. The whole is kept, and the answer says where.
+    #[schemars(range(min = 1000, max = 1_048_576))]
+    output_limit: Option<usize>,
+}
+
+impl Tool for SkillRun {
+    const NAME: &'static str = "skill_run";
+    const TITLE: &'static str = "Run a command of a skill";
+    const ACCESS: Access = Access::Execute;
+    const SAFETY: Safety = Safety::Medium;
+    type Output = Data<Ran>;
+
+    async fn run(self, context: &Context) -> Result<Data<Ran>, ToolError> {
+        let skill = shelf::skill(context, &self.skill_name).await?;
+        let command = match self.arguments {
+            None => Command::Line(self.command),
+            Some(arguments) => {
+                let program = [self.command].into_iter();
+                Command::Program(program.chain(arguments).collect())
+            }
+        };
+        let task = Task {
+            skill: Some(skill),
+            command,
+            folder: None,
+            seconds: self.timeout.unwrap_or(SECONDS),
+            input: self.input.unwrap_or_default().into_bytes(),
+            shown: self.output_limit.unwrap_or(SHOWN).min(MOST_SHOWN),
+        };
+        let ran = run::run(context, task).await?;
+        Ok(Data {
+            text: ran.text(),
+            data: ran,
+        })
+    }
+}

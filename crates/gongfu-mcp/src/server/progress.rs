@@ -1,0 +1,162 @@
+//! What a program says while it runs, told to a client that gave a token for progress.
+//!
+//! At most ten times a second, as plain text; what comes too fast is shortened, because the answer
+//! holds it anyway.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use gongfu_core::port::Listener;
+use gongfu_core::sandbox::Stream;
+use gongfu_hub::run::Plain;
+use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::service::{Peer, RoleServer};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How long it is between two messages, at least.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How many bytes of text a message carries; the latest are kept.
+const MOST: usize = 16 * 1024;
+/// How long a client may take to be told.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What was said and isn't told yet.
+#[derive(Default)]
+struct Said {
+    out: Plain,
+    error: Plain,
+    text: String,
+    left_out: usize,
+}
+
+impl Said {
+    fn take(&mut self, stream: Stream, bytes: &[u8]) {
+        let plain = match stream {
+            Stream::Stdout => &mut self.out,
+            Stream::Stderr => &mut self.error,
+        };
+        self.text.push_str(&plain.take(bytes));
+        let over = self.text.len().saturating_sub(MOST);
+        if over > 0 {
+            let over = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at));
+            let over = over.unwrap_or(self.text.len());
+            self.text.drain(..over);
+            self.left_out += over;
+        }
+    }
+
+    /// The next message, if there is something to tell.
+    fn message(&mut self) -> Option<String> {
+        let text = std::mem::take(&mut self.text);
+        let left_out = std::mem::take(&mut self.left_out);
+        match left_out {
+            0 => (!text.is_empty()).then_some(text),
+            left_out => Some(format!("… [{left_out} bytes] …\n{text}")),
+        }
+    }
+}
+
+/// Tells one client of one call.
+pub(super) struct Progress {
+    token: ProgressToken,
+    peer: Peer<RoleServer>,
+    said: Arc<Mutex<Said>>,
+    news: Arc<Notify>,
+    /// How many messages there were; progress must grow.
+    count: u32,
+    last: Option<Instant>,
+}
+
+impl Progress {
+    pub(super) fn new(token: ProgressToken, peer: Peer<RoleServer>) -> Self {
+        Self {
+            token,
+            peer,
+            said: Arc::default(),
+            news: Arc::default(),
+            count: 0,
+            last: None,
+        }
+    }
+
+    /// Hears what is said.
+    pub(super) fn listener(&self) -> Listener {
+        let (said, news) = (Arc::clone(&self.said), Arc::clone(&self.news));
+        Arc::new(move |stream, bytes| {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.take(stream, bytes);
+            drop(said);
+            news.notify_one();
+        })
+    }
+
+    /// Waits until there is something to tell and it is time for it.
+    async fn due(&self) {
+        self.news.notified().await;
+        if let Some(last) = self.last {
+            tokio::time::sleep_until(last + PAUSE).await;
+        }
+    }
+
+    fn message(&self) -> Option<String> {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.message()
+    }
+
+    /// Tells what was said until now.
+    async fn tell(&mut self) {
+        let Some(message) = self.message() else {
+            return;
+        };
+        self.count += 1;
+        self.last = Some(Instant::now());
+        let progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.count));
+        let telling = self.peer.notify_progress(progress.with_message(message));
+        // A client that left, or doesn't read, isn't waited for.
+        let _ = tokio::time::timeout(PATIENCE, telling).await;
+    }
+}
+
+/// Waits until there is something to tell, which is never for a client that wants none of it; may be
+/// given up at any moment.
+pub(super) async fn due(progress: Option<&Progress>) {
+    match progress {
+        Some(progress) => progress.due().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells a client that wants to know what was said until now.
+pub(super) async fn tell(progress: &mut Option<Progress>) {
+    if let Some(progress) = progress {
+        progress.tell().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gongfu_core::sandbox::Stream;
+
+    use super::{MOST, Said};
+
+    #[test]
+    fn what_comes_too_fast_is_shortened_at_whole_characters() {
+        let mut said = Said::default();
+        assert_eq!(said.message(), None);
+        said.take(Stream::Stdout, "a\u{1b}[1mb日".as_bytes());
+        said.take(Stream::Stderr, b"!\xe6");
+        said.take(Stream::Stdout, b"c");
+        said.take(Stream::Stderr, b"\x97\xa5");
+        assert_eq!(said.message().as_deref(), Some("ab日!c日"));
+        assert_eq!(said.message(), None);
+        said.take(Stream::Stdout, "日".repeat(MOST).as_bytes());
+        let message = said.message().unwrap();
+        assert!(
+            message.starts_with("… [32769 bytes] …\n日"),
+            "{}",
+            &message[..40]
+        );
+        assert!(message.len() <= MOST + 40);
+    }
+}

@@ -1,0 +1,171 @@
+//! `gongfu run`: a command in the folder of a skill, through the same gate as every tool.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gongfu_core::account::{Actor, Role};
+use gongfu_core::port::Listener;
+use gongfu_core::sandbox::Stream;
+use gongfu_hub::run::Plain;
+use gongfu_hub::{Profile, ToolResult};
+use serde_json::{Map, Value, json};
+
+use super::{Outcome, tool};
+use crate::cli::RunArguments;
+use crate::environment::Environment;
+use crate::signal::Signals;
+use crate::terminal::Terminal;
+use crate::wiring;
+
+/// What a run ends with that took too long, by the convention of `timeout(1)`.
+const TIMEOUT: u8 = 124;
+/// What a program ends with that a signal ended, by the convention of shells: this and its number.
+const SIGNAL: i64 = 128;
+/// What a run ends with that a person interrupted.
+const INTERRUPTED: u8 = 130;
+/// How much of each output JSON holds, in bytes.
+const SHOWN: usize = 1024 * 1024;
+
+pub(crate) fn run(
+    arguments: RunArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
+    parts.warn();
+    let mut command = arguments.command.into_iter();
+    let call = json!({
+        "skill_name": arguments.skill,
+        "command": command.next().unwrap_or_default(),
+        "arguments": command.collect::<Vec<_>>(),
+        "timeout": arguments.timeout,
+        "output_limit": SHOWN,
+    });
+    let Value::Object(call) = call else {
+        return Ok(Outcome::WrongUse);
+    };
+    let heard: Listener = if arguments.json {
+        Arc::new(|_, _| {})
+    } else {
+        streaming()
+    };
+    let actor = Actor::local(Role::Developer, "cli");
+    let runtime = wiring::runtime()?;
+    let outcome = runtime.block_on(async {
+        let mut signals = Signals::listen();
+        let profiles = [Profile::Standard];
+        let calling = parts
+            .catalog
+            .call_heard(&profiles, "skill_run", call, &actor, heard);
+        tokio::select! {
+            outcome = calling => Some(outcome),
+            // What runs ends with the call.
+            () = signals.next() => None,
+        }
+    });
+    // What it was ended with is over before anything is said about it.
+    drop(runtime);
+    match outcome {
+        None if arguments.json => {
+            terminal.json(&cancelled())?;
+            Ok(Outcome::Code(INTERRUPTED))
+        }
+        None => Ok(Outcome::Code(INTERRUPTED)),
+        Some(Err(error)) => {
+            if arguments.json {
+                terminal.json(&json!({ "error": error.to_json() }))?;
+            } else {
+                tool::tell(&error, terminal);
+            }
+            Ok(if error.code().is_wrong_use() {
+                Outcome::WrongUse
+            } else {
+                Outcome::Findings
+            })
+        }
+        Some(Ok(result)) => ended(result, arguments.json, terminal),
+    }
+}
+
+/// Passes on what is said, as it is said; to a terminal without anything that it would obey.
+fn streaming() -> Listener {
+    let plain = [
+        std::io::stdout().is_terminal(),
+        std::io::stderr().is_terminal(),
+    ]
+    .map(|is_terminal| is_terminal.then(|| Mutex::new(Plain::default())));
+    Arc::new(move |stream, bytes| {
+        let [out, error] = &plain;
+        let plain = match stream {
+            Stream::Stdout => out,
+            Stream::Stderr => error,
+        };
+        let text = plain.as_ref().map(|plain| {
+            let mut plain = plain.lock().unwrap_or_else(PoisonError::into_inner);
+            plain.take(bytes)
+        });
+        let bytes = text.as_ref().map_or(bytes, String::as_bytes);
+        // Whoever stopped reading doesn't stop the run.
+        let _ = match stream {
+            Stream::Stdout => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+            Stream::Stderr => std::io::stderr().lock().write_all(bytes),
+        };
+    })
+}
+
+fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let Some(Value::Object(ran)) = result.structured_content else {
+        anyhow::bail!("the run told nothing about its end");
+    };
+    let code = code(&ran);
+    let reason = ran
+        .get("reason")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if json {
+        terminal.json(&told(ran))?;
+    } else if reason != "ok" {
+        let why = result.content.iter().filter_map(|content| match content {
+            gongfu_hub::Content::Text { text } => {
+                text.lines().rev().find(|line| line.starts_with("[it "))
+            }
+            gongfu_hub::Content::Resource { .. } => None,
+        });
+        for line in why {
+            terminal.note(&format!("gongfu: {}", line.trim_matches(['[', ']'])));
+        }
+    }
+    Ok(if code == 0 {
+        Outcome::Good
+    } else {
+        Outcome::Code(code)
+    })
+}
+
+/// The exit code that tells a shell how it ended.
+fn code(ran: &Map<String, Value>) -> u8 {
+    let number = |name: &str| ran.get(name).and_then(Value::as_i64);
+    if ran.get("reason").and_then(Value::as_str) == Some("timeout") {
+        return TIMEOUT;
+    }
+    let code = number("exit_code").or_else(|| Some(SIGNAL + number("signal")?));
+    code.and_then(|code| u8::try_from(code).ok())
+        .unwrap_or(u8::MAX)
+}
+
+/// What JSON holds: every member, those that say nothing too.
+fn told(mut ran: Map<String, Value>) -> Map<String, Value> {
+    let mut told = Map::new();
+    for name in ["exit_code", "signal"] {
+        told.insert(name.to_owned(), ran.remove(name).unwrap_or(Value::Null));
+    }
+    told.extend(ran);
+    told
+}
+
+fn cancelled() -> Value {
+    json!({ "exit_code": null, "signal": null, "reason": "cancelled" })
+}
