@@ -29,6 +29,8 @@ use rustix::io::Errno;
 use crate::plan::Step;
 use crate::probe;
 
+pub(crate) use outer::UNCERTAIN;
+
 /// The argument by which a program is told to be the child.
 pub(crate) const ARGUMENT: &str = "sandbox-child";
 

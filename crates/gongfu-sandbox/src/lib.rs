@@ -11,6 +11,8 @@ mod behalf;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
 mod copies;
@@ -31,6 +33,8 @@ mod runner;
 mod seccomp;
 #[cfg(target_os = "linux")]
 mod system;
+#[cfg(target_os = "linux")]
+mod tenant;
 #[cfg(target_os = "linux")]
 mod wire;
 

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
+use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
 use super::carry::{self, Strength};
 use super::copied::{self, Copied, Way};
@@ -51,12 +51,9 @@ impl Backend for Bubblewrap {
         })?;
         let strength = Strength {
             level: Level::Bubblewrap,
-            enforcement: Enforcement {
-                memory: Means::Watchdog,
-                processes: Means::ProcessLimit,
-                // By size it is the file system that holds; how many files there are is only watched.
-                disk: Means::Watchdog,
-            },
+            processes: Means::ProcessLimit,
+            // By size it is the file system that holds; how many files there are is only watched.
+            disk: Means::Watchdog,
         };
         let copied = Copied::of(spec, surroundings.tenant)?;
         let plan = plan(program, spec, surroundings.tenant, &copied)?;
@@ -66,7 +63,7 @@ impl Backend for Bubblewrap {
             Ok(())
         })?;
         ran.layers = copied.kept(ran.layers);
-        keep::what_was_written(spec, ran, &before)
+        keep::what_was_written(spec, &copied.layers(), ran, &before)
     }
 }
 
@@ -83,6 +80,9 @@ fn plan(
         let missing = |error| super::missing(mount, &error);
         match (copied::way(mount, tenant), mount.sources.first()) {
             (Way::Empty, _) => view.scratch(&mount.target),
+            (Way::Layer | Way::Copy, Some(source)) if source.is_file() => {
+                view.file(&mount.target);
+            }
             (Way::Layer | Way::Copy, _) => {
                 view.layer(&mount.sources, &mount.target).map_err(missing)?;
             }
@@ -159,7 +159,7 @@ fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -
                 let source = source.map(|source| source.path.as_os_str().as_encoded_bytes());
                 tell(&[how, source.unwrap_or_default(), at.as_bytes()]);
             }
-            Piece::Text { .. } => {}
+            Piece::Text { .. } | Piece::File(_) => {}
             Piece::Processes(at) => {
                 tell(&[b"--proc", at.as_bytes()]);
                 for Hidden { name, is_folder } in hidden {

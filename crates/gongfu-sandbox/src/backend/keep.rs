@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
 
 use gongfu_core::sandbox::{Artifact, Mode, Mount, Outcome, Spec};
 
@@ -12,29 +13,43 @@ use crate::copies::Before;
 use crate::merge::{self, Changes};
 use crate::plan::Owner;
 
-/// The mounts whose changes lie in layers, in the order of these.
-pub(super) fn layered(spec: &Spec) -> impl Iterator<Item = &Mount> + Clone {
+/// A layer that a run wrote to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layer<'a> {
+    /// Where the run saw it.
+    pub(super) seen: &'a str,
+    /// Where what is in it is to stay; `None` for nowhere.
+    pub(super) keep: Option<&'a PathBuf>,
+}
+
+/// The layers of those mounts that have one, in their order.
+pub(super) fn layers(spec: &Spec) -> Vec<Layer<'_>> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
-    spec.mounts.iter().filter(is_layer)
+    let layers = spec.mounts.iter().filter(is_layer).map(|mount| Layer {
+        seen: &mount.target,
+        keep: mount.keep.as_ref(),
+    });
+    layers.collect()
 }
 
 /// Brings it there; answers how the run ended. `before` is what the layers held at their beginning, where
 /// they are copies.
 pub(super) fn what_was_written(
     spec: &Spec,
+    layers: &[Layer<'_>],
     ran: Ran,
     before: &[Before],
 ) -> Result<Outcome, Failure> {
     let mut outcome = ran.outcome;
-    if ran.stood && ran.layers.len() != layered(spec).count() {
+    if ran.stood && ran.layers.len() != layers.len() {
         return Err(Failure::Io(io::Error::other(
             "what was written can't be reached",
         )));
     }
     // What a run may write it may also leave, whatever it makes of it.
     let mut left = spec.limits.disk;
-    for (number, (mount, layer)) in layered(spec).zip(ran.layers).enumerate() {
-        let Some(target) = &mount.keep else {
+    for (number, (layer, handle)) in layers.iter().zip(ran.layers).enumerate() {
+        let Some(target) = layer.keep else {
             continue;
         };
         std::fs::create_dir_all(target)?;
@@ -46,8 +61,8 @@ pub(super) fn what_was_written(
         };
         let owner = rustix::process::geteuid().is_root().then_some(owner);
         let Changes { listed, total, .. } =
-            merge::merge(layer, target.into(), owner, &mut left, before.get(number))?;
-        let seen = |path: String| format!("{}/{path}", mount.target);
+            merge::merge(handle, target.into(), owner, &mut left, before.get(number))?;
+        let seen = |path: String| format!("{}/{path}", layer.seen);
         let listed = listed.into_iter().map(|(path, change)| Artifact {
             path: seen(path),
             change,

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
+use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
 use super::carry::{self, Strength};
 use super::environment::{self, Places};
@@ -33,15 +33,12 @@ impl Backend for Namespaces {
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
         let strength = Strength {
             level: Level::Namespaces,
-            enforcement: Enforcement {
-                memory: Means::Watchdog,
-                processes: Means::ProcessLimit,
-                disk: Means::SizedFileSystem,
-            },
+            processes: Means::ProcessLimit,
+            disk: Means::SizedFileSystem,
         };
         let plan = plan(spec, surroundings.tenant)?;
         let ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
-        keep::what_was_written(spec, ran, &[])
+        keep::what_was_written(spec, &keep::layers(spec), ran, &[])
     }
 }
 

@@ -233,7 +233,7 @@ fn of_a_copy_only_what_changed_comes_out() {
     let sources = [ground.target.path(), source.path()].map(Path::to_owned);
     let mut copier = Copier::new(1 << 20, 100);
     let layer = OwnedFd::from(File::open(ground.layer.path()).unwrap());
-    ground.before = Some(copier.copy(&sources, &layer).unwrap());
+    ground.before = Some(copier.copy(&sources, &[], &layer).unwrap());
     copier.settle();
     let at = |path: &str| ground.layer.path().join(path);
     fs::write(at("changed"), "new").unwrap();

@@ -18,6 +18,8 @@ mod ground;
 #[cfg(target_os = "linux")]
 mod limit;
 #[cfg(target_os = "linux")]
+mod mount;
+#[cfg(target_os = "linux")]
 mod work;
 
 use std::process::ExitCode;
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     let trials = [
         work::trials(),
         limit::trials(),
+        mount::trials(),
         attack::trials(),
         fuzz::trials(),
     ];
