@@ -95,6 +95,10 @@ prove-malformed *ARGUMENTS:
 prove-malformed-short:
     cargo run --quiet --profile checked --package xtask -- prove-malformed --count 5000 --patience 10000
 
+# Prove for a minute in each kind of sandbox that no system call made at random harms what is outside
+prove-syscalls *ARGUMENTS:
+    cargo test --quiet --package gongfu-sandbox --test it -- prove-syscalls {{ ARGUMENTS }}
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash

@@ -24,6 +24,7 @@ mod merge;
 mod place;
 #[cfg(target_os = "linux")]
 mod plan;
+pub mod probe;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]

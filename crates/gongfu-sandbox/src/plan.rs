@@ -62,6 +62,8 @@ pub(crate) enum Piece {
         writable: bool,
         /// Devices in it can be used.
         device: bool,
+        /// A folder whose path on the machine isn't told, and in which nothing else is mounted.
+        nameless: bool,
     },
     /// Folders above each other, and an empty one on top that takes what is written.
     Layer {

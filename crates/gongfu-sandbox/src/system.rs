@@ -186,7 +186,20 @@ impl View {
             source,
             writable,
             device,
+            nameless: false,
         });
+    }
+
+    /// A folder or file of somebody's that can be read; where a folder lies isn't told.
+    ///
+    /// # Errors
+    /// It isn't there.
+    pub(crate) fn show(&mut self, path: &Path, at: &str) -> io::Result<()> {
+        self.bind(path, at, false, false)?;
+        if let Some(Piece::Bind { nameless, .. }) = self.pieces.last_mut() {
+            *nameless = path.is_dir();
+        }
+        Ok(())
     }
 
     /// Folders above each other that the run takes for its own, and a layer for what it writes.

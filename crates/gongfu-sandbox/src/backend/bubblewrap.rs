@@ -148,6 +148,7 @@ fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -
                 source,
                 writable,
                 device,
+                ..
             } => {
                 let how: &[u8] = match (device, writable) {
                     (true, _) => b"--dev-bind",

@@ -7,6 +7,8 @@
     reason = "each block says why it is sound; nothing else in the workspace may have one"
 )]
 
+pub(crate) mod raw;
+
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,7 +17,7 @@ use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
 /// What a fork is.
-pub(super) enum Fork {
+pub(crate) enum Fork {
     /// The process that asked for it.
     Parent(Pid),
     /// The new one.
@@ -26,14 +28,13 @@ pub(super) enum Fork {
 ///
 /// # Errors
 /// There may be no more.
-pub(super) fn fork() -> io::Result<Fork> {
+pub(crate) fn fork() -> io::Result<Fork> {
     // SAFETY: this process has one thread, so no lock is held by one that the child doesn't have.
     let forked = unsafe { libc::fork() };
-    match Pid::from_raw(forked) {
-        _ if forked < 0 => Err(io::Error::last_os_error()),
-        Some(pid) => Ok(Fork::Parent(pid)),
-        None => Ok(Fork::Child),
+    if forked < 0 {
+        return Err(io::Error::last_os_error());
     }
+    Ok(Pid::from_raw(forked).map_or(Fork::Child, Fork::Parent))
 }
 
 /// Makes a process like this one in a control group, given by its folder (the second version of them).

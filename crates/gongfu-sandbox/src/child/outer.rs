@@ -178,6 +178,14 @@ pub(super) fn become_tenant(tenant: Owner) -> Result<(), Failure> {
         thread::Uid::from_raw(tenant.user),
         thread::Gid::from_raw(tenant.group),
     );
+    // So that it can open them anew by their names, as scripts do: `/dev/stderr`. What is no pipe, and
+    // so perhaps somebody's, stays whose it is.
+    for output in [rustix::stdio::stdout(), rustix::stdio::stderr()] {
+        let kind = fs::fstat(output).map(|found| fs::FileType::from_raw_mode(found.st_mode));
+        if kind == Ok(fs::FileType::Fifo) {
+            fs::fchown(output, Some(user), Some(group)).map_err(at(Step::Tenant))?;
+        }
+    }
     let done = set_thread_groups(&[])
         .and_then(|()| set_thread_res_gid(group, group, group))
         .and_then(|()| set_thread_res_uid(user, user, user))

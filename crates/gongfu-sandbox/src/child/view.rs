@@ -122,8 +122,15 @@ impl Builder {
             Piece::Bind {
                 at,
                 source,
+                nameless: true,
+                ..
+            } => self.show(at, *source)?,
+            Piece::Bind {
+                at,
+                source,
                 writable,
                 device,
+                ..
             } => self.bind(at, *source, *writable, *device)?,
             Piece::Layer { at, sources } => self.layer(at, sources)?,
             // Nothing is copied here.
@@ -211,19 +218,37 @@ impl Builder {
         Ok(())
     }
 
+    /// A folder that can be read, without saying where it lies: the system tells the path of a mount
+    /// to whoever is shown it, but not those of the folders that lie above each other in one.
+    fn show(&mut self, at: &str, number: usize) -> io::Result<()> {
+        let place = self.place()?;
+        let nothing = format!("{place}/nothing");
+        fs::mkdir(&nothing, FOLDER)?;
+        let below = self.below(&place, number)?;
+        // Two are the fewest of which there need be none to be written to.
+        let below = format!("{below}:{nothing}");
+        let options = [("lowerdir", Some(below.as_str())), ("userxattr", None)];
+        let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_RDONLY;
+        attach(&made("overlay", &options, flags)?, self.folder(at)?)?;
+        Ok(())
+    }
+
+    /// Puts a source where a layer finds it; answers where that is.
+    fn below(&mut self, place: &str, number: usize) -> io::Result<String> {
+        let tree = self.source(number)?;
+        let below = format!("{place}/{number}");
+        fs::mkdir(&below, FOLDER)?;
+        attach(&tree, fs::open(&below, HANDLE, Mode::empty())?)?;
+        Ok(below)
+    }
+
     fn layer(&mut self, at: &str, sources: &[usize]) -> io::Result<()> {
         let place = self.place()?;
         let (above, work) = (format!("{place}/above"), format!("{place}/work"));
         fs::mkdir(&above, FOLDER)?;
         fs::mkdir(&work, FOLDER)?;
-        let mut below = Vec::new();
-        for (number, source) in sources.iter().enumerate() {
-            let tree = self.source(*source)?;
-            let lower = format!("{place}/{number}");
-            fs::mkdir(&lower, FOLDER)?;
-            attach(&tree, fs::open(&lower, HANDLE, Mode::empty())?)?;
-            below.push(lower);
-        }
+        let below = sources.iter().map(|source| self.below(&place, *source));
+        let below = below.collect::<io::Result<Vec<_>>>()?;
         self.layers.push(fs::open(
             &above,
             OFlags::DIRECTORY | OFlags::CLOEXEC,

@@ -235,6 +235,10 @@ fn usual_lines(level: Level) {
         ("bash scripts/setup.sh && cat made.txt", "set up\n"),
         ("cat <(echo substituted)", "substituted\n"),
         ("cat /proc/self/oom_score_adj", "1000\n"),
+        (
+            "echo out > /dev/stdout && echo error > /dev/stderr",
+            "out\n",
+        ),
         (processes, "3\n"),
         ("echo x > /tmp/y && cat /tmp/y && echo z > /dev/null", "x\n"),
     ] {
