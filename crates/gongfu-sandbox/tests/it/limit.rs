@@ -215,7 +215,7 @@ fn groups_of_the_dead_go(ground: Ground) {
     victim.kill().unwrap();
     victim.wait().unwrap();
     assert!(gone(&word) < SOON);
-    // The dead can't tidy up; whoever comes next does.
+    // The dead can't tidy up; whoever comes next does, and that may have been a test beside this one.
     let mut next = begin("true");
     let next_number = next.id();
     assert!(next.wait().unwrap().success());
