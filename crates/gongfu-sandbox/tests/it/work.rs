@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Change, Command, Exit, Level, Mode, Mount, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{
+    Change, Command, Exit, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
+};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
@@ -211,6 +213,16 @@ fn what_is_not_there_is_said(level: Level) {
         .unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(127)));
     assert!(text(&outcome.stderr).contains("no-such-program: command not found"));
+    let (said, hears) = std::sync::mpsc::channel();
+    let listener = Arc::new(move |stream, bytes: &[u8]| {
+        let _ = said.send((stream, bytes.to_vec()));
+    });
+    let program = vec!["no-such-program".to_owned()];
+    let spec = ground.spec(Command::Program(program));
+    let runner = Runner::new(Some(level));
+    let ran = runtime().block_on(runner.run(&Owner::Local, spec, listener));
+    let heard: Vec<_> = hears.try_iter().collect();
+    assert_eq!(heard, [(Stream::Stderr, ran.unwrap().stderr.head)]);
     ground.write("skill/plain", "x");
     let outcome = ground
         .runs(Command::Program(vec!["./plain".to_owned()]))
