@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{self, Exit, Level, Limits, Mode, Mount, Spec};
+use gongfu_core::sandbox::{self, Exit, Level, Limits, Mode, Mount, Reason, Spec};
 use rustix::io::fcntl_dupfd_cloexec;
 use serde::{Deserialize, Serialize};
 
@@ -194,7 +194,19 @@ fn within(probe: &Probe, level: Level, program: &Program, runner: &Runner) -> io
         Some(Exit::Code(_)) | None => None,
     };
     let output = [outcome.stdout.head, outcome.stderr.head].concat();
-    Ok(outside::judged(probe, &laid, signal, &output))
+    let seen = outside::judged(probe, &laid, signal, &output);
+    // One that is ended for what it takes has nothing more to say.
+    let is_held = matches!(
+        outcome.reason,
+        Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
+    );
+    if seen.verdict != Verdict::Void || !is_held {
+        return Ok(seen);
+    }
+    Ok(Seen {
+        verdict: Verdict::Refused,
+        why: format!("it was ended: {}", outcome.reason.as_str()),
+    })
 }
 
 /// The bait as it is seen from within a level.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::bait::Laid;
 use super::list::Probe;
-use super::tool::{call, can_be_made_in, can_be_written, text, times_can_be_set};
+use super::tool::{call, can_be_made_in, can_be_written, is_touched, text, times_can_be_set};
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::new(
@@ -293,7 +293,9 @@ fn parents(name: &str) -> String {
 
 /// It is reached when the mode can be set; it is set to what it is.
 fn mode(path: &Path) -> io::Result<()> {
-    fs::set_permissions(path, Permissions::from_mode(0o644))
+    is_touched(path, |path| {
+        fs::set_permissions(path, Permissions::from_mode(0o644))
+    })
 }
 
 /// Whether something of this kind was left in the workspace.
