@@ -118,7 +118,8 @@ pub(crate) fn run(
         return Err(io::Error::other("the child has no output"));
     };
     // While the child begins. Where there can't be one more, its limits are held as where there are none.
-    group = group.or_else(|| groups.and_then(|groups| groups.make(limits).ok()));
+    let watching = plan.kind.watching();
+    group = group.or_else(|| groups.and_then(|groups| groups.make(limits, watching).ok()));
     let doors = group.as_ref().map(Group::doors).transpose()?;
     let doors = doors.unwrap_or_default();
     let input = input(&spec.input)?;

@@ -260,8 +260,6 @@ fn processes(mut ground: Ground) {
     let most = match (ground.level, ground.grouped) {
         // It looks every so often.
         (Level::Lite, false) => 60 + 2,
-        // One fewer watches than the group has room for.
-        (Level::Lite, true) => 21,
         _ => 20,
     };
     assert!((10..=most).contains(&running), "{running}");
