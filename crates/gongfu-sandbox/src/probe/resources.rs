@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::bait::Laid;
 use super::list::Probe;
-use super::tool::{call, contains, processes};
+use super::tool::{call, contains, processes, reached_if};
 use super::{ARGUMENT, process};
 use crate::child::call::{Fork, fork};
 
@@ -92,21 +92,13 @@ pub(super) const PROBES: &[Probe] = &[
         "Gives itself a higher limit.",
         |_| {
             use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-            let limit = getrlimit(Resource::Core);
-            let more = limit.maximum.map_or(1 << 40, |maximum| maximum + 1);
+            let limit = getrlimit(Resource::Nofile);
             let more = Rlimit {
                 current: limit.current,
-                maximum: Some(more),
+                maximum: limit.maximum.map(|maximum| maximum + 1),
             };
-            let lower = Rlimit {
-                current: Some(0),
-                maximum: Some(0),
-            };
-            // Where there is no limit there is one to begin with.
-            if limit.maximum.is_none() {
-                setrlimit(Resource::Core, lower)?;
-            }
-            Ok(setrlimit(Resource::Core, more)?)
+            setrlimit(Resource::Nofile, more.clone())?;
+            reached_if(getrlimit(Resource::Nofile) == more && more != limit)
         },
     )
     .root()

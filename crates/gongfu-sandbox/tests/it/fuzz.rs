@@ -44,8 +44,8 @@ pub(crate) fn prove() -> ExitCode {
     };
     let (seconds, seed) = (option("--seconds", SECONDS), option("--seed", 1));
     let mut harmed = false;
-    for level in ground::LEVELS.iter().copied() {
-        if level == Level::Lite || ground::is_left_out(level) {
+    for (level, is_left_out) in ground::levels() {
+        if level == Level::Lite || is_left_out {
             continue;
         }
         let what = Fuzz {
