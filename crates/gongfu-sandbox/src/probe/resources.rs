@@ -97,7 +97,7 @@ pub(super) const PROBES: &[Probe] = &[
                 current: limit.current,
                 maximum: limit.maximum.map(|maximum| maximum + 1),
             };
-            setrlimit(Resource::Nofile, more.clone())?;
+            setrlimit(Resource::Nofile, more)?;
             reached_if(getrlimit(Resource::Nofile) == more && more != limit)
         },
     )
