@@ -12,8 +12,7 @@ use crate::ground;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let probes = probe::list();
-    let of = |level: Level| {
-        let is_left_out = ground::is_left_out(level);
+    let of = |(level, is_left_out): (Level, bool)| {
         probes.iter().map(move |probe| {
             let name = format!("{level}::attack::{}", probe.name);
             let of = probe.name;
@@ -21,7 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
                 .with_ignored_flag(is_left_out || probe.lacks.is_some())
         })
     };
-    let mut trials: Vec<Trial> = ground::LEVELS.iter().copied().flat_map(of).collect();
+    let mut trials: Vec<Trial> = ground::levels().flat_map(of).collect();
     trials.push(Trial::test("attack::none_is_forgotten", none_is_forgotten));
     trials
 }

@@ -200,9 +200,6 @@ pub(crate) fn word(path: &Path) -> String {
     )
 }
 
-/// The kinds of sandboxes that are tried.
-pub(crate) const LEVELS: &[Level] = &Level::ALL;
-
 /// A test of one kind of sandbox, and its name.
 pub(crate) type Test = (&'static str, fn(Level));
 
@@ -224,14 +221,12 @@ pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
     levels().flat_map(of_one).collect()
 }
 
-/// Every kind of sandbox, and whether it is ignored here.
+/// Every kind of sandbox, and whether it is ignored here: what it is made with isn't installed, and
+/// not everything is to be tried.
 pub(crate) fn levels() -> impl Iterator<Item = (Level, bool)> {
-    let levels = LEVELS.iter().copied();
-    levels.map(|level| (level, is_left_out(level)))
-}
-
-/// Whether what a kind is made with isn't installed, where not everything is to be tried.
-pub(crate) fn is_left_out(level: Level) -> bool {
-    let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
-    !is_installed && std::env::var_os("CI").is_none()
+    let everything = std::env::var_os("CI").is_some();
+    Level::ALL.into_iter().map(move |level| {
+        let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
+        (level, !is_installed && !everything)
+    })
 }
