@@ -103,6 +103,10 @@ prove-malformed-short:
 prove-bombs *ARGUMENTS:
     cargo run --quiet --release --package xtask -- prove-bombs {{ ARGUMENTS }}
 
+# Prove for a minute in each kind of sandbox that no system call made at random harms what is outside
+prove-syscalls *ARGUMENTS:
+    cargo test --quiet --package gongfu-sandbox --test it -- prove-syscalls {{ ARGUMENTS }}
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash

@@ -15,6 +15,7 @@ use std::os::fd::BorrowedFd;
 
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
+use crate::cgroup::Groups;
 use crate::plan::Owner;
 
 /// All of them, the strongest first.
@@ -28,6 +29,8 @@ pub(crate) const BACKENDS: &[&dyn Backend] = &[
 pub(crate) struct Surroundings<'a> {
     /// Whom it is on the machine, where it isn't whoever runs gongfu.
     pub(crate) tenant: Option<Owner>,
+    /// Where each run has a control group of its own, if it can have one.
+    pub(crate) groups: Option<&'a Groups>,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

@@ -10,7 +10,7 @@
 )]
 
 mod bubble;
-mod call;
+pub(crate) mod call;
 mod init;
 mod kin;
 mod lite;
@@ -27,6 +27,9 @@ use std::process::ExitCode;
 use rustix::io::Errno;
 
 use crate::plan::Step;
+use crate::probe;
+
+pub(crate) use outer::UNCERTAIN;
 
 /// The argument by which a program is told to be the child.
 pub(crate) const ARGUMENT: &str = "sandbox-child";
@@ -56,14 +59,17 @@ fn at(step: Step) -> impl Fn(Errno) -> Failure {
     }
 }
 
-/// Is the child to its end, if this program was begun as one.
+/// Is the child to its end, or a probe, if this program was begun as one.
 ///
 /// Must be called before there is a second thread.
 pub fn become_child() -> Option<ExitCode> {
-    let first = std::env::args_os().nth(1)?;
+    let mut arguments = std::env::args_os().skip(1);
+    let first = arguments.next()?;
     if first == ARGUMENT {
         Some(outer::run())
+    } else if first == bubble::ARGUMENT {
+        Some(bubble::inside())
     } else {
-        (first == bubble::ARGUMENT).then(bubble::inside)
+        (first == probe::ARGUMENT).then(|| probe::process::run(arguments))
     }
 }

@@ -6,11 +6,12 @@
 //! changed.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
@@ -30,6 +31,8 @@ pub(crate) struct Before(BTreeMap<CString, Mark>);
 enum Mark {
     Folder(Before),
     Other(Stamp),
+    /// Something else lies there.
+    Hidden,
 }
 
 /// By what a file is known to be unchanged; the second of the times can't be set by anybody.
@@ -43,9 +46,13 @@ struct Stamp {
 }
 
 impl Before {
-    /// Whether a file or link is still what it was.
+    /// Whether a file or link is still what it was, or is no part of this.
     pub(crate) fn has(&self, name: &CStr, found: &Stat) -> bool {
-        matches!(self.0.get(name), Some(Mark::Other(stamp)) if *stamp == Stamp::of(found))
+        match self.0.get(name) {
+            Some(Mark::Other(stamp)) => *stamp == Stamp::of(found),
+            Some(Mark::Hidden) => true,
+            Some(Mark::Folder(_)) | None => false,
+        }
     }
 
     /// What the folder of this name held, if there was one.
@@ -58,7 +65,9 @@ impl Before {
 
     /// The names of all that there was.
     pub(crate) fn names(&self) -> impl Iterator<Item = &CStr> {
-        self.0.keys().map(CString::as_c_str)
+        let there = self.0.iter();
+        let there = there.filter(|(_, mark)| !matches!(mark, Mark::Hidden));
+        there.map(|(name, _)| name.as_c_str())
     }
 }
 
@@ -110,20 +119,42 @@ impl Copier {
         (self.bytes, self.files)
     }
 
-    /// Goes through folders that lie above each other, the first on top, without copying.
+    /// Goes through folders that lie above each other, the first on top, without copying; or through
+    /// one file.
     ///
     /// # Errors
-    /// One can't be read, or there is too much in them.
-    pub(crate) fn measure(&mut self, sources: &[PathBuf]) -> io::Result<()> {
-        self.folder(&opened(sources)?, None, 0).map(drop)
+    /// One can't be read, there is too much in them, or a link lies where a place in them is to be.
+    pub(crate) fn measure(&mut self, sources: &[PathBuf], places: &[PathBuf]) -> io::Result<()> {
+        match opened(sources)? {
+            Opened::Folders(from) => self.folder(&from, None, &Places::of(places), 0).map(drop),
+            Opened::File(from) => {
+                let size = fs::fstat(&from)?.st_size;
+                self.take(u64::try_from(size).unwrap_or_default())
+            }
+        }
     }
 
-    /// Copies folders that lie above each other, the first on top, into an empty one.
+    /// Copies folders that lie above each other, the first on top, into an empty one, but for what lies
+    /// where there are other places in it; or one file into an empty one.
     ///
     /// # Errors
     /// One can't be read, there is too much in them, or the copy can't be written.
-    pub(crate) fn copy(&mut self, sources: &[PathBuf], to: &OwnedFd) -> io::Result<Before> {
-        self.folder(&opened(sources)?, Some(to), 0)
+    pub(crate) fn copy(
+        &mut self,
+        sources: &[PathBuf],
+        places: &[PathBuf],
+        to: &OwnedFd,
+    ) -> io::Result<Before> {
+        match opened(sources)? {
+            Opened::Folders(from) => self.folder(&from, Some(to), &Places::of(places), 0),
+            Opened::File(from) => {
+                let mut to = File::from(to.try_clone()?);
+                let from = File::from(from);
+                let copied = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut to)?;
+                self.take(copied)?;
+                Ok(Before::default())
+            }
+        }
     }
 
     /// Waits until whatever is written from now on has another time than what was copied.
@@ -138,6 +169,7 @@ impl Copier {
         &mut self,
         from: &[OwnedFd],
         to: Option<&OwnedFd>,
+        places: &Places<'_>,
         depth: usize,
     ) -> io::Result<Before> {
         if depth > DEEPEST {
@@ -163,10 +195,22 @@ impl Copier {
         }
         let mut before = Before::default();
         for (name, there) in names {
-            if let Some(mark) = self.entry(&name, &there, to, depth)? {
+            let below = places.below(&name);
+            let fits = there.first().is_none_or(|(_, found)| below.fits(found));
+            if !fits {
+                let why = "what lies where something else is to be seen in it is no folder";
+                return Err(io::Error::other(why));
+            }
+            let mark = match below {
+                Below::Itself => None,
+                Below::Nothing => self.entry(&name, &there, to, &Places(Vec::new()), depth)?,
+                Below::Places(below) => self.entry(&name, &there, to, &Places(below), depth)?,
+            };
+            if let Some(mark) = mark {
                 before.0.insert(name, mark);
             }
         }
+        places.mark(&mut before);
         Ok(before)
     }
 
@@ -175,6 +219,7 @@ impl Copier {
         name: &CStr,
         there: &[(&OwnedFd, Stat)],
         to: Option<&OwnedFd>,
+        places: &Places<'_>,
         depth: usize,
     ) -> io::Result<Option<Mark>> {
         let Some((parent, found)) = there.first() else {
@@ -200,7 +245,7 @@ impl Copier {
                     below.extend(open(parent, name, OFlags::DIRECTORY)?);
                 }
                 let made = to.map(|to| made_folder(to, name)).transpose()?;
-                let before = self.folder(&below, made.as_ref(), depth + 1)?;
+                let before = self.folder(&below, made.as_ref(), places, depth + 1)?;
                 if let Some(made) = &made {
                     fs::fchmod(made, mode(found))?;
                 }
@@ -260,12 +305,104 @@ impl Copier {
     }
 }
 
-fn opened(sources: &[PathBuf]) -> io::Result<Vec<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = sources
-        .iter()
-        .map(|path| Ok(fs::openat(CWD, path, flags, Mode::empty())?));
-    opened.collect()
+/// What is copied.
+enum Opened {
+    Folders(Vec<OwnedFd>),
+    File(OwnedFd),
+}
+
+fn opened(sources: &[PathBuf]) -> io::Result<Opened> {
+    let open = |path: &PathBuf, also| {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | also;
+        fs::openat(CWD, path, flags, Mode::empty())
+    };
+    if let [one] = sources {
+        match open(one, OFlags::DIRECTORY) {
+            Ok(folder) => return Ok(Opened::Folders(vec![folder])),
+            Err(Errno::NOTDIR) => {
+                let file = open(one, OFlags::NONBLOCK)?;
+                let kind = FileType::from_raw_mode(fs::fstat(&file)?.st_mode);
+                if kind != FileType::RegularFile {
+                    return Err(io::Error::other("it is neither a file nor a folder"));
+                }
+                return Ok(Opened::File(file));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let folders = sources.iter().map(|path| open(path, OFlags::DIRECTORY));
+    Ok(Opened::Folders(folders.collect::<Result<_, _>>()?))
+}
+
+/// Paths below a folder at which something else lies.
+struct Places<'a>(Vec<&'a Path>);
+
+/// What of them lies below a name.
+enum Below<'a> {
+    Nothing,
+    /// The name is one of them.
+    Itself,
+    Places(Vec<&'a Path>),
+}
+
+impl Below<'_> {
+    /// Whether something can be there all the same, hidden or as a folder around the places.
+    fn fits(&self, found: &Stat) -> bool {
+        let kind = FileType::from_raw_mode(found.st_mode);
+        match self {
+            Self::Nothing => true,
+            Self::Itself => matches!(kind, FileType::Directory | FileType::RegularFile),
+            Self::Places(_) => kind == FileType::Directory,
+        }
+    }
+}
+
+impl<'a> Places<'a> {
+    fn of(places: &'a [PathBuf]) -> Self {
+        Self(places.iter().map(PathBuf::as_path).collect())
+    }
+
+    fn below(&self, name: &CStr) -> Below<'a> {
+        let name = Path::new(OsStr::from_bytes(name.to_bytes()));
+        let places = self
+            .0
+            .iter()
+            .filter_map(|place| place.strip_prefix(name).ok());
+        let places: Vec<&Path> = places.collect();
+        if places.iter().any(|place| place.as_os_str().is_empty()) {
+            Below::Itself
+        } else if places.is_empty() {
+            Below::Nothing
+        } else {
+            Below::Places(places)
+        }
+    }
+
+    /// Says that they are no part of what there was, nor are folders that are there for them alone.
+    fn mark(&self, before: &mut Before) {
+        for place in &self.0 {
+            let Some(first) = place.components().next() else {
+                continue;
+            };
+            let Ok(name) = CString::new(first.as_os_str().as_bytes()) else {
+                continue;
+            };
+            let below = self.below(&name);
+            let mark = before.0.entry(name);
+            match below {
+                Below::Itself => {
+                    mark.or_insert(Mark::Hidden);
+                }
+                Below::Places(below) => {
+                    let mark = mark.or_insert_with(|| Mark::Folder(Before::default()));
+                    if let Mark::Folder(folder) = mark {
+                        Places(below).mark(folder);
+                    }
+                }
+                Below::Nothing => {}
+            }
+        }
+    }
 }
 
 /// Opens what is read; nothing, where that isn't allowed or it has gone.
@@ -279,7 +416,11 @@ fn open(parent: &OwnedFd, name: &CStr, also: OFlags) -> io::Result<Option<OwnedF
 }
 
 fn made_folder(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    fs::mkdirat(parent, name, Mode::from_raw_mode(0o700))?;
+    match fs::mkdirat(parent, name, Mode::from_raw_mode(0o700)) {
+        // Another place lies below it.
+        Ok(()) | Err(Errno::EXIST) => {}
+        Err(error) => return Err(error.into()),
+    }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(fs::openat(parent, name, flags, Mode::empty())?)
 }

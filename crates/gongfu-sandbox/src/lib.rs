@@ -11,6 +11,8 @@ mod behalf;
 #[cfg(target_os = "linux")]
 mod capture;
 #[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
 mod copies;
@@ -22,6 +24,7 @@ mod merge;
 mod place;
 #[cfg(target_os = "linux")]
 mod plan;
+pub mod probe;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
@@ -30,6 +33,8 @@ mod runner;
 mod seccomp;
 #[cfg(target_os = "linux")]
 mod system;
+#[cfg(target_os = "linux")]
+mod tenant;
 #[cfg(target_os = "linux")]
 mod wire;
 

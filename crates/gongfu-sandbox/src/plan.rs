@@ -25,8 +25,17 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     /// What must lie there.
     pub(crate) id: FileId,
-    /// Whose it is, where the run must take it for its own.
-    pub(crate) owner: Option<Owner>,
+    /// Whose it is, where the run takes it for its own.
+    pub(crate) owner: Option<(Owner, Taken)>,
+}
+
+/// Whether a run takes what isn't its own for its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Taken {
+    /// It can do nothing with it otherwise.
+    Needed,
+    /// Where the file system can do so.
+    WherePossible,
 }
 
 /// Whom a file belongs to.
@@ -53,6 +62,8 @@ pub(crate) enum Piece {
         writable: bool,
         /// Devices in it can be used.
         device: bool,
+        /// A folder whose path on the machine isn't told, and in which nothing else is mounted.
+        nameless: bool,
     },
     /// Folders above each other, and an empty one on top that takes what is written.
     Layer {
@@ -60,6 +71,8 @@ pub(crate) enum Piece {
         /// The numbers of the sources, the top one first.
         sources: Vec<usize>,
     },
+    /// An empty file that is filled before the program begins, as layers are.
+    File(String),
     /// An empty folder that can be written.
     Scratch(String),
     /// The processes of the run.
@@ -129,9 +142,30 @@ pub(crate) struct Plan {
     pub(crate) wall: Duration,
 }
 
+/// A control group, as far as the child must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grouped {
+    /// How it comes into it.
+    pub(crate) entrance: Entrance,
+    /// Memory is counted there, and nobody else has to.
+    pub(crate) memory: bool,
+    /// Processes are counted there.
+    pub(crate) processes: bool,
+}
+
+/// How the child comes into its control group; the handles for it come with the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Entrance {
+    /// Its only thread goes, by each of so many handles.
+    Threads(usize),
+    /// A new process is begun there, by one handle; this one stays outside and waits for it.
+    Fork,
+}
+
 /// The step at which something went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
+    Group,
     Tenant,
     Bubblewrap,
     Namespaces,

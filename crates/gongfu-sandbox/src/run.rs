@@ -8,13 +8,14 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Reason, Spec, Stream};
+use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::child::ARGUMENT;
-use crate::plan::{How, Kind, Plan, Step, Told};
+use crate::cgroup::{Counted, Group, Groups};
+use crate::child::{ARGUMENT, UNCERTAIN};
+use crate::plan::{Grouped, How, Kind, Plan, Step, Told};
 use crate::wire;
 
 /// How much is read of an output at once.
@@ -34,6 +35,8 @@ pub(crate) struct Ended {
     pub(crate) cpu: Duration,
     pub(crate) memory: u64,
     pub(crate) took: Duration,
+    /// What a control group counted, besides which nobody had to.
+    pub(crate) grouped: Option<Grouped>,
 }
 
 /// A child, and the socket that it lives by.
@@ -43,6 +46,18 @@ struct Kept {
 }
 
 impl Kept {
+    fn begin() -> io::Result<Self> {
+        let (control, theirs) = UnixStream::pair()?;
+        let child = Command::new("/proc/self/exe")
+            .arg(ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        Ok(Self { child, control })
+    }
+
     /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
     ///
     /// Nobody must be left who could change what was written while it is looked at. Only the child
@@ -67,9 +82,8 @@ impl Kept {
             let _ = self.child.kill();
         }
         // One that was killed has waited for nobody.
-        self.child
-            .wait()
-            .is_ok_and(|status| ended && status.code().is_some())
+        let code = self.child.wait().ok().and_then(|status| status.code());
+        ended && code.is_some_and(|code| code != i32::from(UNCERTAIN))
     }
 }
 
@@ -81,46 +95,40 @@ impl Drop for Kept {
     }
 }
 
-/// Runs a plan to its end. `stands` is given the layers before the program is begun, where something
-/// else is to fill them.
+/// Runs a plan to its end, in a control group of its own where there are any. `stands` is given the
+/// layers before the program is begun, where something else is to fill them.
 ///
 /// # Errors
 /// The child can't be begun, or is none, or its layers can't be filled.
 pub(crate) fn run(
     plan: &Plan,
     spec: &Spec,
+    groups: Option<&Groups>,
     cancel: impl AsFd,
     mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
     mut heard: impl FnMut(Stream, &[u8]) -> bool,
 ) -> io::Result<Ended> {
     let begun = Instant::now();
     let limits = &spec.limits;
-    let (control, theirs) = UnixStream::pair()?;
-    let child = Command::new("/proc/self/exe")
-        .arg(ARGUMENT)
-        .env_clear()
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut kept = Kept { child, control };
+    // It goes after the child, whatever happens.
+    let mut group = None;
+    let mut kept = Kept::begin()?;
     let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
     };
+    // While the child begins. Where there can't be one more, its limits are held as where there are none.
+    group = group.or_else(|| groups.and_then(|groups| groups.make(limits).ok()));
+    let doors = group.as_ref().map(Group::doors).transpose()?;
+    let doors = doors.unwrap_or_default();
     let input = input(&spec.input)?;
+    let mut ended = Ended::not_yet(group.as_ref().map(Group::grouped));
+    // Nothing of the plan is known to the child before it is where it is counted.
+    let handles: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
+    wire::send(&kept.control, &ended.grouped, &handles)?;
+    drop(doors);
     let handles: Vec<BorrowedFd<'_>> = input.iter().map(AsFd::as_fd).collect();
-    wire::send(&kept.control, plan, &handles)?;
-    let mut ended = Ended {
-        how: None,
-        reason: Reason::Ok,
-        failed: None,
-        stood: false,
-        layers: Vec::new(),
-        cpu: Duration::ZERO,
-        memory: 0,
-        took: Duration::ZERO,
-    };
+    let mut broken = wire::send(&kept.control, plan, &handles).err();
     let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
     let mut last = Instant::now();
     let mut buffer = vec![0; READ];
@@ -132,10 +140,13 @@ pub(crate) fn run(
             ended.reason = Reason::Timeout;
             break;
         }
-        let mut watched = vec![(Heard::Cancel, cancel.as_fd())];
-        watched.extend(listens.then(|| (Heard::Control, kept.control.as_fd())));
-        watched.extend(hears_out.then(|| (Heard::Output(Stream::Stdout), out.as_fd())));
-        watched.extend(hears_error.then(|| (Heard::Output(Stream::Stderr), error.as_fd())));
+        let plain = |heard: Heard, handle| (heard, handle, PollFlags::IN);
+        let mut watched = vec![plain(Heard::Cancel, cancel.as_fd())];
+        watched.extend(listens.then(|| plain(Heard::Control, kept.control.as_fd())));
+        watched.extend(hears_out.then(|| plain(Heard::Output(Stream::Stdout), out.as_fd())));
+        watched.extend(hears_error.then(|| plain(Heard::Output(Stream::Stderr), error.as_fd())));
+        let alarm = group.as_ref().and_then(Group::alarm);
+        watched.extend(alarm.map(|(handle, flags)| (Heard::Memory, handle, flags)));
         let ready = ready(&watched, left)?;
         let mut flood = false;
         for heard_of in ready {
@@ -144,14 +155,17 @@ pub(crate) fn run(
                     ended.reason = Reason::Cancelled;
                     break 'run;
                 }
-                Heard::Control => {
-                    let stood = ended.stood;
-                    listens = ended.told(&kept.control)?;
-                    if ended.stood && !stood && matches!(plan.kind, Kind::Bubblewrap { .. }) {
-                        stands(&ended.layers)?;
-                        wire::send(&kept.control, &(), &[])?;
-                        last = Instant::now();
+                Heard::Memory => {
+                    if group.as_mut().is_some_and(Group::is_out_of_memory) {
+                        ended.reason = Reason::Oom;
+                        break 'run;
                     }
+                    continue;
+                }
+                Heard::Control => {
+                    let told = ended.follow(&kept.control, plan, &mut stands);
+                    listens = matches!(told, Ok(true));
+                    broken = broken.or(told.err());
                     continue;
                 }
                 Heard::Output(stream) => stream,
@@ -169,21 +183,35 @@ pub(crate) fn run(
             break;
         }
     }
-    if !kept.end() {
+    // One whose group is empty is dead as well, whoever ended it.
+    if !kept.end() && !group.as_ref().is_some_and(Group::end) {
         return Err(io::Error::other("the sandbox didn't end, and was killed"));
+    }
+    if let Some(group) = group {
+        ended.count(group.counted());
+    }
+    // A child that is ended in the middle of a word says so in vain.
+    if let Some(broken) = broken.filter(|_| ended.reason != Reason::Oom && ended.failed.is_none()) {
+        return Err(broken);
     }
     ended.took = begun.elapsed();
     Ok(ended)
 }
 
-/// What a program reads, in a file without a name; `None` where it is nothing.
+/// What a program reads, in a file without a name that nobody can change; `None` where it is nothing.
 fn input(bytes: &[u8]) -> io::Result<Option<File>> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let mut file = File::from(memfd_create(c"input", MemfdFlags::CLOEXEC)?);
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let mut file = File::from(memfd_create(c"input", flags)?);
     file.write_all(bytes)?;
     file.rewind()?;
+    // Else it would be memory that the program can fill, and that no limit counts.
+    fcntl_add_seals(
+        &file,
+        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
+    )?;
     Ok(Some(file))
 }
 
@@ -191,15 +219,19 @@ fn input(bytes: &[u8]) -> io::Result<Option<File>> {
 #[derive(Debug, Clone, Copy)]
 enum Heard {
     Cancel,
+    Memory,
     Control,
     Output(Stream),
 }
 
 /// Waits until there is something to hear.
-fn ready(watched: &[(Heard, BorrowedFd<'_>)], patience: Duration) -> io::Result<Vec<Heard>> {
+fn ready(
+    watched: &[(Heard, BorrowedFd<'_>, PollFlags)],
+    patience: Duration,
+) -> io::Result<Vec<Heard>> {
     let handles = watched.iter();
     let mut handles: Vec<PollFd<'_>> = handles
-        .map(|(_, handle)| PollFd::from_borrowed_fd(*handle, PollFlags::IN))
+        .map(|(_, handle, flags)| PollFd::from_borrowed_fd(*handle, *flags))
         .collect();
     match poll(&mut handles, Some(&timespec(patience))) {
         Ok(_) => {}
@@ -208,10 +240,84 @@ fn ready(watched: &[(Heard, BorrowedFd<'_>)], patience: Duration) -> io::Result<
     }
     let of = watched.iter().zip(handles);
     let ready = of.filter(|(_, handle)| !handle.revents().is_empty());
-    Ok(ready.map(|((heard, _), _)| *heard).collect())
+    Ok(ready.map(|((heard, ..), _)| *heard).collect())
 }
 
 impl Ended {
+    /// Of a run that has only begun.
+    fn not_yet(grouped: Option<Grouped>) -> Self {
+        Self {
+            how: None,
+            reason: Reason::Ok,
+            failed: None,
+            stood: false,
+            layers: Vec::new(),
+            cpu: Duration::ZERO,
+            memory: 0,
+            took: Duration::ZERO,
+            grouped,
+        }
+    }
+
+    /// By what limits were held: the number of processes by `otherwise` where no control group counts,
+    /// and what is written by `disk`.
+    pub(crate) fn held(&self, otherwise: Means, disk: Means) -> Enforcement {
+        let (memory, processes) = self.grouped.map_or((false, false), |grouped| {
+            (grouped.memory, grouped.processes)
+        });
+        let by_group = |is_counted, without| {
+            if is_counted {
+                Means::ControlGroup
+            } else {
+                without
+            }
+        };
+        Enforcement {
+            memory: by_group(memory, Means::Watchdog),
+            processes: by_group(processes, otherwise),
+            disk,
+        }
+    }
+
+    /// Takes what a control group counted.
+    fn count(&mut self, counted: Counted) {
+        let is_over = matches!(
+            self.reason,
+            Reason::Timeout | Reason::Output | Reason::Cancelled
+        );
+        if counted.oom && !is_over {
+            self.reason = Reason::Oom;
+            self.failed = None;
+        }
+        // A program that could do without is none that was ended.
+        let is_well = matches!(self.how, None | Some(How::Exit(0)));
+        if counted.crowded && self.reason == Reason::Ok && !is_well {
+            self.reason = Reason::Pids;
+        }
+    }
+
+    /// Takes what the child tells, and has its layers filled where it waits for that; answers whether
+    /// there may be more.
+    fn follow(
+        &mut self,
+        control: &UnixStream,
+        plan: &Plan,
+        mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let stood = self.stood;
+        let listens = self.told(control)?;
+        let waits = matches!(plan.kind, Kind::Bubblewrap { .. });
+        if waits && self.stood && !stood {
+            let filled = stands(&self.layers).and_then(|()| wire::send(control, &(), &[]));
+            if let Err(error) = filled {
+                // It would wait for good.
+                let _ = control.shutdown(Shutdown::Both);
+                return Err(error);
+            }
+        }
+        Ok(listens)
+    }
+
     /// Takes what the child tells; answers whether there may be more.
     fn told(&mut self, control: &UnixStream) -> io::Result<bool> {
         match wire::receive::<Told>(control)? {

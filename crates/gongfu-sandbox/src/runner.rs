@@ -1,30 +1,52 @@
 //! The port's implementation: which sandbox is used, how many run at once, and who ends them.
 
+use std::collections::BTreeMap;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
-use gongfu_core::sandbox::{Command, Level, Limits, Outcome, Spec, Standing};
-use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use gongfu_core::sandbox::{
+    Command, Exit, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
+};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
+use crate::cgroup::Groups;
 use crate::plan;
+use crate::tenant::Tenants;
 
 /// How many runs there are at once for each processor; others wait.
 const RUNS: usize = 4;
-/// The first of the users that runs are, where gongfu is root: far from those that people have.
-const TENANTS: u32 = 2_000_000_000;
-/// How many of them there are.
-const MOST_TENANTS: u32 = 100_000_000;
+/// How long a trial may take.
+const TRIAL: Duration = Duration::from_secs(10);
+/// For how long it is believed that a level doesn't work.
+const DOUBT: Duration = Duration::from_secs(3);
+/// How many times longer than the trial took, at least: to try again must not be what takes the time.
+const DOUBTS: u32 = 20;
 
 /// Runs things in the strongest sandbox that works here.
 pub struct Runner {
     /// The level that was asked for; `None` for the strongest that works.
     wanted: Option<Level>,
+    /// Whether a run may have a control group of its own.
+    grouped: AtomicBool,
     room: Arc<Semaphore>,
-    standing: OnceCell<Vec<Standing>>,
+    /// What came of trying the levels, as far as they were.
+    tried: Mutex<BTreeMap<Level, Tried>>,
+    tenants: Tenants,
+}
+
+/// What came of trying a level.
+#[derive(Debug, Clone)]
+enum Tried {
+    Works,
+    /// It doesn't, and until when that is believed.
+    Fails(String, Instant),
 }
 
 impl Runner {
@@ -33,70 +55,159 @@ impl Runner {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             wanted,
+            grouped: AtomicBool::new(true),
             room: Arc::new(Semaphore::new(RUNS * processors)),
-            standing: OnceCell::new(),
+            tried: Mutex::new(BTreeMap::new()),
+            tenants: Tenants::of_this_process(),
         }
     }
 
-    /// Tries every level once.
-    async fn tried(&self) -> &[Standing] {
-        let tried = self.standing.get_or_init(|| async {
-            let mut standing = Vec::new();
-            for backend in BACKENDS {
-                let obstacle = attempt(*backend).await.err();
-                standing.push(Standing {
-                    level: backend.level(),
-                    obstacle: obstacle.map(|obstacle| obstacle.to_string()),
-                });
-            }
-            standing
-        });
-        tried.await
+    /// Holds limits without control groups, even where there are some.
+    #[must_use]
+    pub fn without_groups(self) -> Self {
+        self.grouped.store(false, Ordering::Relaxed);
+        self
     }
 
     /// What things are run in here; `None` where nothing is.
     pub async fn level(&self) -> Option<Level> {
-        self.strongest().await.ok()
+        self.strongest().await.ok().map(Backend::level)
     }
 
-    async fn strongest(&self) -> Result<Level, PortError> {
-        let standing = self.tried().await;
-        let is_wanted = |one: &&Standing| self.wanted.is_none_or(|wanted| one.level == wanted);
-        let standing = standing.iter().filter(is_wanted);
-        let works = standing.clone().find(|one| one.obstacle.is_none());
-        works.map(|works| works.level).ok_or_else(|| {
-            let why = standing.map(|one| {
-                let obstacle = one.obstacle.as_deref().unwrap_or_default();
-                format!("{}: {obstacle}", one.level)
-            });
-            let why = why.collect::<Vec<_>>().join("; ");
-            PortError::Unavailable(match self.wanted {
-                None => format!("no sandbox works on this machine: {why}"),
-                Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
-            })
-        })
+    /// Why a level doesn't work, if it doesn't. One that works isn't tried again.
+    async fn obstacle(&self, backend: &'static dyn Backend) -> Option<String> {
+        // Whoever else asks waits for the same trial.
+        let mut tried = self.tried.lock().await;
+        match tried.get(&backend.level()) {
+            Some(Tried::Works) => return None,
+            Some(Tried::Fails(why, until)) if Instant::now() < *until => return Some(why.clone()),
+            _ => {}
+        }
+        let begun = Instant::now();
+        let grouped = self.grouped.load(Ordering::Relaxed);
+        let tenant = || self.tenants.of(&Owner::Local);
+        let mut came = attempt(backend, tenant(), grouped).await;
+        if came.is_err() && grouped && attempt(backend, tenant(), false).await.is_ok() {
+            // Control groups that no process can come into hold nothing.
+            self.grouped.store(false, Ordering::Relaxed);
+            came = Ok(());
+        }
+        if came.is_err() && self.tenants.give_up() {
+            let again = attempt(backend, tenant(), grouped).await;
+            if again.is_err() {
+                self.tenants.take_back();
+            }
+            came = again.or(came);
+        }
+        let obstacle = came.err().map(|failure| failure.to_string());
+        let now = obstacle.clone().map_or(Tried::Works, |why| {
+            let doubt = DOUBT.max(begun.elapsed() * DOUBTS);
+            Tried::Fails(why, Instant::now() + doubt)
+        });
+        tried.insert(backend.level(), now);
+        obstacle
+    }
+
+    async fn strongest(&self) -> Result<&'static dyn Backend, PortError> {
+        let mut why = Vec::new();
+        let is_wanted = |level| self.wanted.is_none_or(|wanted| wanted == level);
+        for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
+            match self.obstacle(*backend).await {
+                None => return Ok(*backend),
+                Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
+            }
+        }
+        let why = why.join("; ");
+        Err(PortError::Unavailable(match self.wanted {
+            None => format!("no sandbox works on this machine: {why}"),
+            Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
+        }))
     }
 }
 
-/// Runs nothing in particular.
-async fn attempt(backend: &'static dyn Backend) -> Result<(), Failure> {
+/// Runs something that uses what every run may need: it changes a file of a folder in a layer.
+async fn attempt(
+    backend: &'static dyn Backend,
+    tenant: Option<plan::Owner>,
+    grouped: bool,
+) -> Result<(), Failure> {
+    let ground = tokio::task::spawn_blocking(TrialGround::new).await;
+    let ground = ground.map_err(std::io::Error::other)?.map_err(|error| {
+        let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
+        Failure::Unavailable(format!("{why} ({error})"))
+    })?;
     let spec = Spec {
-        command: Command::Program(vec!["true".to_owned()]),
-        folder: "/".to_owned(),
-        mounts: Vec::new(),
-        environment: std::collections::BTreeMap::new(),
+        command: Command::Line(format!("echo >> {TRIED_FILE}")),
+        folder: TRIED.to_owned(),
+        mounts: vec![Mount {
+            sources: vec![ground.folder.clone()],
+            target: TRIED.to_owned(),
+            mode: Mode::Layered,
+            keep: None,
+        }],
+        environment: BTreeMap::new(),
         input: Vec::new(),
         limits: Limits {
-            wall: std::time::Duration::from_secs(10),
+            wall: TRIAL,
             ..Limits::default()
         },
         logs: None,
     };
     let listener: Listener = Arc::new(|_, _| {});
-    let outcome = begin(backend, spec, tenant(&Owner::Local), listener, None);
-    match outcome.await?.exit {
-        Some(gongfu_core::sandbox::Exit::Code(0)) => Ok(()),
-        exit => Err(Failure::Unavailable(format!("a trial ended with {exit:?}"))),
+    let outcome = begin(backend, spec, tenant, grouped, listener, None);
+    let outcome = outcome.await?;
+    if outcome.exit == Some(Exit::Code(0)) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&outcome.stderr.head);
+    let said = said.lines().next().unwrap_or("it said nothing");
+    let why = match (outcome.reason, outcome.exit) {
+        (Reason::Timeout, _) => {
+            "a trial took longer than 10 s; try again when the machine has less to do".to_owned()
+        }
+        (reason, Some(Exit::Code(code))) => format!(
+            "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
+             that what a shell needs is installed below /usr",
+            reason.as_str()
+        ),
+        (reason, exit) => format!(
+            "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
+             machine's log says of it",
+            reason.as_str()
+        ),
+    };
+    Err(Failure::Unavailable(why))
+}
+
+/// Where the folder of a trial is seen.
+const TRIED: &str = "/workspace";
+/// The file in it.
+const TRIED_FILE: &str = "tried";
+
+/// A folder with a file for a trial; it goes with this.
+struct TrialGround {
+    folder: PathBuf,
+}
+
+impl TrialGround {
+    fn new() -> std::io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let mut random = [0_u8; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        let name = format!("gongfu-trial-{:016x}", u64::from_ne_bytes(random));
+        let folder = std::env::temp_dir().join(name);
+        // Nobody else's: one that is there already is an error.
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        let ground = Self { folder };
+        std::fs::write(ground.folder.join(TRIED_FILE), "")?;
+        Ok(ground)
+    }
+}
+
+impl Drop for TrialGround {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.folder.join(TRIED_FILE));
+        let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
@@ -105,6 +216,7 @@ async fn begin(
     backend: &'static dyn Backend,
     spec: Spec,
     tenant: Option<plan::Owner>,
+    grouped: bool,
     listener: Listener,
     room: Option<OwnedSemaphorePermit>,
 ) -> Result<Outcome, Failure> {
@@ -114,6 +226,7 @@ async fn begin(
         let _room = room;
         let surroundings = Surroundings {
             tenant,
+            groups: grouped.then(Groups::of_this_process).flatten(),
             cancel: cancel.as_fd(),
             listener: &*listener,
         };
@@ -124,61 +237,28 @@ async fn begin(
     ended.unwrap_or_else(|error| Err(Failure::Io(std::io::Error::other(error))))
 }
 
-/// Whom an owner's runs are, where gongfu could be anybody.
-fn tenant(owner: &Owner) -> Option<plan::Owner> {
-    if !rustix::process::geteuid().is_root() {
-        return None;
-    }
-    let number = match owner {
-        Owner::Local => 0,
-        Owner::User(user) => {
-            // FNV-1a: the same user always has the same number.
-            let hash = user.as_str().bytes().fold(0x811C_9DC5_u32, |hash, byte| {
-                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-            });
-            1 + hash % MOST_TENANTS
-        }
-    };
-    let tenant = TENANTS + number;
-    let there_is = ["/proc/self/uid_map", "/proc/self/gid_map"]
-        .iter()
-        .all(|map| {
-            let map = std::fs::read_to_string(map).unwrap_or_default();
-            is_mapped(&map, tenant)
-        });
-    // Root of a container may be nobody else: its runs are then who it is itself, in namespaces.
-    there_is.then_some(plan::Owner {
-        user: tenant,
-        group: tenant,
-    })
-}
-
-/// Whether a map of users, `inside outside count` a line, has this one (`user_namespaces(7)`).
-fn is_mapped(map: &str, user: u32) -> bool {
-    map.lines().any(|line| {
-        let mut numbers = line.split_whitespace().map(str::parse::<u64>);
-        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) =
-            (numbers.next(), numbers.next(), numbers.next())
-        else {
-            return false;
-        };
-        (first..first.saturating_add(count)).contains(&u64::from(user))
-    })
-}
-
 impl Sandbox for Runner {
     fn standing(&self) -> Pending<'_, Vec<Standing>> {
-        Box::pin(async move { Ok(self.tried().await.to_vec()) })
+        Box::pin(async move {
+            let mut standing = Vec::new();
+            for backend in BACKENDS {
+                standing.push(Standing {
+                    level: backend.level(),
+                    obstacle: self.obstacle(*backend).await,
+                });
+            }
+            Ok(standing)
+        })
     }
 
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
-            let level = self.strongest().await?;
-            let backend = BACKENDS.iter().find(|backend| backend.level() == level);
-            let backend = backend.ok_or(PortError::NotFound)?;
+            let backend = self.strongest().await?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
-            let ran = begin(*backend, spec, tenant(owner), listener, room).await;
+            let grouped = self.grouped.load(Ordering::Relaxed);
+            let tenant = self.tenants.of(owner);
+            let ran = begin(backend, spec, tenant, grouped, listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),
@@ -189,16 +269,4 @@ impl Sandbox for Runner {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::is_mapped;
-
-    #[test]
-    fn a_user_is_there_where_a_line_has_it() {
-        let everybody = "         0          0 4294967295\n";
-        assert!(is_mapped(everybody, 2_000_000_000));
-        let container = "0 1000 1\n1 100000 65536\n";
-        assert!(is_mapped(container, 0) && is_mapped(container, 65_536));
-        assert!(!is_mapped(container, 65_537) && !is_mapped(container, 2_000_000_000));
-        assert!(!is_mapped("", 0) && !is_mapped("x y z", 0));
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! The system calls that a program in a sandbox may not make.
 //!
-//! Three filters, because one has a single answer for what it finds: what a program may not do, what
-//! it is told that the system doesn't have, and the calls of another convention, for which it is
-//! ended. `seccompiler` itself ends a program that makes calls of another architecture.
+//! Four filters, because one has a single answer for what it finds: what a program may not do, what
+//! it is told that the system doesn't have, what it is told that was done, and the calls of another
+//! convention, for which it is ended. `seccompiler` itself ends a program that makes calls of another
+//! architecture.
 
 pub(crate) mod among;
 
@@ -103,9 +104,12 @@ const REFUSED_HERE: &[i64] = &[
 const REFUSED_HERE: &[i64] = &[];
 
 /// Said not to be there, so that a program does it in another way: by the older call, whose arguments
-/// can be looked at, or in memory that is counted, which what nobody has mapped isn't.
+/// can be looked at, or in memory that is counted, which what nobody has mapped isn't. Files that are
+/// read and written while a program does something else are an old way, of which few know.
 const MISSING: &[i64] = &[
     libc::SYS_clone3,
+    libc::SYS_openat2,
+    libc::SYS_io_setup,
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_shmget,
@@ -118,6 +122,7 @@ const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
 const OPEN_TREE_ATTR: i64 = 467;
 const LISTNS: i64 = 470;
+const FCHMODAT2: i64 = 452;
 
 /// The namespaces that `clone` can make.
 const NAMESPACES: [i32; 7] = [
@@ -135,6 +140,40 @@ const PAIRS: u64 = 1;
 /// The kinds of sockets that are no streams of bytes or of messages: datagrams, raw ones and odder.
 const UNPAIRED: [u64; 6] = [0, 2, 3, 4, 6, 10];
 
+/// The calls that say how a file may be used, and which of their arguments does.
+const MODES: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+/// Those of them that this kind of processor has alone.
+#[cfg(target_arch = "x86_64")]
+const MODES_HERE: &[(i64, u8)] = &[
+    (libc::SYS_chmod, 1),
+    (libc::SYS_mknod, 1),
+    (libc::SYS_creat, 1),
+];
+#[cfg(not(target_arch = "x86_64"))]
+const MODES_HERE: &[(i64, u8)] = &[];
+
+/// The calls that say so where they make a file: which argument says whether they do, and which how it
+/// may be used.
+const MAKING: &[(i64, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
+/// Those of them that this kind of processor has alone.
+#[cfg(target_arch = "x86_64")]
+const MAKING_HERE: &[(i64, u8, u8)] = &[(libc::SYS_open, 1, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const MAKING_HERE: &[(i64, u8, u8)] = &[];
+
+/// A file that is run as its owner or its group: it would be so outside as well.
+const AS_OWNER: [u64; 2] = [0o4000, 0o2000];
+/// Flags by which a file is made, with a name and without.
+const MAKES: [u64; 2] = [O_CREAT, O_TMPFILE];
+const O_CREAT: u64 = libc::O_CREAT.unsigned_abs() as u64;
+/// Without the bit that says that it is in a folder.
+const O_TMPFILE: u64 = (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs() as u64;
+
 /// What is typed into somebody's terminal; the kernel looks at the low 32 bits alone.
 const TERMINAL: [u64; 2] = [0x5412, 0x541C];
 
@@ -142,8 +181,8 @@ const TERMINAL: [u64; 2] = [0x5412, 0x541C];
 const X32: u32 = 0x4000_0000;
 
 /// The filters, each of them for every call; `None` on a processor for which there are none.
-pub(crate) fn filters() -> Option<[BpfProgram; 3]> {
-    Some([refused()?, missing()?, other_convention()])
+pub(crate) fn filters() -> Option<[BpfProgram; 4]> {
+    Some([refused()?, missing()?, pretended()?, other_convention()])
 }
 
 fn refused() -> Option<BpfProgram> {
@@ -162,7 +201,14 @@ fn refused() -> Option<BpfProgram> {
     rules.insert(libc::SYS_clone, any_of(namespaces.collect())?);
     // Another process's limits: the one that watches over the run has the same user.
     let others = rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0);
-    rules.insert(libc::SYS_prlimit64, any_of(vec![others])?);
+    let dumps = dumps(
+        1,
+        vec![
+            compared(2, SeccompCmpOp::Ne, 0),
+            compared(3, SeccompCmpOp::Ne, 0),
+        ],
+    );
+    rules.insert(libc::SYS_prlimit64, any_of(vec![others, dumps])?);
     // Any other kind of pair would have the kernel look for its family, or could be connected.
     let mut pairs = vec![rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, PAIRS)];
     pairs.extend(UNPAIRED.map(|kind| {
@@ -174,6 +220,24 @@ fn refused() -> Option<BpfProgram> {
         )
     }));
     rules.insert(libc::SYS_socketpair, any_of(pairs)?);
+    let masked = |argument, bits| {
+        let operator = SeccompCmpOp::MaskedEq(bits);
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, bits).ok()
+    };
+    for (number, mode) in MODES.iter().chain(MODES_HERE) {
+        let as_owner = AS_OWNER.map(|bit| SeccompRule::new(vec![masked(*mode, bit)?]).ok());
+        rules.insert(*number, any_of(as_owner.to_vec())?);
+    }
+    for (number, flags, mode) in MAKING.iter().chain(MAKING_HERE) {
+        let both = MAKES
+            .iter()
+            .flat_map(|makes| AS_OWNER.map(|bit| (*makes, bit)));
+        let as_owner = both.map(|(makes, bit)| {
+            // What else stands there where nothing is made means nothing.
+            SeccompRule::new(vec![masked(*flags, makes)?, masked(*mode, bit)?]).ok()
+        });
+        rules.insert(*number, any_of(as_owner.collect())?);
+    }
     let terminal = TERMINAL
         .iter()
         .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));
@@ -188,6 +252,33 @@ fn missing() -> Option<BpfProgram> {
 
 fn any_of(rules: Vec<Option<SeccompRule>>) -> Option<Vec<SeccompRule>> {
     rules.into_iter().collect()
+}
+
+/// A dump of what is smaller than the least is nobody's; by no dump at all, the system would have a
+/// program of the machine take it. So the limit stays, and whoever wants none has what it wants.
+fn pretended() -> Option<BpfProgram> {
+    let mut rules = BTreeMap::new();
+    // Who also asks for the old limit would be given none.
+    let changes = vec![
+        compared(2, SeccompCmpOp::Ne, 0),
+        compared(3, SeccompCmpOp::Eq, 0),
+    ];
+    rules.insert(libc::SYS_prlimit64, vec![dumps(1, changes)?]);
+    rules.insert(libc::SYS_setrlimit, vec![dumps(0, Vec::new())?]);
+    compiled(rules, 0)
+}
+
+/// A call about the size of dumps, which this argument says, where the others are so as well.
+fn dumps(argument: u8, others: Vec<Option<SeccompCondition>>) -> Option<SeccompRule> {
+    let limit = u64::from(libc::RLIMIT_CORE);
+    let about = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, limit);
+    let mut conditions = vec![about.ok()?];
+    conditions.extend(others.into_iter().collect::<Option<Vec<_>>>()?);
+    SeccompRule::new(conditions).ok()
+}
+
+fn compared(argument: u8, comparison: SeccompCmpOp, value: u64) -> Option<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Qword, comparison, value).ok()
 }
 
 fn rule(

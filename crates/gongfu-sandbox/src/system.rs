@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 
-use crate::plan::{FileId, Owner, Piece, Source};
+use crate::plan::{FileId, Owner, Piece, Source, Taken};
 
 /// Where the system's programs and libraries lie, besides `/usr`.
 const PROGRAMS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -78,7 +78,7 @@ impl View {
     /// A part that every run needs isn't there.
     pub(crate) fn of_the_system() -> io::Result<Self> {
         let mut view = Self::default();
-        view.bind(Path::new("/usr"), "/usr", false, false)?;
+        view.part(Path::new("/usr"), "/usr", false)?;
         for at in PROGRAMS {
             let path = Path::new(at);
             match std::fs::read_link(path) {
@@ -87,13 +87,13 @@ impl View {
                     let at = at.to_owned();
                     view.pieces.push(Piece::Link { at, to });
                 }
-                Err(_) if path.is_dir() => view.bind(path, at, false, false)?,
+                Err(_) if path.is_dir() => view.part(path, at, false)?,
                 Err(_) => {}
             }
         }
         for at in ELSEWHERE.iter().chain(&SETTINGS) {
             if Path::new(at).exists() {
-                view.bind(Path::new(at), at, false, false)?;
+                view.part(Path::new(at), at, false)?;
             }
         }
         for (at, text) in TEXTS {
@@ -103,7 +103,7 @@ impl View {
         }
         for device in DEVICES {
             let at = format!("/dev/{device}");
-            view.bind(Path::new(&at), &at, true, true)?;
+            view.part(Path::new(&at), &at, true)?;
         }
         for (at, to) in HANDLES {
             let (at, to) = (at.to_owned(), to.to_owned());
@@ -143,7 +143,20 @@ impl View {
         self.pieces.push(Piece::Scratch(at.to_owned()));
     }
 
-    /// A folder or file of the machine.
+    /// A file that somebody else fills.
+    pub(crate) fn file(&mut self, at: &str) {
+        self.parents(at);
+        self.pieces.push(Piece::File(at.to_owned()));
+    }
+
+    /// A folder or file of the system: as it is, and whoever it belongs to.
+    fn part(&mut self, path: &Path, at: &str, device: bool) -> io::Result<()> {
+        let source = self.source(path, None)?;
+        self.bound(at, source, device, device);
+        Ok(())
+    }
+
+    /// A folder or file of the machine that the run takes for its own.
     ///
     /// # Errors
     /// It isn't there.
@@ -154,15 +167,38 @@ impl View {
         writable: bool,
         device: bool,
     ) -> io::Result<()> {
+        // What can be read by everybody can be read where owners can't be mapped.
+        let taken = if writable {
+            Taken::Needed
+        } else {
+            Taken::WherePossible
+        };
+        let source = self.source(path, Some(taken))?;
+        self.bound(at, source, writable, device);
+        Ok(())
+    }
+
+    fn bound(&mut self, at: &str, source: usize, writable: bool, device: bool) {
         self.parents(at);
-        let source = self.source(path, false)?;
         self.folders.insert(at.to_owned());
         self.pieces.push(Piece::Bind {
             at: at.to_owned(),
             source,
             writable,
             device,
+            nameless: false,
         });
+    }
+
+    /// A folder or file of somebody's that can be read; where a folder lies isn't told.
+    ///
+    /// # Errors
+    /// It isn't there.
+    pub(crate) fn show(&mut self, path: &Path, at: &str) -> io::Result<()> {
+        self.bind(path, at, false, false)?;
+        if let Some(Piece::Bind { nameless, .. }) = self.pieces.last_mut() {
+            *nameless = path.is_dir();
+        }
         Ok(())
     }
 
@@ -172,7 +208,9 @@ impl View {
     /// One isn't there.
     pub(crate) fn layer(&mut self, paths: &[PathBuf], at: &str) -> io::Result<()> {
         self.parents(at);
-        let sources = paths.iter().map(|path| self.source(path, true));
+        let sources = paths
+            .iter()
+            .map(|path| self.source(path, Some(Taken::Needed)));
         let sources = sources.collect::<io::Result<Vec<_>>>()?;
         self.folders.insert(at.to_owned());
         self.pieces.push(Piece::Layer {
@@ -182,22 +220,22 @@ impl View {
         Ok(())
     }
 
-    fn source(&mut self, path: &Path, is_own: bool) -> io::Result<usize> {
+    fn source(&mut self, path: &Path, taken: Option<Taken>) -> io::Result<usize> {
         // Where it really lies: a link of the machine leads nowhere while the view is built.
         let path = std::fs::canonicalize(path)?;
         let handle = fs::openat(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = fs::statat(&handle, c"", AtFlags::EMPTY_PATH)?;
-        let is_own = is_own && FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+        let owner = Owner {
+            user: found.st_uid,
+            group: found.st_gid,
+        };
         self.sources.push(Source {
             path,
             id: FileId {
                 device: found.st_dev,
                 inode: found.st_ino,
             },
-            owner: is_own.then_some(Owner {
-                user: found.st_uid,
-                group: found.st_gid,
-            }),
+            owner: taken.map(|taken| (owner, taken)),
         });
         Ok(self.sources.len() - 1)
     }

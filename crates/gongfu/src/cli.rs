@@ -66,6 +66,13 @@ pub(crate) enum Command {
     Doctor {
         #[command(flatten)]
         places: Places,
+        /// Attack the sandboxes instead, each by everything that must fail, and print what got through
+        ///
+        /// Every probe is tried outside of them as well, where it must succeed to prove anything. All
+        /// that they reach for is made for them and removed again, and nothing leaves the machine.
+        /// Exit 1 if one gets through the sandbox that scripts are run in.
+        #[arg(long)]
+        attack: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -49,7 +49,11 @@ pub(crate) fn run(
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),
-        Command::Doctor { places, json } => doctor::run(&places, json, environment, terminal),
+        Command::Doctor {
+            places,
+            attack,
+            json,
+        } => doctor::run(&places, attack, json, environment, terminal),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "gongfu", &mut script);

@@ -4,9 +4,10 @@
 //! written lies in one memory of a fixed size, and what would be layers are copies in it. The root of
 //! what is seen is that same memory: that nothing is written there is held by Landlock alone.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
+use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
 use super::carry::{self, Strength};
 use super::copied::{self, Copied, Way};
@@ -51,12 +52,9 @@ impl Backend for Bubblewrap {
         })?;
         let strength = Strength {
             level: Level::Bubblewrap,
-            enforcement: Enforcement {
-                memory: Means::Watchdog,
-                processes: Means::ProcessLimit,
-                // By size it is the file system that holds; how many files there are is only watched.
-                disk: Means::Watchdog,
-            },
+            processes: Means::ProcessLimit,
+            // By size it is the file system that holds; how many files there are is only watched.
+            disk: Means::Watchdog,
         };
         let copied = Copied::of(spec, surroundings.tenant)?;
         let plan = plan(program, spec, surroundings.tenant, &copied)?;
@@ -66,7 +64,7 @@ impl Backend for Bubblewrap {
             Ok(())
         })?;
         ran.layers = copied.kept(ran.layers);
-        keep::what_was_written(spec, ran, &before)
+        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
     }
 }
 
@@ -83,6 +81,9 @@ fn plan(
         let missing = |error| super::missing(mount, &error);
         match (copied::way(mount, tenant), mount.sources.first()) {
             (Way::Empty, _) => view.scratch(&mount.target),
+            (Way::Layer | Way::Copy, Some(source)) if source.is_file() => {
+                view.file(&mount.target);
+            }
             (Way::Layer | Way::Copy, _) => {
                 view.layer(&mount.sources, &mount.target).map_err(missing)?;
             }
@@ -100,6 +101,9 @@ fn plan(
         .disk
         .saturating_add(copied.bytes)
         .saturating_add(ROOM);
+    // One that everybody runs as root lets nobody say how large it is: then it is only watched.
+    let found = std::fs::metadata(program)?;
+    let size = (found.permissions().mode() & 0o4000 == 0).then_some(size);
     Ok(Plan {
         kind: Kind::Bubblewrap {
             program: program.to_owned(),
@@ -122,21 +126,21 @@ fn plan(
 }
 
 /// What bubblewrap is told to make a view; what is text in it is written from within.
-fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -> Vec<Vec<u8>> {
+fn options(
+    size: Option<u64>,
+    pieces: &[Piece],
+    sources: &[Source],
+    hidden: &[Hidden],
+) -> Vec<Vec<u8>> {
     let mut options = Vec::new();
     let mut tell = |words: &[&[u8]]| options.extend(words.iter().map(|word| word.to_vec()));
     for word in ALWAYS.split_whitespace() {
         tell(&[word.as_bytes()]);
     }
-    let size = size.to_string();
-    tell(&[
-        b"--perms",
-        b"0755",
-        b"--size",
-        size.as_bytes(),
-        b"--tmpfs",
-        b"/",
-    ]);
+    if let Some(size) = size {
+        tell(&[b"--size", size.to_string().as_bytes()]);
+    }
+    tell(&[b"--perms", b"0755", b"--tmpfs", b"/"]);
     for piece in pieces {
         match piece {
             Piece::Folder(at) | Piece::Scratch(at) | Piece::Layer { at, .. } => {
@@ -148,6 +152,7 @@ fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -
                 source,
                 writable,
                 device,
+                ..
             } => {
                 let how: &[u8] = match (device, writable) {
                     (true, _) => b"--dev-bind",
@@ -158,13 +163,13 @@ fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -
                 let source = source.map(|source| source.path.as_os_str().as_encoded_bytes());
                 tell(&[how, source.unwrap_or_default(), at.as_bytes()]);
             }
-            Piece::Text { .. } => {}
+            Piece::Text { .. } | Piece::File(_) => {}
             Piece::Processes(at) => {
                 tell(&[b"--proc", at.as_bytes()]);
                 for Hidden { name, is_folder } in hidden {
                     let place = format!("{at}/{name}");
                     if *is_folder {
-                        tell(&[b"--perms", b"0555", b"--size", b"4096", b"--tmpfs"]);
+                        tell(&[b"--perms", b"0555", b"--tmpfs"]);
                         tell(&[place.as_bytes(), b"--remount-ro", place.as_bytes()]);
                     } else {
                         tell(&[b"--ro-bind", b"/dev/null", place.as_bytes()]);
@@ -182,13 +187,42 @@ struct Hidden {
     is_folder: bool,
 }
 
+/// What programs ask of the machine that tells of nobody: to hide a file takes a millisecond here.
+const HARMLESS: [&str; 22] = [
+    "buddyinfo",
+    "cgroups",
+    "consoles",
+    "cpuinfo",
+    "crypto",
+    "devices",
+    "dma",
+    "execdomains",
+    "fb",
+    "filesystems",
+    "loadavg",
+    "locks",
+    "meminfo",
+    "misc",
+    "mtrr",
+    "softirqs",
+    "stat",
+    "swaps",
+    "uptime",
+    "version",
+    "vmstat",
+    "zoneinfo",
+];
+
 fn hidden() -> Vec<Hidden> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let shown = entries.filter_map(|entry| {
         let kind = entry.file_type().ok()?;
         let name = entry.file_name().into_string().ok()?;
         let is_process = name.bytes().all(|byte| byte.is_ascii_digit());
-        let is_hidden = !is_process && !kind.is_symlink();
+        // What only root may read it may not.
+        let mode = entry.metadata().ok()?.permissions().mode();
+        let is_told = kind.is_dir() || (mode & 0o004 != 0 && !HARMLESS.contains(&&*name));
+        let is_hidden = !is_process && !kind.is_symlink() && is_told;
         is_hidden.then_some(Hidden {
             name,
             is_folder: kind.is_dir(),

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use gongfu_core::sandbox::{Enforcement, Exit, Level, Outcome, Reason, Said, Spec, Stream};
+use gongfu_core::sandbox::{Exit, Level, Means, Outcome, Reason, Said, Spec, Stream};
 
 use super::{Failure, Surroundings, obstacle};
 use crate::capture::Capture;
@@ -20,11 +20,12 @@ const NOT_FOUND: i32 = 127;
 /// What a program that can't be run ends with.
 const NOT_EXECUTABLE: i32 = 126;
 
-/// In what a run is carried out, for people.
+/// In what a run is carried out, and by what its limits are held where no control group counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Strength {
     pub(super) level: Level,
-    pub(super) enforcement: Enforcement,
+    pub(super) processes: Means,
+    pub(super) disk: Means,
 }
 
 /// A run that ended, and what it left.
@@ -54,8 +55,11 @@ pub(super) fn out(
     let mut stderr = Capture::new(spec.limits.shown, log("stderr.log"));
     let mut heard = 0_u64;
     let mut broken = None;
-    let ended = run::run(plan, spec, surroundings.cancel, stands, |stream, bytes| {
-        (surroundings.listener)(stream, bytes);
+    let hear = |stream, bytes: &[u8]| {
+        // The end of an output is heard as nothing, and nothing was said.
+        if !bytes.is_empty() {
+            (surroundings.listener)(stream, bytes);
+        }
         let taken = match stream {
             Stream::Stdout => stdout.take(bytes),
             Stream::Stderr => stderr.take(bytes),
@@ -63,7 +67,9 @@ pub(super) fn out(
         heard += bytes.len() as u64;
         broken = broken.take().or(taken.err());
         broken.is_none() && heard <= spec.limits.output
-    })?;
+    };
+    let (groups, cancel) = (surroundings.groups, surroundings.cancel);
+    let ended = run::run(plan, spec, groups, cancel, stands, hear)?;
     if let Some(broken) = broken {
         return Err(broken.into());
     }
@@ -78,7 +84,7 @@ pub(super) fn out(
     }
     let mut outcome = Outcome {
         level: strength.level,
-        enforcement: strength.enforcement,
+        enforcement: ended.held(strength.processes, strength.disk),
         exit: ended.how.map(|how| match how {
             How::Exit(code) => Exit::Code(code),
             How::Signal(signal) => Exit::Signal(signal),
@@ -94,6 +100,8 @@ pub(super) fn out(
     };
     if let Some((step, number)) = ended.failed {
         failed(&mut outcome, spec, plan, step, number)?;
+        // What the run would have said itself is heard by whoever hears the rest.
+        (surroundings.listener)(Stream::Stderr, &outcome.stderr.head);
     }
     Ok(Ran {
         outcome,

@@ -4,11 +4,12 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Failure;
+use super::keep::{self, Layer};
 use crate::behalf;
 use crate::copies::{Before, Copier};
 use crate::plan::Owner;
@@ -36,6 +37,8 @@ pub(super) fn way(mount: &Mount, tenant: Option<Owner>) -> Way {
         (Mode::Layered, []) => Way::Empty,
         (Mode::Layered, _) => Way::Layer,
         (Mode::ReadOnly, [source, ..]) if tenant.is_some() && !is_open_to_all(source) => Way::Copy,
+        // What belongs to root can't be written by anybody else: it comes there when the run has ended.
+        (Mode::ReadWrite, [source, ..]) if tenant.is_some() && source.is_dir() => Way::Layer,
         _ => Way::AsItIs,
     }
 }
@@ -55,9 +58,26 @@ fn is_open_to_all(path: &Path) -> bool {
             .all(|above| !above.is_dir() || allows(above, 0o001))
 }
 
+/// A mount that is copied.
+struct One<'a> {
+    mount: &'a Mount,
+    way: Way,
+    /// Where others lie in it.
+    places: Vec<PathBuf>,
+}
+
+/// Where others lie in a mount.
+fn places(spec: &Spec, mount: &Mount) -> Vec<PathBuf> {
+    let below = spec.mounts.iter().filter_map(|other| {
+        let below = Path::new(&other.target).strip_prefix(&mount.target).ok()?;
+        (!below.as_os_str().is_empty()).then(|| below.to_owned())
+    });
+    below.collect()
+}
+
 /// What is copied for a run.
 pub(super) struct Copied<'a> {
-    mounts: Vec<(&'a Mount, Way)>,
+    mounts: Vec<One<'a>>,
     owner: Option<Owner>,
     /// How many bytes it takes.
     pub(super) bytes: u64,
@@ -67,17 +87,32 @@ impl<'a> Copied<'a> {
     /// Finds out what is copied; there is a bound to it.
     pub(super) fn of(spec: &'a Spec, tenant: Option<Owner>) -> Result<Self, Failure> {
         let ways = spec.mounts.iter().map(|mount| (mount, way(mount, tenant)));
+        for (mount, _) in ways.clone().filter(|(_, way)| *way == Way::AsItIs) {
+            // It would have to be made on the machine, past whatever others planted there.
+            if !places(spec, mount).is_empty() {
+                return Err(Failure::Refused(format!(
+                    "nothing else can be seen in `{}`, which is shown as it is",
+                    mount.target
+                )));
+            }
+        }
         let copies = ways.filter(|(_, way)| matches!(way, Way::Layer | Way::Copy));
-        let mounts: Vec<_> = copies.collect();
+        let mounts: Vec<_> = copies
+            .map(|(mount, way)| One {
+                mount,
+                way,
+                places: places(spec, mount),
+            })
+            .collect();
         let mut copier = Copier::new(MOST_BYTES, MOST_FILES);
-        for (mount, _) in &mounts {
-            copier.measure(&mount.sources).map_err(|error| {
+        for One { mount, places, .. } in &mounts {
+            copier.measure(&mount.sources, places).map_err(|error| {
                 let paths = mount.sources.iter().map(|path| path.display().to_string());
                 let paths = paths.collect::<Vec<_>>().join(", ");
                 Failure::Refused(format!(
-                    "`{paths}` can't be copied into the sandbox: {error}; it may be \
-                     {MOST_BYTES} bytes in {MOST_FILES} files, or any number where namespaces can be made, as `gongfu doctor` \
-                     says"
+                    "`{paths}` can't be copied into the sandbox: {error}; at most {MOST_BYTES} bytes \
+                     in {MOST_FILES} files are, or any number where gongfu may make namespaces, which \
+                     `gongfu doctor` tells"
                 ))
             })?;
         }
@@ -96,9 +131,9 @@ impl<'a> Copied<'a> {
         behalf::of(self.owner, || {
             let mut copier = Copier::new(MOST_BYTES, MOST_FILES);
             let mut kept = Vec::new();
-            for ((mount, way), folder) in self.mounts.iter().zip(folders) {
-                let before = copier.copy(&mount.sources, folder)?;
-                if *way == Way::Layer {
+            for (one, folder) in self.mounts.iter().zip(folders) {
+                let before = copier.copy(&one.mount.sources, &one.places, folder)?;
+                if one.way == Way::Layer {
                     kept.push(before);
                 }
             }
@@ -110,7 +145,21 @@ impl<'a> Copied<'a> {
     /// Those of the folders from which something is kept.
     pub(super) fn kept(&self, folders: Vec<OwnedFd>) -> Vec<OwnedFd> {
         let of = self.mounts.iter().zip(folders);
-        let kept = of.filter(|((_, way), _)| *way == Way::Layer);
+        let kept = of.filter(|(one, _)| one.way == Way::Layer);
         kept.map(|(_, folder)| folder).collect()
+    }
+
+    /// Where what is written comes to, in the order of those folders.
+    pub(super) fn layers(&self) -> Vec<Layer<'a>> {
+        let kept = self.mounts.iter().filter(|one| one.way == Way::Layer);
+        let layers = kept.map(|one| Layer {
+            seen: &one.mount.target,
+            keep: match one.mount.mode {
+                Mode::ReadWrite => one.mount.sources.first(),
+                Mode::ReadOnly | Mode::Layered => one.mount.keep.as_ref(),
+            },
+            below: keep::below(one.mount),
+        });
+        layers.collect()
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::{chown, symlink};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Once;
 
-use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Mount, Outcome, Spec};
+use gongfu_core::sandbox::{Level, Means, Mode, Mount, Outcome, Spec};
 use rustix::fs::{self, CWD, OFlags};
 
 use super::carry::{self, Strength};
@@ -43,11 +43,8 @@ impl Backend for Lite {
         }
         let strength = Strength {
             level: Level::Lite,
-            enforcement: Enforcement {
-                memory: Means::Watchdog,
-                processes: Means::Watchdog,
-                disk: Means::Watchdog,
-            },
+            processes: Means::Watchdog,
+            disk: Means::Watchdog,
         };
         let copied = Copied::of(spec, tenant)?;
         let place = Place::new(tenant.is_some())?;
@@ -56,7 +53,7 @@ impl Backend for Lite {
         let before = copied.fill(&ground.copies)?;
         let mut ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
         ran.layers = copied.kept(ground.copies);
-        keep::what_was_written(spec, ran, &before)
+        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
     }
 }
 
@@ -138,8 +135,13 @@ impl Ground {
             return Err(Failure::Refused(why));
         };
         let at = seen.join(below);
-        if let Some(above) = at.parent() {
-            std::fs::create_dir_all(above)?;
+        let mut above = seen.to_owned();
+        for name in below.parent().into_iter().flat_map(Path::components) {
+            above.push(name);
+            if !above.exists() {
+                std::fs::create_dir(&above)?;
+                give(&above, tenant)?;
+            }
         }
         let way = copied::way(mount, tenant);
         if let (Way::AsItIs, Some(source)) = (way, mount.sources.first()) {
@@ -153,6 +155,13 @@ impl Ground {
             }
             return Ok(at);
         }
+        let is_file = mount.sources.first().is_some_and(|source| source.is_file());
+        if is_file && way != Way::Empty {
+            let made = std::fs::File::create_new(&at)?;
+            give(&at, tenant)?;
+            self.copies.push(made.into());
+            return Ok(at);
+        }
         std::fs::create_dir(&at)?;
         give(&at, tenant)?;
         if way != Way::Empty {
@@ -160,6 +169,7 @@ impl Ground {
             let made = fs::openat(CWD, &at, flags, fs::Mode::empty());
             self.copies.push(made.map_err(std::io::Error::from)?);
         }
+        // A copy that lies in a folder which can be written can be written as well; it is kept nowhere.
         if way != Way::Copy {
             self.writable.push(at.clone());
         }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use gongfu_core::sandbox::{Enforcement, Level, Means, Mode, Outcome, Spec};
+use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
 use super::carry::{self, Strength};
 use super::environment::{self, Places};
@@ -14,7 +14,7 @@ use crate::system::View;
 /// The outermost process and the first one inside: both are of the new namespace.
 const WATCHING: u64 = 2;
 /// Where a run may write in any case.
-pub(super) const SCRATCH: [&str; 3] = ["/dev/shm", "/tmp", "/proc"];
+pub(super) const SCRATCH: [&str; 2] = ["/dev/shm", "/tmp"];
 /// Where the places are that every program asks for.
 pub(super) const PLACES: Places<'static> = Places {
     home: "/workspace",
@@ -33,15 +33,12 @@ impl Backend for Namespaces {
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
         let strength = Strength {
             level: Level::Namespaces,
-            enforcement: Enforcement {
-                memory: Means::Watchdog,
-                processes: Means::ProcessLimit,
-                disk: Means::SizedFileSystem,
-            },
+            processes: Means::ProcessLimit,
+            disk: Means::SizedFileSystem,
         };
         let plan = plan(spec, surroundings.tenant)?;
         let ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
-        keep::what_was_written(spec, ran, &[])
+        keep::what_was_written(spec, surroundings, &keep::layers(spec), ran, &[])
     }
 }
 
@@ -54,8 +51,9 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
         match (mount.mode, mount.sources.as_slice()) {
             (Mode::Layered, []) => view.scratch(&mount.target),
             (Mode::Layered, sources) => view.layer(sources, &mount.target).map_err(missing)?,
-            (mode, [source, ..]) => view
-                .bind(source, &mount.target, mode == Mode::ReadWrite, false)
+            (Mode::ReadOnly, [source, ..]) => view.show(source, &mount.target).map_err(missing)?,
+            (Mode::ReadWrite, [source, ..]) => view
+                .bind(source, &mount.target, true, false)
                 .map_err(missing)?,
             (_, []) => {}
         }

@@ -43,6 +43,7 @@ pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
                 .to_owned()
         }
         Step::Privileges => "privileges can't be given up; it takes Linux 5.12".to_owned(),
+        Step::Group => "it can't be counted by a control group".to_owned(),
         Step::Tenant | Step::Identity => "it can't be run as somebody else".to_owned(),
         Step::Root | Step::Init | Step::Ceilings | Step::Folder | Step::Program => {
             "it can't be begun".to_owned()

@@ -20,14 +20,22 @@ use rustix::process::{
 use rustix::stdio::stdin;
 
 use super::{Failure, at, init, outer};
-use crate::plan::{Kind, Piece, Plan, Source, Step, Told};
+use crate::plan::{Grouped, Kind, Piece, Plan, Source, Step, Told};
 use crate::wire;
 
 /// The argument by which a program is told to be the first process inside.
 pub(super) const ARGUMENT: &str = "sandbox-inside";
 
+/// What the system may need besides what is written; a file system of a fixed size has it as well.
+const ROOM: u64 = 1024 * 1024;
+
 /// Has bubblewrap make the sandbox, and waits until every process in it is dead.
-pub(super) fn outside(control: &OwnedFd, plan: &Plan, input: &[OwnedFd]) -> Result<(), Failure> {
+pub(super) fn outside(
+    control: &OwnedFd,
+    plan: &Plan,
+    grouped: Option<Grouped>,
+    input: &[OwnedFd],
+) -> Result<(), Failure> {
     let Kind::Bubblewrap { program, options } = &plan.kind else {
         return Ok(());
     };
@@ -58,7 +66,7 @@ pub(super) fn outside(control: &OwnedFd, plan: &Plan, input: &[OwnedFd]) -> Resu
     let mut handles = vec![control.as_fd()];
     handles.extend(input.iter().map(AsFd::as_fd));
     // If it can't be told, it has ended, and has said why.
-    let _ = wire::send(&mine, plan, &handles);
+    let _ = wire::send(&mine, &(plan, grouped), &handles);
     let begun = i32::try_from(begun.id()).ok().and_then(Pid::from_raw);
     if let Some(handle) = begun.and_then(|begun| pidfd_open(begun, PidfdFlags::empty()).ok()) {
         let mut watched = [
@@ -89,7 +97,8 @@ pub(super) fn inside() -> ExitCode {
     let Ok(socket) = fcntl_dupfd_cloexec(stdin(), 3) else {
         return ExitCode::from(2);
     };
-    let Ok(Some((plan, handles))) = wire::receive::<Plan>(&socket) else {
+    let received = wire::receive::<(Plan, Option<Grouped>)>(&socket);
+    let Ok(Some(((plan, grouped), handles))) = received else {
         return ExitCode::from(2);
     };
     let mut handles = handles.into_iter();
@@ -97,7 +106,7 @@ pub(super) fn inside() -> ExitCode {
         return ExitCode::from(2);
     };
     let input = handles.next();
-    match run::<ExitCode>(&control, plan, input.as_ref().map(AsFd::as_fd)) {
+    match run::<ExitCode>(&control, plan, grouped, input.as_ref().map(AsFd::as_fd)) {
         Ok(ended) => ended,
         Err(Failure { step, number }) => {
             let _ = wire::send(&control, &Told::Failed(step, number), &[]);
@@ -106,7 +115,12 @@ pub(super) fn inside() -> ExitCode {
     }
 }
 
-fn run<T>(control: &OwnedFd, mut plan: Plan, input: Option<BorrowedFd<'_>>) -> Result<T, Failure> {
+fn run<T>(
+    control: &OwnedFd,
+    mut plan: Plan,
+    grouped: Option<Grouped>,
+    input: Option<BorrowedFd<'_>>,
+) -> Result<T, Failure> {
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Init))?;
     // Its files and its memory are nobody's from now on.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
@@ -125,6 +139,11 @@ fn run<T>(control: &OwnedFd, mut plan: Plan, input: Option<BorrowedFd<'_>>) -> R
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
                 layers.push(fs::open(&**at, flags, Mode::empty()).map_err(wrong)?);
             }
+            Piece::File(at) => {
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                let mode = Mode::from_raw_mode(0o444);
+                layers.push(fs::open(&**at, flags, mode).map_err(wrong)?);
+            }
             Piece::Folder(_) | Piece::Link { .. } | Piece::Scratch(_) | Piece::Processes(_) => {}
         }
     }
@@ -139,9 +158,10 @@ fn run<T>(control: &OwnedFd, mut plan: Plan, input: Option<BorrowedFd<'_>>) -> R
     let blocks = space.f_blocks.saturating_sub(space.f_bfree);
     let bytes = blocks.saturating_mul(space.f_frsize);
     plan.memory = plan.memory.saturating_add(bytes);
+    plan.disk = plan.disk.saturating_add(bytes).saturating_add(ROOM);
     let files = space.f_files.saturating_sub(space.f_ffree);
     plan.files = plan.files.saturating_add(files);
-    init::program(control, &plan)
+    init::program(control, &plan, grouped)
 }
 
 /// Whether what is seen there is the source that was meant, and no other that has its name by now.

@@ -7,6 +7,8 @@
     reason = "each block says why it is sound; nothing else in the workspace may have one"
 )]
 
+pub(crate) mod raw;
+
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -15,7 +17,7 @@ use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
 /// What a fork is.
-pub(super) enum Fork {
+pub(crate) enum Fork {
     /// The process that asked for it.
     Parent(Pid),
     /// The new one.
@@ -26,10 +28,55 @@ pub(super) enum Fork {
 ///
 /// # Errors
 /// There may be no more.
-pub(super) fn fork() -> io::Result<Fork> {
+pub(crate) fn fork() -> io::Result<Fork> {
     // SAFETY: this process has one thread, so no lock is held by one that the child doesn't have.
     let forked = unsafe { libc::fork() };
-    match Pid::from_raw(forked) {
+    if forked < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Pid::from_raw(forked).map_or(Fork::Child, Fork::Parent))
+}
+
+/// Makes a process like this one in a control group, given by its folder (the second version of them).
+///
+/// # Errors
+/// There may be no more, or not there.
+pub(super) fn fork_into(group: impl AsFd) -> io::Result<Fork> {
+    /// `struct clone_args`, as of Linux 5.7.
+    #[derive(Default)]
+    #[repr(C)]
+    struct Arguments {
+        flags: u64,
+        pidfd: u64,
+        child_tid: u64,
+        parent_tid: u64,
+        exit_signal: u64,
+        stack: u64,
+        stack_size: u64,
+        tls: u64,
+        set_tid: u64,
+        set_tid_size: u64,
+        cgroup: u64,
+    }
+    const INTO_CGROUP: u64 = 0x2_0000_0000;
+    let number = |number: i32| u64::try_from(number).map_err(io::Error::other);
+    let arguments = Arguments {
+        flags: INTO_CGROUP,
+        exit_signal: number(libc::SIGCHLD)?,
+        cgroup: number(group.as_fd().as_raw_fd())?,
+        ..Arguments::default()
+    };
+    // SAFETY: no memory is shared, and the stack stays the same, so it is a fork; this process has one
+    // thread, so no lock is held by one that the child doesn't have. The arguments live until the call
+    // returns, and the size is theirs.
+    let forked = unsafe {
+        libc::syscall(
+            libc::SYS_clone3,
+            std::ptr::from_ref(&arguments),
+            size_of::<Arguments>(),
+        )
+    };
+    match i32::try_from(forked).ok().and_then(Pid::from_raw) {
         _ if forked < 0 => Err(io::Error::last_os_error()),
         Some(pid) => Ok(Fork::Parent(pid)),
         None => Ok(Fork::Child),
@@ -61,6 +108,8 @@ impl MountAttributes {
     pub(super) const READ_ONLY: u64 = 0x1;
     pub(super) const NO_SET_USER_ID: u64 = 0x2;
     pub(super) const NO_DEVICE: u64 = 0x4;
+    /// How it gets what is mounted elsewhere: not at all.
+    pub(super) const PRIVATE: u64 = 0x4_0000;
     pub(super) const MAP_OWNERS: u64 = 0x0010_0000;
 }
 

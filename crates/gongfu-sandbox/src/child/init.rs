@@ -13,7 +13,7 @@ use rustix::{fs, system};
 
 use super::call::{self, Fork};
 use super::{Failure, at, lock, memory, view};
-use crate::plan::{How, Plan, Step, Told};
+use crate::plan::{Grouped, How, Plan, Step, Told};
 use crate::wire;
 
 /// What the machine is called inside.
@@ -22,14 +22,19 @@ const NAME: &[u8] = b"sandbox";
 const ROUND: i64 = 50_000_000;
 
 /// Is the first process. Only ever ends by leaving.
-pub(super) fn run<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
+pub(super) fn run<T>(
+    control: &OwnedFd,
+    plan: &Plan,
+    sources: Option<Vec<OwnedFd>>,
+    grouped: Option<Grouped>,
+) -> Result<T, Failure> {
     // Whoever waits for this one ends it by ending.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Init))?;
     system::sethostname(NAME).map_err(at(Step::Init))?;
-    let layers = view::build(plan)?;
+    let layers = view::build(plan, sources)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
     stands(control, layers)?;
-    program(control, plan)
+    program(control, plan, grouped)
 }
 
 /// Says that everything stands that the program is begun in.
@@ -39,12 +44,16 @@ pub(super) fn stands(control: &OwnedFd, layers: Vec<OwnedFd>) -> Result<(), Fail
 }
 
 /// Begins the program, and watches over it to its end. Only ever ends by leaving.
-pub(super) fn program<T>(control: &OwnedFd, plan: &Plan) -> Result<T, Failure> {
+pub(super) fn program<T>(
+    control: &OwnedFd,
+    plan: &Plan,
+    grouped: Option<Grouped>,
+) -> Result<T, Failure> {
     match call::fork().map_err(Failure::at(Step::Init))? {
-        Fork::Child => lock::begin(plan),
+        Fork::Child => lock::begin(plan, grouped),
         Fork::Parent(program) => {
             let _ = close_outputs();
-            let told = watch(control, plan, program);
+            let told = watch(control, plan, grouped, program);
             let _ = wire::send(control, &told, &[]);
             std::process::exit(0);
         }
@@ -64,8 +73,11 @@ pub(super) fn close_outputs() -> rustix::io::Result<()> {
 }
 
 /// Waits for the program, and takes away what others leave behind.
-fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
+fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid) -> Told {
     let begun = Instant::now();
+    // What the system counts is looked at by whoever made the group.
+    let counts_memory = grouped.is_none_or(|grouped| !grouped.memory);
+    let counts_processes = grouped.is_none_or(|grouped| !grouped.processes);
     let handle = pidfd_open(program, PidfdFlags::empty()).ok();
     let (mut full, mut crowded) = (false, false);
     let status = loop {
@@ -84,16 +96,24 @@ fn watch(control: &OwnedFd, plan: &Plan, program: Pid) -> Told {
             .first()
             .is_some_and(|control| control.revents().contains(PollFlags::HUP));
         full = full || is_full();
-        let (Ok(processes), Ok(used)) = (memory::processes(), memory::used(plan.memory)) else {
-            // Nobody knows what it uses.
-            std::process::exit(1);
-        };
-        crowded = crowded || processes >= plan.ceilings.processes;
-        if used > plan.memory {
-            let _ = wire::send(control, &Told::Memory, &[]);
-            std::process::exit(1);
+        if counts_processes {
+            let Ok(processes) = memory::processes() else {
+                // Nobody knows what it uses.
+                std::process::exit(1);
+            };
+            crowded = crowded || processes >= plan.ceilings.processes;
         }
-        if files().is_none_or(|files| files > plan.files) {
+        if counts_memory {
+            match memory::used(plan.memory) {
+                Ok(used) if used <= plan.memory => {}
+                Ok(_) => {
+                    let _ = wire::send(control, &Told::Memory, &[]);
+                    std::process::exit(1);
+                }
+                Err(_) => std::process::exit(1),
+            }
+        }
+        if is_over(plan) {
             let _ = wire::send(control, &Told::Disk, &[]);
             std::process::exit(1);
         }
@@ -141,8 +161,11 @@ fn is_full() -> bool {
     fs::statvfs(c"/tmp").is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
 }
 
-/// How many files and folders there are, where they are counted.
-fn files() -> Option<u64> {
-    let space = fs::statvfs(c"/tmp").ok()?;
-    Some(space.f_files.saturating_sub(space.f_ffree))
+/// Whether more is written than may be, where the file system doesn't hold it; also when nobody knows.
+fn is_over(plan: &Plan) -> bool {
+    fs::statvfs(c"/tmp").map_or(true, |space| {
+        let blocks = space.f_blocks.saturating_sub(space.f_bfree);
+        let files = space.f_files.saturating_sub(space.f_ffree);
+        blocks > plan.disk.div_ceil(space.f_frsize.max(1)) || files > plan.files
+    })
 }

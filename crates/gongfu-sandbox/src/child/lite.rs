@@ -12,7 +12,7 @@ use rustix::process::{
 
 use super::call::{self, Fork};
 use super::{Failure, at, init, kin, lock, memory, outer, space};
-use crate::plan::{Plan, Step, Told};
+use crate::plan::{Grouped, Plan, Step, Told};
 use crate::wire;
 
 /// How often the run is looked after, in nanoseconds.
@@ -20,39 +20,44 @@ const ROUND: i64 = 50_000_000;
 /// Of how much time one part may go into looking at what is written.
 const SHARE: u32 = 5;
 
+/// How many processes others of the same user may begin meanwhile: the system counts a user's and not
+/// a run's, so its own limit is only what a fork bomb can't pass between two looks.
+const OTHERS: u64 = 512;
+
 /// Begins the program, and watches over it until everybody is dead.
 pub(super) fn run(
     control: &OwnedFd,
     mut plan: Plan,
+    grouped: Option<Grouped>,
     folder: &str,
     input: &[OwnedFd],
 ) -> Result<ExitCode, Failure> {
     set_child_subreaper(Some(getpid())).map_err(at(Step::Init))?;
+    // Whoever watches must outlive whom it watches over.
+    let _ = outer::die(b"0");
     // The program may be the same user, and must not look into this process.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
     let user = plan.tenant.map_or(getuid().as_raw(), |tenant| tenant.user);
-    plan.ceilings.watching = kin::threads_of(user);
+    plan.ceilings.watching = kin::threads_of(user).saturating_add(OTHERS);
     init::stands(control, Vec::new())?;
     match call::fork().map_err(Failure::at(Step::Init))? {
         Fork::Child => {
             set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Init))?;
             set_dumpable_behavior(DumpableBehavior::Dumpable).map_err(at(Step::Init))?;
-            // Whoever watches must outlive whom it watches over.
             outer::die_first().map_err(at(Step::Init))?;
             outer::take_input(input.first().map(AsFd::as_fd)).map_err(at(Step::Init))?;
             if let Some(tenant) = plan.tenant {
                 lock::bound().map_err(at(Step::Privileges))?;
                 outer::become_tenant(tenant)?;
             }
-            lock::begin(&plan)
+            lock::begin(&plan, grouped)
         }
         Fork::Parent(program) => {
             let _ = init::close_outputs();
-            let told = watch(control, &plan, folder, program);
+            let told = watch(control, &plan, grouped, folder, program);
             let is_certain = kin::end(program);
             if !is_certain {
-                // Nobody may take this for an end.
-                std::process::abort();
+                return Ok(ExitCode::from(outer::UNCERTAIN));
             }
             let told = match told {
                 Some(Watched::Told(told)) => Some(told),
@@ -79,8 +84,17 @@ enum Watched {
 }
 
 /// Watches until the program ends, or must be ended; `None` when nobody wants to know.
-fn watch(control: &OwnedFd, plan: &Plan, folder: &str, program: Pid) -> Option<Watched> {
+fn watch(
+    control: &OwnedFd,
+    plan: &Plan,
+    grouped: Option<Grouped>,
+    folder: &str,
+    program: Pid,
+) -> Option<Watched> {
     let begun = Instant::now();
+    // What the system counts is looked at by whoever made the group.
+    let counts_memory = grouped.is_none_or(|grouped| !grouped.memory);
+    let counts_processes = grouped.is_none_or(|grouped| !grouped.processes);
     let handle = pidfd_open(program, PidfdFlags::empty()).ok();
     // What was copied there before is nothing that the run wrote.
     let before = space::written(folder, std::iter::empty())?;
@@ -121,12 +135,14 @@ fn watch(control: &OwnedFd, plan: &Plan, folder: &str, program: Pid) -> Option<W
         // If they can't be listed, nobody knows what they use.
         let kin = kin::all().ok()?;
         let numbers: Vec<u32> = kin.iter().map(|kin| kin.number).collect();
-        let processes = memory::threads(&numbers);
-        crowded = crowded || processes >= plan.ceilings.processes;
-        if processes > plan.ceilings.processes {
-            return Some(Watched::Told(Told::Processes));
+        if counts_processes {
+            let processes = memory::threads(&numbers);
+            crowded = crowded || processes >= plan.ceilings.processes;
+            if processes > plan.ceilings.processes {
+                return Some(Watched::Told(Told::Processes));
+            }
         }
-        if memory::held(&numbers, 0, plan.memory) > plan.memory {
+        if counts_memory && memory::held(&numbers, 0, plan.memory) > plan.memory {
             return Some(Watched::Told(Told::Memory));
         }
         if look <= Instant::now() {

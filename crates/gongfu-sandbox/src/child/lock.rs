@@ -16,9 +16,12 @@ use rustix::thread::{
 };
 
 use super::{Failure, at, call};
-use crate::plan::{Ceilings, Kind, Plan, Step};
+use crate::plan::{Ceilings, Grouped, Kind, Plan, Step};
 use crate::seccomp;
 
+/// How many more the system lets a user have where a group counts them: it is the one that refuses, and
+/// tells that it did.
+const BEHIND: u64 = 8;
 /// The devices that a program may write to.
 const DEVICES: [&str; 5] = [
     "/dev/null",
@@ -43,9 +46,10 @@ const ITSELF: [&str; 10] = [
 ];
 
 /// Becomes the program; answers only when that fails.
-pub(super) fn begin<T>(plan: &Plan) -> Result<T, Failure> {
+pub(super) fn begin<T>(plan: &Plan, grouped: Option<Grouped>) -> Result<T, Failure> {
     setsid().map_err(at(Step::Init))?;
-    ceilings(&plan.ceilings).map_err(at(Step::Ceilings))?;
+    let is_counted = grouped.is_some_and(|grouped| grouped.processes);
+    ceilings(&plan.ceilings, is_counted).map_err(at(Step::Ceilings))?;
     call::keep_no_handle().map_err(Failure::at(Step::Privileges))?;
     privileges().map_err(at(Step::Privileges))?;
     let without = Failure {
@@ -80,7 +84,7 @@ pub(super) fn begin<T>(plan: &Plan) -> Result<T, Failure> {
     Err(Failure::at(Step::Program)(command.exec()))
 }
 
-fn ceilings(ceilings: &Ceilings) -> rustix::io::Result<()> {
+fn ceilings(ceilings: &Ceilings, is_counted: bool) -> rustix::io::Result<()> {
     let most = |most: u64| Rlimit {
         current: Some(most),
         maximum: Some(most),
@@ -90,9 +94,10 @@ fn ceilings(ceilings: &Ceilings) -> rustix::io::Result<()> {
     setrlimit(Resource::Rtprio, most(0))?;
     // What counts is what is used; this alone keeps one process from asking for all there is.
     setrlimit(Resource::Data, most(ceilings.memory.saturating_mul(2)))?;
+    let behind = if is_counted { BEHIND } else { 0 };
     setrlimit(
         Resource::Nproc,
-        most(ceilings.processes + ceilings.watching),
+        most(ceilings.processes + ceilings.watching + behind),
     )?;
     // It is told first, by a signal that says why, and killed a second later.
     let seconds = ceilings.cpu.as_secs().max(1);

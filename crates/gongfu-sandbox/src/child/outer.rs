@@ -15,18 +15,26 @@ use rustix::{fs, thread};
 
 use super::call::{self, Fork};
 use super::{Failure, at, bubble, init, lite, stage};
-use crate::plan::{Kind, Owner, Plan, Step, Told};
+use crate::plan::{Entrance, Grouped, Kind, Owner, Plan, Step, Told};
 use crate::wire;
 
 /// Whom the run takes itself for.
 pub(super) const USER: u32 = 1000;
+
+/// The exit code of one that can't say whether every process of the run is dead.
+pub(crate) const UNCERTAIN: u8 = 3;
 
 /// Is the outermost process.
 pub(super) fn run() -> ExitCode {
     let Ok(control) = fcntl_dupfd_cloexec(stdin(), 3) else {
         return ExitCode::from(2);
     };
-    match begin(&control) {
+    let ran = match enter(&control) {
+        Ok(Entered::Outside(inside)) => return follow(inside),
+        Ok(Entered::Inside(grouped)) => begin(&control, grouped),
+        Err(failure) => Err(failure),
+    };
+    match ran {
         Ok(Begun::Init(init)) => wait(&control, init),
         Ok(Begun::Ended(how)) => how,
         Err(Failure { step, number }) => {
@@ -45,24 +53,75 @@ enum Begun {
     Ended(ExitCode),
 }
 
-fn begin(control: &OwnedFd) -> Result<Begun, Failure> {
+/// Which of two processes this is once there is a control group.
+enum Entered {
+    /// The one that is in it, if there is one.
+    Inside(Option<Grouped>),
+    /// The one that waits for this other one.
+    Outside(Pid),
+}
+
+/// Comes into the control group of the run, before anything is known of it.
+fn enter(control: &OwnedFd) -> Result<Entered, Failure> {
+    die_first().map_err(at(Step::Privileges))?;
+    let wrong = Failure::at(Step::Group);
+    let received = wire::receive::<Option<Grouped>>(control).map_err(&wrong)?;
+    let Some((Some(grouped), doors)) = received else {
+        return Ok(Entered::Inside(None));
+    };
+    match grouped.entrance {
+        Entrance::Threads(count) if doors.len() == count => {
+            for door in &doors {
+                rustix::io::write(door, b"0").map_err(at(Step::Group))?;
+            }
+        }
+        Entrance::Fork if doors.len() == 1 => {
+            for door in &doors {
+                if let Fork::Parent(inside) = call::fork_into(door).map_err(&wrong)? {
+                    return Ok(Entered::Outside(inside));
+                }
+            }
+        }
+        _ => return Err(wrong(std::io::ErrorKind::InvalidData.into())),
+    }
+    Ok(Entered::Inside(Some(grouped)))
+}
+
+/// Ends as the process inside does.
+fn follow(inside: Pid) -> ExitCode {
+    let status = loop {
+        match waitpid(Some(inside), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            waited => {
+                break waited
+                    .ok()
+                    .flatten()
+                    .and_then(|(_, status)| status.exit_status());
+            }
+        }
+    };
+    let code = status.and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(UNCERTAIN))
+}
+
+fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Begun, Failure> {
     let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
-    let Some((mut plan, handles)) = received else {
+    let Some((plan, handles)) = received else {
         return Ok(Begun::Ended(ExitCode::SUCCESS));
     };
     if let Kind::Lite { folder, .. } = &plan.kind {
         let folder = folder.clone();
-        return lite::run(control, plan, &folder, &handles).map(Begun::Ended);
+        return lite::run(control, plan, grouped, &folder, &handles).map(Begun::Ended);
     }
-    die_first().map_err(at(Step::Privileges))?;
     if let Kind::Bubblewrap { .. } = plan.kind {
-        bubble::outside(control, &plan, &handles)?;
+        bubble::outside(control, &plan, grouped, &handles)?;
         return Ok(Begun::Ended(ExitCode::SUCCESS));
     }
     take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     drop(handles);
+    let mut sources = None;
     if let Some(tenant) = plan.tenant {
-        stage::prepare(&mut plan, tenant)?;
+        sources = Some(stage::trees(&plan, Some(tenant))?);
         become_tenant(tenant)?;
     }
     let itself = Owner {
@@ -80,7 +139,7 @@ fn begin(control: &OwnedFd) -> Result<Begun, Failure> {
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
         Fork::Parent(init) => Ok(Begun::Init(init)),
-        Fork::Child => init::run(control, &plan),
+        Fork::Child => init::run(control, &plan, sources, grouped),
     }
 }
 
@@ -100,12 +159,17 @@ pub(super) fn take_input(input: Option<BorrowedFd<'_>>) -> rustix::io::Result<()
 
 /// When the machine has no memory left, this is what it takes it from, and not the server.
 pub(super) fn die_first() -> rustix::io::Result<()> {
+    die(b"1000")
+}
+
+/// Says how soon memory is taken from this process.
+pub(super) fn die(how: &[u8]) -> rustix::io::Result<()> {
     let file = fs::open(
         c"/proc/self/oom_score_adj",
         fs::OFlags::WRONLY | fs::OFlags::CLOEXEC,
         fs::Mode::empty(),
     )?;
-    rustix::io::write(file, b"1000").map(drop)
+    rustix::io::write(file, how).map(drop)
 }
 
 /// Is somebody from now on who has nothing on this machine.
@@ -114,6 +178,14 @@ pub(super) fn become_tenant(tenant: Owner) -> Result<(), Failure> {
         thread::Uid::from_raw(tenant.user),
         thread::Gid::from_raw(tenant.group),
     );
+    // So that it can open them anew by their names, as scripts do: `/dev/stderr`. What is no pipe, and
+    // so perhaps somebody's, stays whose it is.
+    for output in [rustix::stdio::stdout(), rustix::stdio::stderr()] {
+        let kind = fs::fstat(output).map(|found| fs::FileType::from_raw_mode(found.st_mode));
+        if kind == Ok(fs::FileType::Fifo) {
+            fs::fchown(output, Some(user), Some(group)).map_err(at(Step::Tenant))?;
+        }
+    }
     let done = set_thread_groups(&[])
         .and_then(|()| set_thread_res_gid(group, group, group))
         .and_then(|()| set_thread_res_uid(user, user, user))

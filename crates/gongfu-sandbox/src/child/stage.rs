@@ -1,96 +1,90 @@
-//! What only root can do, done before root is given up: sources that the tenant could not reach are
-//! brought to where it can, and those that are to be its own are mapped to it.
+//! The sources of what the run sees, each as a mount of its own that lies nowhere yet.
+//!
+//! As root they are taken before root is given up, because the tenant could not reach them, and those
+//! that are to be its own are mapped to it. Otherwise they are taken in the run's own world, where alone
+//! it may be done.
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 
 use rustix::fs::{self, CWD, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, mount, mount_change,
-    move_mount, open_tree,
-};
+use rustix::mount::{OpenTreeFlags, open_tree};
 use rustix::process::{Pid, WaitOptions, waitpid};
 use rustix::thread::UnshareFlags;
 
+use super::Failure;
 use super::call::{self, Fork, MountAttributes};
-use super::{Failure, at};
-use crate::plan::{FileId, Owner, Plan, Step};
+use crate::plan::{FileId, Owner, Plan, Source, Step, Taken};
 
-/// Where the sources are brought to; what lies there is hidden from this process alone.
-const STAGE: &str = "/tmp";
-
-/// Brings every source to the stage, and has the plan name it there.
-pub(super) fn prepare(plan: &mut Plan, tenant: Owner) -> Result<(), Failure> {
-    call::unshare(UnshareFlags::NEWNS).map_err(Failure::at(Step::Namespaces))?;
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change(c"/", private).map_err(at(Step::Root))?;
-    let mut namespaces: Vec<(Owner, OwnedFd)> = Vec::new();
-    let mut trees = Vec::new();
-    for (number, source) in plan.sources.iter().enumerate() {
-        let wrong = Failure::at(Step::Source(number));
-        let tree = tree(source.path.as_os_str().as_encoded_bytes(), source.id).map_err(&wrong)?;
-        if let Some(owner) = source.owner {
-            let known = namespaces.iter().position(|(known, _)| *known == owner);
-            let known = if let Some(known) = known {
-                known
-            } else {
-                namespaces.push((owner, mapping(owner, tenant).map_err(&wrong)?));
-                namespaces.len() - 1
-            };
-            let handle = namespaces.get(known).map(|(_, handle)| handle.as_raw_fd());
-            let attributes = MountAttributes {
-                set: MountAttributes::MAP_OWNERS,
-                user_namespace: handle
-                    .and_then(|handle| u64::try_from(handle).ok())
-                    .unwrap_or(0),
-                ..MountAttributes::default()
-            };
-            call::set_mount(&tree, c"", &attributes, false).map_err(&wrong)?;
-        }
-        trees.push(tree);
-    }
-    mount(
-        c"tmpfs",
-        STAGE,
-        c"tmpfs",
-        MountFlags::NOSUID | MountFlags::NODEV,
-        c"mode=755,size=1m",
-    )
-    .map_err(at(Step::Root))?;
-    for (number, (tree, source)) in trees.iter().zip(&mut plan.sources).enumerate() {
-        let place = format!("{STAGE}/{number}");
-        let wrong = at(Step::Source(number));
-        point(tree, &place).map_err(&wrong)?;
-        move_mount(
-            tree,
-            c"",
-            CWD,
-            &*place,
-            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH,
-        )
-        .map_err(&wrong)?;
-        source.path = place.into();
-    }
-    Ok(())
+/// Takes every source, in their order.
+pub(super) fn trees(plan: &Plan, tenant: Option<Owner>) -> Result<Vec<OwnedFd>, Failure> {
+    let mut stage = Stage {
+        tenant,
+        namespaces: Vec::new(),
+    };
+    let sources = plan.sources.iter().enumerate();
+    let trees = sources.map(|(number, source)| {
+        stage
+            .take(source)
+            .map_err(Failure::at(Step::Source(number)))
+    });
+    trees.collect()
 }
 
-/// Makes what a mount can be put on: a folder for a folder, a file for a file.
-pub(super) fn point(tree: &OwnedFd, place: &str) -> rustix::io::Result<()> {
-    let kind = fs::FileType::from_raw_mode(fs::fstat(tree)?.st_mode);
-    if kind == fs::FileType::Directory {
-        return match fs::mkdir(place, Mode::from_raw_mode(0o755)) {
-            Err(Errno::EXIST) => Ok(()),
-            made => made,
+struct Stage {
+    tenant: Option<Owner>,
+    /// In which an owner of files is the tenant.
+    namespaces: Vec<(Owner, OwnedFd)>,
+}
+
+impl Stage {
+    fn take(&mut self, source: &Source) -> io::Result<OwnedFd> {
+        let tree = tree(source.path.as_os_str().as_encoded_bytes(), source.id)?;
+        // What is mounted on the machine from now on is none of the run's business.
+        let attributes = MountAttributes {
+            propagation: MountAttributes::PRIVATE,
+            ..MountAttributes::default()
         };
+        call::set_mount(&tree, c"", &attributes, true)?;
+        if let (Some((owner, taken)), Some(tenant)) = (source.owner, self.tenant)
+            && owner != tenant
+        {
+            match (self.map(&tree, owner, tenant), taken) {
+                (Err(_), Taken::WherePossible) => {}
+                (mapped, _) => mapped?,
+            }
+        }
+        Ok(tree)
     }
-    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-    fs::open(place, flags, Mode::from_raw_mode(0o644)).map(drop)
+
+    /// Has the tenant be the owner of what lies in a mount.
+    fn map(&mut self, tree: &OwnedFd, owner: Owner, tenant: Owner) -> io::Result<()> {
+        let known = self
+            .namespaces
+            .iter()
+            .position(|(known, _)| *known == owner);
+        let known = if let Some(known) = known {
+            known
+        } else {
+            self.namespaces.push((owner, mapping(owner, tenant)?));
+            self.namespaces.len() - 1
+        };
+        let handle = self.namespaces.get(known).map(|(_, handle)| handle);
+        let attributes = MountAttributes {
+            set: MountAttributes::MAP_OWNERS,
+            user_namespace: handle
+                .and_then(|handle| u64::try_from(handle.as_raw_fd()).ok())
+                .unwrap_or(0),
+            ..MountAttributes::default()
+        };
+        call::set_mount(tree, c"", &attributes, false)
+    }
 }
 
 /// A mount of its own of a file or folder, which must be the one that was meant.
-pub(super) fn tree(path: &[u8], id: FileId) -> io::Result<OwnedFd> {
+fn tree(path: &[u8], id: FileId) -> io::Result<OwnedFd> {
     let path = CString::new(path)?;
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC

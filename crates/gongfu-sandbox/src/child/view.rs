@@ -1,35 +1,52 @@
 //! What the run sees: built up out of nothing, piece by piece, so that what isn't named isn't there.
+//!
+//! Some of it lies in folders that strangers filled. So every place is looked for beneath a handle of
+//! the view, and no link is followed on the way: what lies there leads nowhere else.
 
-use std::os::fd::OwnedFd;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::fs::{self, CWD, Mode, OFlags};
+use rustix::fs::{self, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount, mount_change,
-    move_mount, unmount,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MountPropagationFlags, MoveMountFlags,
+    OpenTreeFlags, UnmountFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
+    fsopen, mount, mount_change, move_mount, open_tree, unmount,
 };
-use rustix::process::{chdir, pivot_root};
+use rustix::process::{chdir, fchdir, pivot_root};
 
 use super::call::{self, MountAttributes};
 use super::{Failure, at, stage};
-use crate::plan::{Piece, Plan, Source, Step};
+use crate::plan::{Piece, Plan, Step};
 
 /// Where everything is built; what lies there is hidden from this process alone.
 const BASE: &str = "/tmp";
 /// The machine, while the view is built.
-const OLD: &str = "/old";
+const OLD: &str = "old";
 /// The view, while it is built.
 const NEW: &str = "/new";
 /// What the run writes.
 const DATA: &str = "/data";
 
 const FOLDER: Mode = Mode::from_raw_mode(0o755);
+const FILE: Mode = Mode::from_raw_mode(0o644);
 const SAFE: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+/// The same, of a mount that lies nowhere yet.
+const SAFE_ATTRIBUTES: MountAttrFlags =
+    MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 
 /// Builds the view and goes into it; answers a handle of each layer, in their order.
-pub(super) fn build(plan: &Plan) -> Result<Vec<OwnedFd>, Failure> {
-    base(plan).map_err(at(Step::Root))?;
+///
+/// `sources` are those of the plan, where they were taken already.
+pub(super) fn build(plan: &Plan, sources: Option<Vec<OwnedFd>>) -> Result<Vec<OwnedFd>, Failure> {
+    let sources = match sources {
+        Some(sources) => sources,
+        None => stage::trees(plan, None)?,
+    };
+    let root = base(plan).map_err(at(Step::Root))?;
     let mut builder = Builder {
-        sources: &plan.sources,
+        sources: sources.into_iter().map(Some).collect(),
+        root,
         layers: Vec::new(),
         places: 0,
     };
@@ -38,12 +55,13 @@ pub(super) fn build(plan: &Plan) -> Result<Vec<OwnedFd>, Failure> {
             .add(piece)
             .map_err(Failure::at(Step::View(number)))?;
     }
-    enter().map_err(Failure::at(Step::Root))?;
+    enter(&builder.root).map_err(Failure::at(Step::Root))?;
     Ok(builder.layers)
 }
 
-/// A root of our own with the machine below it, and the memory that the run writes to.
-fn base(plan: &Plan) -> rustix::io::Result<()> {
+/// A root of our own with the machine below it, and the memory that the run writes to; answers a handle
+/// of the view.
+fn base(plan: &Plan) -> rustix::io::Result<OwnedFd> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change(c"/", private)?;
     mount(c"tmpfs", BASE, c"tmpfs", SAFE, c"mode=755,size=1m")?;
@@ -51,23 +69,23 @@ fn base(plan: &Plan) -> rustix::io::Result<()> {
     for folder in [OLD, NEW, DATA] {
         fs::mkdir(folder.trim_start_matches('/'), FOLDER)?;
     }
-    pivot_root(c".", OLD.trim_start_matches('/'))?;
+    pivot_root(c".", OLD)?;
     chdir(c"/")?;
     let sized = format!("mode=755,size={},nr_inodes={}\0", plan.disk, plan.files);
     let sized = std::ffi::CStr::from_bytes_with_nul(sized.as_bytes()).unwrap_or(c"size=1m");
     mount(c"tmpfs", DATA, c"tmpfs", SAFE, sized)?;
-    mount(c"tmpfs", NEW, c"tmpfs", SAFE, c"mode=755,size=4m")
+    mount(c"tmpfs", NEW, c"tmpfs", SAFE, c"mode=755,size=4m")?;
+    fs::open(NEW, HANDLE | OFlags::DIRECTORY, Mode::empty())
 }
 
 /// Makes the view the root, and lets go of everything else.
-fn enter() -> std::io::Result<()> {
+fn enter(root: &OwnedFd) -> io::Result<()> {
     let read_only = MountAttributes {
         set: MountAttributes::READ_ONLY,
         ..MountAttributes::default()
     };
-    let root = fs::open(NEW, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    call::set_mount(&root, c"", &read_only, false)?;
-    chdir(NEW)?;
+    call::set_mount(root, c"", &read_only, false)?;
+    fchdir(root)?;
     // The old root comes to lie on the new one, from where it is taken.
     pivot_root(c".", c".")?;
     unmount(c".", UnmountFlags::DETACH)?;
@@ -75,44 +93,98 @@ fn enter() -> std::io::Result<()> {
     Ok(())
 }
 
-struct Builder<'a> {
-    sources: &'a [Source],
+/// A handle by which a file is named and nothing else.
+const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+struct Builder {
+    /// Each is used once.
+    sources: Vec<Option<OwnedFd>>,
+    root: OwnedFd,
     layers: Vec<OwnedFd>,
     /// How many folders were made for what is written.
     places: usize,
 }
 
-impl Builder<'_> {
-    fn add(&mut self, piece: &Piece) -> std::io::Result<()> {
+impl Builder {
+    fn add(&mut self, piece: &Piece) -> io::Result<()> {
         match piece {
-            Piece::Folder(at) => fs::mkdir(inside(at), FOLDER)?,
-            Piece::Link { at, to } => fs::symlink(to, inside(at))?,
-            Piece::Text { at, text } => {
-                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                let file = fs::open(inside(at), flags, Mode::from_raw_mode(0o644))?;
-                std::io::Write::write_all(&mut std::fs::File::from(file), text.as_bytes())?;
+            Piece::Folder(at) => self.folder(at).map(drop)?,
+            Piece::Link { at, to } => {
+                let (folder, name) = self.parent(at)?;
+                fs::symlinkat(to, folder, name)?;
             }
+            Piece::Text { at, text } => {
+                let (folder, name) = self.parent(at)?;
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                let file = fs::openat(folder, name, flags, FILE)?;
+                io::Write::write_all(&mut std::fs::File::from(file), text.as_bytes())?;
+            }
+            Piece::Bind {
+                at,
+                source,
+                nameless: true,
+                ..
+            } => self.show(at, *source)?,
             Piece::Bind {
                 at,
                 source,
                 writable,
                 device,
+                ..
             } => self.bind(at, *source, *writable, *device)?,
             Piece::Layer { at, sources } => self.layer(at, sources)?,
+            // Nothing is copied here.
+            Piece::File(_) => return Err(io::ErrorKind::Unsupported.into()),
             Piece::Scratch(at) => {
                 let place = self.place()?;
-                fs::mkdir(inside(at), FOLDER)?;
-                let tree = rustix::mount::open_tree(CWD, &*place, clone())?;
-                attach(&tree, &inside(at))?;
+                let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+                let tree = open_tree(CWD, &*place, flags)?;
+                attach(&tree, self.folder(at)?)?;
             }
             Piece::Processes(at) => {
-                fs::mkdir(inside(at), FOLDER)?;
-                let flags = SAFE | MountFlags::NOEXEC;
-                let options = c"hidepid=invisible,subset=pid";
-                mount(c"proc", inside(at), c"proc", flags, options)?;
+                let options = [("hidepid", Some("invisible")), ("subset", Some("pid"))];
+                let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+                attach(&made("proc", &options, flags)?, self.folder(at)?)?;
             }
         }
         Ok(())
+    }
+
+    /// A handle of what lies at a place of the view, whatever it is but a link.
+    fn handle(&self, at: &str) -> rustix::io::Result<OwnedFd> {
+        beneath(&self.root, at)
+    }
+
+    /// The folder that a place lies in, and its name there.
+    fn parent<'a>(&self, at: &'a str) -> io::Result<(OwnedFd, &'a str)> {
+        let (folder, name) = at
+            .trim_end_matches('/')
+            .rsplit_once('/')
+            .ok_or(io::ErrorKind::InvalidInput)?;
+        Ok((self.handle(folder)?, name))
+    }
+
+    /// A folder of the view, made where it isn't there.
+    fn folder(&self, at: &str) -> io::Result<OwnedFd> {
+        let (parent, name) = self.parent(at)?;
+        match fs::mkdirat(&parent, name, FOLDER) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder_of(beneath(&parent, name)?)
+    }
+
+    /// What a mount can be put on: a folder for a folder, a file for a file.
+    fn point(&self, tree: &OwnedFd, at: &str) -> io::Result<OwnedFd> {
+        if is_folder(tree)? {
+            return self.folder(at);
+        }
+        let (parent, name) = self.parent(at)?;
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+        match fs::openat(&parent, name, flags, FILE) {
+            Ok(_) | Err(Errno::EXIST) => Ok(beneath(&parent, name)?),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A folder of its own for what is written.
@@ -124,17 +196,12 @@ impl Builder<'_> {
     }
 
     /// A mount of its own of a source.
-    fn source(&self, number: usize) -> std::io::Result<OwnedFd> {
-        let source = self
-            .sources
-            .get(number)
-            .ok_or(std::io::ErrorKind::NotFound)?;
-        let mut path = OLD.as_bytes().to_vec();
-        path.extend(source.path.as_os_str().as_encoded_bytes());
-        stage::tree(&path, source.id)
+    fn source(&mut self, number: usize) -> io::Result<OwnedFd> {
+        let source = self.sources.get_mut(number).and_then(Option::take);
+        source.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    fn bind(&self, at: &str, number: usize, writable: bool, device: bool) -> std::io::Result<()> {
+    fn bind(&mut self, at: &str, number: usize, writable: bool, device: bool) -> io::Result<()> {
         let tree = self.source(number)?;
         let mut attributes = MountAttributes {
             set: MountAttributes::NO_SET_USER_ID,
@@ -147,51 +214,113 @@ impl Builder<'_> {
             attributes.set |= MountAttributes::READ_ONLY;
         }
         call::set_mount(&tree, c"", &attributes, true)?;
-        let place = inside(at);
-        stage::point(&tree, &place)?;
-        attach(&tree, &place)?;
+        attach(&tree, self.point(&tree, at)?)?;
         Ok(())
     }
 
-    fn layer(&mut self, at: &str, sources: &[usize]) -> std::io::Result<()> {
+    /// A folder that can be read, without saying where it lies: the system tells the path of a mount
+    /// to whoever is shown it, but not those of the folders that lie above each other in one.
+    fn show(&mut self, at: &str, number: usize) -> io::Result<()> {
+        let place = self.place()?;
+        let nothing = format!("{place}/nothing");
+        fs::mkdir(&nothing, FOLDER)?;
+        let below = self.below(&place, number)?;
+        // Two are the fewest of which there need be none to be written to.
+        let below = format!("{below}:{nothing}");
+        let options = [("lowerdir", Some(below.as_str())), ("userxattr", None)];
+        let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_RDONLY;
+        attach(&made("overlay", &options, flags)?, self.folder(at)?)?;
+        Ok(())
+    }
+
+    /// Puts a source where a layer finds it; answers where that is.
+    fn below(&mut self, place: &str, number: usize) -> io::Result<String> {
+        let tree = self.source(number)?;
+        let below = format!("{place}/{number}");
+        fs::mkdir(&below, FOLDER)?;
+        attach(&tree, fs::open(&below, HANDLE, Mode::empty())?)?;
+        Ok(below)
+    }
+
+    fn layer(&mut self, at: &str, sources: &[usize]) -> io::Result<()> {
         let place = self.place()?;
         let (above, work) = (format!("{place}/above"), format!("{place}/work"));
         fs::mkdir(&above, FOLDER)?;
         fs::mkdir(&work, FOLDER)?;
-        let mut below = Vec::new();
-        for (number, source) in sources.iter().enumerate() {
-            let tree = self.source(*source)?;
-            let lower = format!("{place}/{number}");
-            fs::mkdir(&lower, FOLDER)?;
-            attach(&tree, &lower)?;
-            below.push(lower);
-        }
-        fs::mkdir(inside(at), FOLDER)?;
+        let below = sources.iter().map(|source| self.below(&place, *source));
+        let below = below.collect::<io::Result<Vec<_>>>()?;
         self.layers.push(fs::open(
             &above,
             OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )?);
-        let options = format!(
-            "lowerdir={},upperdir={above},workdir={work},userxattr",
-            below.join(":")
-        );
-        let options = std::ffi::CString::new(options)?;
-        mount(c"overlay", inside(at), c"overlay", SAFE, &*options)?;
+        // None of these paths has a name in it that somebody else gave.
+        let below = below.join(":");
+        let options = [
+            ("lowerdir", Some(below.as_str())),
+            ("upperdir", Some(&above)),
+            ("workdir", Some(&work)),
+            ("userxattr", None),
+        ];
+        attach(
+            &made("overlay", &options, SAFE_ATTRIBUTES)?,
+            self.folder(at)?,
+        )?;
         Ok(())
     }
 }
 
-fn clone() -> rustix::mount::OpenTreeFlags {
-    rustix::mount::OpenTreeFlags::OPEN_TREE_CLONE | rustix::mount::OpenTreeFlags::OPEN_TREE_CLOEXEC
+/// What lies at a path beneath a folder; nothing on the way may be a link, nor may it be one itself.
+fn beneath(folder: impl AsFd, path: &str) -> rustix::io::Result<OwnedFd> {
+    let path = path.trim_start_matches('/');
+    let path = if path.is_empty() { "." } else { path };
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    loop {
+        match fs::openat2(&folder, path, HANDLE, Mode::empty(), resolve) {
+            // Something was renamed meanwhile, or a signal came.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            found => return found,
+        }
+    }
 }
 
-fn attach(tree: &OwnedFd, place: &str) -> rustix::io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    move_mount(tree, c"", CWD, place, flags)
+fn is_folder(handle: &OwnedFd) -> rustix::io::Result<bool> {
+    let kind = FileType::from_raw_mode(fs::fstat(handle)?.st_mode);
+    Ok(kind == FileType::Directory)
 }
 
-/// Where a place of the view is while it is built.
-fn inside(at: &str) -> String {
-    format!("{NEW}{at}")
+/// The handle, if it is a folder's.
+fn folder_of(handle: OwnedFd) -> io::Result<OwnedFd> {
+    if is_folder(&handle)? {
+        Ok(handle)
+    } else {
+        Err(io::ErrorKind::NotADirectory.into())
+    }
 }
+
+/// A file system that lies nowhere yet.
+fn made(
+    kind: &str,
+    options: &[(&str, Option<&str>)],
+    attributes: MountAttrFlags,
+) -> rustix::io::Result<OwnedFd> {
+    let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in options {
+        match value {
+            Some(value) => fsconfig_set_string(&context, *name, *value)?,
+            None => fsconfig_set_flag(&context, *name)?,
+        }
+    }
+    fsconfig_create(&context)?;
+    fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Puts a mount on what a handle names.
+fn attach(tree: &OwnedFd, place: OwnedFd) -> rustix::io::Result<()> {
+    let by_handles =
+        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree, c"", place, c"", by_handles)
+}
+
+#[cfg(test)]
+mod tests;

@@ -19,9 +19,9 @@ fn copied(sources: &[&TempDir], to: &Path) -> std::io::Result<Before> {
     let to = OwnedFd::from(fs::File::open(to).unwrap());
     let sources: Vec<PathBuf> = sources.iter().map(|one| one.path().to_owned()).collect();
     let mut measured = Copier::new(100_000, 20);
-    measured.measure(&sources)?;
+    measured.measure(&sources, &[])?;
     let mut copier = Copier::new(100_000, 20);
-    let before = copier.copy(&sources, &to)?;
+    let before = copier.copy(&sources, &[], &to)?;
     assert_eq!(copier.left(), measured.left());
     Ok(before)
 }

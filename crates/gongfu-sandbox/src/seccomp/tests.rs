@@ -2,7 +2,10 @@
 
 use seccompiler::sock_filter;
 
-use super::{MISSING, NAMESPACES, REFUSED, REFUSED_HERE, TERMINAL, filters};
+use super::{
+    MAKING, MAKING_HERE, MISSING, MODES, MODES_HERE, NAMESPACES, REFUSED, REFUSED_HERE, TERMINAL,
+    filters,
+};
 
 #[cfg(target_arch = "x86_64")]
 const HERE: u32 = 0xC000_003E;
@@ -89,7 +92,6 @@ fn what_programs_need_is_allowed() {
         libc::SYS_read,
         libc::SYS_write,
         libc::SYS_openat,
-        libc::SYS_openat2,
         libc::SYS_execve,
         libc::SYS_mmap,
         libc::SYS_clone,
@@ -148,6 +150,72 @@ fn a_pair_is_of_streams_and_limits_are_ones_own() {
         let judged = judged(&call(libc::SYS_prlimit64, HERE, [process, 7, 0, 0, 0, 0]));
         assert_eq!(judged, error(libc::EPERM), "{process}");
     }
+}
+
+#[test]
+fn no_file_is_run_as_its_owner() {
+    let with = |number, pairs: &[(usize, u64)]| {
+        let mut arguments = [0; 6];
+        for (at, value) in pairs {
+            arguments[*at] = *value;
+        }
+        judged(&call(number, HERE, arguments))
+    };
+    let refused = error(libc::EPERM);
+    let modes = MODES.iter().chain(MODES_HERE);
+    for (number, at) in modes.map(|(number, at)| (*number, usize::from(*at))) {
+        for mode in [0, 0o644, 0o755, 0o1777, 0o100_644, 0o20600] {
+            assert_eq!(with(number, &[(at, mode)]), ALLOW, "{number} {mode:o}");
+        }
+        for mode in [0o4000, 0o2000, 0o4755, 0o2755, 0o6777, 0o104_755] {
+            for high in [0, 1 << 32, 0xFFFF_FFFF << 32] {
+                let judged = with(number, &[(at, mode | high)]);
+                assert_eq!(judged, refused, "{number} {mode:o}");
+            }
+        }
+    }
+    let making = MAKING.iter().chain(MAKING_HERE);
+    for (number, flags, mode) in making.copied() {
+        let (flags, mode) = (usize::from(flags), usize::from(mode));
+        let [create, unnamed] =
+            [libc::O_CREAT, libc::O_TMPFILE].map(|flag| u64::from(flag.unsigned_abs()));
+        for made in [create, unnamed, create | 0o2_000_002] {
+            for bits in [0o4755, 0o2755, 0o6000] {
+                assert_eq!(
+                    with(number, &[(flags, made), (mode, bits)]),
+                    refused,
+                    "{made:o} {bits:o}"
+                );
+            }
+            assert_eq!(with(number, &[(flags, made), (mode, 0o1777)]), ALLOW);
+        }
+        // A folder is opened with one of the bits of an unnamed file.
+        for opened in [0, u64::from(libc::O_DIRECTORY.unsigned_abs()), 0o2_000_000] {
+            assert_eq!(
+                with(number, &[(flags, opened), (mode, 0o7777)]),
+                ALLOW,
+                "{opened:o}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_size_of_dumps_stays() {
+    let limit = |arguments| judged(&call(libc::SYS_prlimit64, HERE, arguments));
+    let dumps = u64::from(libc::RLIMIT_CORE);
+    for pointer in [1, 1 << 32, u64::MAX] {
+        assert_eq!(limit([0, dumps, pointer, 0, 0, 0]), error(0));
+        assert_eq!(limit([0, dumps, pointer, 8, 0, 0]), error(libc::EPERM));
+        assert_eq!(limit([0, dumps | 1 << 32, pointer, 0, 0, 0]), error(0));
+        // It may be read, and others may be set.
+        assert_eq!(limit([0, dumps, 0, pointer, 0, 0]), ALLOW);
+        assert_eq!(limit([0, 7, pointer, 0, 0, 0]), ALLOW);
+        assert_eq!(limit([1, dumps, pointer, 0, 0, 0]), error(libc::EPERM));
+    }
+    let plain = |arguments| judged(&call(libc::SYS_setrlimit, HERE, arguments));
+    assert_eq!(plain([dumps, 8, 0, 0, 0, 0]), error(0));
+    assert_eq!(plain([7, 8, 0, 0, 0, 0]), ALLOW);
 }
 
 #[test]

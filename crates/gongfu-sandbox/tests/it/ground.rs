@@ -22,6 +22,8 @@ pub(crate) struct Ground {
     pub(crate) level: Level,
     pub(crate) folder: TempDir,
     pub(crate) limits: Limits,
+    /// Whether runs may have control groups.
+    pub(crate) grouped: bool,
 }
 
 impl Ground {
@@ -38,6 +40,7 @@ impl Ground {
             level,
             folder,
             limits,
+            grouped: true,
         }
     }
 
@@ -79,6 +82,11 @@ impl Ground {
     pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
         let runner = Runner::new(Some(self.level));
+        let runner = if self.grouped {
+            runner
+        } else {
+            runner.without_groups()
+        };
         let running = runner.run(&Owner::Local, self.spec(command), Arc::new(|_, _| {}));
         runtime.block_on(running)
     }
@@ -145,6 +153,24 @@ pub(crate) fn victim() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// The control groups that a process made for its runs, and that are still there.
+pub(crate) fn groups_of(process: u32) -> Vec<PathBuf> {
+    let begins = format!("gongfu-{process}-");
+    let mut found = Vec::new();
+    let mut folders = vec![PathBuf::from("/sys/fs/cgroup")];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+            if entry.file_name().to_string_lossy().starts_with(&begins) {
+                found.push(entry.path());
+            } else {
+                folders.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
 /// How many processes of this machine have a word in their command line.
 pub(crate) fn alive(word: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -174,6 +200,9 @@ pub(crate) fn word(path: &Path) -> String {
     )
 }
 
+/// The kinds of sandboxes that are tried.
+pub(crate) const LEVELS: &[Level] = &Level::ALL;
+
 /// A test of one kind of sandbox, and its name.
 pub(crate) type Test = (&'static str, fn(Level));
 
@@ -182,19 +211,27 @@ pub(crate) type Test = (&'static str, fn(Level));
 /// A kind that doesn't work here fails them, unless what it is made with isn't installed: then they
 /// are ignored, but not where everything is to be tried.
 pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
-    let mut trials = Vec::new();
-    for level in Level::ALL {
-        let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
-        let everything = std::env::var_os("CI").is_some();
-        for (name, test) in all {
+    let of_one = |(level, is_ignored): (Level, bool)| {
+        all.iter().map(move |(name, test)| {
             let test = *test;
             let run = move || {
                 test(level);
                 Ok::<(), Failed>(())
             };
-            let trial = Trial::test(format!("{level}::{name}"), run);
-            trials.push(trial.with_ignored_flag(!is_installed && !everything));
-        }
-    }
-    trials
+            Trial::test(format!("{level}::{name}"), run).with_ignored_flag(is_ignored)
+        })
+    };
+    levels().flat_map(of_one).collect()
+}
+
+/// Every kind of sandbox, and whether it is ignored here.
+pub(crate) fn levels() -> impl Iterator<Item = (Level, bool)> {
+    let levels = LEVELS.iter().copied();
+    levels.map(|level| (level, is_left_out(level)))
+}
+
+/// Whether what a kind is made with isn't installed, where not everything is to be tried.
+pub(crate) fn is_left_out(level: Level) -> bool {
+    let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
+    !is_installed && std::env::var_os("CI").is_none()
 }

@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Command, Exit, Level, Means, Reason};
+use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
 use gongfu_sandbox::Runner;
-use libtest_mimic::Trial;
+use libtest_mimic::{Failed, Trial};
 
-use crate::ground::{Ground, Test, VICTIM, alive, gone, of_every_level, runtime, text, word};
+use crate::ground::{
+    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runtime, text, word,
+};
 
 /// How soon everything is dead once a run is over.
 const SOON: Duration = Duration::from_secs(5);
 
+/// A test that is given its ground.
+type OnGround = (&'static str, fn(Ground));
+
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 10] = [
+    let all: [Test; 8] = [
         ("limit::time_ends_everything", time_ends_everything),
         ("limit::silence_ends_it", silence_ends_it),
         ("limit::time_on_the_processor", time_on_the_processor),
-        (
-            "limit::memory_of_one_and_of_many",
-            memory_of_one_and_of_many,
-        ),
-        ("limit::processes", processes),
         ("limit::disk_by_size_and_by_number", disk),
         ("limit::a_flood_of_output", a_flood_of_output),
         (
@@ -40,7 +40,70 @@ pub(crate) fn trials() -> Vec<Trial> {
             a_killed_server_leaves_nothing,
         ),
     ];
-    of_every_level(&all)
+    let counted: [OnGround; 2] = [
+        (
+            "limit::memory_of_one_and_of_many",
+            memory_of_one_and_of_many,
+        ),
+        ("limit::processes", processes),
+    ];
+    let only_grouped: [OnGround; 2] = [
+        (
+            "limit::memory_that_comes_and_goes",
+            memory_that_comes_and_goes,
+        ),
+        ("limit::groups_of_the_dead_go", groups_of_the_dead_go),
+    ];
+    let mut trials = of_every_level(&all);
+    for (level, is_ignored) in levels() {
+        let there_are = !is_ignored && is_grouped(level);
+        let in_mode = |(name, test): OnGround, grouped: bool| {
+            let mode = if grouped {
+                "in_a_control_group"
+            } else {
+                "watched"
+            };
+            let run = move || {
+                let mut ground = Ground::new(level);
+                ground.grouped = grouped;
+                test(ground);
+                Ok::<(), Failed>(())
+            };
+            let is_ignored = is_ignored || (grouped && !there_are);
+            Trial::test(format!("{level}::{name}::{mode}"), run).with_ignored_flag(is_ignored)
+        };
+        let in_both = |test| [false, true].map(|grouped| in_mode(test, grouped));
+        trials.extend(counted.into_iter().flat_map(in_both));
+        trials.extend(only_grouped.into_iter().map(|test| in_mode(test, true)));
+    }
+    trials
+}
+
+/// Whether runs have control groups on this machine.
+fn is_grouped(level: Level) -> bool {
+    let ran = Ground::new(level).runs(Command::Line("true".to_owned()));
+    ran.is_ok_and(|outcome| outcome.enforcement.memory == Means::ControlGroup)
+}
+
+/// What holds the limits of a ground.
+fn held(ground: &Ground) -> Enforcement {
+    let (memory, processes) = if ground.grouped {
+        (Means::ControlGroup, Means::ControlGroup)
+    } else if ground.level == Level::Lite {
+        (Means::Watchdog, Means::Watchdog)
+    } else {
+        (Means::Watchdog, Means::ProcessLimit)
+    };
+    let disk = if ground.level == Level::Namespaces {
+        Means::SizedFileSystem
+    } else {
+        Means::Watchdog
+    };
+    Enforcement {
+        memory,
+        processes,
+        disk,
+    }
 }
 
 /// A line that begins processes which don't want to end, and waits with them.
@@ -79,8 +142,7 @@ fn time_on_the_processor(level: Level) {
     );
 }
 
-fn memory_of_one_and_of_many(level: Level) {
-    let mut ground = Ground::new(level);
+fn memory_of_one_and_of_many(mut ground: Ground) {
     ground.limits.memory = 200 << 20;
     let hold =
         "b = bytearray(%d << 20); b[::4096] = b'x' * len(b[::4096]); import time; time.sleep(%d)";
@@ -103,17 +165,65 @@ fn memory_of_one_and_of_many(level: Level) {
     let hidden = "import ctypes, threading, time\ndef hold():\n  b = bytearray(260 << 20); b[::4096] = b'x' * len(b[::4096]); time.sleep(20)\nthreading.Thread(target=hold).start()\nctypes.CDLL(None).syscall(60, 0)";
     let outcome = ground.line(&format!("exec python3 -c \"{hidden}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
-    if level == Level::Lite {
+    if ground.level != Level::Lite {
+        // What is written lies in memory as well.
+        ground.limits.disk = 400 << 20;
+        let outcome = ground.line("dd if=/dev/zero of=/tmp/a bs=1M count=300 && sleep 20");
+        assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    }
+    // A program that doesn't mind that another one was ended is ended as well.
+    let begun = Instant::now();
+    let outcome = ground.line(&format!("python3 -c \"{}\"; sleep 50", of(260, 20)));
+    assert_eq!((outcome.reason, outcome.exit), (Reason::Oom, None));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert_eq!(outcome.enforcement, held(&ground));
+}
+
+/// Between two looks of a watchdog all of it is gone.
+fn memory_that_comes_and_goes(mut ground: Ground) {
+    ground.limits.memory = 100 << 20;
+    let blink = "import mmap; m = mmap.mmap(-1, 140 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000); m.close()";
+    let outcome = ground.line(&format!("exec python3 -c \"{blink}\""));
+    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    if ground.level == Level::Lite {
+        // What is written lies on a disk.
         return;
     }
-    // What is written lies in memory as well.
+    // Nor is what nobody has mapped.
     ground.limits.disk = 400 << 20;
-    let outcome = ground.line("dd if=/dev/zero of=/tmp/a bs=1M count=300 && sleep 20");
+    let outcome = ground.line(
+        "exec 7> /tmp/a && rm /tmp/a && dd if=/dev/zero bs=1M count=140 >&7 2> /dev/null; exec 7>&-",
+    );
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
 }
 
-fn processes(level: Level) {
-    let mut ground = Ground::new(level);
+fn groups_of_the_dead_go(ground: Ground) {
+    let begin = |line: &str| {
+        let mut victim = Process::new(std::env::current_exe().unwrap());
+        victim.arg(VICTIM).arg(ground.level.as_str());
+        victim.arg(ground.path("logs")).arg(line);
+        victim.stdout(Stdio::null()).spawn().unwrap()
+    };
+    let word = word(ground.folder.path());
+    let mut victim = begin(&format!("exec sleep {word}"));
+    let begun = Instant::now();
+    while alive(&word) < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it doesn't run");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!groups_of(victim.id()).is_empty());
+    victim.kill().unwrap();
+    victim.wait().unwrap();
+    assert!(gone(&word) < SOON);
+    // The dead can't tidy up; whoever comes next does, and that may have been a test beside this one.
+    let mut next = begin("true");
+    let next_number = next.id();
+    assert!(next.wait().unwrap().success());
+    assert_eq!(groups_of(victim.id()), Vec::<std::path::PathBuf>::new());
+    assert_eq!(groups_of(next_number), Vec::<std::path::PathBuf>::new());
+}
+
+fn processes(mut ground: Ground) {
     ground.limits.processes = 20;
     ground.limits.wall = Duration::from_secs(3);
     let word = word(ground.folder.path());
@@ -131,10 +241,10 @@ fn processes(level: Level) {
     let running = {
         let runs = std::thread::spawn({
             let counting = counting.clone();
-            let limits = ground.limits;
+            let (level, limits, grouped) = (ground.level, ground.limits, ground.grouped);
             move || {
                 let mut ground = Ground::new(level);
-                ground.limits = limits;
+                (ground.limits, ground.grouped) = (limits, grouped);
                 ground.line(&counting)
             }
         });
@@ -147,8 +257,13 @@ fn processes(level: Level) {
         most
     };
     // The shell and Python have the word in their lines as well.
-    // Lite counts all of the user's, of whom some may end meanwhile; past that it only watches.
-    let most = if level == Level::Lite { 60 + 2 } else { 20 };
+    let most = match (ground.level, ground.grouped) {
+        // It looks every so often.
+        (Level::Lite, false) => 60 + 2,
+        // One fewer watches than the group has room for.
+        (Level::Lite, true) => 21,
+        _ => 20,
+    };
     assert!((10..=most).contains(&running), "{running}");
     assert!(gone(&word) < SOON);
 }

@@ -12,9 +12,13 @@
 #[cfg(target_os = "linux")]
 mod attack;
 #[cfg(target_os = "linux")]
+mod fuzz;
+#[cfg(target_os = "linux")]
 mod ground;
 #[cfg(target_os = "linux")]
 mod limit;
+#[cfg(target_os = "linux")]
+mod mount;
 #[cfg(target_os = "linux")]
 mod work;
 
@@ -28,8 +32,17 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(ground::VICTIM) {
         return ground::victim();
     }
+    if std::env::args().nth(1).as_deref() == Some(fuzz::PROVE) {
+        return fuzz::prove();
+    }
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = [work::trials(), limit::trials(), attack::trials()];
+    let trials = [
+        work::trials(),
+        limit::trials(),
+        mount::trials(),
+        attack::trials(),
+        fuzz::trials(),
+    ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 

@@ -1,5 +1,7 @@
 //! `gongfu doctor`: whether everything works, and how to mend what doesn't.
 
+mod attack;
+
 use gongfu_core::library::Library;
 use gongfu_core::port::Sandbox as _;
 use gongfu_core::skill::SkillPath;
@@ -69,10 +71,14 @@ impl Check {
 
 pub(crate) fn run(
     places: &Places,
+    attack: bool,
     json: bool,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
+    if attack {
+        return attack::run(json, terminal);
+    }
     let checks = progress::during("looking", || checks(places, environment));
     if json {
         terminal.json(&checks)?;

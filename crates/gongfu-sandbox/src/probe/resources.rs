@@ -1,0 +1,199 @@
+//! Probes that take more of the machine than a run is given, none of which would hurt it.
+
+use std::fs::{self, File};
+use std::io;
+use std::process::{Command, Stdio};
+
+use super::bait::Laid;
+use super::list::Probe;
+use super::tool::{call, contains, processes};
+use super::{ARGUMENT, process};
+use crate::child::call::{Fork, fork};
+
+/// More than a run may have open, or run at once.
+const MANY: usize = 300;
+
+pub(super) const PROBES: &[Probe] = &[
+    Probe::new(
+        "resources::memfd",
+        "Makes memory that no process has mapped.",
+        |_| call!(libc::SYS_memfd_create, c"x", 0).map(drop),
+    ),
+    Probe::new(
+        "resources::memfd_secret",
+        "Makes memory that not even the kernel sees.",
+        |_| call!(libc::SYS_memfd_secret, 0).map(drop),
+    )
+    .depends_on("secret memory"),
+    Probe::new(
+        "resources::shared_memory",
+        "Makes memory that lives longer than its process.",
+        |_| {
+            let id = call!(libc::SYS_shmget, 0, 4096, libc::IPC_CREAT | 0o600)?;
+            call!(libc::SYS_shmctl, id, libc::IPC_RMID, 0).map(drop)
+        },
+    ),
+    Probe::new(
+        "resources::semaphores",
+        "Makes semaphores that live longer than their process.",
+        |_| {
+            let id = call!(libc::SYS_semget, 0, 1, libc::IPC_CREAT | 0o600)?;
+            call!(libc::SYS_semctl, id, 0, libc::IPC_RMID, 0).map(drop)
+        },
+    ),
+    Probe::new(
+        "resources::messages",
+        "Makes a queue that lives longer than its process.",
+        |_| {
+            let id = call!(libc::SYS_msgget, 0, libc::IPC_CREAT | 0o600)?;
+            call!(libc::SYS_msgctl, id, libc::IPC_RMID, 0).map(drop)
+        },
+    ),
+    Probe::new(
+        "resources::message_queue",
+        "Makes a queue with a name.",
+        |bait| {
+            let name = super::tool::text(&bait.name)?;
+            let flags = libc::O_CREAT | libc::O_RDWR;
+            call!(libc::SYS_mq_open, &*name, flags, 0o600, 0)?;
+            call!(libc::SYS_mq_unlink, &*name).map(drop)
+        },
+    )
+    .depends_on("queues with names"),
+    Probe::new(
+        "resources::locked_memory",
+        "Has all its memory stay in memory.",
+        |_| call!(libc::SYS_mlockall, libc::MCL_CURRENT | libc::MCL_FUTURE).map(drop),
+    )
+    .root(),
+    Probe::new(
+        "resources::files",
+        "Has more files open than a run may.",
+        |_| {
+            let open = (0..MANY).map(|_| File::open("/dev/null"));
+            open.collect::<io::Result<Vec<_>>>().map(drop)
+        },
+    ),
+    Probe::new(
+        "resources::processes",
+        "Runs more processes at once than a run may.",
+        |_| many(),
+    ),
+    Probe::new(
+        "resources::long_file",
+        "Makes a file that is longer than a run may make.",
+        |_| {
+            let file = File::create("long")?;
+            file.set_len(1 << 30)
+        },
+    ),
+    Probe::new(
+        "resources::higher_limit",
+        "Gives itself a higher limit.",
+        |_| {
+            use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+            let limit = getrlimit(Resource::Core);
+            let more = limit.maximum.map_or(1 << 40, |maximum| maximum + 1);
+            let more = Rlimit {
+                current: limit.current,
+                maximum: Some(more),
+            };
+            let lower = Rlimit {
+                current: Some(0),
+                maximum: Some(0),
+            };
+            // Where there is no limit there is one to begin with.
+            if limit.maximum.is_none() {
+                setrlimit(Resource::Core, lower)?;
+            }
+            Ok(setrlimit(Resource::Core, more)?)
+        },
+    )
+    .root()
+    .depends_on("root that may go past limits"),
+    Probe::new(
+        "resources::priority",
+        "Has itself run before others.",
+        |_| call!(libc::SYS_setpriority, libc::PRIO_PROCESS, 0, -10).map(drop),
+    )
+    .root(),
+    Probe::new(
+        "resources::real_time",
+        "Has itself run before everything.",
+        |_| {
+            let priority = 1_u32.to_ne_bytes();
+            call!(
+                libc::SYS_sched_setscheduler,
+                0,
+                libc::SCHED_FIFO,
+                &priority[..]
+            )
+            .map(drop)
+        },
+    )
+    .root()
+    .depends_on("time on processors that is given out so"),
+    Probe::new(
+        "resources::oom_score",
+        "Has others be ended before it when memory is short.",
+        |_| fs::write("/proc/self/oom_score_adj", "-500"),
+    )
+    .root()
+    .depends_on("root that may go past limits"),
+    Probe::new(
+        "resources::oom_score_as_before",
+        "Has itself be ended no sooner than others when memory is short.",
+        |_| fs::write("/proc/self/oom_score_adj", "0"),
+    )
+    .root(),
+    Probe::new(
+        "resources::daemon",
+        "Begins a process that lives longer than its run.",
+        |bait| {
+            Command::new("/proc/self/exe")
+                .args([ARGUMENT, process::DAEMON, &bait.token])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .map(drop)
+        },
+    )
+    .found(lives),
+];
+
+/// It is reached when all of them are there at once.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it is another process, which has nothing else to do"
+)]
+fn many() -> io::Result<()> {
+    let (wait, end) = rustix::pipe::pipe()?;
+    for _ in 0..MANY {
+        if let Fork::Child = fork()? {
+            drop(end);
+            let _ = rustix::io::read(&wait, &mut [0; 1]);
+            std::process::exit(0);
+        }
+    }
+    drop(end);
+    Ok(())
+}
+
+/// Whether a daemon lives; it is ended.
+fn lives(laid: &Laid) -> bool {
+    let is_it = |number: &u32| {
+        let told = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+        let mark = [process::DAEMON, &laid.bait.token].join("\0");
+        contains(&told, mark.as_bytes())
+    };
+    let all = processes().unwrap_or_default();
+    let living: Vec<u32> = all.into_iter().filter(is_it).collect();
+    for number in &living {
+        let number = i32::try_from(*number).ok();
+        if let Some(number) = number.and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process(number, rustix::process::Signal::KILL);
+        }
+    }
+    !living.is_empty()
+}

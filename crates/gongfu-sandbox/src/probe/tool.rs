@@ -1,0 +1,145 @@
+//! What probes have in common: calls of the system, and words for what came of them.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use super::bait::Bait;
+
+/// Makes a call of the system: its number, then its arguments.
+macro_rules! call {
+    ($number:expr $(, $argument:expr)* $(,)?) => {
+        $crate::child::call::raw::call(
+            $number,
+            &mut [$($crate::child::call::raw::Argument::from($argument)),*],
+        )
+    };
+}
+pub(super) use call;
+
+/// The bit of the capability to administer a machine.
+const ADMINISTER: u64 = 1 << 21;
+
+/// Whether this is root of the whole machine, and not of a container.
+pub(super) fn is_root() -> bool {
+    let maps = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let is_whole = maps.split_whitespace().eq(["0", "0", "4294967295"]);
+    is_whole && rustix::process::geteuid().is_root() && capabilities() & ADMINISTER != 0
+}
+
+/// The capabilities that this process could use.
+pub(super) fn capabilities() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    effective(&status)
+}
+
+/// The capabilities that a process could use, by what the system tells of it.
+pub(super) fn effective(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    line.and_then(|line| u64::from_str_radix(line.trim(), 16).ok())
+        .unwrap_or_default()
+}
+
+/// It is reached when this holds.
+pub(super) fn reached_if(holds: bool) -> io::Result<()> {
+    if holds {
+        Ok(())
+    } else {
+        Err(io::Error::other("nothing of it is there"))
+    }
+}
+
+/// It is reached when the answer is one that only comes past whatever refuses it: the call itself
+/// asks for nothing that could be done.
+pub(super) fn looked_at(answer: io::Result<i64>, errors: &[i32]) -> io::Result<()> {
+    match answer {
+        Err(error)
+            if error
+                .raw_os_error()
+                .is_some_and(|number| errors.contains(&number)) =>
+        {
+            Ok(())
+        }
+        answer => answer.map(drop),
+    }
+}
+
+/// A path as the system takes it.
+pub(super) fn text(path: impl AsRef<Path>) -> io::Result<CString> {
+    Ok(CString::new(path.as_ref().as_os_str().as_bytes())?)
+}
+
+/// It is reached when the file can be read and holds what only the server knows.
+pub(super) fn holds(bait: &Bait, path: impl AsRef<Path>) -> io::Result<()> {
+    let read = fs::read(path)?;
+    reached_if(contains(&read, bait.token.as_bytes()))
+}
+
+/// Whether something stands in a text.
+pub(super) fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+/// It is reached when the file can be opened for writing; nothing is written.
+pub(super) fn can_be_written(path: impl AsRef<Path>) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).open(path).map(drop)
+}
+
+/// It is reached when a file can be made in the folder; it is removed again.
+pub(super) fn can_be_made_in(bait: &Bait, folder: impl AsRef<Path>) -> io::Result<()> {
+    let path = folder.as_ref().join(format!("planted-{}", bait.token));
+    fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    fs::remove_file(path)
+}
+
+/// It is reached when the times of the file can be set; they are set to what they are.
+pub(super) fn times_can_be_set(path: impl AsRef<Path>) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, statat, utimensat};
+    let path = path.as_ref();
+    let found = statat(CWD, path, AtFlags::empty())?;
+    let time = |seconds, nanoseconds| Timespec {
+        tv_sec: seconds,
+        tv_nsec: i64::try_from(nanoseconds).unwrap_or_default(),
+    };
+    let times = Timestamps {
+        last_access: time(found.st_atime, found.st_atime_nsec),
+        last_modification: time(found.st_mtime, found.st_mtime_nsec),
+    };
+    Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
+}
+
+/// Sees to it that nothing that is mounted from now on is mounted on the machine.
+///
+/// # Errors
+/// It would be.
+pub(super) fn own_mounts(bait: &Bait) -> io::Result<()> {
+    let alone = call!(libc::SYS_unshare, libc::CLONE_NEWNS);
+    if bait.shares_mounts {
+        alone?;
+        let private = libc::MS_REC | libc::MS_PRIVATE;
+        call!(libc::SYS_mount, c"none", c"/", 0, private, 0)?;
+    }
+    Ok(())
+}
+
+/// Bytes as digits.
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut digits = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+/// The processes that can be seen.
+pub(super) fn processes() -> io::Result<Vec<u32>> {
+    let entries = fs::read_dir("/proc")?.flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(numbers.collect())
+}

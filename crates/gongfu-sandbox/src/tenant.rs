@@ -1,0 +1,201 @@
+//! Whom runs are on the machine, where gongfu is root and could be anybody: users that nobody has, one for
+//! each of those whose runs they are.
+//!
+//! Nothing on a disk belongs to them: what a run sees is mapped to its tenant, and what it leaves belongs to
+//! whoever the place belongs to. So it matters that two are never the same at the same time, and not that
+//! one is the same for ever.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use gongfu_core::account::Owner;
+
+use crate::plan;
+
+/// The users that runs are: far from those that people have.
+const FAR: Range<u32> = 2_000_000_000..2_100_000_000;
+/// Who owns what belongs to nobody that is known here.
+const NOBODY: u32 = 65_534;
+
+/// Who may be whom.
+#[derive(Debug)]
+pub(crate) struct Tenants {
+    /// The users and groups of that number; `None` where runs are whoever gongfu is.
+    range: Option<Range<u32>>,
+    /// Whether they aren't used after all.
+    given_up: AtomicBool,
+    taken: Mutex<BTreeMap<u32, Owner>>,
+}
+
+impl Tenants {
+    /// Those that this process can be.
+    pub(crate) fn of_this_process() -> Self {
+        let map = |name: &str| {
+            let path = Path::new("/proc/self").join(name);
+            std::fs::read_to_string(path).unwrap_or_default()
+        };
+        let is_root = rustix::process::geteuid().is_root();
+        let range = || range(&map("uid_map"), &map("gid_map"));
+        Self::among(is_root.then(range).flatten())
+    }
+
+    fn among(range: Option<Range<u32>>) -> Self {
+        Self {
+            range,
+            given_up: AtomicBool::new(false),
+            taken: Mutex::new(BTreeMap::new()),
+        }
+    }
+
+    /// Whom an owner's runs are; `None` for whoever gongfu is. As long as this lives the answer is the same,
+    /// and nobody else's, until there are as many owners as users.
+    pub(crate) fn of(&self, owner: &Owner) -> Option<plan::Owner> {
+        let range = self.range.clone()?;
+        if self.given_up.load(Ordering::Relaxed) {
+            return None;
+        }
+        let count = range.end - range.start;
+        // Servers beside this one, that know nothing of it, come to the same number for the same owner.
+        let mut number = digest(owner) % count;
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..count {
+            let user = range.start + number;
+            number = (number + 1) % count;
+            if user == NOBODY {
+                continue;
+            }
+            let known = taken.entry(user).or_insert_with(|| owner.clone());
+            if known == owner {
+                return Some(plan::Owner { user, group: user });
+            }
+        }
+        // Nobody is left: they share one rather than to be root.
+        Some(plan::Owner {
+            user: range.start,
+            group: range.start,
+        })
+    }
+
+    /// Has runs be whoever gongfu is, where that is root of a container that can't bring its files to others;
+    /// answers whether that changes anything. Root of a machine never does so.
+    pub(crate) fn give_up(&self) -> bool {
+        let is_far = self.range.as_ref().is_none_or(|range| *range == FAR);
+        !is_far && !self.given_up.swap(true, Ordering::Relaxed)
+    }
+
+    /// Takes that back.
+    pub(crate) fn take_back(&self) {
+        self.given_up.store(false, Ordering::Relaxed);
+    }
+}
+
+/// FNV-1a, folded to half its width.
+fn digest(owner: &Owner) -> u32 {
+    let bytes = match owner {
+        Owner::Local => "",
+        Owner::User(user) => user.as_str(),
+    };
+    let hash = bytes.bytes().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3)
+    });
+    u32::try_from((hash >> 32 ^ hash) & u64::from(u32::MAX)).unwrap_or_default()
+}
+
+/// The numbers that are users as well as groups, by the two maps: those far ones, or in a container that
+/// doesn't have them, the upper half of the highest that it has. `None` where there is nobody but root.
+fn range(users: &str, groups: &str) -> Option<Range<u32>> {
+    let mut best: Option<Range<u32>> = None;
+    for user in mapped(users) {
+        for group in mapped(groups) {
+            let both = user.start.max(group.start).max(1)..user.end.min(group.end);
+            if both.start <= FAR.start && FAR.end <= both.end {
+                return Some(FAR);
+            }
+            if !both.is_empty() && best.as_ref().is_none_or(|best| best.end < both.end) {
+                best = Some(both);
+            }
+        }
+    }
+    best.map(|best| {
+        // The lower ones may be users that there are.
+        let half = best.start + (best.end - best.start) / 2;
+        half..best.end
+    })
+}
+
+/// The numbers that a map has, `inside outside count` a line (`user_namespaces(7)`).
+fn mapped(map: &str) -> Vec<Range<u32>> {
+    let lines = map.lines().filter_map(|line| {
+        let mut numbers = line.split_whitespace().map(str::parse::<u32>);
+        let (Some(Ok(first)), Some(Ok(_)), Some(Ok(count))) =
+            (numbers.next(), numbers.next(), numbers.next())
+        else {
+            return None;
+        };
+        Some(first..first.saturating_add(count))
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use gongfu_core::account::{Owner, UserId};
+
+    use super::{FAR, NOBODY, Tenants, range};
+
+    const EVERYBODY: &str = "         0          0 4294967295\n";
+
+    fn user(name: &str) -> Owner {
+        Owner::User(UserId::new(name).unwrap())
+    }
+
+    #[test]
+    fn tenants_are_far_away_or_as_far_as_there_are_users() {
+        assert_eq!(range(EVERYBODY, EVERYBODY), Some(FAR));
+        let container = "0 1000 1\n1 100000 65536\n";
+        assert_eq!(range(container, container), Some(32_769..65_537));
+        assert_eq!(range(container, EVERYBODY), Some(32_769..65_537));
+        for alone in ["0 1000 1\n", "", "x y z", "5 0 0\n"] {
+            assert_eq!(range(alone, alone), None, "{alone}");
+            assert_eq!(range(EVERYBODY, alone), None, "{alone}");
+        }
+        assert_eq!(range("0 0 1\n7 7 1\n", "0 0 1\n7 7 1\n"), Some(7..8));
+    }
+
+    #[test]
+    fn an_owner_stays_the_same_and_is_nobody_else() {
+        let tenants = Tenants::among(Some(NOBODY - 4..NOBODY + 4));
+        let of = |owner: &Owner| tenants.of(owner).unwrap().user;
+        let owners: Vec<Owner> = (0..6)
+            .map(|number| user(&format!("user{number}")))
+            .collect();
+        let owners: Vec<Owner> = owners.into_iter().chain([Owner::Local]).collect();
+        let first: Vec<u32> = owners.iter().map(of).collect();
+        let again: Vec<u32> = owners.iter().map(of).collect();
+        assert_eq!(first, again);
+        let mut each = first.clone();
+        each.sort_unstable();
+        each.dedup();
+        assert_eq!(each.len(), owners.len(), "{first:?}");
+        assert!(!each.contains(&NOBODY) && !each.contains(&0));
+        // There is nobody left.
+        assert!((NOBODY - 4..NOBODY + 4).contains(&of(&user("late"))));
+    }
+
+    #[test]
+    fn root_of_a_machine_is_never_who_runs_are() {
+        let far = Tenants::among(Some(FAR));
+        assert!(!far.give_up());
+        assert!(far.of(&Owner::Local).is_some());
+        let container = Tenants::among(Some(7..9));
+        assert!(container.of(&Owner::Local).is_some());
+        assert!(container.give_up() && !container.give_up());
+        assert_eq!(container.of(&Owner::Local), None);
+        container.take_back();
+        assert!(container.of(&Owner::Local).is_some());
+        assert!(!Tenants::among(None).give_up());
+    }
+}

@@ -1,0 +1,286 @@
+//! `gongfu doctor --attack`: what the sandboxes of this machine really hold, seen by attacking them.
+
+use std::collections::BTreeMap;
+
+use gongfu_core::port::Sandbox as _;
+use gongfu_core::sandbox::{Level, Standing};
+use gongfu_sandbox::Runner;
+use gongfu_sandbox::probe::{self, Request, Row, Seen, Verdict};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring;
+
+/// How wide the names of probes are, below the name of their group.
+const NAME: usize = 30;
+
+/// What is shown beside the levels.
+const OUTSIDE: &str = "outside";
+const BWRAP: &str = "bwrap";
+
+/// What was seen, for programs.
+#[derive(Serialize)]
+struct Report<'a> {
+    /// The level in which scripts would be run.
+    level: Option<Level>,
+    levels: &'a [Standing],
+    counts: BTreeMap<&'static str, Count>,
+    probes: &'a [Row],
+}
+
+/// How many probes reached what they wanted.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Count {
+    reached: usize,
+    /// How many of those can't be refused there.
+    by_design: usize,
+    /// How many prove something.
+    of: usize,
+}
+
+/// Tries every probe in every level that works here; finds something when one gets through the level
+/// that scripts would be run in.
+pub(super) fn run(json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let standing = wiring::runtime()?.block_on(Runner::new(None).standing())?;
+    let works = standing.iter().filter(|one| one.obstacle.is_none());
+    let levels: Vec<Level> = works.map(|one| one.level).collect();
+    let request = Request {
+        levels: levels.clone(),
+        bwrap_alone: true,
+        names: Vec::new(),
+    };
+    let mut table = Table::new(&levels);
+    let mut written = Ok(());
+    let rows = probe::run(&request, |row| {
+        if !json && written.is_ok() {
+            written = table.row(row, terminal);
+        }
+    })?;
+    written?;
+    let used = levels.first().copied();
+    let counts = counts(&levels, &rows);
+    if json {
+        terminal.json(&Report {
+            level: used,
+            levels: &standing,
+            counts,
+            probes: &rows,
+        })?;
+    } else {
+        conclude(&standing, &counts, &rows, terminal)?;
+    }
+    let got_through = used.is_some_and(|used| rows.iter().any(|row| row.got_through(used)));
+    Ok(if got_through {
+        Outcome::Findings
+    } else {
+        Outcome::Good
+    })
+}
+
+/// A table that is written row by row.
+struct Table<'a> {
+    levels: &'a [Level],
+    group: String,
+}
+
+impl<'a> Table<'a> {
+    fn new(levels: &'a [Level]) -> Self {
+        Self {
+            levels,
+            group: String::new(),
+        }
+    }
+
+    fn row(&mut self, row: &Row, terminal: &mut Terminal) -> std::io::Result<()> {
+        if self.group.is_empty() {
+            let mut line = format!("{:<NAME$}{}", "", cell(OUTSIDE, OUTSIDE));
+            for level in self.levels {
+                line += &cell(level.as_str(), level.as_str());
+            }
+            if row.bwrap_alone.is_some() {
+                line += BWRAP;
+            }
+            terminal.line(&terminal.paint(Paint::Bold, line.trim_end()))?;
+        }
+        let (group, name) = row.name.split_once("::").unwrap_or(("", &row.name));
+        if group != self.group {
+            group.clone_into(&mut self.group);
+            terminal.line(&terminal.paint(Paint::Bold, group))?;
+        }
+        let outside = match row.outside.verdict {
+            Verdict::Reached => "reached",
+            Verdict::Refused | Verdict::Void => "void",
+        };
+        let outside = terminal.paint(Paint::Dim, &cell(OUTSIDE, outside));
+        let mut line = format!("  {:<width$}{outside}", name, width = NAME - 2);
+        for level in self.levels {
+            let (paint, word) = told(row, *level);
+            line += &terminal.paint(paint, &cell(level.as_str(), word));
+        }
+        if let Some(Seen { verdict, .. }) = &row.bwrap_alone {
+            line += &terminal.paint(Paint::Dim, verdict.as_str());
+        }
+        terminal.line(line.trim_end())
+    }
+}
+
+/// A word below a heading.
+fn cell(heading: &str, word: &str) -> String {
+    let width = heading.len().max(Verdict::Reached.as_str().len());
+    format!("{word:<width$} ")
+}
+
+/// What is said of a probe in a level.
+fn told(row: &Row, level: Level) -> (Paint, &'static str) {
+    match row.inside.get(&level).map(|seen| seen.verdict) {
+        Some(Verdict::Reached) if row.by_design.contains_key(&level) => (Paint::Yellow, "known"),
+        Some(Verdict::Reached) => (Paint::Red, Verdict::Reached.as_str()),
+        Some(Verdict::Refused) => (Paint::Green, Verdict::Refused.as_str()),
+        Some(Verdict::Void) | None => (Paint::Dim, Verdict::Void.as_str()),
+    }
+}
+
+fn counts(levels: &[Level], rows: &[Row]) -> BTreeMap<&'static str, Count> {
+    let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
+    let mut count = |name, verdict, is_known: bool| {
+        let count = counts.entry(name).or_default();
+        count.of += usize::from(verdict != Verdict::Void);
+        count.reached += usize::from(verdict == Verdict::Reached);
+        count.by_design += usize::from(verdict == Verdict::Reached && is_known);
+    };
+    for row in rows {
+        count(OUTSIDE, row.outside.verdict, false);
+        for level in levels {
+            if let Some(seen) = row.inside.get(level) {
+                let is_known = row.by_design.contains_key(level);
+                count(level.as_str(), seen.verdict, is_known);
+            }
+        }
+        if let Some(seen) = &row.bwrap_alone {
+            count(BWRAP, seen.verdict, false);
+        }
+    }
+    counts
+}
+
+/// Says what it comes to.
+fn conclude(
+    standing: &[Standing],
+    counts: &BTreeMap<&'static str, Count>,
+    rows: &[Row],
+    terminal: &mut Terminal,
+) -> std::io::Result<()> {
+    let void = rows
+        .iter()
+        .filter(|row| row.outside.verdict == Verdict::Void);
+    let void = void.count();
+    let levels = standing.iter().map(|one| one.level.as_str());
+    terminal.line("")?;
+    for name in std::iter::once(OUTSIDE).chain(levels).chain([BWRAP]) {
+        let Some(count) = counts.get(name) else {
+            continue;
+        };
+        let known = match count.by_design {
+            0 => String::new(),
+            known => format!(", {known} of them known"),
+        };
+        let about = if name == BWRAP {
+            " (`bwrap` alone, as it is mostly used)"
+        } else {
+            ""
+        };
+        let Count { reached, of, .. } = count;
+        terminal.line(&format!(
+            "{name:<12} reached {reached} of {of}{known}{about}"
+        ))?;
+    }
+    if void > 0 {
+        let text = format!("void: {void} fail outside as well and prove nothing; --json says why");
+        terminal.line(&terminal.paint(Paint::Dim, &text))?;
+    }
+    for row in rows {
+        for one in standing {
+            let (level, about) = (one.level, plain(&row.about));
+            if row.got_through(level) {
+                let word = terminal.paint(Paint::Red, "reached");
+                terminal.line(&format!("{word} {level}: {}\n        {about}", row.name))?;
+            } else if let (Some(why), "known") = (row.by_design.get(&level), told(row, level).1) {
+                let word = terminal.paint(Paint::Yellow, "known");
+                terminal.line(&format!("{word}   {level}: {}\n        {about}", row.name))?;
+                let why = format!("        {}", plain(why));
+                terminal.line(&terminal.paint(Paint::Dim, &why))?;
+            }
+        }
+    }
+    for one in standing {
+        if let Some(obstacle) = &one.obstacle {
+            let word = terminal.paint(Paint::Yellow, "none");
+            terminal.line(&format!("{word}    {}: {}", one.level, plain(obstacle)))?;
+        }
+    }
+    let used = standing.iter().find(|one| one.obstacle.is_none());
+    let text = match used {
+        Some(used) => format!("scripts are run in: {}", used.level.about()),
+        None => "no sandbox works here, so no script is ever run".to_owned(),
+    };
+    terminal.line(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use gongfu_core::sandbox::Level;
+    use gongfu_sandbox::probe::{Row, Seen, Verdict};
+
+    use super::{Count, NAME, cell, counts, told};
+
+    fn row(outside: Verdict, inside: Verdict, is_known: bool) -> Row {
+        let seen = |verdict| Seen {
+            verdict,
+            why: String::new(),
+        };
+        let known = is_known.then(|| (Level::Lite, "it can't".to_owned()));
+        Row {
+            name: "files::x".to_owned(),
+            about: "Tries it.".to_owned(),
+            outside: seen(outside),
+            bwrap_alone: None,
+            inside: BTreeMap::from([(Level::Lite, seen(inside))]),
+            by_design: known.into_iter().collect(),
+            depends_on: None,
+        }
+    }
+
+    #[test]
+    fn what_proves_nothing_is_not_counted_and_what_is_known_is_no_way_through() {
+        let rows = [
+            row(Verdict::Reached, Verdict::Reached, false),
+            row(Verdict::Reached, Verdict::Reached, true),
+            row(Verdict::Reached, Verdict::Refused, false),
+            row(Verdict::Void, Verdict::Void, false),
+        ];
+        let counted = counts(&[Level::Lite], &rows);
+        let lite = Count {
+            reached: 2,
+            by_design: 1,
+            of: 3,
+        };
+        assert_eq!(counted.get("lite"), Some(&lite));
+        let through: Vec<bool> = rows
+            .iter()
+            .map(|row| row.got_through(Level::Lite))
+            .collect();
+        assert_eq!(through, [true, false, false, false]);
+        let words: Vec<&str> = rows.iter().map(|row| told(row, Level::Lite).1).collect();
+        assert_eq!(words, ["reached", "known", "refused", "void"]);
+    }
+
+    #[test]
+    fn a_row_fits_eighty_columns() {
+        let levels = Level::ALL.map(|level| cell(level.as_str(), level.as_str()).len());
+        let width = NAME + cell("outside", "outside").len() + levels.iter().sum::<usize>();
+        assert!(width + "reached".len() <= 80, "{width}");
+    }
+}
