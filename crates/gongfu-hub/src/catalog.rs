@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::capability::Access;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
 use gongfu_core::port::{
@@ -132,6 +133,11 @@ impl Catalog {
     /// Nobody will tell.
     pub async fn changed(&self, actor: &Actor, since: Revision) -> Result<Revision, PortError> {
         self.ports.skills.changed(&actor.owner, since).await
+    }
+
+    /// What a tool of this name does to the world, whatever profile shows it.
+    pub fn access(&self, name: &str) -> Option<Access> {
+        self.entries.access(name)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
@@ -307,6 +313,13 @@ impl Entries {
             .filter(move |(dialect, _)| dialect.is_chosen(profiles))
             .flat_map(|(_, entries)| entries);
         native.chain(spoken).map(Box::as_ref)
+    }
+
+    fn access(&self, name: &str) -> Option<Access> {
+        let spoken = self.dialects.iter().flat_map(|(_, entries)| entries);
+        let mut all = self.native.iter().chain(spoken);
+        all.find(|entry| entry.name() == name)
+            .map(|entry| entry.access())
     }
 
     fn need_library(&self, profiles: &[Profile]) -> bool {

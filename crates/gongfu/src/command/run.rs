@@ -160,7 +160,10 @@ fn code(ran: &Map<String, Value>) -> u8 {
 fn told(mut ran: Map<String, Value>) -> Map<String, Value> {
     let mut told = Map::new();
     for name in ["exit_code", "signal"] {
-        told.insert(name.to_owned(), ran.remove(name).unwrap_or(Value::Null));
+        told.insert(
+            name.to_owned(),
+            ran.shift_remove(name).unwrap_or(Value::Null),
+        );
     }
     told.extend(ran);
     told
