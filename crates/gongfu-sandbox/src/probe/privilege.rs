@@ -5,10 +5,12 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::process::Command;
 
+use rustix::thread::CapabilitySet;
+
 use super::files::mine;
 use super::kernel::process;
 use super::list::Probe;
-use super::tool::{call, capabilities, contains, effective, processes, reached_if, text};
+use super::tool::{call, contains, effective, processes, reached_if, text};
 
 /// Somebody who has nothing on a machine.
 const NOBODY: u32 = 65_534;
@@ -238,9 +240,20 @@ pub(super) const PROBES: &[Probe] = &[
         call!(libc::SYS_setgroups, 1, &group[..]).map(drop)
     })
     .root(),
-    Probe::new("kernel::capabilities", "Has a capability.", |_| {
-        reached_if(capabilities() != 0)
-    })
+    Probe::new(
+        "kernel::capabilities",
+        "Has a capability, or could be given one.",
+        |_| {
+            use rustix::thread::{capabilities, capability_is_in_bounding_set};
+            let has = capabilities(None)?;
+            let has = has.effective | has.permitted | has.inheritable;
+            // Those that there aren't can't be asked for.
+            let mut each =
+                (0..u64::BITS).map(|number| CapabilitySet::from_bits_retain(1 << number));
+            let could = each.any(|one| capability_is_in_bounding_set(one) == Ok(true));
+            reached_if(!has.is_empty() || could)
+        },
+    )
     .root(),
     Probe::new(
         "kernel::setuid_program",

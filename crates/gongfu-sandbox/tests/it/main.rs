@@ -20,6 +20,8 @@ mod limit;
 #[cfg(target_os = "linux")]
 mod mount;
 #[cfg(target_os = "linux")]
+mod resource;
+#[cfg(target_os = "linux")]
 mod work;
 
 use std::process::ExitCode;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let trials = [
         work::trials(),
         limit::trials(),
+        resource::trials(),
         mount::trials(),
         attack::trials(),
         fuzz::trials(),
