@@ -288,14 +288,14 @@ fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<O
 fn what_it_is_given_to_read(level: Level) {
     let long = "line\n".repeat(100_000);
     let outcome = changed(level, "wc -l", |spec| {
-        spec.input = Input::Bytes(long.into_bytes())
+        spec.input = Input::Bytes(long.into_bytes());
     })
     .unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
     // It lies in memory that no limit counts, so it stays as it is.
     let write = "python3 -c 'import os; os.open(\"/proc/self/fd/0\", os.O_RDWR); os.write(os.open(\"/proc/self/fd/0\", os.O_RDWR), b\"x\")' 2>&1 | tail -1";
     let outcome = changed(level, write, |spec| {
-        spec.input = Input::Bytes(b"read".to_vec())
+        spec.input = Input::Bytes(b"read".to_vec());
     })
     .unwrap();
     assert!(
