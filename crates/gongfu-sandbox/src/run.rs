@@ -6,9 +6,10 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
+use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -199,11 +200,48 @@ pub(crate) fn run(
     Ok(ended)
 }
 
-/// What a program reads, in a file without a name that nobody can change; `None` where it is nothing.
-fn input(bytes: &[u8]) -> io::Result<Option<File>> {
-    if bytes.is_empty() {
-        return Ok(None);
+/// What a program reads; `None` where it is nothing.
+fn input(input: &Input) -> io::Result<Option<OwnedFd>> {
+    match input {
+        Input::Nothing => Ok(None),
+        Input::Bytes(bytes) if bytes.is_empty() => Ok(None),
+        Input::Bytes(bytes) => fixed(bytes).map(|file| Some(file.into())),
+        Input::Reader(reader) => passed_on(Arc::clone(reader)).map(Some),
     }
+}
+
+/// A pipe that carries what comes, until nobody reads it any more.
+fn passed_on(reader: Reader) -> io::Result<OwnedFd> {
+    let (ours, theirs) = io::pipe()?;
+    let carry = move || {
+        let mut to = theirs;
+        let mut buffer = vec![0; READ];
+        loop {
+            let read = match reader.lock() {
+                Ok(mut reader) => reader.read(&mut buffer),
+                Err(_) => return,
+            };
+            match read {
+                Ok(0) => return,
+                Ok(read) => {
+                    let bytes = buffer.get(..read).unwrap_or_default();
+                    if to.write_all(bytes).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(carry)?;
+    Ok(ours.into())
+}
+
+/// A file without a name that holds these bytes, and that nobody can change.
+fn fixed(bytes: &[u8]) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(memfd_create(c"input", flags)?);
     file.write_all(bytes)?;
@@ -213,7 +251,7 @@ fn input(bytes: &[u8]) -> io::Result<Option<File>> {
         &file,
         SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
     )?;
-    Ok(Some(file))
+    Ok(file)
 }
 
 /// What something was heard of.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::capability::Access;
-use gongfu_core::port::Listener;
-use gongfu_hub::{ErrorCode, Problem, ToolError, ToolResult};
+use gongfu_hub::{ErrorCode, Problem, Talk, ToolError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
 };
@@ -44,10 +43,10 @@ pub(super) async fn tool(
     let mut running = JoinSet::new();
     let token = context.meta.get_progress_token();
     let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
-    let heard: Listener = match &progress {
-        Some(progress) => progress.listener(),
-        None => Arc::new(|_, _| {}),
-    };
+    let mut talk = Talk::default();
+    if let Some(progress) = &progress {
+        talk.heard = progress.listener();
+    }
     let can_be_task = catalog.access(&request.name) == Some(Access::Execute)
         && context
             .client_capabilities()
@@ -56,7 +55,7 @@ pub(super) async fn tool(
     let call = async move {
         let arguments = request.arguments.unwrap_or_default();
         catalog
-            .call_heard(&profiles, &request.name, arguments, &actor, heard)
+            .call_with(&profiles, &request.name, arguments, &actor, talk)
             .await
     };
     running.spawn(call.instrument(span));

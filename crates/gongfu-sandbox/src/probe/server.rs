@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{self, Exit, Level, Limits, Mode, Mount, Reason, Spec};
+use gongfu_core::sandbox::{self, Exit, Input, Level, Limits, Mode, Mount, Reason, Spec};
 use rustix::io::fcntl_dupfd_cloexec;
 use serde::{Deserialize, Serialize};
 
@@ -255,7 +255,7 @@ pub(super) fn spec(
             ),
         ],
         environment: BTreeMap::new(),
-        input: Vec::new(),
+        input: Input::Nothing,
         limits: Limits {
             wall: PATIENCE,
             ..Limits::default()

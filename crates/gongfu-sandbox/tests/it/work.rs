@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
 use gongfu_core::sandbox::{
-    Change, Command, Exit, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
+    Change, Command, Exit, Input, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
 };
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
@@ -287,11 +287,17 @@ fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<O
 
 fn what_it_is_given_to_read(level: Level) {
     let long = "line\n".repeat(100_000);
-    let outcome = changed(level, "wc -l", |spec| spec.input = long.into_bytes()).unwrap();
+    let outcome = changed(level, "wc -l", |spec| {
+        spec.input = Input::Bytes(long.into_bytes());
+    })
+    .unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
     // It lies in memory that no limit counts, so it stays as it is.
     let write = "python3 -c 'import os; os.open(\"/proc/self/fd/0\", os.O_RDWR); os.write(os.open(\"/proc/self/fd/0\", os.O_RDWR), b\"x\")' 2>&1 | tail -1";
-    let outcome = changed(level, write, |spec| spec.input = b"read".to_vec()).unwrap();
+    let outcome = changed(level, write, |spec| {
+        spec.input = Input::Bytes(b"read".to_vec());
+    })
+    .unwrap();
     assert!(
         text(&outcome.stdout).contains("not permitted"),
         "{outcome:?}"
@@ -300,7 +306,7 @@ fn what_it_is_given_to_read(level: Level) {
         level,
         "ulimit -c 0; ulimit -c unlimited; ulimit -c; cat",
         |spec| {
-            spec.input = b"read".to_vec();
+            spec.input = Input::Bytes(b"read".to_vec());
         },
     )
     .unwrap();

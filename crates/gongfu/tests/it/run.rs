@@ -97,8 +97,20 @@ fn a_command_is_run_as_a_person_runs_it() {
         "{}",
         ran.stderr
     );
-    // Without input there is none, and nobody waits for it.
+    // Without input there is none, and nobody waits for it; what comes is passed on.
     assert_eq!(run(&["--", "cat"]).good().text(), "");
+    let long = "line\n".repeat(100_000);
+    assert_eq!(
+        run(&["--", "cat"]).reading(long.clone()).good().text(),
+        long
+    );
+    run(&["--", "true"]).reading(long).good();
+    let ran = run(&["--", "python", "-c", "print(input('name? ')[::-1])"])
+        .reading("abc\n")
+        .good();
+    assert_eq!(ran.text(), "name? cba\n");
+    let ran = run(&["--", "python", "-c", "input('name? ')"]).ends(1);
+    assert!(ran.stderr.contains("EOFError"), "{}", ran.stderr);
 }
 
 #[test]
