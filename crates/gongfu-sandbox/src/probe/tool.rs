@@ -97,7 +97,7 @@ pub(super) fn can_be_made_in(bait: &Bait, folder: impl AsRef<Path>) -> io::Resul
     fs::remove_file(path)
 }
 
-/// It is reached when the times of the file can be set; they are set to what they are.
+/// It is reached when the times of the file can be set; they are set back to what they are.
 pub(super) fn times_can_be_set(path: impl AsRef<Path>) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, statat, utimensat};
     let path = path.as_ref();
@@ -106,11 +106,15 @@ pub(super) fn times_can_be_set(path: impl AsRef<Path>) -> io::Result<()> {
         tv_sec: seconds,
         tv_nsec: i64::try_from(nanoseconds).unwrap_or_default(),
     };
-    let times = Timestamps {
+    let of = |seconds| Timestamps {
         last_access: time(found.st_atime, found.st_atime_nsec),
-        last_modification: time(found.st_mtime, found.st_mtime_nsec),
+        last_modification: time(seconds, found.st_mtime_nsec),
     };
-    Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
+    utimensat(CWD, path, &of(found.st_mtime - 1), AtFlags::empty())?;
+    // Whether it was done, and not only said to be.
+    let changed = statat(CWD, path, AtFlags::empty())?;
+    utimensat(CWD, path, &of(found.st_mtime), AtFlags::empty())?;
+    reached_if(changed.st_mtime == found.st_mtime - 1)
 }
 
 /// Sees to it that nothing that is mounted from now on is mounted on the machine.
