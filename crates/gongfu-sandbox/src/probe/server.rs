@@ -139,15 +139,19 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
             Ok::<_, io::Error>((levels, alone.flatten().transpose()?))
         });
         let (inside, bwrap_alone) = everywhere?;
+        let of_users = if rustix::process::geteuid().is_root() {
+            &[]
+        } else {
+            probe.by_design_of_users
+        };
+        let by_design = probe.by_design.iter().chain(of_users);
         tell(Row {
             name: probe.name.to_owned(),
             about: probe.about.to_owned(),
             bwrap_alone: bwrap_alone.map(|seen| weighed(&outside, seen)),
             outside,
             inside,
-            by_design: probe
-                .by_design
-                .iter()
+            by_design: by_design
                 .map(|(level, why)| (*level, (*why).to_owned()))
                 .collect(),
             depends_on: probe.depends_on.map(str::to_owned),
@@ -189,24 +193,16 @@ fn within(probe: &Probe, level: Level, program: &Program, runner: &Runner) -> io
         Ok(outcome) => outcome,
         Err(error) => return Ok(void(error.to_string())),
     };
-    let signal = match outcome.exit {
-        Some(Exit::Signal(signal)) => Some(signal),
+    let ended = match outcome.exit {
+        Some(Exit::Signal(signal)) => Some(format!("signal {signal}")),
+        // One that only took too long proves nothing.
+        None if outcome.reason != Reason::Timeout => {
+            Some(format!("the sandbox ({})", outcome.reason.as_str()))
+        }
         Some(Exit::Code(_)) | None => None,
     };
     let output = [outcome.stdout.head, outcome.stderr.head].concat();
-    let seen = outside::judged(probe, &laid, signal, &output);
-    // One that is ended for what it takes has nothing more to say.
-    let is_held = matches!(
-        outcome.reason,
-        Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
-    );
-    if seen.verdict != Verdict::Void || !is_held {
-        return Ok(seen);
-    }
-    Ok(Seen {
-        verdict: Verdict::Refused,
-        why: format!("it was ended: {}", outcome.reason.as_str()),
-    })
+    Ok(outside::judged(probe, &laid, ended, &output))
 }
 
 /// The bait as it is seen from within a level.
