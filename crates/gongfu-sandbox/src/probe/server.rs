@@ -254,6 +254,7 @@ pub(super) fn spec(
                 Some(workspace),
             ),
         ],
+        programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
         limits: Limits {
