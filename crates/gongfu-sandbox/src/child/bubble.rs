@@ -43,6 +43,9 @@ pub(super) fn outside(
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let itself = fs::open(c"/proc/self/exe", flags, Mode::empty()).map_err(&wrong)?;
     if let Some(tenant) = plan.tenant {
+        for handle in input {
+            outer::hand_over(handle.as_fd(), tenant)?;
+        }
         outer::become_tenant(tenant)?;
     }
     // Who is left without a parent comes to this one, which waits for all.

@@ -172,19 +172,25 @@ pub(super) fn die(how: &[u8]) -> rustix::io::Result<()> {
     rustix::io::write(file, how).map(drop)
 }
 
+/// Has a pipe be somebody's, so that they can open it anew by its name, as scripts do: `/dev/stderr`. What
+/// is no pipe, and so perhaps somebody else's, stays whose it is.
+pub(super) fn hand_over(handle: BorrowedFd<'_>, to: Owner) -> Result<(), Failure> {
+    let kind = fs::fstat(handle).map(|found| fs::FileType::from_raw_mode(found.st_mode));
+    if kind == Ok(fs::FileType::Fifo) {
+        let (user, group) = (fs::Uid::from_raw(to.user), fs::Gid::from_raw(to.group));
+        fs::fchown(handle, Some(user), Some(group)).map_err(at(Step::Tenant))?;
+    }
+    Ok(())
+}
+
 /// Is somebody from now on who has nothing on this machine.
 pub(super) fn become_tenant(tenant: Owner) -> Result<(), Failure> {
     let (user, group) = (
         thread::Uid::from_raw(tenant.user),
         thread::Gid::from_raw(tenant.group),
     );
-    // So that it can open them anew by their names, as scripts do: `/dev/stderr`. What is no pipe, and
-    // so perhaps somebody's, stays whose it is.
-    for output in [rustix::stdio::stdout(), rustix::stdio::stderr()] {
-        let kind = fs::fstat(output).map(|found| fs::FileType::from_raw_mode(found.st_mode));
-        if kind == Ok(fs::FileType::Fifo) {
-            fs::fchown(output, Some(user), Some(group)).map_err(at(Step::Tenant))?;
-        }
+    for handle in [stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()] {
+        hand_over(handle, tenant)?;
     }
     let done = set_thread_groups(&[])
         .and_then(|()| set_thread_res_gid(group, group, group))

@@ -292,6 +292,12 @@ fn what_it_is_given_to_read(level: Level) {
     })
     .unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
+    // By its name it is the same, whether it is all there or comes as it comes.
+    let comes = Arc::new(std::sync::Mutex::new(&b"read"[..]));
+    for input in [Input::Bytes(b"read".to_vec()), Input::Reader(comes)] {
+        let outcome = changed(level, "cat /dev/stdin", |spec| spec.input = input).unwrap();
+        assert_eq!(text(&outcome.stdout), "read", "{outcome:?}");
+    }
     // It lies in memory that no limit counts, so it stays as it is.
     let write = "python3 -c 'import os; os.open(\"/proc/self/fd/0\", os.O_RDWR); os.write(os.open(\"/proc/self/fd/0\", os.O_RDWR), b\"x\")' 2>&1 | tail -1";
     let outcome = changed(level, write, |spec| {
