@@ -71,6 +71,10 @@ bench-search-short:
     fi
     cargo run --quiet --profile checked --package xtask -- bench-search --spaces 50
 
+# Measure what a sandbox costs, beside a plain spawn and bubblewrap
+bench-sandbox *ARGUMENTS:
+    cargo run --quiet --release --package xtask -- bench-sandbox {{ ARGUMENTS }}
+
 # Prove with a million made-up inputs that no reader panics, hangs or leads out of a skill
 prove-parse *ARGUMENTS:
     cargo run --quiet --profile checked --package xtask -- prove-parse {{ ARGUMENTS }}
@@ -94,6 +98,10 @@ prove-malformed *ARGUMENTS:
 # The same with fewer requests, on a machine that may be busy
 prove-malformed-short:
     cargo run --quiet --profile checked --package xtask -- prove-malformed --count 5000 --patience 10000
+
+# Prove that whatever is run, the server goes on answering and nothing is left
+prove-bombs *ARGUMENTS:
+    cargo run --quiet --release --package xtask -- prove-bombs {{ ARGUMENTS }}
 
 # Prove for a minute in each kind of sandbox that no system call made at random harms what is outside
 prove-syscalls *ARGUMENTS:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Replays every example of the source documents that executes nothing, by a real MCP client.
+"""Replays every example of the source documents, by a real MCP client.
 
     replay.py [--gongfu BIN] [--timeout SECONDS]
 
@@ -72,6 +72,12 @@ COLDSTART = skill(
 )
 GCD = skill("gcd-calculator", "Computes the greatest common divisor.", "# GCD\n\nRun scripts/gcd.py.\n")
 GCD_PY = "import math, sys\nprint(math.gcd(int(sys.argv[1]), int(sys.argv[2])))\n"
+# Writes beside its input, as the workflow of the document has it.
+EXTRACT_PY = (
+    "import sys\npath = sys.argv[1]\ntext = open(path).read()\n"
+    "open(path.replace('.pdf', '_processed.txt'), 'w').write(text.lower())\nprint('extracted', len(text))\n"
+)
+SETUP_SH = "mkdir -p output\necho ready > output/state\necho set up\n"
 FACTORY_BODY = "# Test data\n\nGenerate realistic rows.\n"
 FACTORY = f"---\ndescription: Generate semantically realistic test data\n---\n\n{FACTORY_BODY}"
 ANALYSIS_BODY = "# Data analysis\n\nLook at the data.\n"
@@ -84,6 +90,7 @@ WORLDS: dict[str, dict[str, str]] = {
         "skills/pdf/forms.md": "# Forms\n",
         "skills/docx/SKILL.md": skill("docx", '"a --- b"', "# DOCX\n"),
         "skills/docx/ooxml/ooxml.md": "# OOXML\n",
+        "skills/pdf/scripts/fill.py": "open('filled.txt', 'w').write('filled\\n')\nprint('done')\n",
         "skills/pdf/_versions/1.0.0/SKILL.md": skill("pdf", "An archived version.", "old\n"),
         "skills/.hidden/old/SKILL.md": skill("old", "In a dot-folder.", "old\n"),
         "skills/node_modules/x/SKILL.md": skill("x", "In node_modules.", "old\n"),
@@ -93,6 +100,7 @@ WORLDS: dict[str, dict[str, str]] = {
         "skills/gcd-calculator/SKILL.md": GCD,
         "skills/gcd-calculator/scripts/gcd.py": GCD_PY,
         "skills/pdf-tools/SKILL.md": skill("pdf-tools", "Processes PDF files.", "# PDF\n"),
+        "skills/pdf-tools/scripts/extract.py": EXTRACT_PY,
         "work/src/main.py": "print('main')\n",
         "work/data.bin": "\0",
         "Users/me/doc.pdf": "%PDF",
@@ -189,6 +197,15 @@ def holds(*parts: str) -> Judge:
     return judge
 
 
+def pattern(text: str) -> Judge:
+    """The whole answer is of this form, where times and sizes are the machine's."""
+
+    def judge(answer: str) -> None:
+        expect(bool(re.fullmatch(text, answer)), f"it answers {answer!r}")
+
+    return judge
+
+
 HEAD = 'Available skills (each line is "- <skill_name>: <skill_description>"):'
 HINT_PATH = "give a path relative to the skill's folder, e.g. references/guide.md"
 HINT_PLACE = (
@@ -264,6 +281,21 @@ def agentskills() -> list[Example]:
             payload("MISSING_ARGUMENT", "the argument `skill_name` is missing; give `skill_name`: Name of the skill."),
             True,
         ),
+        example("run_shell_command", {"skill_name": "pdf", "command": "python scripts/fill.py"}, "done\n\n"),
+        example("read_reference_file", {"skill_name": "pdf", "file_name": "filled.txt"}, "filled\n"),
+        example(
+            "run_shell_command",
+            {"skill_name": "pdf", "command": "cd scripts && ls"},
+            "fill.py\n\n",
+            why="`cd DIR && …` is what the description tells a model to write",
+        ),
+        example(
+            "run_shell_command",
+            {"skill_name": "pdf", "command": "echo out; echo error >&2; exit 3"},
+            "out\n\nerror\n[exit code: 3]",
+            why="a non-zero exit code is visible",
+        ),
+        example("load_skill", {"skill_name": "pdf"}, WORLDS["agentskills"]["skills/pdf/SKILL.md"]),
     ]
 
 
@@ -372,6 +404,33 @@ def skills() -> list[Example]:
             "skills, --mount without `:ro` for files",
             True,
         ),
+        example("run", {"name": "gcd-calculator", "command": "python scripts/gcd.py 12 18"}, "6\n"),
+        example(
+            "write",
+            {"path": "skills/my-tool/scripts/setup.sh", "content": SETUP_SH},
+            f"Successfully wrote {len(SETUP_SH)} bytes to 'skills/my-tool/scripts/setup.sh'",
+        ),
+        example("run", {"name": "my-tool", "command": "bash scripts/setup.sh", "timeout": 120}, "set up\n"),
+        example("read", {"path": "skills/my-tool/output/state"}, "ready\n"),
+        example("write", {"path": "doc.pdf", "content": "ABC"}, "Successfully wrote 3 bytes to 'doc.pdf'"),
+        example("run", {"name": "pdf-tools", "command": "python scripts/extract.py /workspace/doc.pdf"}, "extracted 3\n"),
+        example("read", {"path": "doc_processed.txt"}, "abc"),
+        example("run", {"name": "pdf-tools", "command": "python scripts/extract.py /Users/me/doc.pdf"}, "extracted 4\n"),
+        example("read", {"path": "/Users/me/doc_processed.txt"}, "%pdf"),
+        example(
+            "bash",
+            {"command": "ls -la"},
+            pattern(
+                r"total \d+\n(?:[-drwx]{10} +\d+ user +user +\d+ \w{3} +\d+ +[\d:]+ "
+                r"(?:\.|\.\.|data\.bin|doc\.pdf|doc_processed\.txt|output|src)\n){7}"
+            ),
+        ),
+        example("bash", {"command": "grep -r 'main' .", "timeout": 30}, "./src/main.py:print('main')\n"),
+        example("bash", {"command": "mkdir -p output/data"}, "(no output)"),
+        example("ls", {"path": "output"}, "Contents of 'output' (2 items):\n  data/\n  result.txt  (11 bytes)"),
+        example("bash", {"command": "python main.py", "cwd": "src"}, "main\n"),
+        example("bash", {"command": "echo out; echo error >&2; exit 3"}, "Exit code: 3\nout\n[stderr]\nerror\n"),
+        example("bash", {"command": "sleep 9", "timeout": 1}, "Command timed out after 1 seconds\n"),
         example(
             "read",
             {},
@@ -539,7 +598,7 @@ async def replay(client: Any, example: Example) -> None:
         result = await client.call_tool(example.tool, example.arguments)
         text, error = shown(result), bool(result.is_error)
         expect("the canary outside" not in text, "something from outside is in the answer")
-        if example.tool != "file_list":
+        if example.tool not in ("file_list", "run_shell_command"):
             expect(result.structured_content is None, "the text is sent twice")
     example.judge(text, error)
     for what, falsified, flag in [("letter", changed(text), error), ("flag", text, not error)]:

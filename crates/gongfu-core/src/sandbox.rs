@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::Read;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -149,8 +151,34 @@ pub struct Mount {
     pub keep: Option<PathBuf>,
 }
 
+/// Something that is read while a run goes on.
+pub type Reader = Arc<Mutex<dyn Read + Send>>;
+
+/// What a run reads from standard input.
+#[derive(Clone, Default)]
+pub enum Input {
+    /// Nothing: it is at its end at once.
+    #[default]
+    Nothing,
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// What comes, as it comes. It is read on a thread of its own, which may be left waiting for more
+    /// when the run has ended.
+    Reader(Reader),
+}
+
+impl fmt::Debug for Input {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => formatter.write_str("Nothing"),
+            Self::Bytes(bytes) => write!(formatter, "Bytes({})", bytes.len()),
+            Self::Reader(_) => formatter.write_str("Reader"),
+        }
+    }
+}
+
 /// What is to be run, and what it sees.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Spec {
     /// What is run.
     pub command: Command,
@@ -161,7 +189,7 @@ pub struct Spec {
     /// Its whole environment, besides what every run has.
     pub environment: BTreeMap<String, String>,
     /// What it reads from standard input.
-    pub input: Vec<u8>,
+    pub input: Input,
     /// What it may use.
     pub limits: Limits,
     /// The folder in which outputs are kept whole once they are longer than what is given back;

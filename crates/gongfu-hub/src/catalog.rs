@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::capability::Access;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
 use gongfu_core::port::{
-    AuditLog, Clock, Listener, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+    AuditLog, Clock, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
 };
 use gongfu_core::sandbox::Limits;
 use serde_json::{Map, Value};
@@ -22,7 +23,7 @@ use crate::profile::Profile;
 use crate::shelf;
 use crate::surface::resource::Fingerprint;
 use crate::surface::{Operation, Tables};
-use crate::tool::{Context, ToolResult, ToolSpec};
+use crate::tool::{Context, Talk, ToolResult, ToolSpec};
 
 /// Declares the files below `tool/` and lists their tools: the one line that adds a tool.
 macro_rules! tools {
@@ -134,6 +135,11 @@ impl Catalog {
         self.ports.skills.changed(&actor.owner, since).await
     }
 
+    /// What a tool of this name does to the world, whatever profile shows it.
+    pub fn access(&self, name: &str) -> Option<Access> {
+        self.entries.access(name)
+    }
+
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
     ///
     /// # Errors
@@ -145,22 +151,21 @@ impl Catalog {
         arguments: Map<String, Value>,
         actor: &Actor,
     ) -> Result<ToolResult, ToolError> {
-        let deaf: Listener = Arc::new(|_, _| {});
-        self.call_heard(profiles, name, arguments, actor, deaf)
+        self.call_with(profiles, name, arguments, actor, Talk::default())
             .await
     }
 
-    /// The same, for somebody who hears what a program says while it runs.
+    /// The same, for somebody who talks with the program that it runs.
     ///
     /// # Errors
     /// As [`Catalog::call`].
-    pub async fn call_heard(
+    pub async fn call_with(
         &self,
         profiles: &[Profile],
         name: &str,
         arguments: Map<String, Value>,
         actor: &Actor,
-        heard: Listener,
+        talk: Talk,
     ) -> Result<ToolResult, ToolError> {
         // Whether there are many skills is asked only where that decides about this tool.
         let is_many = name == SEARCH
@@ -184,7 +189,7 @@ impl Catalog {
         let library = None;
         let spec = entry.spec(View { actor, library });
         let context = Context {
-            heard,
+            talk,
             ..self.context(actor)
         };
         let call = Call {
@@ -252,7 +257,7 @@ impl Catalog {
             runs: Arc::clone(&self.ports.runs),
             sandbox: Arc::clone(&self.ports.sandbox),
             limits: self.ports.limits,
-            heard: Arc::new(|_, _| {}),
+            talk: Talk::default(),
             tables: Arc::clone(&self.tables),
         }
     }
@@ -307,6 +312,13 @@ impl Entries {
             .filter(move |(dialect, _)| dialect.is_chosen(profiles))
             .flat_map(|(_, entries)| entries);
         native.chain(spoken).map(Box::as_ref)
+    }
+
+    fn access(&self, name: &str) -> Option<Access> {
+        let spoken = self.dialects.iter().flat_map(|(_, entries)| entries);
+        let mut all = self.native.iter().chain(spoken);
+        all.find(|entry| entry.name() == name)
+            .map(|entry| entry.access())
     }
 
     fn need_library(&self, profiles: &[Profile]) -> bool {

@@ -29,4 +29,4 @@ pub use catalog::{Catalog, Fingerprints, Ports};
 pub use error::{ErrorCode, ToolError};
 pub use problem::Problem;
 pub use profile::Profile;
-pub use tool::{Content, Context, Tool, ToolResult, ToolSpec};
+pub use tool::{Content, Context, Talk, Tool, ToolResult, ToolSpec};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gongfu_core::library::Skill;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Change, Command, Exit, Limits, Outcome, Reason, SKILL, Said, Spec, WORKSPACE,
+    Change, Command, Exit, Input, Limits, Outcome, Reason, SKILL, Said, Spec, WORKSPACE,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,7 +39,7 @@ pub(crate) struct Task {
     /// How long it may take, in seconds.
     pub(crate) seconds: u32,
     /// What it reads from standard input.
-    pub(crate) input: Vec<u8>,
+    pub(crate) input: Input,
     /// How many bytes of each output are given back.
     pub(crate) shown: usize,
 }
@@ -52,7 +52,7 @@ impl Task {
             command: Command::Line(line),
             folder: None,
             seconds,
-            input: Vec::new(),
+            input: Input::Nothing,
             shown: MOST_SHOWN,
         }
     }
@@ -146,7 +146,7 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
         },
         logs: Some(grounds.logs),
     };
-    let heard = Arc::clone(&context.heard);
+    let heard = Arc::clone(&context.talk.heard);
     let outcome = context.sandbox.run(owner, spec, heard).await;
     let outcome = outcome.map_err(|error| match error {
         PortError::Unavailable(reason) => Problem::SandboxUnavailable { reason }.error(),

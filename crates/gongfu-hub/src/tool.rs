@@ -9,7 +9,7 @@ use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace};
-use gongfu_core::sandbox::Limits;
+use gongfu_core::sandbox::{Input, Limits};
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,6 +47,25 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
+/// What passes between a program that runs and whoever had it run.
+#[derive(Clone)]
+pub struct Talk {
+    /// Hears what the program says, as it says it.
+    pub heard: Listener,
+    /// What it reads, unless the call itself says so.
+    pub input: Input,
+}
+
+impl Default for Talk {
+    /// Nobody listens, and there is nothing to read.
+    fn default() -> Self {
+        Self {
+            heard: Arc::new(|_, _| {}),
+            input: Input::Nothing,
+        }
+    }
+}
+
 /// What a tool may use while it runs.
 ///
 /// Dropping the future of a call cancels it; whatever a tool starts must end with it.
@@ -66,8 +85,8 @@ pub struct Context {
     pub sandbox: Arc<dyn Sandbox>,
     /// What each of them may use at most.
     pub limits: Limits,
-    /// Hears what they say.
-    pub heard: Listener,
+    /// What they say to whoever calls, and what they read of them.
+    pub talk: Talk,
     /// Where skills lie as resources.
     pub(crate) tables: Arc<Tables>,
 }

@@ -5,29 +5,29 @@ use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::library::Revision;
-use gongfu_core::port::Listener;
-use gongfu_hub::{Catalog, ErrorCode, Problem, Profile};
+use gongfu_hub::{Catalog, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, DiscoverResult, ErrorData, GetPromptRequestParams, GetPromptResponse,
-    GetSkillRequestParams, GetSkillResult, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult,
+    Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::task_manager::TaskManager;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
-use tracing::Instrument as _;
 
 use crate::end::End;
 use crate::http::Asked;
 use crate::message::params;
 use crate::wire;
 
+mod call;
 mod capability;
 mod change;
 mod operation;
@@ -37,7 +37,6 @@ mod resource;
 mod skill;
 
 use change::Subscribed;
-use progress::Progress;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
@@ -72,6 +71,8 @@ pub struct Server {
     subscribed: Arc<Mutex<Subscribed>>,
     /// The end of the client's input.
     pub(crate) end: End,
+    /// What runs for clients that come back for it; who knows a task's id may ask for it.
+    tasks: TaskManager,
 }
 
 impl Server {
@@ -83,6 +84,7 @@ impl Server {
             telling: Arc::default(),
             subscribed: Arc::default(),
             end: End::default(),
+            tasks: TaskManager::new(),
         }
     }
 
@@ -95,6 +97,7 @@ impl Server {
             telling: Arc::default(),
             subscribed: Arc::default(),
             end: End::default(),
+            tasks: self.tasks.clone(),
         }
     }
 
@@ -370,52 +373,34 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let (actor, profiles) = (Self::actor(&context), self.profiles(&context));
-        let catalog = Arc::clone(&self.catalog);
-        // A task of its own, so that a fault in a tool ends the call and not the server; the set
-        // ends the task when this call is cancelled.
-        let span = self.span(&context, "tools/call", &request.name);
-        let mut running = JoinSet::new();
-        let token = context.meta.get_progress_token();
-        let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
-        let heard: Listener = match &progress {
-            Some(progress) => progress.listener(),
-            None => Arc::new(|_, _| {}),
-        };
-        let call = async move {
-            let arguments = request.arguments.unwrap_or_default();
-            catalog
-                .call_heard(&profiles, &request.name, arguments, &actor, heard)
-                .await
-        };
-        running.spawn(call.instrument(span));
-        let ended = loop {
-            tokio::select! {
-                ended = running.join_next() => break ended,
-                // Nobody waits for the answer any more: what runs ends with its task.
-                () = context.ct.cancelled() => {
-                    self.end.answered();
-                    return Err(ErrorData::internal_error("the call was cancelled", None));
-                }
-                () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,
-            }
-        };
-        progress::tell(&mut progress).await;
-        let outcome = match ended {
-            Some(Ok(outcome)) => outcome,
-            _ => Err(Problem::Fault {
-                reason: "the tool ended without an answer".to_owned(),
-            }
-            .error()),
-        };
-        self.end.answered();
-        match outcome {
-            Ok(result) => Ok(wire::result(result).into()),
-            Err(error) if error.code() == ErrorCode::ToolNotFound => {
-                Err(wire::unknown_tool(&error))
-            }
-            Err(error) => Ok(wire::failure(error).into()),
-        }
+        call::tool(self, request, context).await
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        self.tasks
+            .get_task(&request.task_id)
+            .map(GetTaskResult::new)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks
+            .update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.tasks.cancel_task(&request.task_id)
     }
 }
 

@@ -24,11 +24,9 @@ use place::{Place, Version};
 
 use crate::plan::{Entrance, Grouped};
 
-/// How many processes watch over the run, in its group.
-const WATCHING: u64 = 2;
-/// How much memory they may take, in bytes: a group counts them as well, and what the system needs to
-/// know of each process.
-const WATCHING_MEMORY: u64 = 4 * 1024 * 1024;
+/// How much memory each process may take that watches over a run, in bytes: a group counts it as well, and
+/// what the system needs to know of it.
+const WATCHING_MEMORY: u64 = 2 * 1024 * 1024;
 /// How long the processes of a group may take to end once they are killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whether they have.
@@ -74,15 +72,15 @@ impl Groups {
         }
         let groups = Self { places };
         // A folder that can be made may still have limits that can't be set.
-        let usable = groups.make(&Limits::default()).is_ok();
+        let usable = groups.make(&Limits::default(), 0).is_ok();
         usable.then_some(groups)
     }
 
-    /// Makes a group for a run.
+    /// Makes a group for a run, in which so many processes watch over it.
     ///
     /// # Errors
     /// There may be no more, or its limits can't be set.
-    pub(crate) fn make(&self, limits: &Limits) -> io::Result<Group> {
+    pub(crate) fn make(&self, limits: &Limits, watching: u64) -> io::Result<Group> {
         if self.places.is_empty() {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -101,7 +99,7 @@ impl Groups {
             });
         }
         for part in &group.parts {
-            part.limit(limits)?;
+            part.limit(limits, watching)?;
         }
         group.alarm = Alarm::of(&group.parts).ok().flatten();
         Ok(group)
@@ -224,7 +222,7 @@ struct Part {
 }
 
 impl Part {
-    fn limit(&self, limits: &Limits) -> io::Result<()> {
+    fn limit(&self, limits: &Limits, watching: u64) -> io::Result<()> {
         let set = |file: &str, value: u64| write(&self.folder.join(file), &value.to_string());
         // What a machine without swap doesn't have can't be set.
         let set_where_it_is = |file: &str, value: u64| match set(file, value) {
@@ -232,7 +230,7 @@ impl Part {
             done => done,
         };
         if self.place.memory {
-            let memory = limits.memory.saturating_add(WATCHING_MEMORY);
+            let memory = limits.memory.saturating_add(watching * WATCHING_MEMORY);
             match self.place.version {
                 Version::One => {
                     set("memory.limit_in_bytes", memory)?;
@@ -246,7 +244,7 @@ impl Part {
             }
         }
         if self.place.processes {
-            set("pids.max", u64::from(limits.processes) + WATCHING)?;
+            set("pids.max", u64::from(limits.processes) + watching)?;
         }
         Ok(())
     }

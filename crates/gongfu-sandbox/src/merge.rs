@@ -4,18 +4,29 @@
 //! links that stay inside comes out of it. It is walked by handles after every process of the run
 //! has ended, so nothing in it changes meanwhile; where it comes to, others may be at work, and there
 //! as well no link is followed.
+//!
+//! A folder that is itself a layer above others, as that of a skill is, keeps what a run wrote and nothing
+//! else: what is as it is below, even where it may be used otherwise, isn't kept, so that it doesn't hide a
+//! later version; and what was removed from below isn't remembered, so that it is there again in the next
+//! run, which is said.
+
+mod below;
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
+use std::time::Instant;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use gongfu_core::sandbox::Change;
+
+pub(crate) use below::Below;
 
 use crate::copies::Before;
 use crate::plan::Owner;
@@ -26,6 +37,9 @@ const DEEPEST: usize = 64;
 const LISTED: usize = 10_000;
 /// How many bytes the paths of those that are listed may have together.
 const LISTED_BYTES: usize = 1024 * 1024;
+/// What is said of what a run took away from below a layer.
+const STAYS: &str =
+    "what lies there stays as it is, whatever a run removes: it is there again in the next one";
 /// The longest path, in bytes.
 const LONGEST: usize = 4096;
 
@@ -48,25 +62,54 @@ impl Changes {
     }
 }
 
-/// Brings a layer to a folder; whatever it makes belongs to `owner`, where one is named. Where the layer
-/// is a copy, `before` is what it held at its beginning: what is still so stays behind.
+/// On which terms something is brought.
+pub(crate) struct Terms<'a> {
+    /// Whom it belongs to, where that isn't whoever brings it.
+    pub(crate) owner: Option<Owner>,
+    /// Until when: what isn't there by then stays behind.
+    pub(crate) by: Instant,
+    /// Readable once nobody wants it any more.
+    pub(crate) cancel: BorrowedFd<'a>,
+}
+
+impl Terms<'_> {
+    fn is_unwanted(&self) -> bool {
+        let mut watched = [PollFd::from_borrowed_fd(self.cancel, PollFlags::IN)];
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        matches!(poll(&mut watched, Some(&at_once)), Ok(1))
+    }
+}
+
+/// What is known of a folder, besides what the layer has in it.
+#[derive(Default)]
+pub(crate) struct Known<'a> {
+    /// What lies below the folder that it comes to.
+    pub(crate) below: Below,
+    /// What the layer held at its beginning, where it is a copy: what is still so stays behind.
+    pub(crate) before: Option<&'a Before>,
+}
+
+/// Brings a layer to a folder. What nobody wants any more ends it between two files.
 ///
 /// # Errors
 /// The folder can't be written, or is full. What was brought until then stays.
 pub(crate) fn merge(
     layer: OwnedFd,
     target: OwnedFd,
-    owner: Option<Owner>,
+    known: &Known<'_>,
+    terms: &Terms<'_>,
     left: &mut u64,
-    before: Option<&Before>,
 ) -> io::Result<Changes> {
     let mut merging = Merging {
-        owner,
-        is_copy: before.is_some(),
+        terms,
+        is_copy: known.before.is_some(),
         left: *left,
         changes: Changes::default(),
     };
-    merging.folder(&layer, &target, "", 0, before)?;
+    merging.folder(&layer, &target, known, "", 0)?;
     *left = merging.left;
     merging
         .changes
@@ -75,8 +118,8 @@ pub(crate) fn merge(
     Ok(merging.changes)
 }
 
-struct Merging {
-    owner: Option<Owner>,
+struct Merging<'a> {
+    terms: &'a Terms<'a>,
     /// In a copy nothing says that something else is gone.
     is_copy: bool,
     /// How many more bytes may be written: links and holes make more of a file than it took.
@@ -84,27 +127,30 @@ struct Merging {
     changes: Changes,
 }
 
-impl Merging {
+impl Merging<'_> {
     fn folder(
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
+        known: &Known<'_>,
         path: &str,
         depth: usize,
-        before: Option<&Before>,
     ) -> io::Result<()> {
         let there = names(layer)?;
-        if let Some(before) = before {
-            self.gone(target, path, before, &there)?;
+        if let Some(before) = known.before.filter(|_| !self.is_over()) {
+            self.gone(target, &known.below, before, path, &there)?;
         }
         for name in there {
+            if self.terms.is_unwanted() {
+                return Ok(());
+            }
             let below = format!("{path}{}", name.to_string_lossy());
             if below.len() > LONGEST {
                 let why = "its path is too long";
                 self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
-            match self.entry(layer, target, &name, &below, depth, before) {
+            match self.entry(layer, target, known, &name, &below, depth) {
                 Ok(()) => {}
                 // Of these the next one would die as well.
                 Err(error) if is_final(&error) => return Err(error),
@@ -118,22 +164,21 @@ impl Merging {
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
+        known: &Known<'_>,
         name: &CStr,
         below: &str,
         depth: usize,
-        before: Option<&Before>,
     ) -> io::Result<()> {
         let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if before.is_some_and(|before| before.has(name, &found)) {
+        if known.before.is_some_and(|before| before.has(name, &found)) {
             return Ok(());
         }
+        let under = &known.below;
         let kind = FileType::from_raw_mode(found.st_mode);
         let why = match kind {
+            _ if self.is_over() => "there was no time left to bring it out",
             FileType::CharacterDevice if found.st_rdev == 0 && !self.is_copy => {
-                if remove(target, name, DEEPEST)? {
-                    self.changes.add(below, Change::Removed);
-                }
-                return Ok(());
+                return self.removed(target, under, name, below);
             }
             FileType::Directory if depth >= DEEPEST => "it lies too deep",
             FileType::RegularFile
@@ -145,19 +190,31 @@ impl Merging {
                 // A script may have shut out its own user, and so us.
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
-                let before = before.and_then(|before| before.folder(name));
-                let changes = self.changes.total;
                 let (to, is_new) = self.opened(target, name, &from)?;
-                self.folder(&from, &to, &format!("{below}/"), depth + 1, before)?;
-                if is_new && before.is_some() && self.changes.total == changes {
-                    fs::unlinkat(target, name, AtFlags::REMOVEDIR)?;
+                let inside = Known {
+                    below: under.folder(name),
+                    before: known.before.and_then(|before| before.folder(name)),
+                };
+                self.folder(&from, &to, &inside, &format!("{below}/"), depth + 1)?;
+                if self.is_renewed(&from) && under.has(name) {
+                    self.changes.add(below, Change::Refused(STAYS.to_owned()));
+                }
+                if is_new && (under.has(name) || inside.before.is_some()) {
+                    // One that holds something stays.
+                    let _ = fs::unlinkat(target, name, AtFlags::REMOVEDIR);
                 }
                 return Ok(());
             }
             FileType::RegularFile => {
                 let mode = Mode::from_raw_mode(0o600);
                 fs::chmodat(layer, name, mode, AtFlags::empty())?;
+                if under.has_same(layer, name, &found)? {
+                    return self.restored(target, name, below, &found);
+                }
                 return self.file(layer, target, name, below, &found);
+            }
+            FileType::Symlink if under.has_same(layer, name, &found)? => {
+                return self.restored(target, name, below, &found);
             }
             FileType::Symlink => return self.link(layer, target, name, below),
             _ => "it is neither a file nor a folder",
@@ -166,20 +223,47 @@ impl Merging {
         Ok(())
     }
 
+    /// Whether there is no time left.
+    fn is_over(&self) -> bool {
+        Instant::now() > self.terms.by
+    }
+
+    /// Whether a folder of a layer was made where there was another one.
+    fn is_renewed(&self, from: &OwnedFd) -> bool {
+        !self.is_copy && is_opaque(from)
+    }
+
+    /// Takes away what is gone, as far as it isn't below.
+    fn removed(
+        &mut self,
+        target: &OwnedFd,
+        under: &Below,
+        name: &CStr,
+        path: &str,
+    ) -> io::Result<()> {
+        let was_there = remove(target, name, DEEPEST)?;
+        if under.has(name) {
+            self.changes.add(path, Change::Refused(STAYS.to_owned()));
+        } else if was_there {
+            self.changes.add(path, Change::Removed);
+        }
+        Ok(())
+    }
+
     /// Takes away what a copy no longer has.
     fn gone(
         &mut self,
         target: &OwnedFd,
-        path: &str,
+        under: &Below,
         before: &Before,
+        path: &str,
         there: &[CString],
     ) -> io::Result<()> {
         let there: BTreeSet<&CStr> = there.iter().map(CString::as_c_str).collect();
         for name in before.names().filter(|name| !there.contains(name)) {
             let below = format!("{path}{}", name.to_string_lossy());
-            match remove(target, name, DEEPEST) {
-                Ok(true) => self.changes.add(&below, Change::Removed),
-                Ok(false) => {}
+            match self.removed(target, under, name, &below) {
+                Ok(()) => {}
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => self.changes.add(&below, Change::Refused(error.to_string())),
             }
@@ -187,9 +271,27 @@ impl Merging {
         Ok(())
     }
 
+    /// Lets what is below be seen again, where something else was kept above it.
+    fn restored(
+        &mut self,
+        target: &OwnedFd,
+        name: &CStr,
+        path: &str,
+        found: &Stat,
+    ) -> io::Result<()> {
+        if remove(target, name, DEEPEST)? {
+            let change = match FileType::from_raw_mode(found.st_mode) {
+                FileType::Symlink => Change::Linked,
+                _ => Change::Written(u64::try_from(found.st_size).unwrap_or_default()),
+            };
+            self.changes.add(path, change);
+        }
+        Ok(())
+    }
+
     /// The folder of this name in the target, and whether it wasn't there and was made.
     fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
-        if !self.is_copy && is_opaque(from) {
+        if self.is_renewed(from) {
             remove(target, name, DEEPEST)?;
         }
         match open_folder(target, name) {
@@ -207,7 +309,7 @@ impl Merging {
     }
 
     fn own(&self, made: &OwnedFd) -> rustix::io::Result<()> {
-        let Some(Owner { user, group }) = self.owner else {
+        let Some(Owner { user, group }) = self.terms.owner else {
             return Ok(());
         };
         let user = rustix::process::Uid::from_raw(user);

@@ -112,6 +112,19 @@ pub(crate) enum Kind {
     },
 }
 
+impl Kind {
+    /// How many processes watch over the run where a control group counts all of them.
+    pub(crate) fn watching(&self) -> u64 {
+        match self {
+            // The outermost one, and the first one inside.
+            Self::Namespaces => 2,
+            // Bubblewrap's own between them.
+            Self::Bubblewrap { .. } => 3,
+            Self::Lite { .. } => 1,
+        }
+    }
+}
+
 /// What the child does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {

@@ -6,9 +6,10 @@ use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
+use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -46,6 +47,18 @@ struct Kept {
 }
 
 impl Kept {
+    fn begin() -> io::Result<Self> {
+        let (control, theirs) = UnixStream::pair()?;
+        let child = Command::new("/proc/self/exe")
+            .arg(ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        Ok(Self { child, control })
+    }
+
     /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
     ///
     /// Nobody must be left who could change what was written while it is looked at. Only the child
@@ -100,21 +113,14 @@ pub(crate) fn run(
     let limits = &spec.limits;
     // It goes after the child, whatever happens.
     let mut group = None;
-    let (control, theirs) = UnixStream::pair()?;
-    let child = Command::new("/proc/self/exe")
-        .arg(ARGUMENT)
-        .env_clear()
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()?;
-    let mut kept = Kept { child, control };
+    let mut kept = Kept::begin()?;
     let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
     };
     // While the child begins. Where there can't be one more, its limits are held as where there are none.
-    group = group.or_else(|| groups.and_then(|groups| groups.make(limits).ok()));
+    let watching = plan.kind.watching();
+    group = group.or_else(|| groups.and_then(|groups| groups.make(limits, watching).ok()));
     let doors = group.as_ref().map(Group::doors).transpose()?;
     let doors = doors.unwrap_or_default();
     let input = input(&spec.input)?;
@@ -194,11 +200,48 @@ pub(crate) fn run(
     Ok(ended)
 }
 
-/// What a program reads, in a file without a name that nobody can change; `None` where it is nothing.
-fn input(bytes: &[u8]) -> io::Result<Option<File>> {
-    if bytes.is_empty() {
-        return Ok(None);
+/// What a program reads; `None` where it is nothing.
+fn input(input: &Input) -> io::Result<Option<OwnedFd>> {
+    match input {
+        Input::Nothing => Ok(None),
+        Input::Bytes(bytes) if bytes.is_empty() => Ok(None),
+        Input::Bytes(bytes) => fixed(bytes).map(|file| Some(file.into())),
+        Input::Reader(reader) => passed_on(Arc::clone(reader)).map(Some),
     }
+}
+
+/// A pipe that carries what comes, until nobody reads it any more.
+fn passed_on(reader: Reader) -> io::Result<OwnedFd> {
+    let (ours, theirs) = io::pipe()?;
+    let carry = move || {
+        let mut to = theirs;
+        let mut buffer = vec![0; READ];
+        loop {
+            let read = match reader.lock() {
+                Ok(mut reader) => reader.read(&mut buffer),
+                Err(_) => return,
+            };
+            match read {
+                Ok(0) => return,
+                Ok(read) => {
+                    let bytes = buffer.get(..read).unwrap_or_default();
+                    if to.write_all(bytes).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(carry)?;
+    Ok(ours.into())
+}
+
+/// A file without a name that holds these bytes, and that nobody can change.
+fn fixed(bytes: &[u8]) -> io::Result<File> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(memfd_create(c"input", flags)?);
     file.write_all(bytes)?;
@@ -208,7 +251,7 @@ fn input(bytes: &[u8]) -> io::Result<Option<File>> {
         &file,
         SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
     )?;
-    Ok(Some(file))
+    Ok(file)
 }
 
 /// What something was heard of.

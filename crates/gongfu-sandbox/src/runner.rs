@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
-    Command, Exit, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
+    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
 };
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
@@ -146,7 +146,7 @@ async fn attempt(
             keep: None,
         }],
         environment: BTreeMap::new(),
-        input: Vec::new(),
+        input: Input::Nothing,
         limits: Limits {
             wall: TRIAL,
             ..Limits::default()

@@ -2,7 +2,8 @@
 //!
 //! Four filters, because one has a single answer for what it finds: what a program may not do, what
 //! it is told that the system doesn't have, what it is told that was done, and the calls of another
-//! convention, for which it is ended. `seccompiler` itself ends a program that makes calls of another architecture.
+//! convention, for which it is ended. `seccompiler` itself ends a program that makes calls of another
+//! architecture.
 
 pub(crate) mod among;
 

@@ -93,6 +93,11 @@ impl Process {
         }
     }
 
+    /// The number of the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// What it holds now.
     pub(crate) fn memory(&self) -> Result<Memory> {
         Memory::of(self.child.id()).context("this system doesn't tell what a process holds")

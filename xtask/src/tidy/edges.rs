@@ -32,7 +32,15 @@ const EDGES: &[(&str, &[&str])] = &[
     ("gongfu-sandbox", &["gongfu-core"]),
     ("gongfu-server", &["gongfu-core", "gongfu-hub"]),
     ("gongfu-store", &["gongfu-core"]),
-    ("xtask", &["gongfu-core", "gongfu-hub", "gongfu-store"]),
+    (
+        "xtask",
+        &[
+            "gongfu-core",
+            "gongfu-hub",
+            "gongfu-sandbox",
+            "gongfu-store",
+        ],
+    ),
 ];
 
 /// Each fenced library and the one package that may name it.

@@ -9,7 +9,7 @@ use gongfu_core::capability::{Access, Safety};
 use gongfu_core::catalogue::Form;
 use gongfu_core::place::{Location, VirtualPath};
 use gongfu_core::port::{FolderEntryKind, Timestamp};
-use gongfu_core::sandbox::{Command, Reason, SKILL, WORKSPACE};
+use gongfu_core::sandbox::{Command, Input, Reason, SKILL, WORKSPACE};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -340,7 +340,7 @@ impl Tool for Bash {
             command: Command::Line(self.command),
             folder: Some(folder),
             seconds: self.timeout,
-            input: Vec::new(),
+            input: Input::Nothing,
             shown: MOST_SHOWN,
         };
         let ran = run::run(context, task).await?;

@@ -1,7 +1,7 @@
 //! `skill_run`: a command in the folder of a skill, in the sandbox.
 
 use gongfu_core::capability::{Access, Safety};
-use gongfu_core::sandbox::Command;
+use gongfu_core::sandbox::{Command, Input};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -59,7 +59,10 @@ impl Tool for SkillRun {
             command,
             folder: None,
             seconds: self.timeout.unwrap_or(SECONDS),
-            input: self.input.unwrap_or_default().into_bytes(),
+            input: match self.input {
+                Some(text) => Input::Bytes(text.into_bytes()),
+                None => context.talk.input.clone(),
+            },
             shown: self.output_limit.unwrap_or(SHOWN).min(MOST_SHOWN),
         };
         let ran = run::run(context, task).await?;

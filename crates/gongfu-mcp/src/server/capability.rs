@@ -2,8 +2,9 @@
 
 use rmcp::model::{
     ExtensionCapabilities, SKILLS_EXTENSION_ID, ServerCapabilities, SkillsCapability,
+    TASKS_EXTENSION_ID,
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Everything that is declared, to every client.
 pub(super) fn all() -> ServerCapabilities {
@@ -12,6 +13,7 @@ pub(super) fn all() -> ServerCapabilities {
     if let Ok(Value::Object(settings)) = serde_json::to_value(skills) {
         extensions.insert(SKILLS_EXTENSION_ID.to_owned(), settings);
     }
+    extensions.insert(TASKS_EXTENSION_ID.to_owned(), Map::default());
     ServerCapabilities::builder()
         .enable_extensions_with(extensions)
         .enable_completions()

@@ -4,6 +4,7 @@
 //! written lies in one memory of a fixed size, and what would be layers are copies in it. The root of
 //! what is seen is that same memory: that nothing is written there is held by Landlock alone.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
@@ -63,7 +64,7 @@ impl Backend for Bubblewrap {
             Ok(())
         })?;
         ran.layers = copied.kept(ran.layers);
-        keep::what_was_written(spec, &copied.layers(), ran, &before)
+        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
     }
 }
 
@@ -100,6 +101,9 @@ fn plan(
         .disk
         .saturating_add(copied.bytes)
         .saturating_add(ROOM);
+    // One that everybody runs as root lets nobody say how large it is: then it is only watched.
+    let found = std::fs::metadata(program)?;
+    let size = (found.permissions().mode() & 0o4000 == 0).then_some(size);
     Ok(Plan {
         kind: Kind::Bubblewrap {
             program: program.to_owned(),
@@ -122,21 +126,21 @@ fn plan(
 }
 
 /// What bubblewrap is told to make a view; what is text in it is written from within.
-fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -> Vec<Vec<u8>> {
+fn options(
+    size: Option<u64>,
+    pieces: &[Piece],
+    sources: &[Source],
+    hidden: &[Hidden],
+) -> Vec<Vec<u8>> {
     let mut options = Vec::new();
     let mut tell = |words: &[&[u8]]| options.extend(words.iter().map(|word| word.to_vec()));
     for word in ALWAYS.split_whitespace() {
         tell(&[word.as_bytes()]);
     }
-    let size = size.to_string();
-    tell(&[
-        b"--perms",
-        b"0755",
-        b"--size",
-        size.as_bytes(),
-        b"--tmpfs",
-        b"/",
-    ]);
+    if let Some(size) = size {
+        tell(&[b"--size", size.to_string().as_bytes()]);
+    }
+    tell(&[b"--perms", b"0755", b"--tmpfs", b"/"]);
     for piece in pieces {
         match piece {
             Piece::Folder(at) | Piece::Scratch(at) | Piece::Layer { at, .. } => {
@@ -165,7 +169,7 @@ fn options(size: u64, pieces: &[Piece], sources: &[Source], hidden: &[Hidden]) -
                 for Hidden { name, is_folder } in hidden {
                     let place = format!("{at}/{name}");
                     if *is_folder {
-                        tell(&[b"--perms", b"0555", b"--size", b"4096", b"--tmpfs"]);
+                        tell(&[b"--perms", b"0555", b"--tmpfs"]);
                         tell(&[place.as_bytes(), b"--remount-ro", place.as_bytes()]);
                     } else {
                         tell(&[b"--ro-bind", b"/dev/null", place.as_bytes()]);
@@ -183,13 +187,42 @@ struct Hidden {
     is_folder: bool,
 }
 
+/// What programs ask of the machine that tells of nobody: to hide a file takes a millisecond here.
+const HARMLESS: [&str; 22] = [
+    "buddyinfo",
+    "cgroups",
+    "consoles",
+    "cpuinfo",
+    "crypto",
+    "devices",
+    "dma",
+    "execdomains",
+    "fb",
+    "filesystems",
+    "loadavg",
+    "locks",
+    "meminfo",
+    "misc",
+    "mtrr",
+    "softirqs",
+    "stat",
+    "swaps",
+    "uptime",
+    "version",
+    "vmstat",
+    "zoneinfo",
+];
+
 fn hidden() -> Vec<Hidden> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let shown = entries.filter_map(|entry| {
         let kind = entry.file_type().ok()?;
         let name = entry.file_name().into_string().ok()?;
         let is_process = name.bytes().all(|byte| byte.is_ascii_digit());
-        let is_hidden = !is_process && !kind.is_symlink();
+        // What only root may read it may not.
+        let mode = entry.metadata().ok()?.permissions().mode();
+        let is_told = kind.is_dir() || (mode & 0o004 != 0 && !HARMLESS.contains(&&*name));
+        let is_hidden = !is_process && !kind.is_symlink() && is_told;
         is_hidden.then_some(Hidden {
             name,
             is_folder: kind.is_dir(),

@@ -56,7 +56,10 @@ pub(super) fn out(
     let mut heard = 0_u64;
     let mut broken = None;
     let hear = |stream, bytes: &[u8]| {
-        (surroundings.listener)(stream, bytes);
+        // The end of an output is heard as nothing, and nothing was said.
+        if !bytes.is_empty() {
+            (surroundings.listener)(stream, bytes);
+        }
         let taken = match stream {
             Stream::Stdout => stdout.take(bytes),
             Stream::Stderr => stderr.take(bytes),
@@ -97,6 +100,8 @@ pub(super) fn out(
     };
     if let Some((step, number)) = ended.failed {
         failed(&mut outcome, spec, plan, step, number)?;
+        // What the run would have said itself is heard by whoever hears the rest.
+        (surroundings.listener)(Stream::Stderr, &outcome.stderr.head);
     }
     Ok(Ran {
         outcome,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Failure;
-use super::keep::Layer;
+use super::keep::{self, Layer};
 use crate::behalf;
 use crate::copies::{Before, Copier};
 use crate::plan::Owner;
@@ -158,6 +158,7 @@ impl<'a> Copied<'a> {
                 Mode::ReadWrite => one.mount.sources.first(),
                 Mode::ReadOnly | Mode::Layered => one.mount.keep.as_ref(),
             },
+            below: keep::below(one.mount),
         });
         layers.collect()
     }

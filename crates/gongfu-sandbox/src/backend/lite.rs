@@ -53,7 +53,7 @@ impl Backend for Lite {
         let before = copied.fill(&ground.copies)?;
         let mut ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
         ran.layers = copied.kept(ground.copies);
-        keep::what_was_written(spec, &copied.layers(), ran, &before)
+        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
     }
 }
 

@@ -38,7 +38,7 @@ impl Backend for Namespaces {
         };
         let plan = plan(spec, surroundings.tenant)?;
         let ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
-        keep::what_was_written(spec, &keep::layers(spec), ran, &[])
+        keep::what_was_written(spec, surroundings, &keep::layers(spec), ran, &[])
     }
 }
 

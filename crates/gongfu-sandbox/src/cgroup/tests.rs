@@ -94,10 +94,10 @@ fn where_no_limit_can_be_set_there_are_no_groups() {
     let groups = Groups {
         places: vec![place_at(folder.path())],
     };
-    assert!(groups.make(&Limits::default()).is_err());
+    assert!(groups.make(&Limits::default(), 2).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let nowhere = Groups { places: Vec::new() };
-    assert!(nowhere.make(&Limits::default()).is_err());
+    assert!(nowhere.make(&Limits::default(), 2).is_err());
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_group_ends_whoever_is_in_it_and_goes() {
         println!("not run: this machine has no control groups for us");
         return;
     };
-    let group = groups.make(&Limits::default()).unwrap();
+    let group = groups.make(&Limits::default(), 2).unwrap();
     let folders: Vec<PathBuf> = group.parts.iter().map(|part| part.folder.clone()).collect();
     let mut inside = Command::new("sleep").arg("600").spawn().unwrap();
     for folder in &folders {

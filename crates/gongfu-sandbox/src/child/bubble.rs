@@ -26,6 +26,9 @@ use crate::wire;
 /// The argument by which a program is told to be the first process inside.
 pub(super) const ARGUMENT: &str = "sandbox-inside";
 
+/// What the system may need besides what is written; a file system of a fixed size has it as well.
+const ROOM: u64 = 1024 * 1024;
+
 /// Has bubblewrap make the sandbox, and waits until every process in it is dead.
 pub(super) fn outside(
     control: &OwnedFd,
@@ -155,6 +158,7 @@ fn run<T>(
     let blocks = space.f_blocks.saturating_sub(space.f_bfree);
     let bytes = blocks.saturating_mul(space.f_frsize);
     plan.memory = plan.memory.saturating_add(bytes);
+    plan.disk = plan.disk.saturating_add(bytes).saturating_add(ROOM);
     let files = space.f_files.saturating_sub(space.f_ffree);
     plan.files = plan.files.saturating_add(files);
     init::program(control, &plan, grouped)

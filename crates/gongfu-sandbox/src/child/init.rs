@@ -113,7 +113,7 @@ fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid)
                 Err(_) => std::process::exit(1),
             }
         }
-        if files().is_none_or(|files| files > plan.files) {
+        if is_over(plan) {
             let _ = wire::send(control, &Told::Disk, &[]);
             std::process::exit(1);
         }
@@ -161,8 +161,11 @@ fn is_full() -> bool {
     fs::statvfs(c"/tmp").is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
 }
 
-/// How many files and folders there are, where they are counted.
-fn files() -> Option<u64> {
-    let space = fs::statvfs(c"/tmp").ok()?;
-    Some(space.f_files.saturating_sub(space.f_ffree))
+/// Whether more is written than may be, where the file system doesn't hold it; also when nobody knows.
+fn is_over(plan: &Plan) -> bool {
+    fs::statvfs(c"/tmp").map_or(true, |space| {
+        let blocks = space.f_blocks.saturating_sub(space.f_bfree);
+        let files = space.f_files.saturating_sub(space.f_ffree);
+        blocks > plan.disk.div_ceil(space.f_frsize.max(1)) || files > plan.files
+    })
 }

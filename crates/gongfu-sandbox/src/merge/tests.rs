@@ -1,15 +1,17 @@
 //! What comes out of a layer, and what doesn't.
 
 use std::fs::{self, File};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use gongfu_core::sandbox::Change;
 
-use super::{merge, stays_inside};
+use super::{Below, Known, Terms, merge, stays_inside};
 use crate::copies::{Before, Copier};
 
 /// A layer and the folder that it comes to.
@@ -31,15 +33,32 @@ impl Ground {
     }
 
     fn merged(&self) -> Vec<(String, Change)> {
+        self.merged_by(Instant::now() + Duration::from_mins(5), &[])
+    }
+
+    fn merged_by(&self, by: Instant, below: &[&TempDir]) -> Vec<(String, Change)> {
+        let (_wanted, cancel) = UnixStream::pair().unwrap();
+        self.merged_until(by, &cancel, below)
+    }
+
+    fn merged_until(
+        &self,
+        by: Instant,
+        cancel: &UnixStream,
+        below: &[&TempDir],
+    ) -> Vec<(String, Change)> {
         let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
-        let changes = merge(
-            open(self.layer.path()),
-            open(self.target.path()),
-            None,
-            &mut 10_000,
-            self.before.as_ref(),
-        )
-        .unwrap();
+        let terms = Terms {
+            owner: None,
+            by,
+            cancel: cancel.as_fd(),
+        };
+        let known = Known {
+            below: Below::new(below.iter().map(|folder| open(folder.path())).collect()),
+            before: self.before.as_ref(),
+        };
+        let (layer, target) = (open(self.layer.path()), open(self.target.path()));
+        let changes = merge(layer, target, &known, &terms, &mut 10_000).unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed
     }
@@ -211,6 +230,109 @@ fn what_is_shut_comes_out_and_what_fails_stops_nothing_else() {
     assert_eq!(ground.merged().len(), 2);
     assert_eq!(ground.text("zz"), "last");
     assert!(ground.target.path().join("shut/file").exists());
+}
+
+#[test]
+fn what_is_as_it_is_below_is_not_kept() {
+    let ground = Ground::new();
+    let [upper, lower] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    for path in ["run.sh", "same/deep.txt", "other.txt", "hidden"] {
+        write(&lower, path, "text");
+    }
+    write(&upper, "hidden", "TEXT");
+    symlink("run.sh", lower.path().join("link")).unwrap();
+    // Kept by an earlier run, and now as it was.
+    write(&ground.target, "other.txt", "kept");
+    for path in ["run.sh", "same/deep.txt", "other.txt", "hidden"] {
+        write(&ground.layer, path, "text");
+    }
+    write(&ground.layer, "same/longer.txt", "x");
+    symlink("run.sh", ground.layer.path().join("link")).unwrap();
+    let script = ground.layer.path().join("run.sh");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+    let by = Instant::now() + Duration::from_mins(5);
+    let changes = ground.merged_by(by, &[&upper, &lower]);
+    let written = |path: &str, length| (path.to_owned(), Change::Written(length));
+    assert_eq!(
+        changes,
+        [
+            written("hidden", 4),
+            written("other.txt", 4),
+            written("same/longer.txt", 1),
+        ]
+    );
+    let is_kept = |path: &str| fs::symlink_metadata(ground.target.path().join(path)).is_ok();
+    assert!(is_kept("hidden") && is_kept("same/longer.txt"));
+    for path in ["run.sh", "same/deep.txt", "other.txt", "link"] {
+        assert!(!is_kept(path), "{path}");
+    }
+    // Where nothing lies below, all of it is.
+    ground.merged();
+    assert!(is_kept("run.sh") && is_kept("same/deep.txt") && is_kept("link"));
+}
+
+#[test]
+fn folders_of_which_nothing_is_kept_are_not_made() {
+    let ground = Ground::new();
+    let lower = tempfile::tempdir().unwrap();
+    write(&lower, "scripts/deep/run.sh", "text");
+    write(&ground.layer, "scripts/deep/run.sh", "text");
+    fs::create_dir(ground.layer.path().join("made")).unwrap();
+    let by = Instant::now() + Duration::from_mins(5);
+    assert_eq!(ground.merged_by(by, &[&lower]), []);
+    assert!(!ground.target.path().join("scripts").exists());
+    assert!(ground.target.path().join("made").exists());
+}
+
+#[test]
+fn what_lies_deeper_is_compared_with_what_is_seen_there() {
+    let ground = Ground::new();
+    let [upper, lower] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+    // A file hides the folder below it, which is seen no more.
+    write(&upper, "a", "a file");
+    write(&lower, "a/x", "text");
+    write(&ground.layer, "a/x", "text");
+    let by = Instant::now() + Duration::from_mins(5);
+    let changes = ground.merged_by(by, &[&upper, &lower]);
+    assert_eq!(changes, [("a/x".to_owned(), Change::Written(4))]);
+    assert_eq!(ground.text("a/x"), "text");
+    // Of two files that begin the same, the end counts.
+    let ground = Ground::new();
+    let text = "x".repeat(5_000);
+    write(&lower, "long", &format!("{text}a"));
+    write(&ground.layer, "long", &format!("{text}b"));
+    assert_eq!(ground.merged_by(by, &[&lower]).len(), 1);
+}
+
+#[test]
+fn what_has_no_time_left_stays_behind_and_says_so() {
+    let ground = Ground::new();
+    write(&ground.layer, "a/b/c", "x");
+    write(&ground.layer, "d", "x");
+    let changes = ground.merged_by(
+        Instant::now().checked_sub(Duration::from_secs(1)).unwrap(),
+        &[],
+    );
+    let paths: Vec<&str> = changes.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["a", "d"]);
+    assert!(
+        changes
+            .iter()
+            .all(|(_, change)| matches!(change, Change::Refused(_)))
+    );
+    assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
+    assert_eq!(ground.merged().len(), 2);
+}
+
+#[test]
+fn what_nobody_wants_stays_behind() {
+    let ground = Ground::new();
+    write(&ground.layer, "a", "x");
+    let (wanted, cancel) = UnixStream::pair().unwrap();
+    drop(wanted);
+    let by = Instant::now() + Duration::from_mins(5);
+    assert_eq!(ground.merged_until(by, &cancel, &[]), []);
+    assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
 }
 
 #[test]

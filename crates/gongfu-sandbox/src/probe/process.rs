@@ -29,7 +29,7 @@ const REACHED: &str = "reached";
 /// What it says before why it didn't.
 const REFUSED: &str = "refused: ";
 /// How long a daemon lives, should nobody end it.
-const LIFE: Duration = Duration::from_secs(3);
+const LIFE: Duration = Duration::from_mins(1);
 
 /// Is what the arguments say.
 pub(crate) fn run(mut arguments: Skip<ArgsOs>) -> ExitCode {

@@ -3,6 +3,9 @@
 use std::fs::{self, File};
 use std::io;
 use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::bait::Laid;
 use super::list::Probe;
@@ -12,6 +15,8 @@ use crate::child::call::{Fork, fork};
 
 /// More than a run may have open, or run at once.
 const MANY: usize = 300;
+/// How long more processes than may be stay before that counts, where nobody ends them.
+const STAY: Duration = Duration::from_secs(3);
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::new(
@@ -90,16 +95,8 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::new(
         "resources::higher_limit",
         "Gives itself a higher limit.",
-        |_| {
-            use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-            let limit = getrlimit(Resource::Nofile);
-            let more = Rlimit {
-                current: limit.current,
-                maximum: limit.maximum.map(|maximum| maximum + 1),
-            };
-            setrlimit(Resource::Nofile, more)?;
-            reached_if(getrlimit(Resource::Nofile) == more && more != limit)
-        },
+        // Of one of them it is only said that it is done.
+        |_| raised(Resource::Core).or_else(|_| raised(Resource::Msgqueue)),
     )
     .root()
     .depends_on("root that may go past limits"),
@@ -154,7 +151,23 @@ pub(super) const PROBES: &[Probe] = &[
     .found(lives),
 ];
 
-/// It is reached when all of them are there at once.
+/// It is reached when the limit is higher than it was.
+fn raised(of: Resource) -> io::Result<()> {
+    let limit = getrlimit(of);
+    let more = limit.maximum.map_or(1 << 40, |maximum| maximum + 1);
+    let to = |current, maximum| {
+        let limit = Rlimit { current, maximum };
+        setrlimit(of, limit)
+    };
+    // Where there is no limit there is one to begin with.
+    if limit.maximum.is_none() {
+        to(Some(0), Some(0))?;
+    }
+    to(limit.current, Some(more))?;
+    reached_if(getrlimit(of).maximum == Some(more))
+}
+
+/// It is reached when all of them are there at once, and stay.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is another process, which has nothing else to do"
@@ -168,8 +181,8 @@ fn many() -> io::Result<()> {
             std::process::exit(0);
         }
     }
-    // Whoever only looks every so often has looked by then.
-    std::thread::sleep(std::time::Duration::from_millis(400));
+    // Where nobody but a watch counts them, it takes a moment.
+    std::thread::sleep(STAY);
     drop(end);
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{self, Exit, Level, Limits, Mode, Mount, Spec};
+use gongfu_core::sandbox::{self, Exit, Input, Level, Limits, Mode, Mount, Reason, Spec};
 use rustix::io::fcntl_dupfd_cloexec;
 use serde::{Deserialize, Serialize};
 
@@ -193,13 +193,24 @@ fn within(probe: &Probe, level: Level, program: &Program, runner: &Runner) -> io
         Ok(outcome) => outcome,
         Err(error) => return Ok(void(error.to_string())),
     };
-    let ended = match outcome.exit {
-        Some(Exit::Signal(signal)) => Some(format!("signal {signal}")),
-        None => Some(format!("the sandbox ({})", outcome.reason.as_str())),
-        Some(Exit::Code(_)) => None,
+    let signal = match outcome.exit {
+        Some(Exit::Signal(signal)) => Some(signal),
+        Some(Exit::Code(_)) | None => None,
     };
     let output = [outcome.stdout.head, outcome.stderr.head].concat();
-    Ok(outside::judged(probe, &laid, ended, &output))
+    let seen = outside::judged(probe, &laid, signal, &output);
+    // One that is ended for what it takes has nothing more to say.
+    let is_held = matches!(
+        outcome.reason,
+        Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
+    );
+    if seen.verdict != Verdict::Void || !is_held {
+        return Ok(seen);
+    }
+    Ok(Seen {
+        verdict: Verdict::Refused,
+        why: format!("it was ended: {}", outcome.reason.as_str()),
+    })
 }
 
 /// The bait as it is seen from within a level.
@@ -248,7 +259,7 @@ pub(super) fn spec(
             ),
         ],
         environment: BTreeMap::new(),
-        input: Vec::new(),
+        input: Input::Nothing,
         limits: Limits {
             wall: PATIENCE,
             ..Limits::default()

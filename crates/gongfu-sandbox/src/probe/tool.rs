@@ -4,7 +4,9 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use super::bait::Bait;
 
@@ -19,6 +21,8 @@ macro_rules! call {
 }
 pub(super) use call;
 
+/// How coarse the clock of files may be.
+const TICK: Duration = Duration::from_millis(20);
 /// The bit of the capability to administer a machine.
 const ADMINISTER: u64 = 1 << 21;
 
@@ -97,24 +101,36 @@ pub(super) fn can_be_made_in(bait: &Bait, folder: impl AsRef<Path>) -> io::Resul
     fs::remove_file(path)
 }
 
-/// It is reached when the times of the file can be set; they are set back to what they are.
+/// It is reached when the system has noted that something of a file was changed: what is only said to
+/// be done doesn't count.
+pub(super) fn is_touched(
+    path: &Path,
+    touch: impl FnOnce(&Path) -> io::Result<()>,
+) -> io::Result<()> {
+    let noted = || fs::metadata(path).map(|found| (found.ctime(), found.ctime_nsec()));
+    let before = noted()?;
+    std::thread::sleep(TICK);
+    touch(path)?;
+    reached_if(noted()? != before)
+}
+
+/// It is reached when the times of the file can be set; they are set to what they are.
 pub(super) fn times_can_be_set(path: impl AsRef<Path>) -> io::Result<()> {
+    is_touched(path.as_ref(), set_times)
+}
+
+fn set_times(path: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, statat, utimensat};
-    let path = path.as_ref();
     let found = statat(CWD, path, AtFlags::empty())?;
     let time = |seconds, nanoseconds| Timespec {
         tv_sec: seconds,
         tv_nsec: i64::try_from(nanoseconds).unwrap_or_default(),
     };
-    let of = |seconds| Timestamps {
+    let times = Timestamps {
         last_access: time(found.st_atime, found.st_atime_nsec),
-        last_modification: time(seconds, found.st_mtime_nsec),
+        last_modification: time(found.st_mtime, found.st_mtime_nsec),
     };
-    utimensat(CWD, path, &of(found.st_mtime - 1), AtFlags::empty())?;
-    // Whether it was done, and not only said to be.
-    let changed = statat(CWD, path, AtFlags::empty())?;
-    utimensat(CWD, path, &of(found.st_mtime), AtFlags::empty())?;
-    reached_if(changed.st_mtime == found.st_mtime - 1)
+    Ok(utimensat(CWD, path, &times, AtFlags::empty())?)
 }
 
 /// Sees to it that nothing that is mounted from now on is mounted on the machine.

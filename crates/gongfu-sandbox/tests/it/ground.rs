@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Command, Exit, Level, Limits, Mode, Mount, Outcome, Said, Spec};
+use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Said, Spec};
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ impl Ground {
                 mount(&["workspace"], "/workspace", "workspace"),
             ],
             environment: BTreeMap::new(),
-            input: Vec::new(),
+            input: Input::Nothing,
             limits: self.limits,
             logs: Some(self.path("logs")),
         }
@@ -137,7 +137,7 @@ pub(crate) fn victim() -> ExitCode {
         folder: "/".to_owned(),
         mounts: Vec::new(),
         environment: BTreeMap::new(),
-        input: Vec::new(),
+        input: Input::Nothing,
         limits: Limits::default(),
         logs: Some(folder.into()),
     };

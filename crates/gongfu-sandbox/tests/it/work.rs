@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Change, Command, Exit, Level, Mode, Mount, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{
+    Change, Command, Exit, Input, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
+};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
 use crate::ground::{Ground, Test, of_every_level, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 11] = [
+    let all: [Test; 13] = [
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -24,6 +26,14 @@ pub(crate) fn trials() -> Vec<Trial> {
         (
             "work::the_workspace_takes_what_is_written_and_loses_what_is_removed",
             the_workspace,
+        ),
+        (
+            "work::a_skill_stays_as_it_is_below_what_is_kept",
+            a_skill_stays_as_it_is,
+        ),
+        (
+            "work::what_was_written_in_time_is_kept",
+            what_was_written_in_time,
         ),
         ("work::how_it_ended_is_told", how_it_ended_is_told),
         ("work::what_is_not_there_is_said", what_is_not_there_is_said),
@@ -89,6 +99,72 @@ fn what_is_written_is_kept(level: Level) {
     assert!(!ground.path("skill/output").exists());
 }
 
+fn a_skill_stays_as_it_is(level: Level) {
+    let ground = Ground::new(level);
+    ground.write("skill/run.sh", "echo first");
+    ground.write("skill/data/old", "old");
+    let line =
+        "chmod +x run.sh; bash run.sh > /dev/null && echo made > made && rm data/old && ls data";
+    let outcome = ground.line(line);
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    let paths: Vec<&str> = outcome
+        .artifacts
+        .iter()
+        .map(|one| one.path.as_str())
+        .collect();
+    assert_eq!(paths, ["/skill/data/old", "/skill/made"]);
+    assert!(matches!(outcome.artifacts[0].change, Change::Refused(_)));
+    assert_eq!(std::fs::read_dir(ground.path("layer")).unwrap().count(), 1);
+    // The next version of the skill isn't hidden by what was only made executable.
+    ground.write("skill/run.sh", "echo second");
+    assert_eq!(
+        ground.says("bash run.sh; cat made data/old"),
+        "second\nmade\nold"
+    );
+    // What is put back to what it was is the skill's again.
+    ground.line("echo mine > run.sh");
+    assert_eq!(ground.says("cat run.sh"), "mine\n");
+    ground.line("printf 'echo second' > run.sh; rm made");
+    assert_eq!(std::fs::read_dir(ground.path("layer")).unwrap().count(), 0);
+    // A folder that is made anew shows what the skill has in it.
+    let outcome = ground.line("rm -r data && mkdir data && echo new > data/new && ls data");
+    assert_eq!(text(&outcome.stdout), "new\n");
+    let refused = outcome
+        .artifacts
+        .iter()
+        .filter(|one| matches!(one.change, Change::Refused(_)));
+    let refused: Vec<&str> = refused.map(|one| one.path.as_str()).collect();
+    // Of a copy it is known what was in it.
+    assert!(refused == ["/skill/data"] || refused == ["/skill/data/old"]);
+    assert_eq!(ground.says("ls data"), "new\nold\n");
+}
+
+fn what_was_written_in_time(level: Level) {
+    let mut ground = Ground::new(level);
+    ground.limits.wall = std::time::Duration::from_secs(3);
+    let outcome = ground.line(&ground.placed("echo in time > /workspace/made; sleep 60"));
+    assert_eq!(outcome.reason, Reason::Timeout);
+    assert_eq!(ground.read("workspace/made"), "in time\n");
+    // Of what nobody waits for nobody is told, so it isn't kept.
+    ground.limits.wall = std::time::Duration::from_mins(1);
+    runtime().block_on(async {
+        let runner = Runner::new(Some(level));
+        let line = "echo late > /workspace/late; echo said; sleep 60";
+        let spec = ground.spec(Command::Line(ground.placed(line)));
+        let (said, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        let listener = Arc::new(move |_, _: &[u8]| {
+            let _ = said.send(());
+        });
+        tokio::select! {
+            ended = runner.run(&Owner::Local, spec, listener) => panic!("{ended:?}"),
+            _ = hears.recv() => {}
+        }
+    });
+    // The runtime has waited for its end.
+    assert!(!ground.path("workspace/late").exists());
+    assert!(ground.path("workspace/made").exists());
+}
+
 fn the_workspace(level: Level) {
     let ground = Ground::new(level);
     ground.write("workspace/old", "old");
@@ -137,6 +213,16 @@ fn what_is_not_there_is_said(level: Level) {
         .unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(127)));
     assert!(text(&outcome.stderr).contains("no-such-program: command not found"));
+    let (said, hears) = std::sync::mpsc::channel();
+    let listener = Arc::new(move |stream, bytes: &[u8]| {
+        let _ = said.send((stream, bytes.to_vec()));
+    });
+    let program = vec!["no-such-program".to_owned()];
+    let spec = ground.spec(Command::Program(program));
+    let runner = Runner::new(Some(level));
+    let ran = runtime().block_on(runner.run(&Owner::Local, spec, listener));
+    let heard: Vec<_> = hears.try_iter().collect();
+    assert_eq!(heard, [(Stream::Stderr, ran.unwrap().stderr.head)]);
     ground.write("skill/plain", "x");
     let outcome = ground
         .runs(Command::Program(vec!["./plain".to_owned()]))
@@ -201,11 +287,17 @@ fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<O
 
 fn what_it_is_given_to_read(level: Level) {
     let long = "line\n".repeat(100_000);
-    let outcome = changed(level, "wc -l", |spec| spec.input = long.into_bytes()).unwrap();
+    let outcome = changed(level, "wc -l", |spec| {
+        spec.input = Input::Bytes(long.into_bytes());
+    })
+    .unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
     // It lies in memory that no limit counts, so it stays as it is.
     let write = "python3 -c 'import os; os.open(\"/proc/self/fd/0\", os.O_RDWR); os.write(os.open(\"/proc/self/fd/0\", os.O_RDWR), b\"x\")' 2>&1 | tail -1";
-    let outcome = changed(level, write, |spec| spec.input = b"read".to_vec()).unwrap();
+    let outcome = changed(level, write, |spec| {
+        spec.input = Input::Bytes(b"read".to_vec());
+    })
+    .unwrap();
     assert!(
         text(&outcome.stdout).contains("not permitted"),
         "{outcome:?}"
@@ -214,7 +306,7 @@ fn what_it_is_given_to_read(level: Level) {
         level,
         "ulimit -c 0; ulimit -c unlimited; ulimit -c; cat",
         |spec| {
-            spec.input = b"read".to_vec();
+            spec.input = Input::Bytes(b"read".to_vec());
         },
     )
     .unwrap();

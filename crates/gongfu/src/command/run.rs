@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::port::Listener;
-use gongfu_core::sandbox::Stream;
+use gongfu_core::sandbox::{Input, Stream};
 use gongfu_hub::run::Plain;
-use gongfu_hub::{Profile, ToolResult};
+use gongfu_hub::{Profile, Talk, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::{Outcome, tool};
@@ -44,11 +44,18 @@ pub(crate) fn run(
     let Value::Object(call) = call else {
         return Ok(Outcome::WrongUse);
     };
-    let heard: Listener = if arguments.json {
-        Arc::new(|_, _| {})
-    } else {
-        streaming()
+    let mut talk = Talk {
+        // What a person types belongs to the shell: a script that asks would wait unseen.
+        input: if std::io::stdin().is_terminal() {
+            Input::Nothing
+        } else {
+            Input::Reader(Arc::new(Mutex::new(std::io::stdin())))
+        },
+        ..Talk::default()
     };
+    if !arguments.json {
+        talk.heard = streaming();
+    }
     let actor = Actor::local(Role::Developer, "cli");
     let runtime = wiring::runtime()?;
     let outcome = runtime.block_on(async {
@@ -56,7 +63,7 @@ pub(crate) fn run(
         let profiles = [Profile::Standard];
         let calling = parts
             .catalog
-            .call_heard(&profiles, "skill_run", call, &actor, heard);
+            .call_with(&profiles, "skill_run", call, &actor, talk);
         tokio::select! {
             outcome = calling => Some(outcome),
             // What runs ends with the call.
@@ -160,7 +167,10 @@ fn code(ran: &Map<String, Value>) -> u8 {
 fn told(mut ran: Map<String, Value>) -> Map<String, Value> {
     let mut told = Map::new();
     for name in ["exit_code", "signal"] {
-        told.insert(name.to_owned(), ran.remove(name).unwrap_or(Value::Null));
+        told.insert(
+            name.to_owned(),
+            ran.shift_remove(name).unwrap_or(Value::Null),
+        );
     }
     told.extend(ran);
     told

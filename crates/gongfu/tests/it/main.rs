@@ -18,6 +18,8 @@ mod many;
 mod params;
 #[cfg(test)]
 mod protocol;
+#[cfg(test)]
+mod run;
 mod shelf;
 #[cfg(test)]
 mod site;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::memory::{Memory, reading};
 use super::{Catalog, call_in, now, shown};
 use crate::profile::Profile;
+use crate::tool::Talk;
 
 const DOCUMENT: &[u8] = b"---\nname: pdf\ndescription: Reads PDF\n---\n# PDF\n";
 
@@ -400,12 +401,15 @@ fn who_calls_hears_what_is_said() {
     let ear = Arc::clone(&heard);
     let actor = Actor::local(Role::ExternalAgent, "test");
     let arguments = json!({ "skill_name": "pdf", "command": "x" });
-    let call = catalog.call_heard(
+    let call = catalog.call_with(
         &[Profile::Standard],
         "skill_run",
         arguments.as_object().unwrap().clone(),
         &actor,
-        Arc::new(move |_, bytes: &[u8]| ear.lock().unwrap().extend_from_slice(bytes)),
+        Talk {
+            heard: Arc::new(move |_, bytes: &[u8]| ear.lock().unwrap().extend_from_slice(bytes)),
+            ..Talk::default()
+        },
     );
     now(call).unwrap();
     assert_eq!(*heard.lock().unwrap(), b"loud");

@@ -1,0 +1,107 @@
+//! What lies below the folder that a layer comes to, where that is itself a layer above others.
+//!
+//! It stays as it is. So what a run left as it is there needn't be kept above it, where it would hide
+//! what comes to lie there later; and what a run removed of it is there again.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+
+use super::open_folder;
+
+/// How much of two files is compared at once.
+const PIECE: usize = 64 * 1024;
+
+/// Folders above each other, the top one first; none where nothing lies below.
+#[derive(Debug, Default)]
+pub(crate) struct Below {
+    folders: Vec<OwnedFd>,
+}
+
+impl Below {
+    /// These folders.
+    pub(crate) fn new(folders: Vec<OwnedFd>) -> Self {
+        Self { folders }
+    }
+
+    /// The folder that has something of this name, and what that is.
+    fn find(&self, name: &CStr) -> Option<(&OwnedFd, Stat)> {
+        self.folders.iter().find_map(|folder| {
+            let found = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some((folder, found))
+        })
+    }
+
+    /// Whether there is something of this name.
+    pub(super) fn has(&self, name: &CStr) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// What is seen in the folder of this name.
+    pub(super) fn folder(&self, name: &CStr) -> Self {
+        let is_folder = |folder: &&OwnedFd| {
+            let found = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+            // One that doesn't have it hides nothing.
+            found.map_or(true, |found| {
+                FileType::from_raw_mode(found.st_mode) == FileType::Directory
+            })
+        };
+        let folders = self.folders.iter().take_while(is_folder);
+        Self {
+            folders: folders
+                .filter_map(|folder| open_folder(folder, name).ok())
+                .collect(),
+        }
+    }
+
+    /// Whether what has this name in a layer is what has it here: a file of the same content, however it
+    /// may be used, or a link to the same place.
+    ///
+    /// # Errors
+    /// One of them can't be read.
+    pub(super) fn has_same(&self, layer: &OwnedFd, name: &CStr, found: &Stat) -> io::Result<bool> {
+        let Some((folder, known)) = self.find(name) else {
+            return Ok(false);
+        };
+        let [kind, known_kind] = [found, &known].map(|one| FileType::from_raw_mode(one.st_mode));
+        if kind != known_kind {
+            return Ok(false);
+        }
+        match kind {
+            FileType::RegularFile if found.st_size == known.st_size => {
+                is_same(open(layer, name)?, open(folder, name)?)
+            }
+            FileType::Symlink => {
+                let to = |folder| fs::readlinkat(folder, name, Vec::new());
+                Ok(to(layer)? == to(folder)?)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+fn open(folder: &OwnedFd, name: &CStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(fs::openat(folder, name, flags, Mode::empty())?))
+}
+
+fn is_same(one: File, other: File) -> io::Result<bool> {
+    let (mut mine, mut theirs) = (Vec::with_capacity(PIECE), Vec::with_capacity(PIECE));
+    loop {
+        let piece = |file: &File, bytes: &mut Vec<u8>| {
+            bytes.clear();
+            file.take(PIECE as u64).read_to_end(bytes)
+        };
+        let read = piece(&one, &mut mine)?;
+        piece(&other, &mut theirs)?;
+        if mine != theirs {
+            return Ok(false);
+        }
+        if read == 0 {
+            return Ok(true);
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! `cargo xtask prove-bombs`: whatever is run, the server goes on answering and nothing is left.
+//!
+//! Starts the real server, as root and as a user where that is possible, has it run what takes all
+//! there is of one thing, and asks for its tools meanwhile. A wrong end or a process that is left
+//! fails; slow answers are told.
+
+mod ground;
+mod plan;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use serde_json::{Value, json};
+
+use crate::bench::sample::{Sample, Unit};
+use crate::http::client::Client;
+use crate::http::wire::Path;
+use crate::{bench, tree};
+use ground::{Ground, User, Watch};
+use plan::{BOMBS, Bomb};
+
+/// How soon everything of a run is to be dead.
+const SOON: Duration = Duration::from_secs(1);
+/// How much slower answers may become.
+const SLOWER: f64 = 3.0;
+
+/// The options of `cargo xtask prove-bombs`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How long the quiet server is asked, in seconds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
+    quiet: u64,
+    /// How many runs there are at once in the end
+    #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=5_000))]
+    runs: u32,
+    /// A binary to try, instead of the one that is built from the present sources
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+}
+
+/// Tries everything.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let program = match &arguments.binary {
+        Some(program) => program.clone(),
+        None => bench::build(&tree::root()?)?,
+    };
+    println!("{}", bench::machine());
+    let mut wrong = Vec::new();
+    for user in User::all() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        runtime.block_on(attack(arguments, &program, user, &mut wrong))?;
+    }
+    for fault in &wrong {
+        println!("wrong: {fault}");
+    }
+    println!(
+        "\n{}",
+        if wrong.is_empty() {
+            "every run ended as it should, and nothing was left"
+        } else {
+            "NOT as it should be"
+        }
+    );
+    Ok(ExitCode::from(u8::from(!wrong.is_empty())))
+}
+
+async fn attack(
+    arguments: &Arguments,
+    program: &std::path::Path,
+    user: User,
+    wrong: &mut Vec<String>,
+) -> Result<()> {
+    let ground = Ground::start(program, user)?;
+    let mut asking = Client::open(&ground.address, Path::Stateless).await?;
+    // Whatever is made only once is made.
+    ask(&mut asking, Instant::now() + Duration::from_millis(500)).await?;
+    run_one(&ground, json!({ "skill_name": "bomb", "command": "true" })).await?;
+    let quiet = ask(
+        &mut asking,
+        Instant::now() + Duration::from_secs(arguments.quiet),
+    )
+    .await?;
+    let calm = quiet.percentile(99).context("nothing was answered")?;
+    println!(
+        "\nthe server is {}; tools/list when it is quiet: median {}, p99 {} of {} answers; memory {}",
+        user.name(),
+        Unit::Milliseconds.show(quiet.median().unwrap_or_default()),
+        Unit::Milliseconds.show(calm),
+        quiet.len(),
+        Unit::Mebibytes.show(ground.memory()?),
+    );
+    println!(
+        "{:<36} {:>10} {:>9} {:>10} {:>8} {:>10} {:>10}",
+        "", "reason", "took", "p99", "times", "dead after", "memory"
+    );
+    for bomb in BOMBS {
+        let watch = ground.watch();
+        let answer = one(&ground, &mut asking, bomb).await?;
+        if !bomb.reasons.contains(&answer.reason.as_str()) {
+            wrong.push(format!(
+                "{} ended with {} and not with {:?}",
+                bomb.name, answer.reason, bomb.reasons
+            ));
+        }
+        tell(&ground, &watch, bomb.name, &answer, calm, wrong)?;
+    }
+    let watch = ground.watch();
+    let many = many(&ground, &mut asking, arguments.runs).await?;
+    drop(asking);
+    tell(
+        &ground,
+        &watch,
+        &format!("{} runs at once", arguments.runs),
+        &many,
+        calm,
+        wrong,
+    )?;
+    drop(watch);
+    ground.end()
+}
+
+/// What came of a bomb.
+struct Seen {
+    reason: String,
+    took: Duration,
+    meanwhile: Sample,
+}
+
+async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<Seen> {
+    let call = json!({ "skill_name": "bomb", "command": bomb.line, "timeout": bomb.seconds });
+    let begun = Instant::now();
+    let running = run_one(ground, call);
+    tokio::pin!(running);
+    let mut meanwhile = Sample::default();
+    loop {
+        tokio::select! {
+            ended = &mut running => {
+                let reason = ended?;
+                return Ok(Seen { reason, took: begun.elapsed(), meanwhile });
+            }
+            answer = asking.ask("tools/list", json!({})) => meanwhile.time(answer?.took),
+        }
+    }
+}
+
+/// Runs something on a connection of its own; answers why it ended.
+async fn run_one(ground: &Ground, call: Value) -> Result<String> {
+    let mut client = Client::open(&ground.address, Path::Stateless).await?;
+    let answer = client
+        .ask(
+            "tools/call",
+            json!({ "name": "skill_run", "arguments": call }),
+        )
+        .await?;
+    let reason = answer
+        .result
+        .pointer("/structuredContent/reason")
+        .and_then(Value::as_str);
+    reason
+        .map(str::to_owned)
+        .with_context(|| format!("no run: {}", answer.result))
+}
+
+async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<Seen> {
+    let mut running = tokio::task::JoinSet::new();
+    for number in 0..count {
+        let mut client = Client::open(&ground.address, Path::Stateless).await?;
+        let line = format!("echo {number} > /workspace/{number}; cat /workspace/{number}");
+        let call =
+            json!({ "name": "skill_run", "arguments": { "skill_name": "bomb", "command": line } });
+        running.spawn(async move {
+            let answer = client.ask("tools/call", call).await?;
+            let said = answer
+                .result
+                .pointer("/structuredContent/stdout")
+                .and_then(Value::as_str);
+            anyhow::ensure!(
+                said == Some(&*format!("{number}\n")),
+                "run {number}: {}",
+                answer.result
+            );
+            Ok(())
+        });
+    }
+    let begun = Instant::now();
+    let mut meanwhile = Sample::default();
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                Some(ended) => ended??,
+                None => return Ok(Seen { reason: "ok".to_owned(), took: begun.elapsed(), meanwhile }),
+            },
+            answer = asking.ask("tools/list", json!({})) => meanwhile.time(answer?.took),
+        }
+    }
+}
+
+/// Asks for the tools again and again.
+async fn ask(client: &mut Client, until: Instant) -> Result<Sample> {
+    let mut sample = Sample::default();
+    while Instant::now() < until {
+        sample.time(client.ask("tools/list", json!({})).await?.took);
+    }
+    Ok(sample)
+}
+
+/// Tells what was seen, once nothing of it is left.
+fn tell(
+    ground: &Ground,
+    watch: &Watch,
+    name: &str,
+    seen: &Seen,
+    calm: f64,
+    wrong: &mut Vec<String>,
+) -> Result<()> {
+    let (dead, count) = watch.dead_after();
+    if count == 0 {
+        wrong.push(format!("{name}: no process was ever seen"));
+    }
+    if dead.is_none_or(|dead| dead > SOON) {
+        wrong.push(format!("{name}: processes were left, {dead:?}"));
+    }
+    let slow = seen.meanwhile.percentile(99).unwrap_or_default();
+    let times = slow / calm;
+    println!(
+        "{name:<36} {:>10} {:>7.1} s {:>10} {times:>7.1}{} {:>10} {:>10}",
+        seen.reason,
+        seen.took.as_secs_f64(),
+        Unit::Milliseconds.show(slow),
+        if times < SLOWER { " " } else { "!" },
+        dead.map_or_else(
+            || "never".to_owned(),
+            |dead| format!("{} ms", dead.as_millis())
+        ),
+        Unit::Mebibytes.show(ground.memory()?),
+    );
+    Ok(())
+}
