@@ -40,6 +40,8 @@ pub(super) struct Probe {
     pub(super) found: Option<fn(&Laid) -> bool>,
     /// The levels that can't refuse it, and why.
     pub(super) by_design: &'static [(Level, &'static str)],
+    /// Those that can't where gongfu isn't root, and why.
+    pub(super) by_design_of_users: &'static [(Level, &'static str)],
     needs_root: bool,
     needs_path: Option<&'static str>,
     /// What not every machine has, by which the control may fail.
@@ -55,6 +57,7 @@ impl Probe {
             before: None,
             found: None,
             by_design: &[],
+            by_design_of_users: &[],
             needs_root: false,
             needs_path: None,
             depends_on: None,
@@ -94,6 +97,15 @@ impl Probe {
     /// These levels can't refuse it.
     pub(super) const fn by_design(mut self, levels: &'static [(Level, &'static str)]) -> Self {
         self.by_design = levels;
+        self
+    }
+
+    /// These levels can't refuse it where gongfu isn't root.
+    pub(super) const fn by_design_of_users(
+        mut self,
+        levels: &'static [(Level, &'static str)],
+    ) -> Self {
+        self.by_design_of_users = levels;
         self
     }
 

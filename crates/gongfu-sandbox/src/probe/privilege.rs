@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::process::Command;
 
+use gongfu_core::sandbox::Level;
 use rustix::thread::CapabilitySet;
 
 use super::files::mine;
@@ -232,7 +233,11 @@ pub(super) const PROBES: &[Probe] = &[
         },
     ),
     Probe::new("kernel::setuid", "Is another user.", |_| {
-        call!(libc::SYS_setuid, NOBODY).map(drop)
+        // Whoever is nobody already is somebody else then.
+        let before = rustix::process::getuid().as_raw();
+        let other = if before == NOBODY { NOBODY - 1 } else { NOBODY };
+        call!(libc::SYS_setuid, other)?;
+        reached_if(rustix::process::getuid().as_raw() == other)
     })
     .root(),
     Probe::new("kernel::setgroups", "Is in another group.", |_| {
@@ -254,7 +259,11 @@ pub(super) const PROBES: &[Probe] = &[
             reached_if(!has.is_empty() || could)
         },
     )
-    .root(),
+    .root()
+    .by_design_of_users(&[(
+        Level::Lite,
+        "without root nobody can promise never to be given one; no program gives any",
+    )]),
     Probe::new(
         "kernel::setuid_program",
         "Begins a program that runs as root, whoever begins it.",
