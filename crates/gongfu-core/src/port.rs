@@ -121,6 +121,8 @@ pub struct Grounds {
     /// The folders that it sees: the workspace, what the operator mounted, and the skill, where there
     /// is one.
     pub mounts: Vec<Mount>,
+    /// Where programs are looked for before the system's, as the run sees them.
+    pub programs: Vec<String>,
     /// Where its outputs are kept whole, once they are long.
     pub logs: PathBuf,
     /// The same folder as later runs and the tools for files see it, absolute.

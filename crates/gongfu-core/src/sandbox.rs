@@ -186,6 +186,8 @@ pub struct Spec {
     pub folder: String,
     /// The folders that it sees, besides the system's programs.
     pub mounts: Vec<Mount>,
+    /// Where programs are looked for before the system's, as the run sees them.
+    pub programs: Vec<String>,
     /// Its whole environment, besides what every run has.
     pub environment: BTreeMap<String, String>,
     /// What it reads from standard input.

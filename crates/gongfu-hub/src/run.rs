@@ -136,6 +136,7 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
         command: task.command,
         folder: folder.clone(),
         mounts: grounds.mounts,
+        programs: grounds.programs,
         environment: BTreeMap::new(),
         input: task.input,
         limits: Limits {

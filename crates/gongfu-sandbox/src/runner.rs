@@ -145,6 +145,7 @@ async fn attempt(
             mode: Mode::Layered,
             keep: None,
         }],
+        programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
         limits: Limits {

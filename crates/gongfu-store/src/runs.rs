@@ -29,6 +29,8 @@ pub struct LocalRuns {
     skills: Arc<LocalSkills>,
     workspace: Arc<LocalWorkspace>,
     clock: Arc<dyn Clock>,
+    /// Where interpreters lie that aren't the system's.
+    interpreters: Vec<PathBuf>,
     /// Runs of this process, so that two of one millisecond don't share a folder.
     count: AtomicU64,
 }
@@ -46,7 +48,17 @@ impl LocalRuns {
             skills,
             workspace,
             clock,
+            interpreters: Vec::new(),
             count: AtomicU64::new(0),
+        }
+    }
+
+    /// The same, in which runs also see the interpreters of these folders.
+    #[must_use]
+    pub fn with_interpreters(self, interpreters: Vec<PathBuf>) -> Self {
+        Self {
+            interpreters,
+            ..self
         }
     }
 
@@ -81,11 +93,24 @@ impl LocalRuns {
             }
         }));
         mounts.push(only_read(logs.clone(), LOGS.to_owned()));
+        let mut programs = Vec::new();
+        for interpreter in &self.interpreters {
+            // What can't be written down can't be looked for.
+            let Some(at) = interpreter.to_str() else {
+                continue;
+            };
+            programs.push(format!("{at}/bin"));
+            let is_seen = mounts.iter().any(|mount| within(at, &mount.target));
+            if !is_seen {
+                mounts.push(only_read(interpreter.clone(), at.to_owned()));
+            }
+        }
         tidy(&kept).map_err(|error| unusable(&error))?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", self.clock.now().0, std::process::id());
         Ok(Grounds {
             mounts,
+            programs,
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
         })
@@ -163,6 +188,12 @@ fn refresh(layer: &Root, original: &Root) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Whether a path is this folder, or lies below it.
+fn within(path: &str, folder: &str) -> bool {
+    let below = path.strip_prefix(folder);
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// A folder whose files runs may change.

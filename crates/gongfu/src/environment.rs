@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
 /// | `LLP_CLAUDE_SKILLS_DIR` | one more, when `LLP_ENABLE_CLAUDE_GLOBAL=1` (seed 004) |
 /// | `LLP_ENABLE_CLAUDE_GLOBAL` | `0`: don't look below the person's home folder (seed 004) |
-/// | `PATH` | where the commands in the configurations of clients are looked for |
+/// | `PATH` | where interpreters for scripts and the commands in the configurations of clients are looked for |
 /// | `XDG_CONFIG_HOME`, `APPDATA` | where clients keep their configuration, as the system has it |
 /// | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `GOOSE_PATH_ROOT` | the same for one client |
 /// | `VSCODE_PORTABLE`, `VSCODE_APPDATA`, `FLATPAK_XDG_CONFIG_HOME` | the same for VS Code and for Zed |

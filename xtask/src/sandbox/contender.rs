@@ -97,6 +97,7 @@ impl Ground {
                 layered(&["layer", "skills/bench"], "/skill", "layer"),
                 layered(&["workspace"], "/workspace", "workspace"),
             ],
+            programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Nothing,
             limits: Limits::default(),

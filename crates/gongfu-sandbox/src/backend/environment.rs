@@ -9,7 +9,7 @@ use gongfu_core::sandbox::{Command, Limits, Spec};
 use super::Failure;
 use crate::plan::Ceilings;
 
-/// Where programs are looked for.
+/// Where programs are looked for in any case.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Where the places are that every program asks for.
@@ -28,7 +28,7 @@ pub(super) fn variables(
     places: &Places<'_>,
 ) -> Result<Vec<(String, String)>, Failure> {
     let mut variables = vec![
-        ("PATH".to_owned(), format!("{PATH}:{}", places.programs)),
+        ("PATH".to_owned(), path(spec, places)),
         ("HOME".to_owned(), places.home.to_owned()),
         ("LANG".to_owned(), "C.UTF-8".to_owned()),
         ("TMPDIR".to_owned(), places.scratch.to_owned()),
@@ -41,6 +41,13 @@ pub(super) fn variables(
     }
     variables.extend(declared.map(|(name, value)| (name.clone(), value.clone())));
     Ok(variables)
+}
+
+/// Where programs are looked for.
+fn path(spec: &Spec, places: &Places<'_>) -> String {
+    let first = spec.programs.iter().map(String::as_str);
+    let all: Vec<&str> = first.chain([PATH, places.programs]).collect();
+    all.join(":")
 }
 
 /// Whether a variable has a program run what it wasn't asked to, or can't be one.

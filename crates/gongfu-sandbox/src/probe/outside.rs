@@ -79,16 +79,19 @@ fn tried(probe: &Probe, command: impl Fn(&Laid, Vec<String>) -> Command) -> io::
         run(process::BEFORE, &laid.bait)?;
     }
     let (status, output) = run(process::TRY, &laid.bait)?;
-    let signal = status.and_then(|status| status.signal());
-    let by = signal.map(|signal| format!("signal {signal}"));
-    Ok(judged(probe, &laid, by, &output))
+    Ok(judged(
+        probe,
+        &laid,
+        status.and_then(|status| status.signal()),
+        &output,
+    ))
 }
 
-/// What came of a run that said this, and was ended by somebody, or by itself.
-pub(super) fn judged(probe: &Probe, laid: &Laid, by: Option<String>, output: &[u8]) -> Seen {
+/// What came of a run that said this, and was ended by this signal.
+pub(super) fn judged(probe: &Probe, laid: &Laid, signal: Option<i32>, output: &[u8]) -> Seen {
     let seen = |verdict, why: String| Seen { verdict, why };
     let told = process::said(output);
-    match (told, by, probe.found) {
+    match (told, signal, probe.found) {
         (Some(told), _, Some(found)) => {
             if found(laid) {
                 seen(Verdict::Reached, String::new())
@@ -102,7 +105,9 @@ pub(super) fn judged(probe: &Probe, laid: &Laid, by: Option<String>, output: &[u
         }
         (Some(Ok(())), ..) => seen(Verdict::Reached, String::new()),
         (Some(Err(why)), ..) => seen(Verdict::Refused, why),
-        (None, Some(by), _) => seen(Verdict::Refused, format!("it was ended by {by}")),
+        (None, Some(signal), _) => {
+            seen(Verdict::Refused, format!("it was ended by signal {signal}"))
+        }
         (None, None, _) => {
             let output = String::from_utf8_lossy(output);
             seen(Verdict::Void, format!("it said nothing: {}", output.trim()))

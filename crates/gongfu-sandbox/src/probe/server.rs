@@ -193,16 +193,24 @@ fn within(probe: &Probe, level: Level, program: &Program, runner: &Runner) -> io
         Ok(outcome) => outcome,
         Err(error) => return Ok(void(error.to_string())),
     };
-    let ended = match outcome.exit {
-        Some(Exit::Signal(signal)) => Some(format!("signal {signal}")),
-        // One that only took too long proves nothing.
-        None if outcome.reason != Reason::Timeout => {
-            Some(format!("the sandbox ({})", outcome.reason.as_str()))
-        }
+    let signal = match outcome.exit {
+        Some(Exit::Signal(signal)) => Some(signal),
         Some(Exit::Code(_)) | None => None,
     };
     let output = [outcome.stdout.head, outcome.stderr.head].concat();
-    Ok(outside::judged(probe, &laid, ended, &output))
+    let seen = outside::judged(probe, &laid, signal, &output);
+    // One that is ended for what it takes has nothing more to say.
+    let is_held = matches!(
+        outcome.reason,
+        Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
+    );
+    if seen.verdict != Verdict::Void || !is_held {
+        return Ok(seen);
+    }
+    Ok(Seen {
+        verdict: Verdict::Refused,
+        why: format!("it was ended: {}", outcome.reason.as_str()),
+    })
 }
 
 /// The bait as it is seen from within a level.
@@ -250,6 +258,7 @@ pub(super) fn spec(
                 Some(workspace),
             ),
         ],
+        programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
         limits: Limits {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::bait::Laid;
 use super::list::Probe;
-use super::tool::{call, can_be_made_in, can_be_written, reached_if, text, times_can_be_set};
+use super::tool::{call, can_be_made_in, can_be_written, is_touched, text, times_can_be_set};
 
 pub(super) const PROBES: &[Probe] = &[
     Probe::new(
@@ -291,13 +291,11 @@ fn parents(name: &str) -> String {
     format!("/proc/{}/{name}", std::os::unix::process::parent_id())
 }
 
-/// It is reached when the mode is another afterwards; it is set back.
+/// It is reached when the mode can be set; it is set to what it is.
 fn mode(path: &Path) -> io::Result<()> {
-    let set = |mode| fs::set_permissions(path, Permissions::from_mode(mode));
-    set(0o640)?;
-    let found = fs::metadata(path)?.permissions().mode() & 0o777;
-    set(0o644)?;
-    reached_if(found == 0o640)
+    is_touched(path, |path| {
+        fs::set_permissions(path, Permissions::from_mode(0o644))
+    })
 }
 
 /// Whether something of this kind was left in the workspace.

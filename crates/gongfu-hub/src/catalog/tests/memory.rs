@@ -126,6 +126,7 @@ impl Runs for Memory {
         let mounts = skill.into_iter().chain([mount("workspace", WORKSPACE)]);
         Box::pin(std::future::ready(Ok(Grounds {
             mounts: mounts.collect(),
+            programs: Vec::new(),
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
         })))
