@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 
 use crate::cgroup::{Counted, Group, Groups};
 use crate::child::{ARGUMENT, UNCERTAIN};
@@ -23,6 +23,8 @@ use crate::wire;
 const READ: usize = 64 * 1024;
 /// How long the end of a run is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where each of its processes must be ended, and they may keep the machine busy.
+const MORE_PATIENCE: Duration = Duration::from_mins(1);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -44,10 +46,14 @@ pub(crate) struct Ended {
 struct Kept {
     child: Child,
     control: UnixStream,
+    /// Nobody but the child can end the run.
+    is_needed: bool,
+    /// Nobody waits for it any more.
+    is_left: bool,
 }
 
 impl Kept {
-    fn begin() -> io::Result<Self> {
+    fn begin(kind: &Kind) -> io::Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
         let child = Command::new("/proc/self/exe")
             .arg(ARGUMENT)
@@ -56,21 +62,32 @@ impl Kept {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        Ok(Self { child, control })
+        Ok(Self {
+            child,
+            control,
+            is_needed: matches!(kind, Kind::Lite { .. }),
+            is_left: false,
+        })
     }
 
     /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
     ///
     /// Nobody must be left who could change what was written while it is looked at. Only the child
     /// can say so, because it waits for the first process of the run, and that one's end is the end
-    /// of all others: so it is asked to, and killed only if it doesn't.
+    /// of all others: so it is asked to, and killed only if it doesn't. Without namespaces its own end
+    /// is nobody else's: there it is left to go on.
     fn end(&mut self) -> bool {
         let _ = self.control.shutdown(Shutdown::Both);
         let number = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let handle = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
+        let patience = if self.is_needed {
+            MORE_PATIENCE
+        } else {
+            PATIENCE
+        };
         let ended = handle.is_some_and(|handle| {
             let mut watched = [PollFd::new(&handle, PollFlags::IN)];
-            let by = Instant::now() + PATIENCE;
+            let by = Instant::now() + patience;
             loop {
                 let left = by.saturating_duration_since(Instant::now());
                 match poll(&mut watched, Some(&timespec(left))) {
@@ -79,6 +96,13 @@ impl Kept {
                 }
             }
         });
+        if !ended && self.is_needed {
+            self.is_left = true;
+            if let Some(number) = number {
+                std::thread::spawn(move || waitpid(Some(number), WaitOptions::empty()));
+            }
+            return false;
+        }
         if !ended {
             let _ = self.child.kill();
         }
@@ -90,7 +114,7 @@ impl Kept {
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(Some(_))) {
+        if !self.is_left && !matches!(self.child.try_wait(), Ok(Some(_))) {
             self.end();
         }
     }
@@ -113,7 +137,7 @@ pub(crate) fn run(
     let limits = &spec.limits;
     // It goes after the child, whatever happens.
     let mut group = None;
-    let mut kept = Kept::begin()?;
+    let mut kept = Kept::begin(&plan.kind)?;
     let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
     let (Some(mut out), Some(mut error)) = outputs else {
         return Err(io::Error::other("the child has no output"));
@@ -187,7 +211,7 @@ pub(crate) fn run(
     }
     // One whose group is empty is dead as well, whoever ended it.
     if !kept.end() && !group.as_ref().is_some_and(Group::end) {
-        return Err(io::Error::other("the sandbox didn't end, and was killed"));
+        return Err(io::Error::other("the sandbox didn't end"));
     }
     if let Some(group) = group {
         ended.count(group.counted());

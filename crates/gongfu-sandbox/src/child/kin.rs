@@ -13,9 +13,10 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, pidfd_open, pidfd_send_signal, wait,
 };
 
-/// How long they are stopped before they are ended, and how long they are ended for.
-const STOPPING: Duration = Duration::from_secs(3);
-const ENDING: Duration = Duration::from_secs(8);
+/// How long they are stopped before they are ended, and how long they are ended for. Mostly it takes a few
+/// milliseconds; but nobody else would ever end them, however busy they keep the machine.
+const STOPPING: Duration = Duration::from_secs(30);
+const ENDING: Duration = Duration::from_mins(10);
 
 /// A process, as far as it must be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,16 +114,15 @@ pub(super) fn end(program: Pid) -> bool {
         if let (_, true) = reap(program) {
             return true;
         }
-        let Ok(all) = all() else {
-            return false;
-        };
+        // What can't be listed now can be in a while.
+        let all = all().unwrap_or_default();
         let is_stopping = begun.elapsed() < STOPPING && all.iter().any(|kin| !kin.is_still);
         for kin in all.iter().filter(|kin| !kin.has_ended) {
-            kin.signal(if is_stopping {
-                Signal::STOP
-            } else {
-                Signal::KILL
-            });
+            if !is_stopping {
+                kin.signal(Signal::KILL);
+            } else if !kin.is_still {
+                kin.signal(Signal::STOP);
+            }
         }
         std::thread::sleep(Duration::from_millis(1));
     }
