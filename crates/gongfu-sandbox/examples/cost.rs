@@ -18,36 +18,34 @@ mod linux {
     use gongfu_core::sandbox::{Command, Exit, Level, Limits, Mode, Mount, Spec};
     use gongfu_sandbox::Runner;
 
-    /// How often each is run.
-    const TIMES: usize = 100;
+    /// How often each is run, all of them in turns.
+    const TIMES: usize = 150;
+    /// What is run.
+    const PROGRAMS: [&[&str]; 2] = [&["true"], &["python3", "-c", "pass"]];
+
+    /// Runs words; answers how long it took, where it works.
+    type Run<'a> = Box<dyn Fn(&[&str]) -> Option<Duration> + 'a>;
 
     fn print(name: &str, mut times: Vec<Duration>) {
         times.sort_unstable();
         let milliseconds = |time: Option<&Duration>| time.unwrap().as_secs_f64() * 1000.0;
         let (least, median) = (times.first(), times.get(times.len() / 2));
         println!(
-            "{name:<28} min {:6.2} ms   median {:6.2} ms",
+            "  {name:<28} min {:6.2} ms   median {:6.2} ms",
             milliseconds(least),
             milliseconds(median)
         );
     }
 
-    fn spawned(program: &str, arguments: &[&str]) -> Vec<Duration> {
-        let once = |_| {
-            let begun = Instant::now();
-            let ran = Process::new(program).args(arguments).status();
-            assert!(ran.unwrap().success());
-            begun.elapsed()
-        };
-        (0..TIMES).map(once).collect()
+    fn spawned(before: &[&str], words: &[&str]) -> Option<Duration> {
+        let mut words = before.iter().chain(words);
+        let begun = Instant::now();
+        let ran = Process::new(words.next()?).args(words).status();
+        assert!(ran.unwrap().success());
+        Some(begun.elapsed())
     }
 
     pub(crate) fn measure() {
-        print("spawn", spawned("true", &[]));
-        if std::path::Path::new("/usr/bin/bwrap").exists() {
-            let bare = ["--unshare-all", "--ro-bind", "/", "/", "true"];
-            print("bwrap alone", spawned("bwrap", &bare));
-        }
         let folder = std::env::temp_dir().join(format!("gongfu-cost-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("skill")).unwrap();
         std::fs::write(folder.join("skill/file"), "x").unwrap();
@@ -59,37 +57,56 @@ mod linux {
         };
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_all().build().unwrap();
+        let once = |runner: &Runner, words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned());
+            let spec = Spec {
+                command: Command::Program(words.collect()),
+                folder: "/skill".to_owned(),
+                mounts: vec![layered.clone()],
+                environment: BTreeMap::new(),
+                input: Vec::new(),
+                limits: Limits::default(),
+                logs: None,
+            };
+            let begun = Instant::now();
+            let ran = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+            let ran = runtime.block_on(ran).ok()?;
+            (ran.exit == Some(Exit::Code(0))).then(|| begun.elapsed())
+        };
+        let mut all: Vec<(String, Run<'_>)> =
+            vec![("spawn".to_owned(), Box::new(|words| spawned(&[], words)))];
+        if std::path::Path::new("/usr/bin/bwrap").exists() {
+            let bare = ["bwrap", "--unshare-all", "--ro-bind", "/", "/"];
+            let run = move |words: &[&str]| spawned(&bare, words);
+            all.push(("bwrap alone".to_owned(), Box::new(run)));
+        }
+        let mut ours = |name: String, runner: Runner| {
+            let once = &once;
+            all.push((name, Box::new(move |words| once(&runner, words))));
+        };
         for level in Level::ALL {
-            for grouped in [true, false] {
-                let runner = Runner::new(Some(level));
-                let runner = if grouped {
-                    runner
-                } else {
-                    runner.without_groups()
-                };
-                let once = |_| {
-                    let spec = Spec {
-                        command: Command::Program(vec!["true".to_owned()]),
-                        folder: "/skill".to_owned(),
-                        mounts: vec![layered.clone()],
-                        environment: BTreeMap::new(),
-                        input: Vec::new(),
-                        limits: Limits::default(),
-                        logs: None,
-                    };
-                    let begun = Instant::now();
-                    let ran = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
-                    let ran = runtime.block_on(ran).ok()?;
-                    (ran.exit == Some(Exit::Code(0))).then(|| begun.elapsed())
-                };
-                let mode = if grouped { "" } else { ", no group" };
-                // The first one tries whether it works at all.
-                match (0..=TIMES).map(once).skip(1).collect() {
-                    Some(times) => print(&format!("{level}{mode}"), times),
-                    None => println!("{level}{mode}: doesn't work here"),
-                }
+            let new = || Runner::new(Some(level));
+            ours(level.to_string(), new());
+            ours(format!("{level}, no group"), new().without_groups());
+            if level == Level::Namespaces {
+                ours(format!("{level}, no spare"), new().without_spares());
             }
         }
+        for words in PROGRAMS {
+            // The first one tries whether it works at all.
+            let works: Vec<_> = all.iter().filter(|(_, run)| run(words).is_some()).collect();
+            let mut times = vec![Vec::new(); works.len()];
+            for _ in 0..TIMES {
+                for ((_, run), times) in works.iter().zip(&mut times) {
+                    times.extend(run(words));
+                }
+            }
+            println!("{}", words.join(" "));
+            for ((name, _), times) in works.iter().zip(times) {
+                print(name, times);
+            }
+        }
+        drop(all);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
