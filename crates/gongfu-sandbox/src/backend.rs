@@ -12,11 +12,13 @@ mod obstacle;
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
 use crate::cgroup::Groups;
 use crate::plan::Owner;
+use crate::spare::Spares;
 
 /// All of them, the strongest first.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
@@ -30,7 +32,9 @@ pub(crate) struct Surroundings<'a> {
     /// Whom it is on the machine, where it isn't whoever runs gongfu.
     pub(crate) tenant: Option<Owner>,
     /// Where each run has a control group of its own, if it can have one.
-    pub(crate) groups: Option<&'a Groups>,
+    pub(crate) groups: Option<&'static Groups>,
+    /// What was begun ahead of time.
+    pub(crate) spares: &'a Arc<Spares>,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

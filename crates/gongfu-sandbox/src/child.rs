@@ -11,14 +11,14 @@
 
 mod bubble;
 pub(crate) mod call;
-mod init;
+pub(crate) mod init;
 mod kin;
 mod lite;
 mod lock;
 mod memory;
 mod outer;
 mod space;
-mod stage;
+pub(crate) mod stage;
 mod view;
 
 use std::io;
@@ -36,9 +36,9 @@ pub(crate) const ARGUMENT: &str = "sandbox-child";
 
 /// A step that failed.
 #[derive(Debug)]
-struct Failure {
-    step: Step,
-    number: i32,
+pub(crate) struct Failure {
+    pub(crate) step: Step,
+    pub(crate) number: i32,
 }
 
 impl Failure {

@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 mod backend;
 #[cfg(target_os = "linux")]
+mod begun;
+#[cfg(target_os = "linux")]
 mod behalf;
 #[cfg(target_os = "linux")]
 mod capture;
@@ -31,6 +33,8 @@ mod run;
 mod runner;
 #[cfg(target_os = "linux")]
 mod seccomp;
+#[cfg(target_os = "linux")]
+mod spare;
 #[cfg(target_os = "linux")]
 mod system;
 #[cfg(target_os = "linux")]

@@ -3,6 +3,7 @@
 //! Everything that can be decided beforehand is decided here: the child looks nothing up, and has no
 //! settings and no environment of its own.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,7 +40,7 @@ pub(crate) enum Taken {
 }
 
 /// Whom a file belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub(crate) user: u32,
     pub(crate) group: u32,
@@ -95,7 +96,12 @@ pub(crate) struct Ceilings {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// Namespaces that the child makes.
-    Namespaces,
+    Namespaces {
+        /// How many of the sources are the ground's, which come first.
+        sources: usize,
+        /// How many of the pieces are.
+        pieces: usize,
+    },
     /// Namespaces that bubblewrap makes.
     Bubblewrap {
         /// Where it lies.
@@ -113,11 +119,16 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Whether nobody but the child can end the run.
+    pub(crate) fn needs_its_child(&self) -> bool {
+        matches!(self, Self::Lite { .. })
+    }
+
     /// How many processes watch over the run where a control group counts all of them.
     pub(crate) fn watching(&self) -> u64 {
         match self {
             // The outermost one, and the first one inside.
-            Self::Namespaces => 2,
+            Self::Namespaces { .. } => 2,
             // Bubblewrap's own between them.
             Self::Bubblewrap { .. } => 3,
             Self::Lite { .. } => 1,
@@ -153,6 +164,56 @@ pub(crate) struct Plan {
     pub(crate) memory: u64,
     /// After how long it is ended, should nobody else have done so.
     pub(crate) wall: Duration,
+}
+
+/// What can be made of a sandbox before it is known what is run in it: the same for every run of
+/// somebody's, and nothing in it is anybody's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ground {
+    /// Whom the run is on the machine; `None` for whoever started it.
+    pub(crate) tenant: Option<Owner>,
+    /// The folders and files of the machine's own that it is made of.
+    pub(crate) sources: Vec<Source>,
+    /// What of it is seen.
+    pub(crate) view: Vec<Piece>,
+    /// What everything that is written may take, in bytes.
+    pub(crate) disk: u64,
+    /// How many files and folders may be made.
+    pub(crate) files: u64,
+}
+
+impl Plan {
+    /// What can be made of it beforehand, in the kind of sandbox that has such a part.
+    pub(crate) fn ground(&self) -> Option<Ground> {
+        let Kind::Namespaces { sources, pieces } = self.kind else {
+            return None;
+        };
+        Some(Ground {
+            tenant: self.tenant,
+            sources: self.sources.get(..sources)?.to_vec(),
+            view: self.view.get(..pieces)?.to_vec(),
+            disk: self.disk,
+            files: self.files,
+        })
+    }
+
+    /// Whose files besides its own the tenant takes for its own.
+    pub(crate) fn foreign_owners(&self, tenant: Owner) -> Vec<Owner> {
+        let owners = self.sources.iter().filter_map(|source| source.owner);
+        let owners = owners.map(|(owner, _)| owner);
+        let owners: BTreeSet<Owner> = owners.filter(|owner| *owner != tenant).collect();
+        owners.into_iter().collect()
+    }
+}
+
+/// What the child is told to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// To make this, to say in which user namespaces these owners are the tenant, and to wait for the
+    /// plan that the ground is of.
+    Ground(Ground, Vec<Owner>),
+    /// To carry out this.
+    Plan(Box<Plan>),
 }
 
 /// A control group, as far as the child must know it.
@@ -196,8 +257,12 @@ pub(crate) enum Step {
 }
 
 /// What the child tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Told {
+    /// In these namespaces, of which a handle each comes with it, these owners are the tenant.
+    Mapped(Vec<Owner>),
+    /// The first process of the run is there; with it comes a handle of it. Its end is that of all.
+    First,
     /// Everything stands; with it comes a handle of each layer, in the order of the view.
     Ready,
     /// A step failed; the number is the system's.

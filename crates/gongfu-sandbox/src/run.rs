@@ -5,26 +5,25 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{FileType, MemfdFlags, SealFlags, fchown, fcntl_add_seals, fstat, memfd_create};
+use rustix::process::{Gid, Uid};
+use tokio::runtime::Handle;
 
-use crate::cgroup::{Counted, Group, Groups};
-use crate::child::{ARGUMENT, UNCERTAIN};
-use crate::plan::{Grouped, How, Kind, Plan, Step, Told};
+use crate::backend::Surroundings;
+use crate::begun::{Begun, is_heard, timespec};
+use crate::cgroup::{Counted, Group};
+use crate::child::stage::Stage;
+use crate::plan::{Grouped, How, Kind, Owner, Plan, Step, Told};
+use crate::spare::Key;
 use crate::wire;
 
 /// How much is read of an output at once.
 const READ: usize = 64 * 1024;
-/// How long the end of a run is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The same where each of its processes must be ended, and they may keep the machine busy.
-const MORE_PATIENCE: Duration = Duration::from_mins(1);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -40,188 +39,248 @@ pub(crate) struct Ended {
     pub(crate) took: Duration,
     /// What a control group counted, besides which nobody had to.
     pub(crate) grouped: Option<Grouped>,
+    /// The first process of the run, where its end is that of all.
+    first: Option<OwnedFd>,
 }
 
-/// A child, and the socket that it lives by.
-struct Kept {
-    child: Child,
-    control: UnixStream,
-    /// Nobody but the child can end the run.
-    is_needed: bool,
-    /// Nobody waits for it any more.
-    is_left: bool,
-}
-
-impl Kept {
-    fn begin(kind: &Kind) -> io::Result<Self> {
-        let (control, theirs) = UnixStream::pair()?;
-        let child = Command::new("/proc/self/exe")
-            .arg(ARGUMENT)
-            .env_clear()
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        Ok(Self {
-            child,
-            control,
-            is_needed: matches!(kind, Kind::Lite { .. }),
-            is_left: false,
-        })
-    }
-
-    /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
-    ///
-    /// Nobody must be left who could change what was written while it is looked at. Only the child
-    /// can say so, because it waits for the first process of the run, and that one's end is the end
-    /// of all others: so it is asked to, and killed only if it doesn't. Without namespaces its own end
-    /// is nobody else's: there it is left to go on.
-    fn end(&mut self) -> bool {
-        let _ = self.control.shutdown(Shutdown::Both);
-        let number = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        let handle = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
-        let patience = if self.is_needed {
-            MORE_PATIENCE
-        } else {
-            PATIENCE
-        };
-        let ended = handle.is_some_and(|handle| {
-            let mut watched = [PollFd::new(&handle, PollFlags::IN)];
-            let by = Instant::now() + patience;
-            loop {
-                let left = by.saturating_duration_since(Instant::now());
-                match poll(&mut watched, Some(&timespec(left))) {
-                    Err(rustix::io::Errno::INTR) => {}
-                    polled => break matches!(polled, Ok(1)),
-                }
-            }
-        });
-        if !ended && self.is_needed {
-            self.is_left = true;
-            if let Some(number) = number {
-                std::thread::spawn(move || waitpid(Some(number), WaitOptions::empty()));
-            }
-            return false;
-        }
-        if !ended {
-            let _ = self.child.kill();
-        }
-        // One that was killed has waited for nobody.
-        let code = self.child.wait().ok().and_then(|status| status.code());
-        ended && code.is_some_and(|code| code != i32::from(UNCERTAIN))
-    }
-}
-
-impl Drop for Kept {
-    fn drop(&mut self) {
-        if !self.is_left && !matches!(self.child.try_wait(), Ok(Some(_))) {
-            self.end();
-        }
-    }
-}
-
-/// Runs a plan to its end, in a control group of its own where there are any. `stands` is given the
-/// layers before the program is begun, where something else is to fill them.
+/// Runs a plan to its end, in a control group of its own where there are any, and in a child that was
+/// begun before where there is one. `stands` is given the layers before the program is begun, where
+/// something else is to fill them.
 ///
 /// # Errors
 /// The child can't be begun, or is none, or its layers can't be filled.
 pub(crate) fn run(
     plan: &Plan,
     spec: &Spec,
-    groups: Option<&Groups>,
-    cancel: impl AsFd,
+    surroundings: &Surroundings<'_>,
     mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
     mut heard: impl FnMut(Stream, &[u8]) -> bool,
 ) -> io::Result<Ended> {
-    let begun = Instant::now();
-    let limits = &spec.limits;
-    // It goes after the child, whatever happens.
-    let mut group = None;
-    let mut kept = Kept::begin(&plan.kind)?;
-    let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
-    let (Some(mut out), Some(mut error)) = outputs else {
-        return Err(io::Error::other("the child has no output"));
+    let (groups, limits) = (surroundings.groups, &spec.limits);
+    let mut run = Run {
+        plan,
+        spec,
+        surroundings,
+        begun: Instant::now(),
+        key: None,
+        stands: &mut stands,
+        heard: &mut heard,
+        stood: false,
     };
-    // While the child begins. Where there can't be one more, its limits are held as where there are none.
-    let watching = plan.kind.watching();
-    group = group.or_else(|| groups.and_then(|groups| groups.make(limits, watching).ok()));
-    let doors = group.as_ref().map(Group::doors).transpose()?;
-    let doors = doors.unwrap_or_default();
-    let input = input(&spec.input)?;
-    let mut ended = Ended::not_yet(group.as_ref().map(Group::grouped));
-    // Nothing of the plan is known to the child before it is where it is counted.
-    let handles: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
-    wire::send(&kept.control, &ended.grouped, &handles)?;
-    drop(doors);
-    let handles: Vec<BorrowedFd<'_>> = input.iter().map(AsFd::as_fd).collect();
-    let mut broken = wire::send(&kept.control, plan, &handles).err();
-    let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
-    let mut last = Instant::now();
-    let mut buffer = vec![0; READ];
-    'run: while hears_out || hears_error || listens {
-        let by = begun + limits.wall;
-        let by = limits.idle.map_or(by, |idle| by.min(last + idle));
-        let left = by.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            ended.reason = Reason::Timeout;
-            break;
+    let Some(ground) = plan.ground() else {
+        return run.out(Begun::begin(&plan.kind, None, groups, limits)?, &[]);
+    };
+    let key = run.key.insert(Key {
+        ground,
+        memory: limits.memory,
+        processes: limits.processes,
+        grouped: groups.is_some(),
+    });
+    let missing = match plan.tenant {
+        Some(tenant) => {
+            let owners = plan.foreign_owners(tenant);
+            let known = surroundings.spares.mapped(&owners, tenant);
+            let is_missing = |owner: &Owner| !known.contains_key(owner);
+            owners.into_iter().filter(is_missing).collect()
         }
-        let plain = |heard: Heard, handle| (heard, handle, PollFlags::IN);
-        let mut watched = vec![plain(Heard::Cancel, cancel.as_fd())];
-        watched.extend(listens.then(|| plain(Heard::Control, kept.control.as_fd())));
-        watched.extend(hears_out.then(|| plain(Heard::Output(Stream::Stdout), out.as_fd())));
-        watched.extend(hears_error.then(|| plain(Heard::Output(Stream::Stderr), error.as_fd())));
-        let alarm = group.as_ref().and_then(Group::alarm);
-        watched.extend(alarm.map(|(handle, flags)| (Heard::Memory, handle, flags)));
-        let ready = ready(&watched, left)?;
-        let mut flood = false;
-        for heard_of in ready {
-            let stream = match heard_of {
-                Heard::Cancel => {
-                    ended.reason = Reason::Cancelled;
-                    break 'run;
-                }
-                Heard::Memory => {
-                    if group.as_mut().is_some_and(Group::is_out_of_memory) {
-                        ended.reason = Reason::Oom;
+        None => Vec::new(),
+    };
+    let key = key.clone();
+    let spare = surroundings.spares.take(&key);
+    if let Some(spare) = spare.filter(|_| missing.is_empty()) {
+        let ended = run.out(spare, &[]);
+        let is_final = |ended: &Ended| ended.stood || ended.reason != Reason::Ok;
+        if run.stood || ended.as_ref().is_ok_and(is_final) {
+            return ended;
+        }
+        // The machine was another one when it was begun, or it has ended: one that is begun anew works,
+        // or says why it doesn't.
+    }
+    let begun = Begun::begin(&plan.kind, Some((&key.ground, &missing)), groups, limits)?;
+    run.out(begun, &missing)
+}
+
+/// What a run is.
+struct Run<'a> {
+    plan: &'a Plan,
+    spec: &'a Spec,
+    surroundings: &'a Surroundings<'a>,
+    begun: Instant,
+    /// What a child must be begun for that the next such run can use.
+    key: Option<Key>,
+    stands: &'a mut dyn FnMut(&[OwnedFd]) -> io::Result<()>,
+    heard: &'a mut dyn FnMut(Stream, &[u8]) -> bool,
+    /// Whether everything stood that the program is begun in: from then on it can't be begun once more.
+    stood: bool,
+}
+
+impl Run<'_> {
+    /// Carries it out by a child, which was asked to map these owners.
+    fn out(&mut self, mut begun: Begun, asked: &[Owner]) -> io::Result<Ended> {
+        let limits = &self.spec.limits;
+        let mut ended = Ended::not_yet(begun.grouped);
+        let input = input(&self.spec.input)?;
+        if let (Some(input), Some(tenant)) = (&input, self.plan.tenant) {
+            hand_over(input, tenant)?;
+        }
+        let trees = match self.trees(&begun, asked)? {
+            Ok(trees) => trees,
+            Err(failed) => {
+                ended.failed = Some(failed);
+                return Ok(ended);
+            }
+        };
+        let mut broken = begun
+            .order(self.plan, input.as_ref().map(AsFd::as_fd), &trees)
+            .err();
+        drop((input, trees));
+        let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
+        let mut last = Instant::now();
+        let mut buffer = vec![0; READ];
+        'run: while hears_out || hears_error || listens {
+            let by = self.begun + limits.wall;
+            let by = limits.idle.map_or(by, |idle| by.min(last + idle));
+            let left = by.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                ended.reason = Reason::Timeout;
+                break;
+            }
+            let plain = |heard: Heard, handle| (heard, handle, PollFlags::IN);
+            let mut watched = vec![plain(Heard::Cancel, self.surroundings.cancel.as_fd())];
+            watched.extend(listens.then(|| plain(Heard::Control, begun.control().as_fd())));
+            watched
+                .extend(hears_out.then(|| plain(Heard::Output(Stream::Stdout), begun.out.as_fd())));
+            watched.extend(
+                hears_error.then(|| plain(Heard::Output(Stream::Stderr), begun.error.as_fd())),
+            );
+            let alarm = begun.group.as_ref().and_then(Group::alarm);
+            watched.extend(alarm.map(|(handle, flags)| (Heard::Memory, handle, flags)));
+            let first = ended.first.as_ref().filter(|_| listens);
+            watched.extend(first.map(|first| plain(Heard::First, first.as_fd())));
+            let ready = ready(&watched, left)?;
+            let mut flood = false;
+            for heard_of in ready {
+                let stream = match heard_of {
+                    Heard::Cancel => {
+                        ended.reason = Reason::Cancelled;
                         break 'run;
                     }
-                    continue;
-                }
-                Heard::Control => {
-                    let told = ended.follow(&kept.control, plan, &mut stands);
-                    listens = matches!(told, Ok(true));
-                    broken = broken.or(told.err());
-                    continue;
-                }
-                Heard::Output(stream) => stream,
-            };
-            let (read, hears) = match stream {
-                Stream::Stdout => (out.read(&mut buffer)?, &mut hears_out),
-                Stream::Stderr => (error.read(&mut buffer)?, &mut hears_error),
-            };
-            *hears = read > 0;
-            flood |= !heard(stream, buffer.get(..read).unwrap_or_default());
-            last = Instant::now();
+                    Heard::Memory => {
+                        if begun.group.as_mut().is_some_and(Group::is_out_of_memory) {
+                            ended.reason = Reason::Oom;
+                            break 'run;
+                        }
+                        continue;
+                    }
+                    Heard::Control => {
+                        listens = self.follow(&mut ended, &begun, &mut broken);
+                        continue;
+                    }
+                    Heard::First => {
+                        // What it said before its end is there, and nobody says more.
+                        while listens && is_heard(begun.control(), PollFlags::IN, Duration::ZERO) {
+                            listens = self.follow(&mut ended, &begun, &mut broken);
+                        }
+                        listens = false;
+                        continue;
+                    }
+                    Heard::Output(stream) => stream,
+                };
+                let (read, hears) = match stream {
+                    Stream::Stdout => (begun.out.read(&mut buffer)?, &mut hears_out),
+                    Stream::Stderr => (begun.error.read(&mut buffer)?, &mut hears_error),
+                };
+                *hears = read > 0;
+                flood |= !(self.heard)(stream, buffer.get(..read).unwrap_or_default());
+                last = Instant::now();
+            }
+            if flood {
+                ended.reason = Reason::Output;
+                break;
+            }
         }
-        if flood {
-            ended.reason = Reason::Output;
-            break;
+        // One whose group is empty is dead as well, whoever ended it.
+        let first = ended.first.take();
+        if !begun.end(first.as_ref()) && !begun.group.as_ref().is_some_and(Group::end) {
+            return Err(io::Error::other("the sandbox didn't end"));
         }
+        if let Some(group) = &begun.group {
+            ended.count(group.counted());
+        }
+        later(begun);
+        // A child that is ended in the middle of a word says so in vain.
+        if let Some(broken) =
+            broken.filter(|_| ended.reason != Reason::Oom && ended.failed.is_none())
+        {
+            return Err(broken);
+        }
+        ended.took = self.begun.elapsed();
+        Ok(ended)
     }
-    // One whose group is empty is dead as well, whoever ended it.
-    if !kept.end() && !group.as_ref().is_some_and(Group::end) {
-        return Err(io::Error::other("the sandbox didn't end"));
+
+    /// The mounts that only whoever runs gongfu can take, where the run is somebody else; or what failed.
+    fn trees(
+        &self,
+        begun: &Begun,
+        asked: &[Owner],
+    ) -> io::Result<Result<Vec<OwnedFd>, (Step, i32)>> {
+        let (Some(key), Some(tenant)) = (&self.key, self.plan.tenant) else {
+            return Ok(Ok(Vec::new()));
+        };
+        let spares = self.surroundings.spares;
+        let mut mappings = spares.mapped(&self.plan.foreign_owners(tenant), tenant);
+        if !asked.is_empty() {
+            match begun.mapped()? {
+                Ok(new) => {
+                    spares.keep(&new, tenant);
+                    mappings.extend(new);
+                }
+                Err(failed) => return Ok(Err(failed)),
+            }
+        }
+        let stage = Stage {
+            machine: "",
+            tenant: Some((tenant, &mappings)),
+        };
+        let trees = stage.trees(&self.plan.sources, key.ground.sources.len());
+        Ok(trees.map_err(|failure| (failure.step, failure.number)))
     }
-    if let Some(group) = group {
-        ended.count(group.counted());
+
+    /// Takes what the child tells, and has its layers filled where it waits for that; answers whether
+    /// there may be more.
+    fn follow(&mut self, ended: &mut Ended, begun: &Begun, broken: &mut Option<io::Error>) -> bool {
+        let control = begun.control();
+        let mut told = ended.told(control);
+        if ended.stood && !self.stood {
+            self.stood = true;
+            if let Some(key) = &self.key {
+                self.surroundings
+                    .spares
+                    .renew(key, self.surroundings.groups);
+            }
+            if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {
+                let filled =
+                    (self.stands)(&ended.layers).and_then(|()| wire::send(control, &(), &[]));
+                if let Err(error) = filled {
+                    // It would wait for good.
+                    let _ = control.shutdown(Shutdown::Both);
+                    told = Err(error);
+                }
+            }
+        }
+        let listens = matches!(told, Ok(true));
+        if broken.is_none() {
+            *broken = told.err();
+        }
+        listens
     }
-    // A child that is ended in the middle of a word says so in vain.
-    if let Some(broken) = broken.filter(|_| ended.reason != Reason::Oom && ended.failed.is_none()) {
-        return Err(broken);
+}
+
+/// Takes away what is left of a run of which nobody is alive any more, once nobody waits for it.
+fn later(begun: Begun) {
+    if let Ok(background) = Handle::try_current() {
+        background.spawn_blocking(move || drop(begun));
     }
-    ended.took = begun.elapsed();
-    Ok(ended)
 }
 
 /// What a program reads; `None` where it is nothing.
@@ -232,6 +291,16 @@ fn input(input: &Input) -> io::Result<Option<OwnedFd>> {
         Input::Bytes(bytes) => fixed(bytes).map(|file| Some(file.into())),
         Input::Reader(reader) => passed_on(Arc::clone(reader)).map(Some),
     }
+}
+
+/// Lets the tenant open what it is given to read by its name as well.
+fn hand_over(input: &OwnedFd, to: Owner) -> io::Result<()> {
+    let kind = FileType::from_raw_mode(fstat(input)?.st_mode);
+    if kind == FileType::Fifo {
+        let (user, group) = (Uid::from_raw(to.user), Gid::from_raw(to.group));
+        fchown(input, Some(user), Some(group))?;
+    }
+    Ok(())
 }
 
 /// A pipe that carries what comes, until nobody reads it any more.
@@ -284,6 +353,7 @@ enum Heard {
     Cancel,
     Memory,
     Control,
+    First,
     Output(Stream),
 }
 
@@ -319,6 +389,7 @@ impl Ended {
             memory: 0,
             took: Duration::ZERO,
             grouped,
+            first: None,
         }
     }
 
@@ -359,28 +430,6 @@ impl Ended {
         }
     }
 
-    /// Takes what the child tells, and has its layers filled where it waits for that; answers whether
-    /// there may be more.
-    fn follow(
-        &mut self,
-        control: &UnixStream,
-        plan: &Plan,
-        mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
-    ) -> io::Result<bool> {
-        let stood = self.stood;
-        let listens = self.told(control)?;
-        let waits = matches!(plan.kind, Kind::Bubblewrap { .. });
-        if waits && self.stood && !stood {
-            let filled = stands(&self.layers).and_then(|()| wire::send(control, &(), &[]));
-            if let Err(error) = filled {
-                // It would wait for good.
-                let _ = control.shutdown(Shutdown::Both);
-                return Err(error);
-            }
-        }
-        Ok(listens)
-    }
-
     /// Takes what the child tells; answers whether there may be more.
     fn told(&mut self, control: &UnixStream) -> io::Result<bool> {
         match wire::receive::<Told>(control)? {
@@ -389,6 +438,8 @@ impl Ended {
                 self.layers = layers;
                 self.stood = true;
             }
+            Some((Told::First, handles)) => self.first = handles.into_iter().next(),
+            Some((Told::Mapped(_), _)) => {}
             Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),
             Some((Told::Memory, _)) => self.reason = Reason::Oom,
             Some((Told::Disk, _)) => self.reason = Reason::Disk,
@@ -419,12 +470,5 @@ impl Ended {
             }
         }
         Ok(true)
-    }
-}
-
-fn timespec(time: Duration) -> Timespec {
-    Timespec {
-        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(time.subsec_nanos()),
     }
 }

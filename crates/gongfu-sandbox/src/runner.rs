@@ -18,6 +18,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
 use crate::cgroup::Groups;
 use crate::plan;
+use crate::spare::Spares;
 use crate::tenant::Tenants;
 
 /// How many runs there are at once for each processor; others wait.
@@ -39,6 +40,7 @@ pub struct Runner {
     /// What came of trying the levels, as far as they were.
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
+    spares: Arc<Spares>,
 }
 
 /// What came of trying a level.
@@ -59,7 +61,15 @@ impl Runner {
             room: Arc::new(Semaphore::new(RUNS * processors)),
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
+            spares: Arc::new(Spares::new(true)),
         }
+    }
+
+    /// Begins nothing ahead of time: every run is the first one.
+    #[must_use]
+    pub fn without_spares(mut self) -> Self {
+        self.spares = Arc::new(Spares::new(false));
+        self
     }
 
     /// Holds limits without control groups, even where there are some.
@@ -155,7 +165,9 @@ async fn attempt(
         logs: None,
     };
     let listener: Listener = Arc::new(|_, _| {});
-    let outcome = begin(backend, spec, tenant, grouped, listener, None);
+    // What it tries is whether one can be begun.
+    let spares = Arc::new(Spares::new(false));
+    let outcome = begin(backend, spec, tenant, grouped, &spares, listener, None);
     let outcome = outcome.await?;
     if outcome.exit == Some(Exit::Code(0)) {
         return Ok(());
@@ -218,16 +230,19 @@ async fn begin(
     spec: Spec,
     tenant: Option<plan::Owner>,
     grouped: bool,
+    spares: &Arc<Spares>,
     listener: Listener,
     room: Option<OwnedSemaphorePermit>,
 ) -> Result<Outcome, Failure> {
     // The run ends when the one end is closed, by whoever drops it.
     let (wanted, cancel) = UnixStream::pair()?;
+    let spares = Arc::clone(spares);
     let running = tokio::task::spawn_blocking(move || {
         let _room = room;
         let surroundings = Surroundings {
             tenant,
             groups: grouped.then(Groups::of_this_process).flatten(),
+            spares: &spares,
             cancel: cancel.as_fd(),
             listener: &*listener,
         };
@@ -259,7 +274,7 @@ impl Sandbox for Runner {
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
             let grouped = self.grouped.load(Ordering::Relaxed);
             let tenant = self.tenants.of(owner);
-            let ran = begin(backend, spec, tenant, grouped, listener, room).await;
+            let ran = begin(backend, spec, tenant, grouped, &self.spares, listener, room).await;
             ran.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

@@ -180,8 +180,11 @@ const TERMINAL: [u64; 2] = [0x5412, 0x541C];
 /// The bit of calls by the x32 convention, which `seccompiler` lets pass.
 const X32: u32 = 0x4000_0000;
 
-/// The filters, each of them for every call; `None` on a processor for which there are none.
-pub(crate) fn filters() -> Option<[BpfProgram; 4]> {
+/// Filters, each of them for every call.
+pub(crate) type Filters = [BpfProgram; 4];
+
+/// The filters of every sandbox; `None` on a processor for which there are none.
+pub(crate) fn filters() -> Option<Filters> {
     Some([refused()?, missing()?, pretended()?, other_convention()])
 }
 

@@ -88,20 +88,50 @@ impl Drop for Watch {
     }
 }
 
-/// Every process that isn't over: its parent, and when it began.
+/// What the first process of a sandbox calls itself that was begun ahead of time, and waits for a run:
+/// nothing of anybody's was ever begun in it.
+const SPARE: &str = "(gongfu-spare)";
+
+/// Every process that isn't over: its parent, and when it began. Those that only wait for a run, and
+/// those that only wait for these, are none of a run.
 fn alive() -> HashMap<u32, (u32, u64)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut spares = Vec::new();
     let all = entries.filter_map(|entry| {
         let process = entry.file_name().to_str()?.parse().ok()?;
         let told = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // Behind the name, which may hold anything (`proc_pid_stat(5)`).
-        let mut fields = told.rsplit_once(')')?.1.split_whitespace();
+        let (name, rest) = told.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace();
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
         let began = fields.nth(17)?.parse().ok()?;
+        if format!("{name})").ends_with(SPARE) {
+            spares.push(process);
+        }
         (state != "Z").then_some((process, (parent, began)))
     });
-    all.collect()
+    let mut all: HashMap<u32, (u32, u64)> = all.collect();
+    for spare in spares {
+        let mut at = spare;
+        // One or two wait for it; above them is the server, which is another program.
+        for _ in 0..3 {
+            if !is_child(at) {
+                break;
+            }
+            let Some((parent, _)) = all.remove(&at) else {
+                break;
+            };
+            at = parent;
+        }
+    }
+    all
+}
+
+/// Whether a process is one that gongfu begins a run in.
+fn is_child(process: u32) -> bool {
+    let told = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    told.split(|byte| *byte == 0).nth(1) == Some(b"sandbox-child")
 }
 
 /// The processes below another one.

@@ -68,8 +68,7 @@ pub(super) fn out(
         broken = broken.take().or(taken.err());
         broken.is_none() && heard <= spec.limits.output
     };
-    let (groups, cancel) = (surroundings.groups, surroundings.cancel);
-    let ended = run::run(plan, spec, groups, cancel, stands, hear)?;
+    let ended = run::run(plan, spec, surroundings, stands, hear)?;
     if let Some(broken) = broken {
         return Err(broken.into());
     }

@@ -45,6 +45,10 @@ impl Backend for Namespaces {
 /// What the child is to do.
 fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
     let mut view = View::of_the_system()?;
+    let kind = Kind::Namespaces {
+        sources: view.sources.len(),
+        pieces: view.pieces.len(),
+    };
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &spec.mounts {
         let missing = |error: io::Error| super::missing(mount, &error);
@@ -63,7 +67,7 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
     }
     let limits = &spec.limits;
     Ok(Plan {
-        kind: Kind::Namespaces,
+        kind,
         tenant,
         sources: view.sources,
         view: view.pieces,

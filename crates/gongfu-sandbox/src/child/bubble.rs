@@ -164,7 +164,7 @@ fn run<T>(
     plan.disk = plan.disk.saturating_add(bytes).saturating_add(ROOM);
     let files = space.f_files.saturating_sub(space.f_ffree);
     plan.files = plan.files.saturating_add(files);
-    init::program(control, &plan, grouped)
+    init::program(control, &plan, grouped, None)
 }
 
 /// Whether what is seen there is the source that was meant, and no other that has its name by now.

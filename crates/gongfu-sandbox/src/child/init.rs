@@ -1,6 +1,7 @@
 //! The first process of the run's own world: begins the program, and takes the world with it when it
 //! ends.
 
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
@@ -9,32 +10,93 @@ use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open,
     set_dumpable_behavior, set_parent_process_death_signal,
 };
+use rustix::thread::set_name;
 use rustix::{fs, system};
 
 use super::call::{self, Fork};
-use super::{Failure, at, lock, memory, view};
-use crate::plan::{Grouped, How, Plan, Step, Told};
-use crate::wire;
+use super::{Failure, at, lock, memory, outer, view};
+use crate::plan::{Ground, Grouped, How, Kind, Order, Plan, Step, Told};
+use crate::{seccomp, wire};
 
 /// What the machine is called inside.
 const NAME: &[u8] = b"sandbox";
 /// How often the run is looked after, in nanoseconds.
 const ROUND: i64 = 50_000_000;
 
-/// Is the first process. Only ever ends by leaving.
+/// What a first process is called that waits for its plan.
+pub(super) const SPARE: &std::ffi::CStr = c"gongfu-spare";
+/// What it is called once it has one.
+const BUSY: &std::ffi::CStr = c"gongfu-run";
+/// How long it waits, in seconds: longer than whoever keeps it, should that one forget it.
+const LONGEST_WAIT: i64 = 120;
+/// In how many handles at most the mounts of a run come at once.
+pub(crate) const AT_ONCE: usize = 32;
+
+/// Is the first process: makes the ground, and carries out the plan that comes after it. Only ever ends
+/// by leaving.
 pub(super) fn run<T>(
     control: &OwnedFd,
-    plan: &Plan,
+    ground: &Ground,
     sources: Option<Vec<OwnedFd>>,
     grouped: Option<Grouped>,
 ) -> Result<T, Failure> {
     // Whoever waits for this one ends it by ending.
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(at(Step::Init))?;
     system::sethostname(NAME).map_err(at(Step::Init))?;
-    let layers = view::build(plan, sources)?;
+    let is_taken = sources.is_some();
+    let builder = view::Builder::begin(ground, sources)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
+    let filters = seccomp::filters();
+    let _ = set_name(SPARE);
+    let Some((plan, input)) = planned(control)? else {
+        std::process::exit(0);
+    };
+    let _ = set_name(BUSY);
+    let Kind::Namespaces { sources, pieces } = plan.kind else {
+        return Err(Failure::at(Step::Program)(
+            io::ErrorKind::InvalidData.into(),
+        ));
+    };
+    let count = plan.sources.len().saturating_sub(sources);
+    let taken = is_taken.then(|| trees(control, count)).transpose()?;
+    let layers = builder.finish(&plan, pieces, taken)?;
+    outer::take_input(input.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
     stands(control, layers)?;
-    program(control, plan, grouped)
+    program(control, &plan, grouped, filters)
+}
+
+/// A plan, and what the program reads.
+type Planned = (Box<Plan>, Vec<OwnedFd>);
+
+/// The plan; `None` where there is none to come.
+fn planned(control: &OwnedFd) -> Result<Option<Planned>, Failure> {
+    let longest = Timespec {
+        tv_sec: LONGEST_WAIT,
+        tv_nsec: 0,
+    };
+    let mut watched = [PollFd::new(control, PollFlags::IN)];
+    if !matches!(poll(&mut watched, Some(&longest)), Ok(1)) {
+        return Ok(None);
+    }
+    match wire::receive(control).map_err(Failure::at(Step::Program))? {
+        Some((Order::Plan(plan), input)) => Ok(Some((plan, input))),
+        Some((Order::Ground(..), _)) | None => Ok(None),
+    }
+}
+
+/// The mounts that whoever may take them has taken for the run.
+fn trees(control: &OwnedFd, count: usize) -> Result<Vec<OwnedFd>, Failure> {
+    let wrong = Failure::at(Step::Root);
+    let mut trees = Vec::new();
+    while trees.len() < count {
+        let received = wire::receive::<()>(control).map_err(&wrong)?;
+        let more = received.map(|((), more)| more).unwrap_or_default();
+        if more.is_empty() {
+            return Err(wrong(io::ErrorKind::UnexpectedEof.into()));
+        }
+        trees.extend(more);
+    }
+    Ok(trees)
 }
 
 /// Says that everything stands that the program is begun in.
@@ -48,9 +110,10 @@ pub(super) fn program<T>(
     control: &OwnedFd,
     plan: &Plan,
     grouped: Option<Grouped>,
+    filters: Option<seccomp::Filters>,
 ) -> Result<T, Failure> {
     match call::fork().map_err(Failure::at(Step::Init))? {
-        Fork::Child => lock::begin(plan, grouped),
+        Fork::Child => lock::begin(plan, grouped, filters),
         Fork::Parent(program) => {
             let _ = close_outputs();
             let told = watch(control, plan, grouped, program);

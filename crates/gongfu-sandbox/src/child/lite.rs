@@ -50,7 +50,7 @@ pub(super) fn run(
                 lock::bound().map_err(at(Step::Privileges))?;
                 outer::become_tenant(tenant)?;
             }
-            lock::begin(&plan, grouped)
+            lock::begin(&plan, grouped, None)
         }
         Fork::Parent(program) => {
             let _ = init::close_outputs();

@@ -46,7 +46,13 @@ const ITSELF: [&str; 10] = [
 ];
 
 /// Becomes the program; answers only when that fails.
-pub(super) fn begin<T>(plan: &Plan, grouped: Option<Grouped>) -> Result<T, Failure> {
+///
+/// `filters` are those of every kind of sandbox, where they were made already.
+pub(super) fn begin<T>(
+    plan: &Plan,
+    grouped: Option<Grouped>,
+    filters: Option<seccomp::Filters>,
+) -> Result<T, Failure> {
     setsid().map_err(at(Step::Init))?;
     let is_counted = grouped.is_some_and(|grouped| grouped.processes);
     ceilings(&plan.ceilings, is_counted).map_err(at(Step::Ceilings))?;
@@ -73,7 +79,11 @@ pub(super) fn begin<T>(plan: &Plan, grouped: Option<Grouped>) -> Result<T, Failu
         step: Step::Seccomp,
         number,
     };
-    let mut filters = Vec::from(seccomp::filters().ok_or(refused(libc::ENOSYS))?);
+    let mut filters = Vec::from(
+        filters
+            .or_else(seccomp::filters)
+            .ok_or(refused(libc::ENOSYS))?,
+    );
     if let Kind::Lite { .. } = plan.kind {
         let more = seccomp::among::filters(plan.tenant.is_none());
         filters.extend(more.ok_or(refused(libc::ENOSYS))?);
@@ -164,7 +174,7 @@ fn landlock(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetError> {
         .filter(|path| path.exists());
     let mut rules = Ruleset::default();
     let readable = match &plan.kind {
-        Kind::Namespaces | Kind::Bubblewrap { .. } => vec![PathBuf::from("/")],
+        Kind::Namespaces { .. } | Kind::Bubblewrap { .. } => vec![PathBuf::from("/")],
         Kind::Lite { readable, .. } => {
             // Nothing else holds there: a system that can't do this can't do it at all.
             rules = rules

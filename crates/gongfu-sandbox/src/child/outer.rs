@@ -14,8 +14,9 @@ use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_th
 use rustix::{fs, thread};
 
 use super::call::{self, Fork};
+use super::stage::{Mappings, Stage};
 use super::{Failure, at, bubble, init, lite, stage};
-use crate::plan::{Entrance, Grouped, Kind, Owner, Plan, Step, Told};
+use crate::plan::{Entrance, Ground, Grouped, Kind, Order, Owner, Step, Told};
 use crate::wire;
 
 /// Whom the run takes itself for.
@@ -89,6 +90,7 @@ fn enter(control: &OwnedFd) -> Result<Entered, Failure> {
 
 /// Ends as the process inside does.
 fn follow(inside: Pid) -> ExitCode {
+    let _ = init::close_outputs();
     let status = loop {
         match waitpid(Some(inside), WaitOptions::empty()) {
             Err(rustix::io::Errno::INTR) => {}
@@ -105,23 +107,38 @@ fn follow(inside: Pid) -> ExitCode {
 }
 
 fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Begun, Failure> {
-    let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
-    let Some((plan, handles)) = received else {
+    let received = wire::receive::<Order>(control).map_err(Failure::at(Step::Program))?;
+    let Some((order, handles)) = received else {
         return Ok(Begun::Ended(ExitCode::SUCCESS));
+    };
+    let plan = match order {
+        Order::Ground(ground, owners) => return namespaces(control, &ground, &owners, grouped),
+        Order::Plan(plan) => plan,
     };
     if let Kind::Lite { folder, .. } = &plan.kind {
         let folder = folder.clone();
-        return lite::run(control, plan, grouped, &folder, &handles).map(Begun::Ended);
+        return lite::run(control, *plan, grouped, &folder, &handles).map(Begun::Ended);
     }
-    if let Kind::Bubblewrap { .. } = plan.kind {
-        bubble::outside(control, &plan, grouped, &handles)?;
-        return Ok(Begun::Ended(ExitCode::SUCCESS));
-    }
-    take_input(handles.first().map(AsFd::as_fd)).map_err(at(Step::Program))?;
-    drop(handles);
+    bubble::outside(control, &plan, grouped, &handles)?;
+    Ok(Begun::Ended(ExitCode::SUCCESS))
+}
+
+/// Makes the namespaces, and begins the first process in them.
+fn namespaces(
+    control: &OwnedFd,
+    ground: &Ground,
+    owners: &[Owner],
+    grouped: Option<Grouped>,
+) -> Result<Begun, Failure> {
     let mut sources = None;
-    if let Some(tenant) = plan.tenant {
-        sources = Some(stage::trees(&plan, Some(tenant))?);
+    if let Some(tenant) = ground.tenant {
+        mapped(control, owners, tenant)?;
+        let nobody = Mappings::new();
+        let stage = Stage {
+            machine: "",
+            tenant: Some((tenant, &nobody)),
+        };
+        sources = Some(stage.trees(&ground.sources, 0)?);
         become_tenant(tenant)?;
     }
     let itself = Owner {
@@ -138,9 +155,32 @@ fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Begun, Failure> 
     call::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
-        Fork::Parent(init) => Ok(Begun::Init(init)),
-        Fork::Child => init::run(control, &plan, sources, grouped),
+        Fork::Parent(init) => {
+            drop(sources);
+            // Whoever reads what the program says must see its end.
+            let _ = init::close_outputs();
+            // Whoever can't be given it waits for this process.
+            if let Ok(handle) = pidfd_open(init, PidfdFlags::empty()) {
+                let _ = wire::send(control, &Told::First, &[handle.as_fd()]);
+            }
+            Ok(Begun::Init(init))
+        }
+        Fork::Child => init::run(control, ground, sources, grouped),
     }
+}
+
+/// Says in which namespaces these owners are the tenant. Those for whom there can be none are left out.
+fn mapped(control: &OwnedFd, owners: &[Owner], tenant: Owner) -> Result<(), Failure> {
+    if owners.is_empty() {
+        return Ok(());
+    }
+    let made = owners.iter().filter_map(|owner| {
+        let namespace = stage::mapping(*owner, tenant).ok()?;
+        Some((*owner, namespace))
+    });
+    let (owners, namespaces): (Vec<Owner>, Vec<OwnedFd>) = made.unzip();
+    let handles: Vec<BorrowedFd<'_>> = namespaces.iter().map(AsFd::as_fd).collect();
+    wire::send(control, &Told::Mapped(owners), &handles).map_err(Failure::at(Step::Tenant))
 }
 
 /// What the program reads; nothing where there is nothing.

@@ -1,12 +1,14 @@
 //! The sources of what the run sees, each as a mount of its own that lies nowhere yet.
 //!
-//! As root they are taken before root is given up, because the tenant could not reach them, and those
-//! that are to be its own are mapped to it. Otherwise they are taken in the run's own world, where alone
-//! it may be done.
+//! As root the child takes those of the system before root is given up, and the server those of a run,
+//! because the tenant could not reach them; what is to be its own is mapped to it. Otherwise they are
+//! taken in the run's own world, where alone it may be done.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::sync::Arc;
 
 use rustix::fs::{self, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -16,75 +18,63 @@ use rustix::thread::UnshareFlags;
 
 use super::Failure;
 use super::call::{self, Fork, MountAttributes};
-use crate::plan::{FileId, Owner, Plan, Source, Step, Taken};
+use crate::plan::{FileId, Owner, Source, Step, Taken};
 
-/// Takes every source, in their order.
-pub(super) fn trees(plan: &Plan, tenant: Option<Owner>) -> Result<Vec<OwnedFd>, Failure> {
-    let mut stage = Stage {
-        tenant,
-        namespaces: Vec::new(),
-    };
-    let sources = plan.sources.iter().enumerate();
-    let trees = sources.map(|(number, source)| {
-        stage
-            .take(source)
-            .map_err(Failure::at(Step::Source(number)))
-    });
-    trees.collect()
+/// User namespaces in which an owner of files is somebody.
+pub(crate) type Mappings = BTreeMap<Owner, Arc<OwnedFd>>;
+
+/// From where, and for whom, sources are taken.
+pub(crate) struct Stage<'a> {
+    /// Where the machine lies: nothing, or a folder.
+    pub(crate) machine: &'a str,
+    /// Who the run is, where it isn't whoever takes them, and what is known to map owners to it.
+    pub(crate) tenant: Option<(Owner, &'a Mappings)>,
 }
 
-struct Stage {
-    tenant: Option<Owner>,
-    /// In which an owner of files is the tenant.
-    namespaces: Vec<(Owner, OwnedFd)>,
-}
+impl Stage<'_> {
+    /// Takes every source but so many of the first, in their order.
+    pub(crate) fn trees(&self, sources: &[Source], but: usize) -> Result<Vec<OwnedFd>, Failure> {
+        let sources = sources.iter().enumerate().skip(but);
+        let trees = sources
+            .map(|(number, source)| self.take(source).map_err(Failure::at(Step::Source(number))));
+        trees.collect()
+    }
 
-impl Stage {
-    fn take(&mut self, source: &Source) -> io::Result<OwnedFd> {
-        let tree = tree(source.path.as_os_str().as_encoded_bytes(), source.id)?;
+    fn take(&self, source: &Source) -> io::Result<OwnedFd> {
+        let mut path = self.machine.as_bytes().to_vec();
+        path.extend(source.path.as_os_str().as_encoded_bytes());
+        let tree = tree(path, source.id)?;
         // What is mounted on the machine from now on is none of the run's business.
         let attributes = MountAttributes {
             propagation: MountAttributes::PRIVATE,
             ..MountAttributes::default()
         };
         call::set_mount(&tree, c"", &attributes, true)?;
-        if let (Some((owner, taken)), Some(tenant)) = (source.owner, self.tenant)
+        if let (Some((owner, taken)), Some((tenant, mappings))) = (source.owner, self.tenant)
             && owner != tenant
         {
-            match (self.map(&tree, owner, tenant), taken) {
+            match (map(&tree, mappings.get(&owner)), taken) {
                 (Err(_), Taken::WherePossible) => {}
                 (mapped, _) => mapped?,
             }
         }
         Ok(tree)
     }
+}
 
-    /// Has the tenant be the owner of what lies in a mount.
-    fn map(&mut self, tree: &OwnedFd, owner: Owner, tenant: Owner) -> io::Result<()> {
-        let known = self
-            .namespaces
-            .iter()
-            .position(|(known, _)| *known == owner);
-        let known = if let Some(known) = known {
-            known
-        } else {
-            self.namespaces.push((owner, mapping(owner, tenant)?));
-            self.namespaces.len() - 1
-        };
-        let handle = self.namespaces.get(known).map(|(_, handle)| handle);
-        let attributes = MountAttributes {
-            set: MountAttributes::MAP_OWNERS,
-            user_namespace: handle
-                .and_then(|handle| u64::try_from(handle.as_raw_fd()).ok())
-                .unwrap_or(0),
-            ..MountAttributes::default()
-        };
-        call::set_mount(tree, c"", &attributes, false)
-    }
+/// Has the tenant be the owner of what lies in a mount.
+fn map(tree: &OwnedFd, namespace: Option<&Arc<OwnedFd>>) -> io::Result<()> {
+    let namespace = namespace.ok_or(Errno::PERM)?;
+    let attributes = MountAttributes {
+        set: MountAttributes::MAP_OWNERS,
+        user_namespace: u64::try_from(namespace.as_raw_fd()).unwrap_or(0),
+        ..MountAttributes::default()
+    };
+    call::set_mount(tree, c"", &attributes, false)
 }
 
 /// A mount of its own of a file or folder, which must be the one that was meant.
-fn tree(path: &[u8], id: FileId) -> io::Result<OwnedFd> {
+fn tree(path: Vec<u8>, id: FileId) -> io::Result<OwnedFd> {
     let path = CString::new(path)?;
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -100,7 +90,7 @@ fn tree(path: &[u8], id: FileId) -> io::Result<OwnedFd> {
 }
 
 /// A user namespace in which an owner of files is the tenant.
-fn mapping(owner: Owner, tenant: Owner) -> io::Result<OwnedFd> {
+pub(super) fn mapping(owner: Owner, tenant: Owner) -> io::Result<OwnedFd> {
     let (ready_in, ready_out) = rustix::pipe::pipe()?;
     let (done_in, done_out) = rustix::pipe::pipe()?;
     match call::fork()? {

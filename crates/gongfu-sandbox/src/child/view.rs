@@ -16,13 +16,14 @@ use rustix::mount::{
 use rustix::process::{chdir, fchdir, pivot_root};
 
 use super::call::{self, MountAttributes};
-use super::{Failure, at, stage};
-use crate::plan::{Piece, Plan, Step};
+use super::stage::Stage;
+use super::{Failure, at};
+use crate::plan::{Ground, Piece, Plan, Source, Step};
 
 /// Where everything is built; what lies there is hidden from this process alone.
 const BASE: &str = "/tmp";
 /// The machine, while the view is built.
-const OLD: &str = "old";
+const MACHINE: &str = "/old";
 /// The view, while it is built.
 const NEW: &str = "/new";
 /// What the run writes.
@@ -35,43 +36,20 @@ const SAFE: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 const SAFE_ATTRIBUTES: MountAttrFlags =
     MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 
-/// Builds the view and goes into it; answers a handle of each layer, in their order.
-///
-/// `sources` are those of the plan, where they were taken already.
-pub(super) fn build(plan: &Plan, sources: Option<Vec<OwnedFd>>) -> Result<Vec<OwnedFd>, Failure> {
-    let sources = match sources {
-        Some(sources) => sources,
-        None => stage::trees(plan, None)?,
-    };
-    let root = base(plan).map_err(at(Step::Root))?;
-    let mut builder = Builder {
-        sources: sources.into_iter().map(Some).collect(),
-        root,
-        layers: Vec::new(),
-        places: 0,
-    };
-    for (number, piece) in plan.view.iter().enumerate() {
-        builder
-            .add(piece)
-            .map_err(Failure::at(Step::View(number)))?;
-    }
-    enter(&builder.root).map_err(Failure::at(Step::Root))?;
-    Ok(builder.layers)
-}
-
 /// A root of our own with the machine below it, and the memory that the run writes to; answers a handle
 /// of the view.
-fn base(plan: &Plan) -> rustix::io::Result<OwnedFd> {
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change(c"/", private)?;
+fn base(ground: &Ground) -> rustix::io::Result<OwnedFd> {
+    // What the machine takes away goes from here as well, as long as it is still there.
+    let heard = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change(c"/", heard)?;
     mount(c"tmpfs", BASE, c"tmpfs", SAFE, c"mode=755,size=1m")?;
     chdir(BASE)?;
-    for folder in [OLD, NEW, DATA] {
+    for folder in [MACHINE, NEW, DATA] {
         fs::mkdir(folder.trim_start_matches('/'), FOLDER)?;
     }
-    pivot_root(c".", OLD)?;
+    pivot_root(c".", MACHINE.trim_start_matches('/'))?;
     chdir(c"/")?;
-    let sized = format!("mode=755,size={},nr_inodes={}\0", plan.disk, plan.files);
+    let sized = format!("mode=755,size={},nr_inodes={}\0", ground.disk, ground.files);
     let sized = std::ffi::CStr::from_bytes_with_nul(sized.as_bytes()).unwrap_or(c"size=1m");
     mount(c"tmpfs", DATA, c"tmpfs", SAFE, sized)?;
     mount(c"tmpfs", NEW, c"tmpfs", SAFE, c"mode=755,size=4m")?;
@@ -96,7 +74,8 @@ fn enter(root: &OwnedFd) -> io::Result<()> {
 /// A handle by which a file is named and nothing else.
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-struct Builder {
+/// A view while it is built.
+pub(super) struct Builder {
     /// Each is used once.
     sources: Vec<Option<OwnedFd>>,
     root: OwnedFd,
@@ -106,6 +85,56 @@ struct Builder {
 }
 
 impl Builder {
+    /// Begins it by what is the same for every run. `sources` are those of the ground, where they were
+    /// taken already.
+    pub(super) fn begin(ground: &Ground, sources: Option<Vec<OwnedFd>>) -> Result<Self, Failure> {
+        let root = base(ground).map_err(at(Step::Root))?;
+        let mut builder = Self {
+            sources: Vec::new(),
+            root,
+            layers: Vec::new(),
+            places: 0,
+        };
+        builder.build(0, &ground.sources, &ground.view, sources)?;
+        Ok(builder)
+    }
+
+    /// Adds what a plan has besides the ground, and goes into it; answers a handle of each layer, in
+    /// their order.
+    pub(super) fn finish(
+        mut self,
+        plan: &Plan,
+        pieces: usize,
+        sources: Option<Vec<OwnedFd>>,
+    ) -> Result<Vec<OwnedFd>, Failure> {
+        self.build(pieces, &plan.sources, &plan.view, sources)?;
+        enter(&self.root).map_err(Failure::at(Step::Root))?;
+        Ok(self.layers)
+    }
+
+    /// Adds every piece but so many of the first, and before them every source that isn't there yet.
+    fn build(
+        &mut self,
+        but: usize,
+        sources: &[Source],
+        view: &[Piece],
+        taken: Option<Vec<OwnedFd>>,
+    ) -> Result<(), Failure> {
+        let taken = match taken {
+            Some(taken) => taken,
+            None => Stage {
+                machine: MACHINE,
+                tenant: None,
+            }
+            .trees(sources, self.sources.len())?,
+        };
+        self.sources.extend(taken.into_iter().map(Some));
+        for (number, piece) in view.iter().enumerate().skip(but) {
+            self.add(piece).map_err(Failure::at(Step::View(number)))?;
+        }
+        Ok(())
+    }
+
     fn add(&mut self, piece: &Piece) -> io::Result<()> {
         match piece {
             Piece::Folder(at) => self.folder(at).map(drop)?,

@@ -22,6 +22,8 @@ mod mount;
 #[cfg(target_os = "linux")]
 mod resource;
 #[cfg(target_os = "linux")]
+mod spare;
+#[cfg(target_os = "linux")]
 mod work;
 
 use std::process::ExitCode;
@@ -37,12 +39,16 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(fuzz::PROVE) {
         return fuzz::prove();
     }
+    if std::env::args().nth(1).as_deref() == Some(spare::ALONE) {
+        return spare::alone();
+    }
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
         work::trials(),
         limit::trials(),
         resource::trials(),
         mount::trials(),
+        spare::trials(),
         attack::trials(),
         fuzz::trials(),
     ];

@@ -1,0 +1,234 @@
+//! A child that was begun, in a control group of its own where there are any, and how it is ended.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gongfu_core::sandbox::Limits;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+
+use crate::cgroup::{Group, Groups};
+use crate::child::init::AT_ONCE;
+use crate::child::stage::Mappings;
+use crate::child::{ARGUMENT, UNCERTAIN};
+use crate::plan::{Ground, Grouped, Kind, Order, Owner, Plan, Step, Told};
+use crate::wire;
+
+/// How long the end of a run is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same where each of its processes must be ended, and they may keep the machine busy.
+const MORE_PATIENCE: Duration = Duration::from_mins(1);
+
+/// A child and its control group.
+pub(crate) struct Begun {
+    // It goes before its group, whatever happens.
+    kept: Kept,
+    pub(crate) group: Option<Group>,
+    pub(crate) out: ChildStdout,
+    pub(crate) error: ChildStderr,
+    /// What a control group counts, besides which nobody has to.
+    pub(crate) grouped: Option<Grouped>,
+}
+
+/// A child, and the socket that it lives by.
+struct Kept {
+    child: Child,
+    control: UnixStream,
+    /// Nobody but the child can end the run.
+    is_needed: bool,
+    /// Nobody waits for it any more.
+    is_left: bool,
+}
+
+impl Begun {
+    /// Begins one of this kind. With a ground it makes that; these owners are to be mapped to its
+    /// tenant.
+    ///
+    /// # Errors
+    /// It can't be begun, or told.
+    pub(crate) fn begin(
+        kind: &Kind,
+        ground: Option<(&Ground, &[Owner])>,
+        groups: Option<&Groups>,
+        limits: &Limits,
+    ) -> io::Result<Self> {
+        let (control, theirs) = UnixStream::pair()?;
+        let child = Command::new("/proc/self/exe")
+            .arg(ARGUMENT)
+            .env_clear()
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut kept = Kept {
+            child,
+            control,
+            is_needed: kind.needs_its_child(),
+            is_left: false,
+        };
+        let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
+        let (Some(out), Some(error)) = outputs else {
+            return Err(io::Error::other("the child has no output"));
+        };
+        // While the child begins. Where there can't be one more, its limits are held as where there are
+        // none.
+        let group = groups.and_then(|groups| groups.make(limits, kind.watching()).ok());
+        let grouped = group.as_ref().map(Group::grouped);
+        let begun = Self {
+            kept,
+            group,
+            out,
+            error,
+            grouped,
+        };
+        let doors = begun.group.as_ref().map(Group::doors).transpose()?;
+        let doors = doors.unwrap_or_default();
+        // Nothing of the plan is known to the child before it is where it is counted.
+        let handles: Vec<BorrowedFd<'_>> = doors.iter().map(AsFd::as_fd).collect();
+        wire::send(begun.control(), &grouped, &handles)?;
+        if let Some((ground, owners)) = ground {
+            let order = Order::Ground(ground.clone(), owners.to_vec());
+            wire::send(begun.control(), &order, &[])?;
+        }
+        Ok(begun)
+    }
+
+    /// The socket that it is told things by.
+    pub(crate) fn control(&self) -> &UnixStream {
+        &self.kept.control
+    }
+
+    /// Tells it what to do; the program reads `input`, and is made of these mounts besides the ground.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn order(
+        &self,
+        plan: &Plan,
+        input: Option<BorrowedFd<'_>>,
+        trees: &[OwnedFd],
+    ) -> io::Result<()> {
+        let order = Order::Plan(Box::new(plan.clone()));
+        wire::send(self.control(), &order, input.as_slice())?;
+        for some in trees.chunks(AT_ONCE) {
+            let handles: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+            wire::send(self.control(), &(), &handles)?;
+        }
+        Ok(())
+    }
+
+    /// The namespaces that it was asked for, which it tells of before anything else.
+    ///
+    /// # Errors
+    /// It can't tell of any.
+    pub(crate) fn mapped(&self) -> io::Result<Result<Mappings, (Step, i32)>> {
+        if !is_heard(self.control(), PollFlags::IN, PATIENCE) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        match wire::receive::<Told>(self.control())? {
+            Some((Told::Mapped(owners), handles)) => {
+                let handles = handles.into_iter().map(Arc::new);
+                Ok(Ok(owners
+                    .into_iter()
+                    .zip(handles)
+                    .collect::<BTreeMap<_, _>>()))
+            }
+            Some((Told::Failed(step, number), _)) => Ok(Err((step, number))),
+            _ => Err(io::Error::other(
+                "the child doesn't say whose files are whose",
+            )),
+        }
+    }
+
+    /// Whether it still waits for what to do.
+    pub(crate) fn is_there(&self) -> bool {
+        let handle = self.kept.handle();
+        handle.is_some_and(|handle| !is_heard(&handle, PollFlags::IN, Duration::ZERO))
+    }
+
+    /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
+    /// `first` is the first of them, where it is known.
+    pub(crate) fn end(&mut self, first: Option<&OwnedFd>) -> bool {
+        let Some(first) = first else {
+            return self.kept.end();
+        };
+        let _ = self.control().shutdown(Shutdown::Both);
+        // Its end is that of all; who only waited for it needs no waiting for.
+        is_heard(first, PollFlags::IN, PATIENCE) || self.kept.end()
+    }
+}
+
+impl Kept {
+    fn number(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    fn handle(&self) -> Option<OwnedFd> {
+        self.number()
+            .and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok())
+    }
+
+    /// Nobody must be left who could change what was written while it is looked at. Only the child
+    /// can say so, because it waits for the first process of the run, and that one's end is the end
+    /// of all others: so it is asked to, and killed only if it doesn't. Without namespaces its own end
+    /// is nobody else's: there it is left to go on.
+    fn end(&mut self) -> bool {
+        let _ = self.control.shutdown(Shutdown::Both);
+        let patience = if self.is_needed {
+            MORE_PATIENCE
+        } else {
+            PATIENCE
+        };
+        let ended = self
+            .handle()
+            .is_some_and(|handle| is_heard(&handle, PollFlags::IN, patience));
+        if !ended && self.is_needed {
+            self.is_left = true;
+            if let Some(number) = self.number() {
+                std::thread::spawn(move || waitpid(Some(number), WaitOptions::empty()));
+            }
+            return false;
+        }
+        if !ended {
+            let _ = self.child.kill();
+        }
+        // One that was killed has waited for nobody.
+        let code = self.child.wait().ok().and_then(|status| status.code());
+        ended && code.is_some_and(|code| code != i32::from(UNCERTAIN))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if !self.is_left && !matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.end();
+        }
+    }
+}
+
+/// Waits until something is heard of a handle; answers whether it was.
+pub(crate) fn is_heard(handle: impl AsFd, flags: PollFlags, patience: Duration) -> bool {
+    let mut watched = [PollFd::new(&handle, flags)];
+    let by = Instant::now() + patience;
+    loop {
+        let left = by.saturating_duration_since(Instant::now());
+        match poll(&mut watched, Some(&timespec(left))) {
+            Err(rustix::io::Errno::INTR) => {}
+            polled => break matches!(polled, Ok(1)),
+        }
+    }
+}
+
+/// The same time, as the system takes it.
+pub(crate) fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}

@@ -1,0 +1,190 @@
+//! One child that is begun ahead of time: the next run of the same kind finds everything there that
+//! doesn't depend on it.
+//!
+//! Isolation is as without it: each is used once, for the tenant that it was begun for, and nothing of a
+//! run is in it. Where anything is otherwise than it was when it was begun, one is begun anew.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::time::{Duration, Instant};
+
+use gongfu_core::sandbox::Limits;
+use tokio::runtime::Handle;
+
+use crate::begun::Begun;
+use crate::cgroup::Groups;
+use crate::child::stage::Mappings;
+use crate::plan::{Ground, Kind, Owner};
+
+/// How long one waits that nobody uses.
+const WAITING: Duration = Duration::from_secs(30);
+/// How soon it is looked again while somebody begins one.
+const SOON: Duration = Duration::from_secs(1);
+/// In how many namespaces owners of files are kept mapped; each takes a handle.
+const MAPPED: usize = 64;
+
+/// For which runs a spare is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// What is made of it, and whose it is.
+    pub(crate) ground: Ground,
+    /// The limits that its control group holds.
+    pub(crate) memory: u64,
+    pub(crate) processes: u32,
+    /// Whether it is in one.
+    pub(crate) grouped: bool,
+}
+
+/// The spare of a runner, and what else is kept from one run to the next.
+pub(crate) struct Spares {
+    is_wanted: bool,
+    slot: Mutex<Slot>,
+    mapped: Mutex<BTreeMap<(Owner, Owner), Arc<OwnedFd>>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    spare: Option<Spare>,
+    /// Whether somebody sees to it that it ends.
+    is_watched: bool,
+}
+
+/// A child that waits for its plan.
+struct Spare {
+    key: Key,
+    begun: Begun,
+    since: Instant,
+}
+
+impl Spares {
+    /// Where there are to be none, every run begins its own child.
+    pub(crate) fn new(is_wanted: bool) -> Self {
+        Self {
+            is_wanted,
+            slot: Mutex::default(),
+            mapped: Mutex::default(),
+        }
+    }
+
+    /// The spare, if there is one for such a run. Nobody else is given it.
+    pub(crate) fn take(&self, key: &Key) -> Option<Begun> {
+        let mut slot = self.slot();
+        let spare = slot.spare.take_if(|spare| spare.key == *key)?;
+        drop(slot);
+        spare.begun.is_there().then_some(spare.begun)
+    }
+
+    /// Has one begun in the background, unless there is one for such a run.
+    pub(crate) fn renew(self: &Arc<Self>, key: &Key, groups: Option<&'static Groups>) {
+        let Some(background) = Handle::try_current().ok().filter(|_| self.is_wanted) else {
+            return;
+        };
+        let (spares, key) = (Arc::downgrade(self), key.clone());
+        background.spawn_blocking(move || {
+            let begun = spares.upgrade().map(|spares| spares.begin(key, groups));
+            if begun == Some(Begins::Unwatched) {
+                let watching = std::thread::Builder::new().name("spare".to_owned());
+                // Where there can be no more threads it ends by itself, later.
+                let _ = watching.spawn(move || watch(&spares));
+            }
+        });
+    }
+
+    fn begin(&self, key: Key, groups: Option<&'static Groups>) -> Begins {
+        // Whoever wants one waits until it is there: to begin another one takes longer.
+        let mut slot = self.slot();
+        if slot.spare.as_ref().is_some_and(|spare| spare.key == key) {
+            return Begins::Nothing;
+        }
+        let limits = Limits {
+            memory: key.memory,
+            processes: key.processes,
+            ..Limits::default()
+        };
+        // Only namespaces have a ground.
+        let kind = Kind::Namespaces {
+            sources: 0,
+            pieces: 0,
+        };
+        let ground = Some((&key.ground, [].as_slice()));
+        let Ok(begun) = Begun::begin(&kind, ground, groups, &limits) else {
+            return Begins::Nothing;
+        };
+        let spare = Spare {
+            key,
+            begun,
+            since: Instant::now(),
+        };
+        let former = slot.spare.replace(spare);
+        let is_watched = std::mem::replace(&mut slot.is_watched, true);
+        drop(slot);
+        // Nobody waits for it to end.
+        drop(former);
+        if is_watched {
+            Begins::Watched
+        } else {
+            Begins::Unwatched
+        }
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How long the spare may still wait; `None` once there is none.
+    fn left(&self) -> Option<Duration> {
+        let mut slot = match self.slot.try_lock() {
+            Ok(slot) => slot,
+            Err(TryLockError::WouldBlock) => return Some(SOON),
+            Err(TryLockError::Poisoned(_)) => return None,
+        };
+        let spare = slot.spare.as_ref();
+        let left = spare.map(|spare| WAITING.saturating_sub(spare.since.elapsed()));
+        if let Some(left) = left.filter(|left| !left.is_zero()) {
+            return Some(left);
+        }
+        slot.is_watched = false;
+        let over = slot.spare.take();
+        drop(slot);
+        drop(over);
+        None
+    }
+
+    /// The namespaces in which these owners are the tenant, as far as they are known.
+    pub(crate) fn mapped(&self, owners: &[Owner], tenant: Owner) -> Mappings {
+        let all = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = owners.iter().filter_map(|owner| {
+            let namespace = all.get(&(*owner, tenant))?;
+            Some((*owner, Arc::clone(namespace)))
+        });
+        known.collect()
+    }
+
+    /// Keeps them for later runs.
+    pub(crate) fn keep(&self, mappings: &Mappings, tenant: Owner) {
+        let mut all = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() + mappings.len() > MAPPED {
+            all.clear();
+        }
+        let new = mappings.iter();
+        all.extend(new.map(|(owner, namespace)| ((*owner, tenant), Arc::clone(namespace))));
+    }
+}
+
+/// What was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begins {
+    Nothing,
+    Watched,
+    /// A spare that nobody sees to yet.
+    Unwatched,
+}
+
+/// Ends a spare that nobody used for long. On a thread of its own, because whoever runs things need not
+/// have a clock, and must not wait for this.
+fn watch(spares: &Weak<Spares>) {
+    while let Some(left) = spares.upgrade().and_then(|spares| spares.left()) {
+        std::thread::sleep(left);
+    }
+}

@@ -1,0 +1,268 @@
+//! The child that is begun ahead of time: whose it is, how often it is used, and when it ends.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Command as Process, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gongfu_core::account::{Owner, UserId};
+use gongfu_core::port::Sandbox as _;
+use gongfu_core::sandbox::{Command, Exit, Level, Limits, Outcome, Reason};
+use gongfu_sandbox::Runner;
+use libtest_mimic::{Failed, Trial};
+use tokio::runtime::Runtime;
+
+use crate::ground::{Ground, runtime, text};
+
+/// What the first process of a sandbox calls itself that waits for its plan.
+const NAME: &str = "gongfu-spare";
+/// How long it may take until one is there, or no longer there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The argument by which this program runs one of these tests, in a process that has no other spares.
+pub(crate) const ALONE: &str = "spare-alone";
+
+const ALL: [(&str, fn()); 6] = [
+    ("each_is_used_once", each_is_used_once),
+    ("limits_are_those_of_the_run", limits_are_those_of_the_run),
+    ("time_begins_with_the_run", time_begins_with_the_run),
+    (
+        "nothing_of_one_run_is_in_the_next",
+        nothing_of_one_run_is_in_the_next,
+    ),
+    ("one_that_died_is_not_used", one_that_died_is_not_used),
+    ("a_killed_server_leaves_none", a_killed_server_leaves_none),
+];
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let trials = ALL.iter().map(|(name, _)| {
+        let run = move || {
+            let ran = Process::new(std::env::current_exe().unwrap())
+                .args([ALONE, name])
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+            ran.status.success().then_some(()).ok_or(Failed::from(said))
+        };
+        Trial::test(format!("spare::{name}"), run)
+    });
+    trials.collect()
+}
+
+/// Runs one of them in this process.
+pub(crate) fn alone() -> ExitCode {
+    let wanted = std::env::args().nth(2);
+    if wanted.as_deref() == Some(FORGOTTEN) {
+        return forgotten();
+    }
+    let (_, test) = ALL
+        .iter()
+        .find(|(name, _)| wanted.as_deref() == Some(name))
+        .unwrap();
+    test();
+    ExitCode::SUCCESS
+}
+
+/// A server with a ground.
+struct Server {
+    ground: Ground,
+    runner: Runner,
+    runtime: Runtime,
+}
+
+impl Server {
+    fn new() -> Self {
+        Self {
+            ground: Ground::new(Level::Namespaces),
+            runner: Runner::new(Some(Level::Namespaces)),
+            runtime: runtime(),
+        }
+    }
+
+    fn run(&self, owner: &Owner, line: &str, limits: Limits) -> Outcome {
+        let mut spec = self.ground.spec(Command::Line(line.to_owned()));
+        spec.limits = limits;
+        let running = self.runner.run(owner, spec, Arc::new(|_, _| {}));
+        self.runtime.block_on(running).unwrap()
+    }
+
+    fn says(&self, line: &str) -> String {
+        let outcome = self.run(&Owner::Local, line, self.ground.limits);
+        assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
+        text(&outcome.stdout)
+    }
+}
+
+/// Waits until there is a spare; answers which.
+fn spare() -> u32 {
+    let begun = Instant::now();
+    loop {
+        if let Some(spare) = spares().first() {
+            return *spare;
+        }
+        assert!(begun.elapsed() < PATIENCE, "there is no spare");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The spares of this process.
+fn spares() -> Vec<u32> {
+    let mut parents = BTreeMap::new();
+    let mut named = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let told = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((name, rest)) = told.rsplit_once(") ") else {
+            continue;
+        };
+        let mut fields = rest.split(' ');
+        let is_over = fields.next() == Some("Z");
+        parents.insert(process, fields.next().unwrap().parse::<u32>().unwrap());
+        if name.ends_with(&format!("({NAME}")) && !is_over {
+            named.push(process);
+        }
+    }
+    let is_ours = |process: &u32| {
+        let mut at = *process;
+        for _ in 0..100 {
+            match parents.get(&at) {
+                Some(parent) if *parent == std::process::id() => return true,
+                Some(parent) => at = *parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    named.into_iter().filter(is_ours).collect()
+}
+
+fn alive(process: u32) -> bool {
+    let told = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    told.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+fn ends(process: u32) {
+    let begun = Instant::now();
+    while alive(process) {
+        assert!(begun.elapsed() < PATIENCE, "{process} lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn each_is_used_once() {
+    let server = Server::new();
+    let world = || server.says("readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt");
+    let mut worlds = vec![world()];
+    for _ in 0..3 {
+        let waits = spare();
+        worlds.push(world());
+        // It was used for the run, and went with it.
+        ends(waits);
+    }
+    let count = worlds.len();
+    worlds.sort();
+    worlds.dedup();
+    assert_eq!(worlds.len(), count);
+    // What still waits goes with the one that keeps it.
+    let last = spare();
+    drop(server);
+    ends(last);
+}
+
+fn limits_are_those_of_the_run() {
+    let server = Server::new();
+    server.says("true");
+    spare();
+    let mut limits = server.ground.limits;
+    limits.disk = 1024 * 1024;
+    limits.open_files = 33;
+    let outcome = server.run(
+        &Owner::Local,
+        "ulimit -n; head -c 8388608 /dev/zero > /tmp/much",
+        limits,
+    );
+    assert_eq!(text(&outcome.stdout), "33\n");
+    assert_eq!(outcome.reason, Reason::Disk, "{outcome:?}");
+    // And those before it are so again.
+    spare();
+    server.says("head -c 8388608 /dev/zero > /tmp/much");
+}
+
+fn time_begins_with_the_run() {
+    let server = Server::new();
+    let mut limits = server.ground.limits;
+    limits.wall = Duration::from_secs(4);
+    server.run(&Owner::Local, "true", limits);
+    spare();
+    std::thread::sleep(Duration::from_secs(5));
+    let outcome = server.run(&Owner::Local, "echo said", limits);
+    assert_eq!(
+        (outcome.reason, text(&outcome.stdout).as_str()),
+        (Reason::Ok, "said\n")
+    );
+    spare();
+    let outcome = server.run(&Owner::Local, "sleep 60", limits);
+    assert_eq!(outcome.reason, Reason::Timeout);
+}
+
+fn nothing_of_one_run_is_in_the_next() {
+    let server = Server::new();
+    let owners = [
+        Owner::User(UserId::new("one").unwrap()),
+        Owner::User(UserId::new("other").unwrap()),
+    ];
+    let line = "env | grep -c secret; ls -A /tmp /dev/shm | grep -c file; \
+                echo > /tmp/file; echo > /dev/shm/file; id -u";
+    let mut spec = server.ground.spec(Command::Line(line.to_owned()));
+    spec.environment = BTreeMap::from([("NAME".to_owned(), "secret".to_owned())]);
+    let running = server.runner.run(&owners[0], spec, Arc::new(|_, _| {}));
+    let outcome = server.runtime.block_on(running).unwrap();
+    assert_eq!(text(&outcome.stdout), "1\n0\n1000\n");
+    for owner in [&owners[1], &owners[1], &owners[0]] {
+        spare();
+        let outcome = server.run(owner, line, server.ground.limits);
+        assert_eq!(text(&outcome.stdout), "0\n0\n1000\n");
+    }
+}
+
+fn one_that_died_is_not_used() {
+    let server = Server::new();
+    server.says("true");
+    let waits = spare();
+    let number = rustix::process::Pid::from_raw(i32::try_from(waits).unwrap()).unwrap();
+    rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
+    ends(waits);
+    assert_eq!(server.says("echo said"), "said\n");
+}
+
+/// What a server is told to be that waits with its spare until it is killed.
+const FORGOTTEN: &str = "forgotten";
+
+fn forgotten() -> ExitCode {
+    let server = Server::new();
+    server.says("true");
+    println!("{}", spare());
+    loop {
+        std::thread::park();
+    }
+}
+
+fn a_killed_server_leaves_none() {
+    let mut server = Process::new(std::env::current_exe().unwrap())
+        .args([ALONE, FORGOTTEN])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    let mut said = BufReader::new(server.stdout.take().unwrap());
+    said.read_line(&mut told).unwrap();
+    let waits = told.trim().parse().unwrap();
+    assert!(alive(waits));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    ends(waits);
+}
