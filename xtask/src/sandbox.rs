@@ -96,7 +96,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every contender in turn, again and again.
+/// Every contender in turn, again and again, one program after the other: none runs twice in a row, as
+/// nobody's calls come without a pause between them.
 fn latency(contenders: &mut [Contender], rounds: u32) -> Result<Vec<Times>> {
     let mut times: Vec<Times> = contenders
         .iter()
@@ -105,13 +106,13 @@ fn latency(contenders: &mut [Contender], rounds: u32) -> Result<Vec<Times>> {
             of: vec![Sample::default(); PROGRAMS.len()],
         })
         .collect();
-    for round in 0..=rounds {
-        for (contender, times) in contenders.iter_mut().zip(&mut times) {
-            for ((_, words), sample) in PROGRAMS.iter().zip(&mut times.of) {
+    for (number, (_, words)) in PROGRAMS.iter().enumerate() {
+        for round in 0..=rounds {
+            for (contender, times) in contenders.iter_mut().zip(&mut times) {
                 let took: Duration = (contender.run)(words)
                     .with_context(|| format!("{} can't run {words:?}", contender.name))?;
                 // The first one of each warms what it needs.
-                if round > 0 {
+                if let Some(sample) = times.of.get_mut(number).filter(|_| round > 0) {
                     sample.time(took);
                 }
             }

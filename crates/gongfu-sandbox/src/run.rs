@@ -199,6 +199,13 @@ impl Run<'_> {
                 break;
             }
         }
+        // Not while the program runs: it would take time from it, and whoever asks again waits for the
+        // answer first.
+        if let Some(key) = self.key.as_ref().filter(|_| self.stood) {
+            self.surroundings
+                .spares
+                .renew(key, self.surroundings.groups);
+        }
         // One whose group is empty is dead as well, whoever ended it.
         let first = ended.first.take();
         if !begun.end(first.as_ref()) && !begun.group.as_ref().is_some_and(Group::end) {
@@ -253,11 +260,6 @@ impl Run<'_> {
         let mut told = ended.told(control);
         if ended.stood && !self.stood {
             self.stood = true;
-            if let Some(key) = &self.key {
-                self.surroundings
-                    .spares
-                    .renew(key, self.surroundings.groups);
-            }
             if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {
                 let filled =
                     (self.stands)(&ended.layers).and_then(|()| wire::send(control, &(), &[]));
