@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::bench::sample::{Sample, Unit};
 use crate::http::client::Client;
-use crate::http::wire::Path;
+use crate::http::wire::{Address, Path};
 use crate::{bench, tree};
 use ground::{Ground, User, Watch};
 use plan::{BOMBS, Bomb};
@@ -79,7 +79,11 @@ async fn attack(
     let mut asking = Client::open(&ground.address, Path::Stateless).await?;
     // Whatever is made only once is made.
     ask(&mut asking, Instant::now() + Duration::from_millis(500)).await?;
-    run_one(&ground, json!({ "skill_name": "bomb", "command": "true" })).await?;
+    run_one(
+        ground.address.clone(),
+        json!({ "skill_name": "bomb", "command": "true" }),
+    )
+    .await?;
     let quiet = ask(
         &mut asking,
         Instant::now() + Duration::from_secs(arguments.quiet),
@@ -134,23 +138,27 @@ struct Seen {
 async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<Seen> {
     let call = json!({ "skill_name": "bomb", "command": bomb.line, "timeout": bomb.seconds });
     let begun = Instant::now();
-    let running = run_one(ground, call);
-    tokio::pin!(running);
+    let running = tokio::spawn(run_one(ground.address.clone(), call));
+    let meanwhile = asked_while(asking, || !running.is_finished()).await?;
+    Ok(Seen {
+        reason: running.await??,
+        took: begun.elapsed(),
+        meanwhile,
+    })
+}
+
+/// Asks for the tools again and again while something else goes on.
+async fn asked_while(asking: &mut Client, goes_on: impl Fn() -> bool) -> Result<Sample> {
     let mut meanwhile = Sample::default();
-    loop {
-        tokio::select! {
-            ended = &mut running => {
-                let reason = ended?;
-                return Ok(Seen { reason, took: begun.elapsed(), meanwhile });
-            }
-            answer = asking.ask("tools/list", json!({})) => meanwhile.time(answer?.took),
-        }
+    while goes_on() {
+        meanwhile.time(asking.ask("tools/list", json!({})).await?.took);
     }
+    Ok(meanwhile)
 }
 
 /// Runs something on a connection of its own; answers why it ended.
-async fn run_one(ground: &Ground, call: Value) -> Result<String> {
-    let mut client = Client::open(&ground.address, Path::Stateless).await?;
+async fn run_one(address: Address, call: Value) -> Result<String> {
+    let mut client = Client::open(&address, Path::Stateless).await?;
     let answer = client
         .ask(
             "tools/call",
@@ -188,16 +196,19 @@ async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<Seen> 
         });
     }
     let begun = Instant::now();
-    let mut meanwhile = Sample::default();
-    loop {
-        tokio::select! {
-            ended = running.join_next() => match ended {
-                Some(ended) => ended??,
-                None => return Ok(Seen { reason: "ok".to_owned(), took: begun.elapsed(), meanwhile }),
-            },
-            answer = asking.ask("tools/list", json!({})) => meanwhile.time(answer?.took),
+    let all = tokio::spawn(async move {
+        while let Some(ended) = running.join_next().await {
+            ended??;
         }
-    }
+        anyhow::Ok(())
+    });
+    let meanwhile = asked_while(asking, || !all.is_finished()).await?;
+    all.await??;
+    Ok(Seen {
+        reason: "ok".to_owned(),
+        took: begun.elapsed(),
+        meanwhile,
+    })
 }
 
 /// Asks for the tools again and again.
@@ -219,7 +230,8 @@ fn tell(
     wrong: &mut Vec<String>,
 ) -> Result<()> {
     let (dead, count) = watch.dead_after();
-    if count == 0 {
+    // What is over before anybody looks is seen by nobody.
+    if count == 0 && seen.took > SOON {
         wrong.push(format!("{name}: no process was ever seen"));
     }
     if dead.is_none_or(|dead| dead > SOON) {

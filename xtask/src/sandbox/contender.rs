@@ -113,10 +113,14 @@ impl Ground {
         Recipe {
             program: self.program.clone(),
             arguments,
-            variables: vec![(
-                "GONGFU_HOME".to_owned(),
-                self.path("home").display().to_string(),
-            )],
+            variables: vec![
+                (
+                    "GONGFU_HOME".to_owned(),
+                    self.path("home").display().to_string(),
+                ),
+                // The same interpreters as everybody else's.
+                ("PATH".to_owned(), PATH.to_owned()),
+            ],
         }
     }
 }
