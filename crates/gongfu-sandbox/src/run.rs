@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{FileType, MemfdFlags, SealFlags, fchown, fcntl_add_seals, fstat, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fchown, fcntl_add_seals, memfd_create};
 use rustix::process::{Gid, Uid};
 use tokio::runtime::Handle;
 
@@ -119,10 +119,7 @@ impl Run<'_> {
     fn out(&mut self, mut begun: Begun, asked: &[Owner]) -> io::Result<Ended> {
         let limits = &self.spec.limits;
         let mut ended = Ended::not_yet(begun.grouped);
-        let input = input(&self.spec.input)?;
-        if let (Some(input), Some(tenant)) = (&input, self.plan.tenant) {
-            hand_over(input, tenant)?;
-        }
+        let input = input(&self.spec.input, self.plan.tenant)?;
         let trees = match self.trees(&begun, asked)? {
             Ok(trees) => trees,
             Err(failed) => {
@@ -285,24 +282,26 @@ fn later(begun: Begun) {
     }
 }
 
-/// What a program reads; `None` where it is nothing.
-fn input(input: &Input) -> io::Result<Option<OwnedFd>> {
+/// What a program reads, for its tenant where it has one; `None` where it is nothing.
+fn input(input: &Input, tenant: Option<Owner>) -> io::Result<Option<OwnedFd>> {
     match input {
         Input::Nothing => Ok(None),
         Input::Bytes(bytes) if bytes.is_empty() => Ok(None),
         Input::Bytes(bytes) => fixed(bytes).map(|file| Some(file.into())),
-        Input::Reader(reader) => passed_on(Arc::clone(reader)).map(Some),
+        Input::Reader(reader) => {
+            let pipe = passed_on(Arc::clone(reader))?;
+            if let Some(tenant) = tenant {
+                hand_over(&pipe, tenant)?;
+            }
+            Ok(Some(pipe))
+        }
     }
 }
 
 /// Lets the tenant open what it is given to read by its name as well.
-fn hand_over(input: &OwnedFd, to: Owner) -> io::Result<()> {
-    let kind = FileType::from_raw_mode(fstat(input)?.st_mode);
-    if kind == FileType::Fifo {
-        let (user, group) = (Uid::from_raw(to.user), Gid::from_raw(to.group));
-        fchown(input, Some(user), Some(group))?;
-    }
-    Ok(())
+fn hand_over(pipe: &OwnedFd, to: Owner) -> io::Result<()> {
+    let (user, group) = (Uid::from_raw(to.user), Gid::from_raw(to.group));
+    Ok(fchown(pipe, Some(user), Some(group))?)
 }
 
 /// A pipe that carries what comes, until nobody reads it any more.
