@@ -68,6 +68,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "skill_list": ({}, "pdf-tools"),
     "skill_load": ({"skill_name": "pdf-tools"}, SKILL),
     "skill_read": ({"skill_name": "pdf-tools", "path": "references/guide.md"}, GUIDE),
+    "skill_run": ({"skill_name": "pdf-tools", "command": "cat references/guide.md"}, GUIDE),
     "skill_search": ({"query": "merging a form"}, "- pdf-tools: Fills forms and merges PDF files."),
     "skill_write": (
         {"skill_name": "pdf-tools", "path": "references/guide.md", "old_text": "two", "new_text": "two"},
