@@ -1,9 +1,9 @@
 //! The list of all tools, and the only door to calling one.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use gongfu_core::account::Actor;
+use gongfu_core::account::{Actor, Role};
 use gongfu_core::capability::Access;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
@@ -135,9 +135,16 @@ impl Catalog {
         self.ports.skills.changed(&actor.owner, since).await
     }
 
-    /// What a tool of this name does to the world, whatever profile shows it.
-    pub fn access(&self, name: &str) -> Option<Access> {
-        self.entries.access(name)
+    /// Whether a tool of this name runs something, whatever profile shows it.
+    pub fn executes(name: &str) -> bool {
+        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+        let names = NAMES.get_or_init(|| {
+            let actor = Actor::local(Role::Visitor, "");
+            let all = Self::specs(&[Profile::All], &actor).into_iter();
+            let run = all.filter(|spec| spec.access == Access::Execute);
+            run.map(|spec| spec.name).collect()
+        });
+        names.contains(&name)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
@@ -312,13 +319,6 @@ impl Entries {
             .filter(move |(dialect, _)| dialect.is_chosen(profiles))
             .flat_map(|(_, entries)| entries);
         native.chain(spoken).map(Box::as_ref)
-    }
-
-    fn access(&self, name: &str) -> Option<Access> {
-        let spoken = self.dialects.iter().flat_map(|(_, entries)| entries);
-        let mut all = self.native.iter().chain(spoken);
-        all.find(|entry| entry.name() == name)
-            .map(|entry| entry.access())
     }
 
     fn need_library(&self, profiles: &[Profile]) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
-use gongfu_core::capability::{Access, Origin};
+use gongfu_core::capability::Origin;
 use gongfu_core::library::Library;
 use gongfu_core::port::Timestamp;
 use serde_json::{Map, Value};
@@ -30,9 +30,6 @@ pub(crate) type Failure = fn(&ToolError, Timestamp) -> ToolResult;
 pub trait Entry: Send + Sync {
     /// What it is called by.
     fn name(&self) -> &'static str;
-
-    /// What it does to the world.
-    fn access(&self) -> Access;
 
     /// Whether what it says about itself depends on the caller's library.
     fn is_dynamic(&self) -> bool;
@@ -89,10 +86,6 @@ impl<T: Tool> Typed<T> {
 impl<T: Tool> Entry for Typed<T> {
     fn name(&self) -> &'static str {
         T::NAME
-    }
-
-    fn access(&self) -> Access {
-        T::ACCESS
     }
 
     fn is_dynamic(&self) -> bool {

@@ -12,6 +12,7 @@ mod obstacle;
 
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
@@ -26,6 +27,11 @@ pub(crate) const BACKENDS: &[&dyn Backend] = &[
     &bubblewrap::Bubblewrap,
     &lite::Lite,
 ];
+
+/// Where bubblewrap is, if it is installed.
+pub(crate) fn bubblewrap() -> Option<&'static Path> {
+    bubblewrap::found()
+}
 
 /// What a run is given besides what it is to do.
 pub(crate) struct Surroundings<'a> {

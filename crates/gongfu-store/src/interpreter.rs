@@ -15,7 +15,7 @@ const PROGRAM: [u8; 4] = *b"\x7fELF";
 
 /// The folders of the interpreters that a search path finds first, each with `bin` and `lib` in it, and
 /// none of the system's.
-pub fn beyond_the_system(path: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn beyond_the_system(path: &[PathBuf]) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for name in NAMES {
         let mut folders = path.iter().filter(|folder| folder.is_absolute());

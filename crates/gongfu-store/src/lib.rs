@@ -10,7 +10,7 @@ pub mod copy;
 pub mod disk;
 pub mod home;
 pub mod index;
-pub mod interpreter;
+mod interpreter;
 pub mod local;
 pub mod mend;
 mod passing;

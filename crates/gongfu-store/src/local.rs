@@ -283,12 +283,6 @@ impl LocalSkills {
         root.below(&below).map_err(disk::port_error)
     }
 
-    /// The folder that a skill really lies in.
-    pub(crate) fn folder_of(&self, skill: &Skill) -> Result<std::path::PathBuf, PortError> {
-        let root = self.root_of(skill)?;
-        Ok(root.path().to_owned())
-    }
-
     /// What the switches know a skill by; a built-in one by its name, because its folder moves with
     /// every version.
     fn switch_key<'a>(&self, skill: &'a Skill) -> &'a str {

@@ -4,8 +4,8 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::Skill;
@@ -15,6 +15,7 @@ use gongfu_core::skill::SkillPath;
 
 use crate::disk::{self, EntryKind, Root};
 use crate::home::Home;
+use crate::interpreter;
 use crate::local::LocalSkills;
 use crate::workspace::{self, LocalWorkspace};
 
@@ -29,8 +30,10 @@ pub struct LocalRuns {
     skills: Arc<LocalSkills>,
     workspace: Arc<LocalWorkspace>,
     clock: Arc<dyn Clock>,
-    /// Where interpreters lie that aren't the system's.
-    interpreters: Vec<PathBuf>,
+    /// Where a person's interpreters are looked for.
+    search_path: Vec<PathBuf>,
+    /// Where those lie that aren't the system's, once something is run.
+    interpreters: OnceLock<Vec<PathBuf>>,
     /// Runs of this process, so that two of one millisecond don't share a folder.
     count: AtomicU64,
 }
@@ -48,27 +51,34 @@ impl LocalRuns {
             skills,
             workspace,
             clock,
-            interpreters: Vec::new(),
+            search_path: Vec::new(),
+            interpreters: OnceLock::new(),
             count: AtomicU64::new(0),
         }
     }
 
-    /// The same, in which runs also see the interpreters of these folders.
+    /// The same, in which runs also see the interpreters that this search path finds.
     #[must_use]
-    pub fn with_interpreters(self, interpreters: Vec<PathBuf>) -> Self {
+    pub fn with_search_path(self, search_path: Vec<PathBuf>) -> Self {
         Self {
-            interpreters,
+            search_path,
             ..self
         }
+    }
+
+    /// The interpreters, looked for with the first run: most commands run nothing.
+    fn interpreters(&self) -> &[PathBuf] {
+        self.interpreters
+            .get_or_init(|| interpreter::beyond_the_system(&self.search_path))
     }
 
     fn see(&self, skill: Option<&Skill>) -> Result<Grounds, PortError> {
         let mut mounts = Vec::new();
         if let Some(skill) = skill {
-            let folder = self.skills.folder_of(skill)?;
+            let original = self.skills.root_of(skill)?;
+            let folder = original.path().to_owned();
             let layer = self.home.layer_of(&folder);
             let above = Root::create(&layer).map_err(|error| unusable(&error))?;
-            let original = self.skills.root_of(skill)?;
             refresh(&above, &original).map_err(|error| unusable(&error))?;
             mounts.push(Mount {
                 sources: vec![layer.clone(), folder],
@@ -94,7 +104,7 @@ impl LocalRuns {
         }));
         mounts.push(only_read(logs.clone(), LOGS.to_owned()));
         let mut programs = Vec::new();
-        for interpreter in &self.interpreters {
+        for interpreter in self.interpreters() {
             // What can't be written down can't be looked for.
             let Some(at) = interpreter.to_str() else {
                 continue;
@@ -116,19 +126,18 @@ impl LocalRuns {
         })
     }
 
-    /// The owner's layer of a skill; `None` while no run has left anything.
-    fn layer(&self, skill: &Skill) -> Result<Option<Root>, PortError> {
-        let folder = self.skills.folder_of(skill)?;
-        match Root::open(&self.home.layer_of(&folder)) {
-            Ok(root) => Ok(Some(root)),
+    /// A skill's folder and the owner's layer above it; `None` while no run has left anything.
+    fn layer(&self, skill: &Skill) -> Result<Option<(Root, Root)>, PortError> {
+        let original = self.skills.root_of(skill)?;
+        match Root::open(&self.home.layer_of(original.path())) {
+            Ok(layer) => Ok(Some((original, layer))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(disk::port_error(error)),
         }
     }
 
     fn read(&self, skill: &Skill, path: &SkillPath, limit: u64) -> Result<FileContent, PortError> {
-        let layer = self.layer(skill)?.ok_or(PortError::NotFound)?;
-        let original = self.skills.root_of(skill)?;
+        let (original, layer) = self.layer(skill)?.ok_or(PortError::NotFound)?;
         if is_older(&layer, &original, path) {
             return Err(PortError::NotFound);
         }
@@ -136,10 +145,9 @@ impl LocalRuns {
     }
 
     fn list(&self, skill: &Skill) -> Result<Vec<(SkillPath, u64)>, PortError> {
-        let Some(layer) = self.layer(skill)? else {
+        let Some((original, layer)) = self.layer(skill)? else {
             return Ok(Vec::new());
         };
-        let original = self.skills.root_of(skill)?;
         let mut files = files(&layer).map_err(disk::port_error)?;
         files.retain(|(path, _)| !is_older(&layer, &original, path));
         files.sort_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));

@@ -12,7 +12,6 @@ use gongfu_hub::{Catalog, Ports};
 use gongfu_sandbox::Runner;
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
-use gongfu_store::interpreter;
 use gongfu_store::source::{self, Settings};
 use gongfu_store::workspace::Mount;
 use gongfu_store::{Home, LocalRuns, LocalSkills, LocalWorkspace, Search, built_in};
@@ -127,8 +126,7 @@ pub(crate) fn parts_of(
         Arc::clone(&workspace),
         Arc::new(SystemClock),
     );
-    let interpreters = interpreter::beyond_the_system(&environment.search_path);
-    let runs = runs.with_interpreters(interpreters);
+    let runs = runs.with_search_path(environment.search_path.clone());
     let sandbox = Arc::new(Runner::new(config.sandbox.level.map(Level::from)));
     let catalog = Arc::new(Catalog::new(Ports {
         skills: store,

@@ -4,8 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::capability::Access;
-use gongfu_hub::{ErrorCode, Problem, Talk, ToolError, ToolResult};
+use gongfu_hub::{Catalog, ErrorCode, Problem, Talk, ToolError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
 };
@@ -47,7 +46,7 @@ pub(super) async fn tool(
     if let Some(progress) = &progress {
         talk.heard = progress.listener();
     }
-    let can_be_task = catalog.access(&request.name) == Some(Access::Execute)
+    let can_be_task = Catalog::executes(&request.name)
         && context
             .client_capabilities()
             .is_some_and(|client| client.supports_tasks())

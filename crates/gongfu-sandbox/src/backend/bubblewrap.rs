@@ -33,6 +33,12 @@ const ROOM: u64 = 1024 * 1024;
 /// The first process inside; the others are of another namespace.
 const WATCHING: u64 = 1;
 
+/// Where it is, if it is installed.
+pub(super) fn found() -> Option<&'static Path> {
+    let mut places = PROGRAMS.iter().map(Path::new);
+    places.find(|place| place.exists())
+}
+
 /// The backend.
 pub(crate) struct Bubblewrap;
 
@@ -42,11 +48,7 @@ impl Backend for Bubblewrap {
     }
 
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        let program = PROGRAMS
-            .map(Path::new)
-            .into_iter()
-            .find(|path| path.exists());
-        let program = program.ok_or_else(|| {
+        let program = found().ok_or_else(|| {
             let why = "bubblewrap isn't installed; install the package `bubblewrap`";
             Failure::Unavailable(why.to_owned())
         })?;
@@ -96,32 +98,24 @@ fn plan(
             writable.push(PathBuf::from(&mount.target));
         }
     }
-    let limits = &spec.limits;
-    let size = limits
+    let size = spec
+        .limits
         .disk
         .saturating_add(copied.bytes)
         .saturating_add(ROOM);
     // One that everybody runs as root lets nobody say how large it is: then it is only watched.
     let found = std::fs::metadata(program)?;
     let size = (found.permissions().mode() & 0o4000 == 0).then_some(size);
+    let kind = Kind::Bubblewrap {
+        program: program.to_owned(),
+        options: options(size, &view.pieces, &view.sources, &hidden()),
+    };
+    let variables = environment::variables(spec, &PLACES)?;
     Ok(Plan {
-        kind: Kind::Bubblewrap {
-            program: program.to_owned(),
-            options: options(size, &view.pieces, &view.sources, &hidden()),
-        },
-        tenant,
         sources: view.sources,
         view: view.pieces,
-        disk: limits.disk,
-        files: limits.files,
-        arguments: environment::arguments(&spec.command),
-        environment: environment::variables(spec, &PLACES)?,
-        folder: spec.folder.clone(),
         writable,
-        ceilings: environment::ceilings(limits, WATCHING),
-        memory: limits.memory,
-        // Whoever runs it ends it first, and can say why.
-        wall: limits.wall + std::time::Duration::from_secs(1),
+        ..environment::plan(kind, spec, tenant, variables, WATCHING)
     })
 }
 

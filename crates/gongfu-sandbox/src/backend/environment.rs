@@ -3,14 +3,42 @@
 //! Knows no kind of sandbox: each says for itself where its places are.
 
 use std::path::Path;
+use std::time::Duration;
 
 use gongfu_core::sandbox::{Command, Limits, Spec};
 
 use super::Failure;
-use crate::plan::Ceilings;
+use crate::plan::{Ceilings, Kind, Owner, Plan};
 
 /// Where programs are looked for in any case.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// What the child is to do, but for what it is shown and where it may write, which is nothing.
+pub(super) fn plan(
+    kind: Kind,
+    spec: &Spec,
+    tenant: Option<Owner>,
+    variables: Vec<(String, String)>,
+    watching: u64,
+) -> Plan {
+    let limits = &spec.limits;
+    Plan {
+        kind,
+        tenant,
+        sources: Vec::new(),
+        view: Vec::new(),
+        disk: limits.disk,
+        files: limits.files,
+        arguments: arguments(&spec.command),
+        environment: variables,
+        folder: spec.folder.clone(),
+        writable: Vec::new(),
+        ceilings: ceilings(limits, watching),
+        memory: limits.memory,
+        // Whoever runs it ends it first, and can say why.
+        wall: limits.wall + Duration::from_secs(1),
+    }
+}
 
 /// Where the places are that every program asks for.
 pub(super) struct Places<'a> {
@@ -65,7 +93,7 @@ fn is_refused(name: &str) -> bool {
 }
 
 /// The program that a command is, and its arguments.
-pub(super) fn arguments(command: &Command) -> Vec<String> {
+fn arguments(command: &Command) -> Vec<String> {
     match command {
         Command::Program(arguments) => arguments.clone(),
         Command::Line(line) => vec![shell().to_owned(), "-c".to_owned(), line.clone()],
@@ -82,7 +110,7 @@ fn shell() -> &'static str {
 }
 
 /// What one process may use, by what the run may, where so many processes watch over it.
-pub(super) fn ceilings(limits: &Limits, watching: u64) -> Ceilings {
+fn ceilings(limits: &Limits, watching: u64) -> Ceilings {
     Ceilings {
         memory: limits.memory,
         processes: limits.processes.into(),

@@ -217,25 +217,14 @@ impl Ground {
         let folder = folder.ok_or_else(|| {
             Failure::Refused(format!("`{}` is no folder in the sandbox", spec.folder))
         })?;
-        let limits = &spec.limits;
+        let kind = Kind::Lite {
+            folder: self.whole.clone(),
+            readable: self.readable.clone(),
+        };
         Ok(Plan {
-            kind: Kind::Lite {
-                folder: self.whole.clone(),
-                readable: self.readable.clone(),
-            },
-            tenant,
-            sources: Vec::new(),
-            view: Vec::new(),
-            disk: limits.disk,
-            files: limits.files,
-            arguments: environment::arguments(&spec.command),
-            environment,
             folder,
             writable: self.writable.clone(),
-            ceilings: environment::ceilings(limits, WATCHING),
-            memory: limits.memory,
-            // Whoever runs it ends it first, and can say why.
-            wall: limits.wall + std::time::Duration::from_secs(1),
+            ..environment::plan(kind, spec, tenant, environment, WATCHING)
         })
     }
 }

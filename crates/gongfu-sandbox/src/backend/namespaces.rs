@@ -65,21 +65,11 @@ fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
             writable.push(PathBuf::from(&mount.target));
         }
     }
-    let limits = &spec.limits;
+    let variables = environment::variables(spec, &PLACES)?;
     Ok(Plan {
-        kind,
-        tenant,
         sources: view.sources,
         view: view.pieces,
-        disk: limits.disk,
-        files: limits.files,
-        arguments: environment::arguments(&spec.command),
-        environment: environment::variables(spec, &PLACES)?,
-        folder: spec.folder.clone(),
         writable,
-        ceilings: environment::ceilings(limits, WATCHING),
-        memory: limits.memory,
-        // Whoever runs it ends it first, and can say why.
-        wall: limits.wall + std::time::Duration::from_secs(1),
+        ..environment::plan(kind, spec, tenant, variables, WATCHING)
     })
 }

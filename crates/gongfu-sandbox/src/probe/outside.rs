@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -15,12 +14,11 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::bait::{Bait, Laid};
 use super::list::Probe;
 use super::{Seen, Verdict, process};
+use crate::backend;
 
 /// How long a probe may take.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Where `bwrap` is looked for.
-const BWRAP: [&str; 3] = ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap"];
-/// How it is used by most who use it: the machine is shown to be read, and little is put above it.
+/// How `bwrap` is used by most who use it: the machine is shown to be read, and little is put above it.
 const AS_USED: [&str; 11] = [
     "--unshare-all",
     "--die-with-parent",
@@ -49,7 +47,7 @@ pub(super) fn plainly(probe: &Probe) -> io::Result<Seen> {
 
 /// Tries a probe in what `bwrap` makes by itself; `None` where there is none.
 pub(super) fn in_bwrap(probe: &Probe) -> Option<io::Result<Seen>> {
-    let bwrap = BWRAP.into_iter().find(|path| Path::new(path).exists())?;
+    let bwrap = backend::bubblewrap()?;
     let seen = std::env::current_exe().and_then(|program| {
         tried(probe, |laid, arguments| {
             let mut command = Command::new(bwrap);

@@ -5,12 +5,10 @@
 //! for somebody who may never come.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::account::{Actor, Role};
-use gongfu_core::capability::Access;
-use gongfu_hub::{Catalog, Profile};
+use gongfu_hub::Catalog;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
     ClientRequest, JsonRpcMessage, RequestId,
@@ -29,23 +27,11 @@ pub(super) fn run(message: &ClientJsonRpcMessage) -> Option<RequestId> {
         return None;
     };
     match &request.request {
-        ClientRequest::CallToolRequest(call) if executes(&call.params.name) => {
+        ClientRequest::CallToolRequest(call) if Catalog::executes(&call.params.name) => {
             Some(request.id.clone())
         }
         _ => None,
     }
-}
-
-/// Whether a tool of this name runs something, whatever profile shows it.
-fn executes(name: &str) -> bool {
-    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    let names = NAMES.get_or_init(|| {
-        let actor = Actor::local(Role::Visitor, "");
-        let all = Catalog::specs(&[Profile::All], &actor).into_iter();
-        let runs = all.filter(|spec| spec.access == Access::Execute);
-        runs.map(|spec| spec.name).collect()
-    });
-    names.contains(&name)
 }
 
 /// The runs of a session that nobody listens to, by the stream that carries their answer.
