@@ -39,8 +39,9 @@ pub(crate) fn run(mut arguments: Skip<ArgsOs>) -> ExitCode {
         Some(VICTIM) => bait::be_victim(arguments.next().as_deref()),
         Some(DAEMON) => {
             let _ = rustix::process::setsid();
+            let said = writeln!(io::stdout());
             std::thread::sleep(LIFE);
-            Ok(())
+            said
         }
         Some(FUZZ) => {
             let arguments = arguments.filter_map(|argument| argument.into_string().ok());

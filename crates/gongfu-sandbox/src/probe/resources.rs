@@ -1,7 +1,7 @@
 //! Probes that take more of the machine than a run is given, none of which would hurt it.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -138,15 +138,7 @@ pub(super) const PROBES: &[Probe] = &[
     Probe::new(
         "resources::daemon",
         "Begins a process that lives longer than its run.",
-        |bait| {
-            Command::new("/proc/self/exe")
-                .args([ARGUMENT, process::DAEMON, &bait.token])
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .map(drop)
-        },
+        |bait| daemon(&bait.token),
     )
     .found(lives),
 ];
@@ -185,6 +177,20 @@ fn many() -> io::Result<()> {
     std::thread::sleep(STAY);
     drop(end);
     Ok(())
+}
+
+/// Begins one that stays.
+fn daemon(token: &str) -> io::Result<()> {
+    let mut daemon = Command::new("/proc/self/exe")
+        .args([ARGUMENT, process::DAEMON, token])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // Until it says so it isn't known by its arguments: who looks for it wouldn't find it.
+    let told = daemon.stdout.take();
+    told.map_or(Ok(0), |mut told| told.read(&mut [0; 1]))
+        .map(drop)
 }
 
 /// Whether a daemon lives; it is ended.
