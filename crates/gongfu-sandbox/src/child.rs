@@ -17,6 +17,7 @@ mod lite;
 mod lock;
 mod memory;
 mod outer;
+mod priority;
 mod space;
 pub(crate) mod stage;
 mod view;

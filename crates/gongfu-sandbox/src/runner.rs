@@ -1,9 +1,9 @@
 //! The port's implementation: which sandbox is used, how many run at once, and who ends them.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
 use crate::cgroup::Groups;
+use crate::place::Place;
 use crate::plan;
 use crate::spare::Spares;
 use crate::tenant::Tenants;
@@ -141,8 +142,8 @@ async fn attempt(
     tenant: Option<plan::Owner>,
     grouped: bool,
 ) -> Result<(), Failure> {
-    let ground = tokio::task::spawn_blocking(TrialGround::new).await;
-    let ground = ground.map_err(std::io::Error::other)?.map_err(|error| {
+    let ground = tokio::task::spawn_blocking(trial_ground).await;
+    let ground = ground.map_err(io::Error::other)?.map_err(|error| {
         let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
         Failure::Unavailable(format!("{why} ({error})"))
     })?;
@@ -150,7 +151,7 @@ async fn attempt(
         command: Command::Line(format!("echo >> {TRIED_FILE}")),
         folder: TRIED.to_owned(),
         mounts: vec![Mount {
-            sources: vec![ground.folder.clone()],
+            sources: vec![ground.path.clone()],
             target: TRIED.to_owned(),
             mode: Mode::Layered,
             keep: None,
@@ -198,30 +199,10 @@ const TRIED: &str = "/workspace";
 const TRIED_FILE: &str = "tried";
 
 /// A folder with a file for a trial; it goes with this.
-struct TrialGround {
-    folder: PathBuf,
-}
-
-impl TrialGround {
-    fn new() -> std::io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        let mut random = [0_u8; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-        let name = format!("gongfu-trial-{:016x}", u64::from_ne_bytes(random));
-        let folder = std::env::temp_dir().join(name);
-        // Nobody else's: one that is there already is an error.
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        let ground = Self { folder };
-        std::fs::write(ground.folder.join(TRIED_FILE), "")?;
-        Ok(ground)
-    }
-}
-
-impl Drop for TrialGround {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.folder.join(TRIED_FILE));
-        let _ = std::fs::remove_dir(&self.folder);
-    }
+fn trial_ground() -> io::Result<Place> {
+    let ground = Place::new(false)?;
+    std::fs::write(ground.path.join(TRIED_FILE), "")?;
+    Ok(ground)
 }
 
 /// Runs it on a thread of its own; ends it when nobody waits any more.
@@ -250,7 +231,7 @@ async fn begin(
     });
     let ended = running.await;
     drop(wanted);
-    ended.unwrap_or_else(|error| Err(Failure::Io(std::io::Error::other(error))))
+    ended.unwrap_or_else(|error| Err(Failure::Io(io::Error::other(error))))
 }
 
 impl Sandbox for Runner {

@@ -9,7 +9,6 @@
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{chown, symlink};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Once;
 
 use gongfu_core::sandbox::{Level, Means, Mode, Mount, Outcome, Spec};
 use rustix::fs::{self, CWD, OFlags};
@@ -18,7 +17,7 @@ use super::carry::{self, Strength};
 use super::copied::{self, Copied, Way};
 use super::environment::{self, Places};
 use super::{Backend, Failure, Surroundings, keep};
-use crate::place::{self, Place};
+use crate::place::Place;
 use crate::plan::{Kind, Owner, Piece, Plan};
 use crate::system::View;
 
@@ -34,8 +33,6 @@ impl Backend for Lite {
     }
 
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        static SWEPT: Once = Once::new();
-        SWEPT.call_once(place::sweep);
         let tenant = surroundings.tenant;
         if rustix::process::geteuid().is_root() && tenant.is_none() {
             let why = "gongfu is root here and can be nobody else; run it as another user";

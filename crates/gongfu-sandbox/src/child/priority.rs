@@ -1,0 +1,55 @@
+//! How a program stands behind everybody else who waits for a processor: the server, which answers
+//! others meanwhile, goes first.
+//!
+//! A control group holds a whole run to its share. Where there is none, each process stands behind by
+//! itself, and where the system shares processors among sessions, each session does.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+
+use rustix::process::{Pid, getpriority_process, getsid};
+
+use super::call;
+
+/// How nice a program is to others: a tenth of what those get that are as they were begun.
+const NICE: i32 = 10;
+/// For how long it goes on before it is looked who else waits, in nanoseconds: others ask for less, so
+/// they needn't wait for that. It is what Linux 6.12 and later ask; others have no such thing.
+const SLICE: u64 = 6_000_000;
+
+/// Has this process, and all that it begins, stand behind others.
+///
+/// # Errors
+/// The system doesn't allow it.
+pub(super) fn lower() -> io::Result<()> {
+    let now = getpriority_process(None)?;
+    call::set_batch(now.max(NICE), SLICE)
+}
+
+/// The sessions of a run whose share was lowered.
+#[derive(Debug, Default)]
+pub(super) struct Sessions {
+    /// Nothing is to be done any more.
+    is_done: bool,
+}
+
+impl Sessions {
+    /// Of a run that a control group holds to its share already, if `is_held`.
+    pub(super) fn new(is_held: bool) -> Self {
+        Self { is_done: is_held }
+    }
+
+    /// Lowers the share of the session that a program has made, once it has, where the system shares
+    /// processors among sessions (`sched(7)`, autogroups).
+    pub(super) fn lower(&mut self, program: Pid) {
+        if self.is_done || getsid(Some(program)) != Ok(program) {
+            return;
+        }
+        let path = format!("/proc/{}/autogroup", program.as_raw_nonzero());
+        let file = OpenOptions::new().write(true).open(path);
+        let lowered = file.and_then(|mut file| write!(file, "{NICE}"));
+        // Only so many may be lowered in a second: then it is tried again.
+        let again = io::ErrorKind::WouldBlock;
+        self.is_done = lowered.map_or_else(|error| error.kind() != again, |()| true);
+    }
+}
