@@ -63,6 +63,7 @@ pub(crate) fn run(
         surroundings,
         begun: Instant::now(),
         key: None,
+        input: input(&spec.input, plan.tenant)?,
         stands: &mut stands,
         heard: &mut heard,
         stood: false,
@@ -106,6 +107,8 @@ struct Run<'a> {
     spec: &'a Spec,
     surroundings: &'a Surroundings<'a>,
     begun: Instant,
+    /// What the program reads, until the child has it for certain.
+    input: Option<OwnedFd>,
     /// What a child must be begun for that the next such run can use.
     key: Option<Key>,
     stands: &'a mut dyn FnMut(&[OwnedFd]) -> io::Result<()>,
@@ -119,7 +122,6 @@ impl Run<'_> {
     fn out(&mut self, mut begun: Begun, asked: &[Owner]) -> io::Result<Ended> {
         let limits = &self.spec.limits;
         let mut ended = Ended::not_yet(begun.grouped);
-        let input = input(&self.spec.input, self.plan.tenant)?;
         let trees = match self.trees(&begun, asked)? {
             Ok(trees) => trees,
             Err(failed) => {
@@ -128,9 +130,9 @@ impl Run<'_> {
             }
         };
         let mut broken = begun
-            .order(self.plan, input.as_ref().map(AsFd::as_fd), &trees)
+            .order(self.plan, self.input.as_ref().map(AsFd::as_fd), &trees)
             .err();
-        drop((input, trees));
+        drop(trees);
         let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
         let mut last = Instant::now();
         let mut buffer = vec![0; READ];
@@ -257,6 +259,8 @@ impl Run<'_> {
         let mut told = ended.told(control);
         if ended.stood && !self.stood {
             self.stood = true;
+            // Whoever fills it is to notice when nobody reads it any more.
+            self.input = None;
             if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {
                 let filled =
                     (self.stands)(&ended.layers).and_then(|()| wire::send(control, &(), &[]));
