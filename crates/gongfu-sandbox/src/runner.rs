@@ -35,6 +35,8 @@ const DOUBTS: u32 = 20;
 pub struct Runner {
     /// The level that was asked for; `None` for the strongest that works.
     wanted: Option<Level>,
+    /// Whether users of a server may be given a level that is for one person alone.
+    crowded: bool,
     /// Whether a run may have a control group of its own.
     grouped: AtomicBool,
     room: Arc<Semaphore>,
@@ -58,6 +60,7 @@ impl Runner {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             wanted,
+            crowded: false,
             grouped: AtomicBool::new(true),
             room: Arc::new(Semaphore::new(RUNS * processors)),
             tried: Mutex::new(BTreeMap::new()),
@@ -73,6 +76,14 @@ impl Runner {
         self
     }
 
+    /// Gives users of a server also a level that is for one person alone, if `is_allowed`: whoever asks
+    /// for that trusts all of them.
+    #[must_use]
+    pub fn with_levels_for_one(mut self, is_allowed: bool) -> Self {
+        self.crowded = is_allowed;
+        self
+    }
+
     /// Holds limits without control groups, even where there are some.
     #[must_use]
     pub fn without_groups(self) -> Self {
@@ -82,7 +93,7 @@ impl Runner {
 
     /// What things are run in here; `None` where nothing is.
     pub async fn level(&self) -> Option<Level> {
-        self.strongest().await.ok().map(Backend::level)
+        self.strongest(&Owner::Local).await.ok().map(Backend::level)
     }
 
     /// Why a level doesn't work, if it doesn't. One that works isn't tried again.
@@ -119,10 +130,20 @@ impl Runner {
         obstacle
     }
 
-    async fn strongest(&self) -> Result<&'static dyn Backend, PortError> {
+    /// The strongest level that works here and is strong enough for this owner.
+    async fn strongest(&self, owner: &Owner) -> Result<&'static dyn Backend, PortError> {
         let mut why = Vec::new();
+        let is_one_of_many = matches!(owner, Owner::User(_)) && !self.crowded;
         let is_wanted = |level| self.wanted.is_none_or(|wanted| wanted == level);
         for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
+            let level = backend.level();
+            if is_one_of_many && level.is_for_one() {
+                why.push(format!(
+                    "{level}: it is for one person alone, and this server has users; to use it all the \
+                     same, set `levels_for_one = true` below `[sandbox]` in the settings"
+                ));
+                continue;
+            }
             match self.obstacle(*backend).await {
                 None => return Ok(*backend),
                 Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
@@ -250,7 +271,7 @@ impl Sandbox for Runner {
 
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
-            let backend = self.strongest().await?;
+            let backend = self.strongest(owner).await?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
             let grouped = self.grouped.load(Ordering::Relaxed);
