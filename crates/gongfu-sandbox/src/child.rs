@@ -31,6 +31,7 @@ use crate::plan::Step;
 use crate::probe;
 
 pub(crate) use outer::UNCERTAIN;
+pub(crate) use priority::lower as lower_priority;
 
 /// The argument by which a program is told to be the child.
 pub(crate) const ARGUMENT: &str = "sandbox-child";

@@ -40,6 +40,8 @@ mod system;
 #[cfg(target_os = "linux")]
 mod tenant;
 #[cfg(target_os = "linux")]
+mod threads;
+#[cfg(target_os = "linux")]
 mod wire;
 
 #[cfg(target_os = "linux")]

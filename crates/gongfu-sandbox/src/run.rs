@@ -12,7 +12,6 @@ use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stre
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, SealFlags, fchown, fcntl_add_seals, memfd_create};
 use rustix::process::{Gid, Uid};
-use tokio::runtime::Handle;
 
 use crate::backend::Surroundings;
 use crate::begun::{Begun, is_heard, timespec};
@@ -198,12 +197,26 @@ impl Run<'_> {
                 break;
             }
         }
+        self.over(ended, begun, broken)
+    }
+
+    /// Sees to it that it is over, and that nothing is left of it.
+    fn over(
+        &self,
+        mut ended: Ended,
+        mut begun: Begun,
+        broken: Option<io::Error>,
+    ) -> io::Result<Ended> {
         // Not while the program runs: it would take time from it, and whoever asks again waits for the
         // answer first.
         if let Some(key) = self.key.as_ref().filter(|_| self.stood) {
-            self.surroundings
-                .spares
-                .renew(key, self.surroundings.groups);
+            let Surroundings {
+                spares,
+                threads,
+                groups,
+                ..
+            } = self.surroundings;
+            spares.renew(key, *groups, threads);
         }
         // One whose group is empty is dead as well, whoever ended it.
         let first = ended.first.take();
@@ -213,7 +226,12 @@ impl Run<'_> {
         if let Some(group) = &begun.group {
             ended.count(group.counted());
         }
-        later(begun);
+        // Nobody waits until what is left of it is taken away. Where there can be no more threads it is
+        // done at once.
+        let _ = self
+            .surroundings
+            .threads
+            .begin("sweeper", move || drop(begun));
         // A child that is ended in the middle of a word says so in vain.
         if let Some(broken) =
             broken.filter(|_| ended.reason != Reason::Oom && ended.failed.is_none())
@@ -276,13 +294,6 @@ impl Run<'_> {
             *broken = told.err();
         }
         listens
-    }
-}
-
-/// Takes away what is left of a run of which nobody is alive any more, once nobody waits for it.
-fn later(begun: Begun) {
-    if let Ok(background) = Handle::try_current() {
-        background.spawn_blocking(move || drop(begun));
     }
 }
 

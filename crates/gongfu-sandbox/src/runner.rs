@@ -13,7 +13,7 @@ use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
     Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
 };
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
 use crate::cgroup::Groups;
@@ -21,6 +21,7 @@ use crate::place::Place;
 use crate::plan;
 use crate::spare::Spares;
 use crate::tenant::Tenants;
+use crate::threads::Threads;
 
 /// How many runs there are at once for each processor; others wait.
 const RUNS: usize = 4;
@@ -44,6 +45,16 @@ pub struct Runner {
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
     spares: Arc<Spares>,
+    threads: Arc<Threads>,
+}
+
+/// On what a run stands on this machine.
+#[derive(Debug, Clone, Copy)]
+struct Footing {
+    /// Whom it is, where it isn't whoever runs gongfu.
+    tenant: Option<plan::Owner>,
+    /// Whether it has a control group of its own.
+    grouped: bool,
 }
 
 /// What came of trying a level.
@@ -66,6 +77,7 @@ impl Runner {
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
+            threads: Arc::default(),
         }
     }
 
@@ -107,15 +119,18 @@ impl Runner {
         }
         let begun = Instant::now();
         let grouped = self.grouped.load(Ordering::Relaxed);
-        let tenant = || self.tenants.of(&Owner::Local);
-        let mut came = attempt(backend, tenant(), grouped).await;
-        if came.is_err() && grouped && attempt(backend, tenant(), false).await.is_ok() {
+        let footing = |grouped| Footing {
+            tenant: self.tenants.of(&Owner::Local),
+            grouped,
+        };
+        let mut came = self.attempt(backend, footing(grouped)).await;
+        if came.is_err() && grouped && self.attempt(backend, footing(false)).await.is_ok() {
             // Control groups that no process can come into hold nothing.
             self.grouped.store(false, Ordering::Relaxed);
             came = Ok(());
         }
         if came.is_err() && self.tenants.give_up() {
-            let again = attempt(backend, tenant(), grouped).await;
+            let again = self.attempt(backend, footing(grouped)).await;
             if again.is_err() {
                 self.tenants.take_back();
             }
@@ -155,63 +170,98 @@ impl Runner {
             Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
         }))
     }
-}
 
-/// Runs something that uses what every run may need: it changes a file of a folder in a layer.
-async fn attempt(
-    backend: &'static dyn Backend,
-    tenant: Option<plan::Owner>,
-    grouped: bool,
-) -> Result<(), Failure> {
-    let ground = tokio::task::spawn_blocking(trial_ground).await;
-    let ground = ground.map_err(io::Error::other)?.map_err(|error| {
-        let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
-        Failure::Unavailable(format!("{why} ({error})"))
-    })?;
-    let spec = Spec {
-        command: Command::Line(format!("echo >> {TRIED_FILE}")),
-        folder: TRIED.to_owned(),
-        mounts: vec![Mount {
-            sources: vec![ground.path.clone()],
-            target: TRIED.to_owned(),
-            mode: Mode::Layered,
-            keep: None,
-        }],
-        programs: Vec::new(),
-        environment: BTreeMap::new(),
-        input: Input::Nothing,
-        limits: Limits {
-            wall: TRIAL,
-            ..Limits::default()
-        },
-        logs: None,
-    };
-    let listener: Listener = Arc::new(|_, _| {});
-    // What it tries is whether one can be begun.
-    let spares = Arc::new(Spares::new(false));
-    let outcome = begin(backend, spec, tenant, grouped, &spares, listener, None);
-    let outcome = outcome.await?;
-    if outcome.exit == Some(Exit::Code(0)) {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&outcome.stderr.head);
-    let said = said.lines().next().unwrap_or("it said nothing");
-    let why = match (outcome.reason, outcome.exit) {
-        (Reason::Timeout, _) => {
-            "a trial took longer than 10 s; try again when the machine has less to do".to_owned()
+    /// Runs something that uses what every run may need: it changes a file of a folder in a layer.
+    async fn attempt(
+        &self,
+        backend: &'static dyn Backend,
+        footing: Footing,
+    ) -> Result<(), Failure> {
+        let ground = tokio::task::spawn_blocking(trial_ground).await;
+        let ground = ground.map_err(io::Error::other)?.map_err(|error| {
+            let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
+            Failure::Unavailable(format!("{why} ({error})"))
+        })?;
+        let spec = Spec {
+            command: Command::Line(format!("echo >> {TRIED_FILE}")),
+            folder: TRIED.to_owned(),
+            mounts: vec![Mount {
+                sources: vec![ground.path.clone()],
+                target: TRIED.to_owned(),
+                mode: Mode::Layered,
+                keep: None,
+            }],
+            programs: Vec::new(),
+            environment: BTreeMap::new(),
+            input: Input::Nothing,
+            limits: Limits {
+                wall: TRIAL,
+                ..Limits::default()
+            },
+            logs: None,
+        };
+        let listener: Listener = Arc::new(|_, _| {});
+        // What it tries is whether one can be begun.
+        let spares = Arc::new(Spares::new(false));
+        let outcome = self
+            .begin(backend, spec, footing, spares, listener, None)
+            .await?;
+        if outcome.exit == Some(Exit::Code(0)) {
+            return Ok(());
         }
-        (reason, Some(Exit::Code(code))) => format!(
-            "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
-             that what a shell needs is installed below /usr",
-            reason.as_str()
-        ),
-        (reason, exit) => format!(
-            "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
-             machine's log says of it",
-            reason.as_str()
-        ),
-    };
-    Err(Failure::Unavailable(why))
+        let said = String::from_utf8_lossy(&outcome.stderr.head);
+        let said = said.lines().next().unwrap_or("it said nothing");
+        let why = match (outcome.reason, outcome.exit) {
+            (Reason::Timeout, _) => {
+                "a trial took longer than 10 s; try again when the machine has less to do"
+                    .to_owned()
+            }
+            (reason, Some(Exit::Code(code))) => format!(
+                "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
+                 that what a shell needs is installed below /usr",
+                reason.as_str()
+            ),
+            (reason, exit) => format!(
+                "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
+                 machine's log says of it",
+                reason.as_str()
+            ),
+        };
+        Err(Failure::Unavailable(why))
+    }
+
+    /// Runs it on a thread of its own; ends it when nobody waits any more.
+    async fn begin(
+        &self,
+        backend: &'static dyn Backend,
+        spec: Spec,
+        footing: Footing,
+        spares: Arc<Spares>,
+        listener: Listener,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<Outcome, Failure> {
+        // The run ends when the one end is closed, by whoever drops it.
+        let (wanted, cancel) = UnixStream::pair()?;
+        let (tells, ended) = oneshot::channel();
+        let threads = Arc::clone(&self.threads);
+        self.threads.begin("run", move || {
+            let surroundings = Surroundings {
+                tenant: footing.tenant,
+                groups: footing.grouped.then(Groups::of_this_process).flatten(),
+                threads: &threads,
+                spares: &spares,
+                cancel: cancel.as_fd(),
+                listener: &*listener,
+            };
+            let ended = backend.run(&spec, &surroundings);
+            drop(room);
+            // Whoever no longer listens doesn't want to know.
+            let _ = tells.send(ended);
+        })?;
+        let ended = ended.await;
+        drop(wanted);
+        ended.unwrap_or_else(|error| Err(Failure::Io(io::Error::other(error))))
+    }
 }
 
 /// Where the folder of a trial is seen.
@@ -226,33 +276,11 @@ fn trial_ground() -> io::Result<Place> {
     Ok(ground)
 }
 
-/// Runs it on a thread of its own; ends it when nobody waits any more.
-async fn begin(
-    backend: &'static dyn Backend,
-    spec: Spec,
-    tenant: Option<plan::Owner>,
-    grouped: bool,
-    spares: &Arc<Spares>,
-    listener: Listener,
-    room: Option<OwnedSemaphorePermit>,
-) -> Result<Outcome, Failure> {
-    // The run ends when the one end is closed, by whoever drops it.
-    let (wanted, cancel) = UnixStream::pair()?;
-    let spares = Arc::clone(spares);
-    let running = tokio::task::spawn_blocking(move || {
-        let _room = room;
-        let surroundings = Surroundings {
-            tenant,
-            groups: grouped.then(Groups::of_this_process).flatten(),
-            spares: &spares,
-            cancel: cancel.as_fd(),
-            listener: &*listener,
-        };
-        backend.run(&spec, &surroundings)
-    });
-    let ended = running.await;
-    drop(wanted);
-    ended.unwrap_or_else(|error| Err(Failure::Io(io::Error::other(error))))
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // Nobody wants what still runs; it ends, and takes away what is left of it.
+        self.threads.wait();
+    }
 }
 
 impl Sandbox for Runner {
@@ -274,10 +302,13 @@ impl Sandbox for Runner {
             let backend = self.strongest(owner).await?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
-            let grouped = self.grouped.load(Ordering::Relaxed);
-            let tenant = self.tenants.of(owner);
-            let ran = begin(backend, spec, tenant, grouped, &self.spares, listener, room).await;
-            ran.map_err(|failure| match failure {
+            let footing = Footing {
+                tenant: self.tenants.of(owner),
+                grouped: self.grouped.load(Ordering::Relaxed),
+            };
+            let spares = Arc::clone(&self.spares);
+            let ran = self.begin(backend, spec, footing, spares, listener, room);
+            ran.await.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),
                 Failure::Io(error) => PortError::Other(Box::new(error)),

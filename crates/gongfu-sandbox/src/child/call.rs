@@ -144,7 +144,7 @@ pub(super) fn set_mount(
     }
 }
 
-/// Has this process, and all that it begins, be one that computes and doesn't talk: with this niceness,
+/// Has this thread, and all that it begins, be one that computes and doesn't talk: with this niceness,
 /// and for so long at once, in nanoseconds (`sched_setattr(2)`).
 ///
 /// # Errors

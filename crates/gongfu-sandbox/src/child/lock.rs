@@ -54,7 +54,7 @@ pub(super) fn begin<T>(
     filters: Option<seccomp::Filters>,
 ) -> Result<T, Failure> {
     setsid().map_err(at(Step::Init))?;
-    priority::lower().map_err(Failure::at(Step::Init))?;
+    priority::lower(priority::NICE).map_err(Failure::at(Step::Init))?;
     let is_counted = grouped.is_some_and(|grouped| grouped.processes);
     ceilings(&plan.ceilings, is_counted).map_err(at(Step::Ceilings))?;
     call::keep_no_handle().map_err(Failure::at(Step::Privileges))?;

@@ -12,18 +12,18 @@ use rustix::process::{Pid, getpriority_process, getsid};
 use super::call;
 
 /// How nice a program is to others: a tenth of what those get that are as they were begun.
-const NICE: i32 = 10;
+pub(super) const NICE: i32 = 10;
 /// For how long it goes on before it is looked who else waits, in nanoseconds: others ask for less, so
 /// they needn't wait for that. It is what Linux 6.12 and later ask; others have no such thing.
 const SLICE: u64 = 6_000_000;
 
-/// Has this process, and all that it begins, stand behind others.
+/// Has this thread, and all that it begins, stand behind others; at least as far as this niceness says.
 ///
 /// # Errors
 /// The system doesn't allow it.
-pub(super) fn lower() -> io::Result<()> {
+pub(crate) fn lower(nice: i32) -> io::Result<()> {
     let now = getpriority_process(None)?;
-    call::set_batch(now.max(NICE), SLICE)
+    call::set_batch(now.max(nice), SLICE)
 }
 
 /// The sessions of a run whose share was lowered.
