@@ -10,12 +10,14 @@ mod lite;
 mod namespaces;
 mod obstacle;
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::cgroup::Groups;
 use crate::plan::Owner;
@@ -42,6 +44,10 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) groups: Option<&'static Groups>,
     /// What is done besides is done on these.
     pub(crate) threads: &'a Arc<Threads>,
+    /// Let go of once everything stands that the program is begun in.
+    pub(crate) start: Cell<Option<OwnedSemaphorePermit>>,
+    /// Whether others are being begun, or wait for that.
+    pub(crate) is_busy: &'a dyn Fn() -> bool,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
     /// Readable once nobody wants the run any more.

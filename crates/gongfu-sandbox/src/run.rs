@@ -209,7 +209,8 @@ impl Run<'_> {
     ) -> io::Result<Ended> {
         // Not while the program runs: it would take time from it, and whoever asks again waits for the
         // answer first.
-        if let Some(key) = self.key.as_ref().filter(|_| self.stood) {
+        let is_time = self.stood && !(self.surroundings.is_busy)();
+        if let Some(key) = self.key.as_ref().filter(|_| is_time) {
             let Surroundings {
                 spares,
                 threads,
@@ -277,6 +278,7 @@ impl Run<'_> {
         let mut told = ended.told(control);
         if ended.stood && !self.stood {
             self.stood = true;
+            self.surroundings.start.take();
             // Whoever fills it is to notice when nobody reads it any more.
             self.input = None;
             if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {

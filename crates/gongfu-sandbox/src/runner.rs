@@ -1,5 +1,6 @@
 //! The port's implementation: which sandbox is used, how many run at once, and who ends them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -41,6 +42,8 @@ pub struct Runner {
     /// Whether a run may have a control group of its own.
     grouped: AtomicBool,
     room: Arc<Semaphore>,
+    /// How many more may be begun at the same time.
+    starts: Arc<Semaphore>,
     /// What came of trying the levels, as far as they were.
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
@@ -74,6 +77,7 @@ impl Runner {
             crowded: false,
             grouped: AtomicBool::new(true),
             room: Arc::new(Semaphore::new(RUNS * processors)),
+            starts: Arc::new(Semaphore::new((processors / 2).max(1))),
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
@@ -243,12 +247,17 @@ impl Runner {
         // The run ends when the one end is closed, by whoever drops it.
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
-        let threads = Arc::clone(&self.threads);
+        // To make a sandbox takes longer than most of what is run in it: of a burst, only some are made at
+        // once, and whoever asks for something else is answered in between.
+        let start = Arc::clone(&self.starts).acquire_owned().await.ok();
+        let (threads, starts) = (Arc::clone(&self.threads), Arc::clone(&self.starts));
         self.threads.begin("run", move || {
             let surroundings = Surroundings {
                 tenant: footing.tenant,
                 groups: footing.grouped.then(Groups::of_this_process).flatten(),
                 threads: &threads,
+                start: Cell::new(start),
+                is_busy: &|| starts.available_permits() == 0,
                 spares: &spares,
                 cancel: cancel.as_fd(),
                 listener: &*listener,

@@ -19,8 +19,11 @@ use crate::http::wire::Address;
 const NOBODY: u32 = 65_534;
 /// How long it is waited for the last process.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked for processes.
-const LOOK: Duration = Duration::from_millis(400);
+/// When it is looked for processes first.
+const LOOK: Duration = Duration::from_millis(200);
+/// How many times longer than a look took nobody looks: a look takes a processor from whoever asks, and
+/// more than one answer in a hundred must not be late for it.
+const REST: u32 = 200;
 
 /// Whom the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +87,10 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
-        let _ = self.thread.take().map(JoinHandle::join);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
     }
 }
 
@@ -211,13 +217,19 @@ impl Ground {
         );
         let (server, noted, ends) = (self.server.id(), Arc::clone(&seen), Arc::clone(&over));
         let thread = std::thread::spawn(move || {
+            let mut next = Instant::now() + LOOK;
             while !ends.load(Ordering::Relaxed) {
+                let looking = Instant::now();
+                if looking < next {
+                    std::thread::park_timeout(next - looking);
+                    continue;
+                }
                 let below = below(server);
                 noted
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .extend(below);
-                std::thread::sleep(LOOK);
+                next = Instant::now() + looking.elapsed() * REST;
             }
         });
         Watch {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open,
-    set_dumpable_behavior, set_parent_process_death_signal,
+    set_dumpable_behavior, set_parent_process_death_signal, setsid,
 };
 use rustix::thread::set_name;
 use rustix::{fs, system};
@@ -117,6 +117,11 @@ pub(super) fn program<T>(
         Fork::Child => lock::begin(plan, grouped, filters),
         Fork::Parent(program) => {
             let _ = close_outputs();
+            if !grouped.is_some_and(|grouped| grouped.processors) {
+                // Where the system shares processors among sessions, who watches mustn't use up what is the
+                // server's.
+                let _ = setsid();
+            }
             let told = watch(control, plan, grouped, program);
             let _ = wire::send(control, &told, &[]);
             std::process::exit(0);
