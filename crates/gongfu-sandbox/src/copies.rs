@@ -78,7 +78,7 @@ impl Stamp {
     )]
     fn of(found: &Stat) -> Self {
         Self {
-            mode: found.st_mode,
+            mode: found.st_mode.into(),
             inode: found.st_ino,
             size: found.st_size,
             written: nanoseconds(found.st_mtime.into(), found.st_mtime_nsec),

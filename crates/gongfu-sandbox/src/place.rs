@@ -9,8 +9,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use rustix::fs::{self, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{self, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
+
+use crate::random;
 
 /// How the names of such folders begin.
 const PREFIX: &str = "gongfu-run-";
@@ -36,9 +38,7 @@ impl Place {
         let above = std::fs::canonicalize(std::env::temp_dir())?;
         let parent = fs::openat(CWD, &above, folder_flags(), Mode::empty())?;
         for _ in 0..TRIES {
-            let mut random = [0_u8; 8];
-            rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-            let random = u64::from_le_bytes(random);
+            let random = u64::from_le_bytes(random::bytes()?);
             let name = format!("{PREFIX}{}-{random:016x}", std::process::id());
             let path = above.join(&name);
             let name = CString::new(name)?;
@@ -51,7 +51,7 @@ impl Place {
             };
             // Somebody who sweeps may have been faster.
             let is_held = flock(&handle, FlockOperation::NonBlockingLockExclusive).is_ok();
-            if !is_held || fs::fstat(&handle)?.st_nlink == 0 {
+            if !is_held || !is_there(&parent, &name, &handle)? {
                 continue;
             }
             if is_passage {
@@ -96,6 +96,16 @@ pub(crate) fn sweep() {
             let _ = clear(&handle);
             let _ = fs::unlinkat(&parent, &*name, AtFlags::REMOVEDIR);
         }
+    }
+}
+
+/// Whether a folder still has this name.
+fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool> {
+    let opened = fs::fstat(handle)?;
+    match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok((found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -151,8 +161,10 @@ fn is_removed(parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
 
 /// A folder, opened to its owner where a script has shut it.
 fn opened(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    drop(fs::openat(parent, name, flags, Mode::empty())?);
+    let found = fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+        return Err(Errno::NOTDIR.into());
+    }
     fs::chmodat(parent, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
     Ok(fs::openat(parent, name, folder_flags(), Mode::empty())?)
 }

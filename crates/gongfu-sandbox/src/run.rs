@@ -1,7 +1,6 @@
 //! One run: begins the child, tells it what to do, and listens until it ends.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -10,15 +9,14 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{MemfdFlags, SealFlags, fchown, fcntl_add_seals, memfd_create};
+use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 use tokio::runtime::Handle;
 
 use crate::backend::Surroundings;
-use crate::begun::{Begun, is_heard, timespec};
+use crate::begun::{Begun, Mappings, is_heard, timespec};
 use crate::cgroup::{Counted, Group};
-use crate::child::stage::Stage;
-use crate::plan::{Grouped, How, Kind, Owner, Plan, Step, Told};
+use crate::plan::{Grouped, How, Kind, Owner, Plan, Source, Step, Told};
 use crate::spare::Key;
 use crate::wire;
 
@@ -242,12 +240,8 @@ impl Run<'_> {
                 Err(failed) => return Ok(Err(failed)),
             }
         }
-        let stage = Stage {
-            machine: "",
-            tenant: Some((tenant, &mappings)),
-        };
-        let trees = stage.trees(&self.plan.sources, key.ground.sources.len());
-        Ok(trees.map_err(|failure| (failure.step, failure.number)))
+        let but = key.ground.sources.len();
+        Ok(taken(&self.plan.sources, but, tenant, &mappings))
     }
 
     /// Takes what the child tells, and has its layers filled where it waits for that; answers whether
@@ -275,6 +269,33 @@ impl Run<'_> {
     }
 }
 
+/// The mounts of all sources but so many of the first, for a tenant.
+#[cfg(target_os = "linux")]
+fn taken(
+    sources: &[Source],
+    but: usize,
+    tenant: Owner,
+    mappings: &Mappings,
+) -> Result<Vec<OwnedFd>, (Step, i32)> {
+    let stage = crate::child::stage::Stage {
+        machine: "",
+        tenant: Some((tenant, mappings)),
+    };
+    let trees = stage.trees(sources, but);
+    trees.map_err(|failure| (failure.step, failure.number))
+}
+
+/// Nothing can be mounted here, and nothing is ever asked for that would have to be.
+#[cfg(target_os = "macos")]
+fn taken(
+    _sources: &[Source],
+    _but: usize,
+    _tenant: Owner,
+    _mappings: &Mappings,
+) -> Result<Vec<OwnedFd>, (Step, i32)> {
+    Err((Step::Root, libc::ENOSYS))
+}
+
 /// Takes away what is left of a run of which nobody is alive any more, once nobody waits for it.
 fn later(begun: Begun) {
     if let Ok(background) = Handle::try_current() {
@@ -287,7 +308,7 @@ fn input(input: &Input, tenant: Option<Owner>) -> io::Result<Option<OwnedFd>> {
     match input {
         Input::Nothing => Ok(None),
         Input::Bytes(bytes) if bytes.is_empty() => Ok(None),
-        Input::Bytes(bytes) => fixed(bytes).map(|file| Some(file.into())),
+        Input::Bytes(bytes) => fixed(bytes).map(Some),
         Input::Reader(reader) => {
             let pipe = passed_on(Arc::clone(reader))?;
             if let Some(tenant) = tenant {
@@ -335,7 +356,13 @@ fn passed_on(reader: Reader) -> io::Result<OwnedFd> {
 }
 
 /// A file without a name that holds these bytes, and that nobody can change.
-fn fixed(bytes: &[u8]) -> io::Result<File> {
+#[cfg(target_os = "linux")]
+fn fixed(bytes: &[u8]) -> io::Result<OwnedFd> {
+    use std::fs::File;
+    use std::io::Seek as _;
+
+    use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(memfd_create(c"input", flags)?);
     file.write_all(bytes)?;
@@ -345,7 +372,15 @@ fn fixed(bytes: &[u8]) -> io::Result<File> {
         &file,
         SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
     )?;
-    Ok(file)
+    Ok(file.into())
+}
+
+/// A pipe that carries these bytes: a file would have to lie somewhere.
+#[cfg(target_os = "macos")]
+fn fixed(bytes: &[u8]) -> io::Result<OwnedFd> {
+    passed_on(Arc::new(std::sync::Mutex::new(io::Cursor::new(
+        bytes.to_vec(),
+    ))))
 }
 
 /// What something was heard of.

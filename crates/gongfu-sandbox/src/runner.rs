@@ -15,9 +15,10 @@ use gongfu_core::sandbox::{
 };
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
-use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
+use crate::backend::{BACKENDS, Backend, Failure, Surroundings, obstacle};
 use crate::cgroup::Groups;
 use crate::plan;
+use crate::random;
 use crate::spare::Spares;
 use crate::tenant::Tenants;
 
@@ -127,6 +128,9 @@ impl Runner {
                 Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
             }
         }
+        if let (Some(wanted), []) = (self.wanted, why.as_slice()) {
+            why.push(obstacle::of_another_system(wanted));
+        }
         let why = why.join("; ");
         Err(PortError::Unavailable(match self.wanted {
             None => format!("no sandbox works on this machine: {why}"),
@@ -205,9 +209,7 @@ struct TrialGround {
 impl TrialGround {
     fn new() -> std::io::Result<Self> {
         use std::os::unix::fs::DirBuilderExt as _;
-        let mut random = [0_u8; 8];
-        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-        let name = format!("gongfu-trial-{:016x}", u64::from_ne_bytes(random));
+        let name = format!("gongfu-trial-{:016x}", u64::from_ne_bytes(random::bytes()?));
         let folder = std::env::temp_dir().join(name);
         // Nobody else's: one that is there already is an error.
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
@@ -270,6 +272,11 @@ impl Sandbox for Runner {
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
             let backend = self.strongest().await?;
+            if let (Level::Seatbelt, Owner::User(_)) = (backend.level(), owner) {
+                // Whoever runs there is always whoever gongfu is, and so would be everybody.
+                let why = "seatbelt is for one person alone; serve several people from Linux";
+                return Err(PortError::Unavailable(why.to_owned()));
+            }
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
             let grouped = self.grouped.load(Ordering::Relaxed);

@@ -59,6 +59,8 @@ pub(crate) enum SandboxLevel {
     Bubblewrap,
     /// No namespaces: for one person alone.
     Lite,
+    /// sandbox-exec of macOS: for one person alone.
+    Seatbelt,
 }
 
 impl From<SandboxLevel> for Level {
@@ -67,6 +69,7 @@ impl From<SandboxLevel> for Level {
             SandboxLevel::Namespaces => Self::Namespaces,
             SandboxLevel::Bubblewrap => Self::Bubblewrap,
             SandboxLevel::Lite => Self::Lite,
+            SandboxLevel::Seatbelt => Self::Seatbelt,
         }
     }
 }

@@ -1,0 +1,132 @@
+//! The few calls of macOS that no library offers safely.
+//!
+//! With `call.rs` the only `unsafe` of the workspace. All of them are made by a child that has no other
+//! task than this.
+#![allow(
+    unsafe_code,
+    reason = "each block says why it is sound; nothing else in the workspace may have one"
+)]
+
+use std::io;
+use std::mem::MaybeUninit;
+
+use rustix::process::Signal;
+
+use super::family::Process;
+
+/// How many more processes there may be by the time that they are listed.
+const MORE: usize = 64;
+
+/// The processes that this user may ask about: their own; `None` where they can't be listed.
+pub(super) fn processes() -> Option<Vec<Process>> {
+    // SAFETY: without room nothing is written, and how much is needed is answered.
+    let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
+    let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
+    let mut numbers: Vec<libc::c_int> = vec![0; count + MORE];
+    let size = libc::c_int::try_from(size_of_val(numbers.as_slice())).ok()?;
+    // SAFETY: the room is as large as is said, and lives until the call returns.
+    let count = unsafe { libc::proc_listallpids(numbers.as_mut_ptr().cast(), size) };
+    let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
+    numbers.truncate(count);
+    Some(numbers.into_iter().filter_map(process).collect())
+}
+
+/// What is told of a process; `None` where it has ended, or is another user's.
+fn process(number: libc::c_int) -> Option<Process> {
+    let mut room = MaybeUninit::<libc::proc_taskallinfo>::zeroed();
+    let size = libc::c_int::try_from(size_of::<libc::proc_taskallinfo>()).ok()?;
+    // SAFETY: the room is as large as is said, and lives until the call returns; the structure is made of
+    // numbers alone, so that any bytes are one.
+    let told = unsafe {
+        let flavor = libc::PROC_PIDTASKALLINFO;
+        let filled = libc::proc_pidinfo(number, flavor, 0, room.as_mut_ptr().cast(), size);
+        if filled != size {
+            return None;
+        }
+        room.assume_init()
+    };
+    let (one, task) = (told.pbsd, told.ptinfo);
+    Some(Process {
+        number: one.pbi_pid,
+        parent: one.pbi_ppid,
+        group: one.pbi_pgid,
+        begun: one
+            .pbi_start_tvsec
+            .saturating_mul(1_000_000)
+            .saturating_add(one.pbi_start_tvusec),
+        threads: u64::try_from(task.pti_threadnum).unwrap_or(1).max(1),
+    })
+}
+
+/// How much memory a process has that others don't have, as the system counts it; nothing for one that
+/// has ended.
+pub(super) fn memory(number: u32) -> u64 {
+    let Ok(number) = libc::c_int::try_from(number) else {
+        return 0;
+    };
+    let mut room = MaybeUninit::<libc::rusage_info_v2>::zeroed();
+    // SAFETY: the room is that of the second version, which is asked for, and lives until the call returns;
+    // the structure is made of numbers alone, so that any bytes are one.
+    let told = unsafe {
+        if libc::proc_pid_rusage(number, libc::RUSAGE_INFO_V2, room.as_mut_ptr().cast()) != 0 {
+            return 0;
+        }
+        room.assume_init()
+    };
+    told.ri_phys_footprint
+}
+
+/// Sends a signal to every process that this one may send one to, itself aside; answers whether there was
+/// anybody.
+pub(super) fn signal_all(signal: Signal) -> bool {
+    // SAFETY: it touches no memory of this process.
+    unsafe { libc::kill(-1, signal.as_raw()) == 0 }
+}
+
+/// Sees to it that no handle but the three of the standard is left to a program that is begun.
+///
+/// # Errors
+/// They can't be listed.
+pub(super) fn keep_no_handle() -> io::Result<()> {
+    for entry in std::fs::read_dir("/dev/fd")? {
+        let name = entry?.file_name();
+        let number = name.to_str().and_then(|name| name.parse().ok());
+        if let Some(number) = number.filter(|number: &libc::c_int| *number > 2) {
+            // SAFETY: nothing is closed here: the handle is marked, and closed when a program begins. One
+            // that isn't open any more is an error that changes nothing.
+            unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
+        }
+    }
+    Ok(())
+}
+
+/// What those that ended have used.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    /// Time on processors, in microseconds.
+    pub(super) cpu: u64,
+    /// The most memory that one of them had, in bytes.
+    pub(super) memory: u64,
+}
+
+/// What the processes that ended have used.
+pub(super) fn usage() -> Usage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the structure is as large as the call expects, and any of its bytes may be zero.
+    let usage = unsafe {
+        if libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) != 0 {
+            return Usage::default();
+        }
+        usage.assume_init()
+    };
+    let micros = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let rest = u64::try_from(time.tv_usec).unwrap_or_default();
+        seconds.saturating_mul(1_000_000).saturating_add(rest)
+    };
+    Usage {
+        cpu: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
+        // Here it is in bytes.
+        memory: u64::try_from(usage.ru_maxrss).unwrap_or_default(),
+    }
+}
