@@ -115,6 +115,7 @@ impl Copier {
     }
 
     /// How many bytes and files more there may be.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn left(&self) -> (u64, u64) {
         (self.bytes, self.files)
     }

@@ -4,10 +4,11 @@
 //! that was killed, and is swept away. What strangers wrote in it is removed without following a link,
 //! however deep it lies.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
@@ -70,7 +71,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = clear(&self.handle);
+        emptied(&self.handle, &self.path);
         let _ = fs::unlinkat(&self.parent, &*self.name, AtFlags::REMOVEDIR);
     }
 }
@@ -93,10 +94,42 @@ pub(crate) fn sweep() {
         let is_ours = fs::fstat(&handle)
             .is_ok_and(|found| found.st_uid == rustix::process::geteuid().as_raw());
         if is_ours && flock(&handle, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = clear(&handle);
+            let path = above.join(OsStr::from_bytes(name.to_bytes()));
+            emptied(&handle, &path);
             let _ = fs::unlinkat(&parent, &*name, AtFlags::REMOVEDIR);
         }
     }
+}
+
+/// Removes all that a folder of a run holds, as far as that can be.
+#[cfg(target_os = "linux")]
+fn emptied(folder: &OwnedFd, _path: &Path) {
+    let _ = clear(folder);
+}
+
+/// Removes all that a folder of a run holds, as far as that can be: also what a script has marked as not
+/// to be changed, or has let nobody remove.
+#[cfg(target_os = "macos")]
+fn emptied(folder: &OwnedFd, path: &Path) {
+    use std::process::{Command, Stdio};
+
+    if clear(folder).is_ok() {
+        return;
+    }
+    let unlock: [(&str, &[&str]); 2] = [
+        ("/usr/bin/chflags", &["-R", "-P", "nouchg,nouappnd"]),
+        ("/bin/chmod", &["-R", "-P", "-N"]),
+    ];
+    for (program, arguments) in unlock {
+        let mut command = Command::new(program);
+        command.args(arguments).arg(path).env_clear();
+        let _ = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+    let _ = clear(folder);
 }
 
 /// Whether a folder still has this name.

@@ -2,10 +2,18 @@
 //! the system hold it.
 //!
 //! Nothing is anywhere else than it is (`folders.rs`), and the run is whoever runs gongfu, so this is for
-//! one person alone. What can't be held here: memory, processes and files are watched and not limited as
-//! a whole; what files without a name take isn't seen; and what leaves its parent and its group between
-//! two looks isn't counted, though it ends with the run. Whoever ends the process that watches, from
-//! outside, leaves the run to end by its own limits.
+//! one person alone. What can't be held here:
+//!
+//! - Memory, processes and what is written are watched, and not limited as a whole.
+//! - Files without a name aren't counted; nor is a process that leaves its parent and its group between
+//!   two looks, though it ends with the run.
+//! - A run may end the first process of its sandbox (`kill -9 -1`). Then all is ended that is known, nobody
+//!   can say that nobody is left, and so nothing is kept of what it wrote.
+//! - That a file or a process is there may be seen, what the machine is called as well, and the one service
+//!   that names its users.
+//!
+//! None of it was ever tried on macOS: each runner tries for itself whether a run comes to its end, and
+//! whether a signal stays inside is tried with each run.
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;

@@ -2,8 +2,9 @@
 //!
 //! Whoever is in the sandbox may send signals to those in it and to nobody else, however far they have
 //! gone from their parents. So a signal to everybody is one to all that is left of the run: when nobody
-//! was there to be sent one, nobody is left. That this holds is tried before anything is begun: else the
-//! signal would go to all that its user runs.
+//! was there to be sent one, nobody is left. That this holds is tried with each run: that no signal gets
+//! out before anything is begun, else it would go to all that its user runs, and then that one reaches
+//! the program.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -43,6 +44,11 @@ pub(super) fn run() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // One that can't be reached from here wouldn't be ended by a signal to all.
+    let number = i32::try_from(began.id()).ok().and_then(Pid::from_raw);
+    if number.is_none_or(|number| test_kill_process(number).is_err()) {
+        return ExitCode::from(UNCERTAIN);
+    }
     let status = wait_for(began, &line);
     if !end_all() {
         return ExitCode::from(UNCERTAIN);

@@ -1,8 +1,8 @@
 //! Watches over a run on macOS, from outside of its sandbox: counts what it uses, and has it end.
 //!
 //! Who is in the sandbox can be told only from within, so that all of them are ended by the first process
-//! in it (`first.rs`). If that one was ended by the run itself, whoever is still known is ended from here,
-//! and it isn't said that nobody is left.
+//! in it (`first.rs`), which does so as well when this one is gone. If the run has ended that one, whoever
+//! is still known is ended from here, and it isn't said that nobody is left.
 
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
