@@ -119,7 +119,9 @@ pub(super) fn profile(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
         "(version 1)".to_owned(),
         "(deny default)".to_owned(),
         // These the default leaves out.
-        "(deny process-info* nvram* iokit-get-properties file-map-executable)".to_owned(),
+        "(deny process-info* file-map-executable)".to_owned(),
+        where_known("nvram*", "deny", ""),
+        where_known("iokit-get-properties", "deny", ""),
         "(allow process-fork)".to_owned(),
         "(allow signal (target same-sandbox))".to_owned(),
         "(allow process-info* (target same-sandbox))".to_owned(),
@@ -142,13 +144,17 @@ pub(super) fn profile(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
     rules.extend([
         "(deny file-write-setugid)".to_owned(),
         "(deny network*)".to_owned(),
-        // What only newer systems have a word for. By another name a file that may only be read could be
-        // written where that name is.
-        "(when (defined? 'file-link) (deny file-link))".to_owned(),
-        format!("(when (defined? 'file-test-existence) (allow file-test-existence{all}))"),
+        // By another name a file that may only be read could be written where that name is.
+        where_known("file-link", "deny", ""),
+        where_known("file-test-existence", "allow", &all),
     ]);
     rules.push(String::new());
     Ok(rules.join("\n"))
+}
+
+/// A rule about what not every system has a word for.
+fn where_known(what: &str, verdict: &str, filters: &str) -> String {
+    format!("(if (defined? '{what}) ({verdict} {what}{filters}))")
 }
 
 /// What lies around all that may be read: that it is there may be seen, and nothing else of it.

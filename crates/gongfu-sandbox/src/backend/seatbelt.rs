@@ -7,8 +7,8 @@
 //! - Memory, processes and what is written are watched, and not limited as a whole.
 //! - Files without a name aren't counted; nor is a process that leaves its parent and its group between
 //!   two looks, though it ends with the run.
-//! - A run may end the first process of its sandbox (`kill -9 -1`). Then all is ended that is known, nobody
-//!   can say that nobody is left, and so nothing is kept of what it wrote.
+//! - A run may end or stop the first process of its sandbox (`kill -9 -1`). Then all is ended that is known,
+//!   nobody can say that nobody is left, and so nothing is kept of what it wrote.
 //! - That a file or a process is there may be seen, what the machine is called as well, and the one service
 //!   that names its users.
 //!

@@ -1,6 +1,6 @@
 //! The few calls of macOS that no library offers safely.
 //!
-//! With `call.rs` the only `unsafe` of the workspace. All of them are made by a child that has no other
+//! With `call.rs`, which is the same for Linux, the only `unsafe` of the workspace. All of them are made by a child that has no other
 //! task than this.
 #![allow(
     unsafe_code,
@@ -9,8 +9,6 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-
-use rustix::process::Signal;
 
 use super::family::Process;
 
@@ -74,13 +72,6 @@ pub(super) fn memory(number: u32) -> u64 {
         room.assume_init()
     };
     told.ri_phys_footprint
-}
-
-/// Sends a signal to every process that this one may send one to, itself aside; answers whether there was
-/// anybody.
-pub(super) fn signal_all(signal: Signal) -> bool {
-    // SAFETY: it touches no memory of this process.
-    unsafe { libc::kill(-1, signal.as_raw()) == 0 }
 }
 
 /// Sees to it that no handle but the three of the standard is left to a program that is begun.

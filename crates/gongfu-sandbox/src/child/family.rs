@@ -62,9 +62,23 @@ impl Family {
     }
 }
 
+/// How far the clock may be set back during a run, in microseconds.
+const SET_BACK: u64 = 3_600_000_000;
+
+/// The numbers of all that could be of a run, because they didn't begin before its first process, which is
+/// left out as who watches is; `None` when that one has ended.
+pub(super) fn could_be(all: &[Process], watcher: u32, first: u32) -> Option<Vec<u32>> {
+    let begun = all.iter().find(|one| one.number == first)?.begun;
+    let since = begun.saturating_sub(SET_BACK);
+    let others = all
+        .iter()
+        .filter(|one| one.begun >= since && ![watcher, first].contains(&one.number));
+    Some(others.map(|one| one.number).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Family, Process};
+    use super::{Family, Process, SET_BACK, could_be};
 
     const WATCHER: u32 = 10;
     const FIRST: u32 = 11;
@@ -124,6 +138,22 @@ mod tests {
         ];
         let all = [machine(), more].concat();
         assert_eq!(numbers(&mut family, &all), [20, 21, 22, 23]);
+    }
+
+    #[test]
+    fn who_began_before_the_first_is_of_no_run() {
+        let before = one(9, 1, 9, 5);
+        let first = one(FIRST, WATCHER, WATCHER, SET_BACK + 10);
+        let watcher = one(WATCHER, 9, WATCHER, SET_BACK + 10);
+        let all = [
+            before,
+            watcher,
+            first,
+            one(20, 1, 20, 10),
+            one(21, 1, 21, SET_BACK * 2),
+        ];
+        assert_eq!(could_be(&all, WATCHER, FIRST), Some(vec![20, 21]));
+        assert_eq!(could_be(&all[..2], WATCHER, FIRST), None);
     }
 
     #[test]

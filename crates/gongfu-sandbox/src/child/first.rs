@@ -1,10 +1,9 @@
 //! The first process in a sandbox of macOS: begins the program, and ends all that is in there with it.
 //!
 //! Whoever is in the sandbox may send signals to those in it and to nobody else, however far they have
-//! gone from their parents. So a signal to everybody is one to all that is left of the run: when nobody
-//! was there to be sent one, nobody is left. That this holds is tried with each run: that no signal gets
-//! out before anything is begun, else it would go to all that its user runs, and then that one reaches
-//! the program.
+//! gone from their parents: so whom this process reaches is of the run. Who there is on the machine it is
+//! told by who watches (`watcher.rs`). That no signal gets out is tried before anything is begun, else those
+//! of its user would be ended; and then that one reaches the program, else nobody would be.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,10 +14,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, chdir, getppid, getrlimit,
-    setrlimit, test_kill_process, wait, waitid,
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitOptions, chdir, getpid, getppid,
+    getrlimit, kill_process, setrlimit, test_kill_process, wait, waitid,
 };
 use rustix::stdio::stdin;
+use serde::{Deserialize, Serialize};
 
 use super::{Failure, UNCERTAIN, apple, at, close_outputs};
 use crate::plan::{Ceilings, How, Plan, Step, Told};
@@ -27,8 +27,19 @@ use crate::wire;
 /// The argument by which a program is told to be the first process inside.
 pub(super) const ARGUMENT: &str = "sandbox-first";
 
-/// How long everybody is ended for. Mostly it takes a few milliseconds; but nobody else could end them all.
+/// How long everybody is ended for where nobody watches any more.
 const ENDING: Duration = Duration::from_secs(30);
+/// The highest number that a process has.
+const HIGHEST: u32 = 99_999;
+
+/// What it says to who watches.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Word {
+    /// What whoever runs it is to be told.
+    Told(Told),
+    /// So many of those that it was asked to end were in the sandbox.
+    Reached(usize),
+}
 
 /// Is the first process inside.
 pub(super) fn run() -> ExitCode {
@@ -40,23 +51,20 @@ pub(super) fn run() -> ExitCode {
         Ok(None) => return ExitCode::SUCCESS,
         Err(Failure { step, number }) => {
             // Whoever can't be told has gone. Nothing was begun.
-            let _ = wire::send(&line, &Told::Failed(step, number), &[]);
+            let _ = wire::send(&line, &Word::Told(Told::Failed(step, number)), &[]);
             return ExitCode::FAILURE;
         }
     };
-    // One that can't be reached from here wouldn't be ended by a signal to all.
+    // One that can't be reached from here would be taken for one that has ended.
     let number = i32::try_from(began.id()).ok().and_then(Pid::from_raw);
     if number.is_none_or(|number| test_kill_process(number).is_err()) {
         return ExitCode::from(UNCERTAIN);
     }
-    let status = wait_for(began, &line);
-    if !end_all() {
-        return ExitCode::from(UNCERTAIN);
+    if let Some(status) = wait_for(began, &line) {
+        // It waits for who watches, who has the others ended.
+        let _ = wire::send(&line, &Word::Told(ended(status)), &[]);
     }
-    if let Some(status) = status {
-        let _ = wire::send(&line, &ended(status), &[]);
-    }
-    ExitCode::SUCCESS
+    obey(&line)
 }
 
 /// Begins the program; `None` when there is none to begin.
@@ -68,7 +76,7 @@ fn begin(line: &OwnedFd) -> Result<Option<Child>, Failure> {
     is_shut_in()?;
     ceilings(&plan.ceilings).map_err(at(Step::Ceilings))?;
     chdir(&*plan.folder).map_err(at(Step::Folder))?;
-    wire::send(line, &Told::Ready, &[]).map_err(&wrong)?;
+    wire::send(line, &Word::Told(Told::Ready), &[]).map_err(&wrong)?;
     let mut arguments = plan.arguments.iter();
     let program = arguments.next().map(String::as_str).unwrap_or_default();
     let environment = plan.environment.iter();
@@ -136,21 +144,41 @@ fn wait_for(mut program: Child, line: &OwnedFd) -> Option<ExitStatus> {
     program.try_wait().ok().flatten()
 }
 
-/// Ends everybody in the sandbox but this process; answers whether nobody is left for certain.
-///
-/// They are stopped first, so that nobody begins others while they are ended.
-fn end_all() -> bool {
+/// Ends those that it is told to, until there are none to be ended; all others in the sandbox, where nobody
+/// watches any more.
+fn obey(line: &OwnedFd) -> ExitCode {
+    loop {
+        match wire::receive::<Vec<u32>>(line) {
+            Ok(Some((numbers, _))) if numbers.is_empty() => return ExitCode::SUCCESS,
+            Ok(Some((numbers, _))) => {
+                let count = end(numbers.into_iter());
+                let _ = wire::send(line, &Word::Reached(count), &[]);
+            }
+            Ok(None) | Err(_) => break,
+        }
+    }
     let by = Instant::now() + ENDING;
     while Instant::now() < by {
-        let is_anybody = apple::signal_all(Signal::STOP);
-        apple::signal_all(Signal::KILL);
-        while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        if !is_anybody {
-            return true;
+        if end(2..=HIGHEST) == 0 {
+            return ExitCode::SUCCESS;
         }
-        std::thread::sleep(Duration::from_millis(1));
     }
-    false
+    ExitCode::from(UNCERTAIN)
+}
+
+/// Ends those of these that are in the sandbox, but for this process; answers how many there were.
+///
+/// They are stopped first, so that nobody begins others while they are ended.
+fn end(numbers: impl Iterator<Item = u32>) -> usize {
+    let numbers = numbers.filter_map(|number| Pid::from_raw(i32::try_from(number).ok()?));
+    let others = numbers.filter(|number| *number != getpid());
+    let is_reached = |number: &Pid| kill_process(*number, Signal::STOP).is_ok();
+    let reached: Vec<Pid> = others.filter(is_reached).collect();
+    for number in &reached {
+        let _ = kill_process(*number, Signal::KILL);
+    }
+    while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
+    reached.len()
 }
 
 /// How the program ended, and what all that ended until now have used.

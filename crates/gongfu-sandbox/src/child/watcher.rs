@@ -1,8 +1,8 @@
 //! Watches over a run on macOS, from outside of its sandbox: counts what it uses, and has it end.
 //!
-//! Who is in the sandbox can be told only from within, so that all of them are ended by the first process
-//! in it (`first.rs`), which does so as well when this one is gone. If the run has ended that one, whoever
-//! is still known is ended from here, and it isn't said that nobody is left.
+//! Who there is can be told only from outside of the sandbox, and who of them is in it only from within: so
+//! the first process in it (`first.rs`) is asked to end those that could be, until it reaches nobody. If the
+//! run has ended that one, whoever is still known is ended from here, and it isn't said that nobody is left.
 
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -16,7 +16,8 @@ use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Pid, Signal, kill_process, setsid};
 use rustix::stdio::stdin;
 
-use super::family::{Family, Process};
+use super::family::{self, Family, Process};
+use super::first::Word;
 use super::{Failure, UNCERTAIN, apple, at, close_outputs, first, space};
 use crate::begun;
 use crate::plan::{Grouped, Kind, Order, Plan, Step, Told};
@@ -29,8 +30,10 @@ const SHARE: u32 = 5;
 /// How many processes others of the same user may begin meanwhile: the system counts a user's and not
 /// a run's, so its own limit is only what a fork bomb can't pass between two looks.
 const OTHERS: u64 = 512;
-/// How long the first process may take to end all others, and how often it is looked whether it has.
-const ENDING: Duration = Duration::from_secs(40);
+/// How long it may take to end all, how long the first process may take for an answer, and how often it is
+/// looked whether somebody is left.
+const ENDING: Duration = Duration::from_secs(30);
+const ANSWER: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(2);
 /// How long those are ended for that are known, where the first process can't do it.
 const HUNTING: Duration = Duration::from_secs(10);
@@ -77,12 +80,14 @@ fn begin(control: &OwnedFd) -> Result<ExitCode, Failure> {
     plan.ceilings.watching = u64::try_from(others)
         .unwrap_or_default()
         .saturating_add(OTHERS);
-    let first = First::begin(&program, &profile, &plan, &input)?;
+    let mut first = First::begin(&program, &profile, &plan, &input)?;
     drop(input);
     let _ = close_outputs();
     let mut family = Family::of(std::process::id(), first.child.id());
-    let told = watch(control, &first, &plan, &folder, &mut family);
-    if !first.end() {
+    let told = watch(control, &mut first, &plan, &folder, &mut family);
+    // Whoever says so has begun nobody.
+    let is_begun = first.stands && !matches!(told, Some(Told::Failed(..)));
+    if !first.end(is_begun) {
         hunt(&mut family);
         return Ok(ExitCode::from(UNCERTAIN));
     }
@@ -96,6 +101,8 @@ fn begin(control: &OwnedFd) -> Result<ExitCode, Failure> {
 struct First {
     child: Child,
     line: UnixStream,
+    /// Whether it has said that it begins the program.
+    stands: bool,
 }
 
 impl First {
@@ -107,6 +114,8 @@ impl First {
     ) -> Result<Self, Failure> {
         let wrong = Failure::at(Step::Seatbelt);
         let (line, theirs) = UnixStream::pair().map_err(&wrong)?;
+        // The run may have stopped it in the middle of a word.
+        line.set_read_timeout(Some(ANSWER)).map_err(&wrong)?;
         let child = Command::new(program)
             .arg("-p")
             .arg(profile)
@@ -120,16 +129,24 @@ impl First {
         let handles: Vec<BorrowedFd<'_>> = input.iter().map(OwnedFd::as_fd).collect();
         // If it can't be told, it has ended, and has said why.
         let _ = wire::send(&line, plan, &handles);
-        Ok(Self { child, line })
+        Ok(Self {
+            child,
+            line,
+            stands: false,
+        })
     }
 
-    /// Has it end all others; answers whether nobody is left for certain.
-    fn end(mut self) -> bool {
+    /// Has it end all others, if it has begun any; answers whether nobody is left for certain.
+    fn end(mut self, is_begun: bool) -> bool {
+        let is_ended = !is_begun || self.ends_all();
+        if is_begun && is_ended {
+            let _ = wire::send(&self.line, &Vec::<u32>::new(), &[]);
+        }
         let _ = self.line.shutdown(Shutdown::Both);
-        let by = Instant::now() + ENDING;
+        let by = Instant::now() + ANSWER;
         loop {
             match self.child.try_wait() {
-                Ok(Some(status)) => return status.code().is_some_and(is_certain),
+                Ok(Some(status)) => return is_ended && status.code().is_some_and(is_certain),
                 Ok(None) if Instant::now() < by => std::thread::sleep(LOOK),
                 _ => break,
             }
@@ -137,6 +154,40 @@ impl First {
         let _ = self.child.kill();
         let _ = self.child.wait();
         false
+    }
+
+    /// Has it end all others; answers whether it reaches nobody any more.
+    fn ends_all(&self) -> bool {
+        let by = Instant::now() + ENDING;
+        while Instant::now() < by {
+            // What can't be listed now can be in a while.
+            let all = apple::processes().unwrap_or_default();
+            let could_be = family::could_be(&all, std::process::id(), self.child.id());
+            match could_be {
+                None if !all.is_empty() => return false,
+                Some(numbers) if numbers.is_empty() => return true,
+                Some(numbers) => match self.reached(&numbers) {
+                    Some(0) => return true,
+                    Some(_) => {}
+                    None => return false,
+                },
+                None => {}
+            }
+            std::thread::sleep(LOOK);
+        }
+        false
+    }
+
+    /// Has it end those of these that it reaches; answers how many that were.
+    fn reached(&self, numbers: &[u32]) -> Option<usize> {
+        wire::send(&self.line, &numbers, &[]).ok()?;
+        loop {
+            match wire::receive::<Word>(&self.line).ok()?? {
+                (Word::Reached(count), _) => return Some(count),
+                // That the program has ended is of no interest any more.
+                (Word::Told(_), _) => {}
+            }
+        }
     }
 }
 
@@ -148,7 +199,7 @@ fn is_certain(code: i32) -> bool {
 /// Watches until the run has ended, or must be ended; `None` when there is nobody to tell, or nothing.
 fn watch(
     control: &OwnedFd,
-    first: &First,
+    first: &mut First,
     plan: &Plan,
     folder: &str,
     family: &mut Family,
@@ -180,12 +231,17 @@ fn watch(
             return None;
         }
         if is_told {
-            match wire::receive::<Told>(&first.line) {
-                Ok(Some((Told::Ready, _))) => wire::send(control, &Told::Ready, &[]).ok()?,
-                Ok(Some((Told::Ended { .. }, _))) if is_over() => return Some(Told::Disk),
-                Ok(Some((told, _))) => return Some(ended(told, is_crowded)),
-                // One that couldn't begin has said why.
-                Ok(None) | Err(_) => return None,
+            match wire::receive::<Word>(&first.line) {
+                Ok(Some((Word::Told(Told::Ready), _))) => {
+                    first.stands = true;
+                    wire::send(control, &Told::Ready, &[]).ok()?;
+                }
+                Ok(Some((Word::Told(Told::Ended { .. }), _))) if is_over() => {
+                    return Some(Told::Disk);
+                }
+                Ok(Some((Word::Told(told), _))) => return Some(ended(told, is_crowded)),
+                // One that couldn't begin has said why to whoever hears the run.
+                Ok(Some((Word::Reached(_), _)) | None) | Err(_) => return None,
             }
         }
         // If they can't be listed, nobody knows what they use.

@@ -81,7 +81,7 @@ fn may(profile: &str, what: &str, path: &str) -> bool {
         let Node::List(mut parts) = rule else {
             panic!("{rule:?} is no rule");
         };
-        if parts.first() == Some(&Node::Word("when".to_owned())) {
+        if parts.first() == Some(&Node::Word("if".to_owned())) {
             let Some(Node::List(inner)) = parts.pop() else {
                 panic!("{parts:?} does nothing");
             };
