@@ -21,6 +21,8 @@ mod copies;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
+mod input;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod merge;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod place;
