@@ -10,12 +10,16 @@
 use std::io;
 use std::mem::MaybeUninit;
 
+use rustix::process::getuid;
+
 use super::family::Process;
 
+/// How one asks for those as well that have ended.
+const ALSO_ENDED: u64 = 1;
 /// How many more processes there may be by the time that they are listed.
 const MORE: usize = 64;
 
-/// The processes that this user may ask about: their own; `None` where they can't be listed.
+/// The processes of this user that haven't ended; `None` where they can't be listed.
 pub(super) fn processes() -> Option<Vec<Process>> {
     // SAFETY: without room nothing is written, and how much is needed is answered.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
@@ -26,34 +30,51 @@ pub(super) fn processes() -> Option<Vec<Process>> {
     let count = unsafe { libc::proc_listallpids(numbers.as_mut_ptr().cast(), size) };
     let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
     numbers.truncate(count);
-    Some(numbers.into_iter().filter_map(process).collect())
+    let user = getuid().as_raw();
+    let processes = numbers.into_iter().filter_map(|number| {
+        let one = identity(number)?;
+        let is_meant = one.pbi_uid == user && one.pbi_status != libc::SZOMB;
+        is_meant.then(|| Process {
+            number: one.pbi_pid,
+            parent: one.pbi_ppid,
+            group: one.pbi_pgid,
+            begun: one
+                .pbi_start_tvsec
+                .saturating_mul(1_000_000)
+                .saturating_add(one.pbi_start_tvusec),
+            threads: threads(number),
+        })
+    });
+    Some(processes.collect())
 }
 
-/// What is told of a process; `None` where it has ended, or is another user's.
-fn process(number: libc::c_int) -> Option<Process> {
-    let mut room = MaybeUninit::<libc::proc_taskallinfo>::zeroed();
-    let size = libc::c_int::try_from(size_of::<libc::proc_taskallinfo>()).ok()?;
+/// Who a process is, also one that has ended and that nobody has asked for yet; `None` where there is none.
+fn identity(number: libc::c_int) -> Option<libc::proc_bsdinfo> {
+    let mut room = MaybeUninit::<libc::proc_bsdinfo>::zeroed();
+    let size = libc::c_int::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
     // SAFETY: the room is as large as is said, and lives until the call returns; the structure is made of
     // numbers alone, so that any bytes are one.
+    unsafe {
+        let flavor = libc::PROC_PIDTBSDINFO;
+        let filled = libc::proc_pidinfo(number, flavor, ALSO_ENDED, room.as_mut_ptr().cast(), size);
+        (filled == size).then(|| room.assume_init())
+    }
+}
+
+/// How many threads a process has: at least one, whatever is told.
+fn threads(number: libc::c_int) -> u64 {
+    let mut room = MaybeUninit::<libc::proc_taskinfo>::zeroed();
+    let size = libc::c_int::try_from(size_of::<libc::proc_taskinfo>()).unwrap_or_default();
+    // SAFETY: as above.
     let told = unsafe {
-        let flavor = libc::PROC_PIDTASKALLINFO;
+        let flavor = libc::PROC_PIDTASKINFO;
         let filled = libc::proc_pidinfo(number, flavor, 0, room.as_mut_ptr().cast(), size);
         if filled != size {
-            return None;
+            return 1;
         }
         room.assume_init()
     };
-    let (one, task) = (told.pbsd, told.ptinfo);
-    Some(Process {
-        number: one.pbi_pid,
-        parent: one.pbi_ppid,
-        group: one.pbi_pgid,
-        begun: one
-            .pbi_start_tvsec
-            .saturating_mul(1_000_000)
-            .saturating_add(one.pbi_start_tvusec),
-        threads: u64::try_from(task.pti_threadnum).unwrap_or(1).max(1),
-    })
+    u64::try_from(told.pti_threadnum).unwrap_or(1).max(1)
 }
 
 /// How much memory a process has that others don't have, as the system counts it; nothing for one that

@@ -9,7 +9,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
@@ -27,10 +26,23 @@ use crate::wire;
 /// The argument by which a program is told to be the first process inside.
 pub(super) const ARGUMENT: &str = "sandbox-first";
 
-/// How long everybody is ended for where nobody watches any more.
-const ENDING: Duration = Duration::from_secs(30);
+/// How often everybody is ended where nobody watches any more.
+const SWEEPS: u32 = 3;
 /// The highest number that a process has.
 const HIGHEST: u32 = 99_999;
+
+/// What it is asked for once it has begun the program.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Ask {
+    /// To end those of these that are in the sandbox.
+    These(Vec<u32>),
+    /// To try every number that a process can have, one after the other: whoever begins another one and ends
+    /// has a number before that one's, and isn't fast enough. What has ended already is reached as well, so
+    /// that how many they are says nothing.
+    Everybody,
+    /// To end by itself: nobody else is left.
+    Nobody,
+}
 
 /// What it says to who watches.
 #[derive(Debug, Serialize, Deserialize)]
@@ -144,29 +156,23 @@ fn wait_for(mut program: Child, line: &OwnedFd) -> Option<ExitStatus> {
     program.try_wait().ok().flatten()
 }
 
-/// Ends those that it is told to, until there are none to be ended; all others in the sandbox, where nobody
-/// watches any more.
+/// Ends those that it is asked to end, and all others in the sandbox where nobody asks any more.
 fn obey(line: &OwnedFd) -> ExitCode {
-    loop {
-        match wire::receive::<Vec<u32>>(line) {
-            Ok(Some((numbers, _))) if numbers.is_empty() => return ExitCode::SUCCESS,
-            Ok(Some((numbers, _))) => {
-                let count = end(numbers.into_iter());
-                let _ = wire::send(line, &Word::Reached(count), &[]);
-            }
-            Ok(None) | Err(_) => break,
-        }
+    while let Ok(Some((ask, _))) = wire::receive::<Ask>(line) {
+        let count = match ask {
+            Ask::These(numbers) => end(numbers.into_iter()),
+            Ask::Everybody => end(2..=HIGHEST),
+            Ask::Nobody => return ExitCode::SUCCESS,
+        };
+        let _ = wire::send(line, &Word::Reached(count), &[]);
     }
-    let by = Instant::now() + ENDING;
-    while Instant::now() < by {
-        if end(2..=HIGHEST) == 0 {
-            return ExitCode::SUCCESS;
-        }
+    for _ in 0..SWEEPS {
+        end(2..=HIGHEST);
     }
-    ExitCode::from(UNCERTAIN)
+    ExitCode::SUCCESS
 }
 
-/// Ends those of these that are in the sandbox, but for this process; answers how many there were.
+/// Ends those of these that are in the sandbox, but for this process; answers how many it reached.
 ///
 /// They are stopped first, so that nobody begins others while they are ended.
 fn end(numbers: impl Iterator<Item = u32>) -> usize {

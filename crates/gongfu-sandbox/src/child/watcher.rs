@@ -4,6 +4,7 @@
 //! the first process in it (`first.rs`) is asked to end those that could be, until it reaches nobody. If the
 //! run has ended that one, whoever is still known is ended from here, and it isn't said that nobody is left.
 
+use std::collections::BTreeSet;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -17,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process, setsid};
 use rustix::stdio::stdin;
 
 use super::family::{self, Family, Process};
-use super::first::Word;
+use super::first::{Ask, Word};
 use super::{Failure, UNCERTAIN, apple, at, close_outputs, first, space};
 use crate::begun;
 use crate::plan::{Grouped, Kind, Order, Plan, Step, Told};
@@ -35,6 +36,8 @@ const OTHERS: u64 = 512;
 const ENDING: Duration = Duration::from_secs(30);
 const ANSWER: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(2);
+/// At which of its looks those are sought by every number who begin others faster than they are listed.
+const LOOKS: u32 = 4;
 /// How long those are ended for that are known, where the first process can't do it.
 const HUNTING: Duration = Duration::from_secs(10);
 
@@ -140,7 +143,7 @@ impl First {
     fn end(mut self, is_begun: bool) -> bool {
         let is_ended = !is_begun || self.ends_all();
         if is_begun && is_ended {
-            let _ = wire::send(&self.line, &Vec::<u32>::new(), &[]);
+            let _ = wire::send(&self.line, &Ask::Nobody, &[]);
         }
         let _ = self.line.shutdown(Shutdown::Both);
         let by = Instant::now() + ANSWER;
@@ -156,31 +159,42 @@ impl First {
         false
     }
 
-    /// Has it end all others; answers whether it reaches nobody any more.
+    /// Has it end all others; answers whether there is nobody any more whom it could reach.
     fn ends_all(&self) -> bool {
         let by = Instant::now() + ENDING;
+        // Those that it didn't reach, and so aren't in the sandbox.
+        let mut strangers = BTreeSet::new();
+        let mut looks = 0;
         while Instant::now() < by {
             // What can't be listed now can be in a while.
-            let all = apple::processes().unwrap_or_default();
-            let could_be = family::could_be(&all, std::process::id(), self.child.id());
-            match could_be {
-                None if !all.is_empty() => return false,
-                Some(numbers) if numbers.is_empty() => return true,
-                Some(numbers) => match self.reached(&numbers) {
-                    Some(0) => return true,
-                    Some(_) => {}
-                    None => return false,
-                },
-                None => {}
+            if let Some(all) = apple::processes() {
+                let could_be = family::could_be(&all, std::process::id(), self.child.id());
+                let Some(could_be) = could_be else {
+                    return false;
+                };
+                if could_be.iter().all(|number| strangers.contains(number)) {
+                    return true;
+                }
+                looks += 1;
+                let ask = if looks % LOOKS == 0 {
+                    Ask::Everybody
+                } else {
+                    Ask::These(could_be.clone())
+                };
+                strangers = match (self.reached(&ask), ask) {
+                    (None, _) => return false,
+                    (Some(0), Ask::These(_)) => could_be.into_iter().collect(),
+                    (Some(_), _) => BTreeSet::new(),
+                };
             }
             std::thread::sleep(LOOK);
         }
         false
     }
 
-    /// Has it end those of these that it reaches; answers how many that were.
-    fn reached(&self, numbers: &[u32]) -> Option<usize> {
-        wire::send(&self.line, &numbers, &[]).ok()?;
+    /// Asks it to end some; answers how many of them it reached.
+    fn reached(&self, ask: &Ask) -> Option<usize> {
+        wire::send(&self.line, ask, &[]).ok()?;
         loop {
             match wire::receive::<Word>(&self.line).ok()?? {
                 (Word::Reached(count), _) => return Some(count),
