@@ -53,6 +53,14 @@ impl Level {
         }
     }
 
+    /// Whether runs of several tenants could see or hinder each other in it: it is for one alone.
+    pub fn is_for_one(self) -> bool {
+        match self {
+            Self::Lite | Self::Seatbelt => true,
+            Self::Bubblewrap | Self::Namespaces => false,
+        }
+    }
+
     /// What it is, for people.
     pub fn about(self) -> &'static str {
         match self {

@@ -29,6 +29,7 @@ use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 use crate::cgroup::Groups;
 use crate::plan::Owner;
 use crate::spare::Spares;
+use crate::threads::Threads;
 
 /// All that this system may have, the strongest first.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
@@ -59,6 +60,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) tenant: Option<Owner>,
     /// Where each run has a control group of its own, if it can have one.
     pub(crate) groups: Option<&'static Groups>,
+    /// What is done besides is done on these.
+    pub(crate) threads: &'a Arc<Threads>,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
     /// Readable once nobody wants the run any more.

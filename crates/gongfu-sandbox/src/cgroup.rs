@@ -27,6 +27,10 @@ use crate::plan::{Entrance, Grouped};
 /// How much memory each process may take that watches over a run, in bytes: a group counts it as well, and
 /// what the system needs to know of it.
 const WATCHING_MEMORY: u64 = 2 * 1024 * 1024;
+/// How much of a processor a run has while others want it as well: an eighth of what those have of whom
+/// nobody said anything, by the numbers of either version.
+const SHARES: u64 = 1024 / 8;
+const WEIGHT: u64 = 100 / 8;
 /// How long the processes of a group may take to end once they are killed.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whether they have.
@@ -138,6 +142,7 @@ impl Group {
             },
             memory: self.parts.iter().any(|part| part.place.memory),
             processes: self.parts.iter().any(|part| part.place.processes),
+            processors: self.parts.iter().any(|part| part.place.processors),
         }
     }
 
@@ -241,6 +246,12 @@ impl Part {
                     set_where_it_is("memory.swap.max", 0)?;
                     set_where_it_is("memory.oom.group", 1)?;
                 }
+            }
+        }
+        if self.place.processors {
+            match self.place.version {
+                Version::One => set("cpu.shares", SHARES)?,
+                Version::Two => set("cpu.weight", WEIGHT)?,
             }
         }
         if self.place.processes {

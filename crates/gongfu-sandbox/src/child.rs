@@ -34,6 +34,7 @@ mod lock;
 mod memory;
 #[cfg(target_os = "linux")]
 mod outer;
+mod priority;
 mod space;
 #[cfg(target_os = "linux")]
 pub(crate) mod stage;
@@ -51,6 +52,9 @@ use rustix::io::Errno;
 use crate::plan::Step;
 #[cfg(target_os = "linux")]
 use crate::probe;
+
+#[cfg(target_os = "linux")]
+pub(crate) use priority::lower as lower_priority;
 
 /// The argument by which a program is told to be the child.
 pub(crate) const ARGUMENT: &str = "sandbox-child";

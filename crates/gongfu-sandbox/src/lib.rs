@@ -43,6 +43,8 @@ mod spare;
 mod system;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod tenant;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod threads;
 #[cfg(target_os = "macos")]
 mod ungrouped;
 #[cfg(any(target_os = "linux", target_os = "macos"))]

@@ -9,6 +9,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
@@ -31,11 +32,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes one; others may come through it, where `is_passage`, but not look into it.
+    /// Makes one; others may come through it, where `is_passage`, but not look into it. The first one
+    /// of a process sweeps away what others left behind.
     ///
     /// # Errors
     /// There can't be one.
     pub(crate) fn new(is_passage: bool) -> io::Result<Self> {
+        static SWEPT: Once = Once::new();
+        SWEPT.call_once(sweep);
         let above = std::fs::canonicalize(std::env::temp_dir())?;
         let parent = fs::openat(CWD, &above, folder_flags(), Mode::empty())?;
         for _ in 0..TRIES {
@@ -77,7 +81,7 @@ impl Drop for Place {
 }
 
 /// Removes what others of the same user have left behind that were killed.
-pub(crate) fn sweep() {
+fn sweep() {
     let Ok(above) = std::fs::canonicalize(std::env::temp_dir()) else {
         return;
     };

@@ -243,6 +243,8 @@ pub(crate) struct Grouped {
     pub(crate) memory: bool,
     /// Processes are counted there.
     pub(crate) processes: bool,
+    /// It has its share of the processors.
+    pub(crate) processors: bool,
 }
 
 /// How the child comes into its control group; the handles for it come with the message.

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
-use tokio::runtime::Handle;
 
 use crate::backend::Surroundings;
 use crate::begun::{Begun, Mappings, is_heard, timespec};
@@ -58,6 +57,7 @@ pub(crate) fn run(
         surroundings,
         begun: Instant::now(),
         key: None,
+        input: input::handle(&spec.input, plan.tenant)?,
         stands: &mut stands,
         heard: &mut heard,
         stood: false,
@@ -101,6 +101,8 @@ struct Run<'a> {
     spec: &'a Spec,
     surroundings: &'a Surroundings<'a>,
     begun: Instant,
+    /// What the program reads, until the child has it for certain.
+    input: Option<OwnedFd>,
     /// What a child must be begun for that the next such run can use.
     key: Option<Key>,
     stands: &'a mut dyn FnMut(&[OwnedFd]) -> io::Result<()>,
@@ -114,7 +116,6 @@ impl Run<'_> {
     fn out(&mut self, mut begun: Begun, asked: &[Owner]) -> io::Result<Ended> {
         let limits = &self.spec.limits;
         let mut ended = Ended::not_yet(begun.grouped);
-        let input = input::handle(&self.spec.input, self.plan.tenant)?;
         let trees = match self.trees(&begun, asked)? {
             Ok(trees) => trees,
             Err(failed) => {
@@ -123,9 +124,9 @@ impl Run<'_> {
             }
         };
         let mut broken = begun
-            .order(self.plan, input.as_ref().map(AsFd::as_fd), &trees)
+            .order(self.plan, self.input.as_ref().map(AsFd::as_fd), &trees)
             .err();
-        drop((input, trees));
+        drop(trees);
         let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
         let mut last = Instant::now();
         let mut buffer = vec![0; READ];
@@ -191,12 +192,26 @@ impl Run<'_> {
                 break;
             }
         }
+        self.over(ended, begun, broken)
+    }
+
+    /// Sees to it that it is over, and that nothing is left of it.
+    fn over(
+        &self,
+        mut ended: Ended,
+        mut begun: Begun,
+        broken: Option<io::Error>,
+    ) -> io::Result<Ended> {
         // Not while the program runs: it would take time from it, and whoever asks again waits for the
         // answer first.
         if let Some(key) = self.key.as_ref().filter(|_| self.stood) {
-            self.surroundings
-                .spares
-                .renew(key, self.surroundings.groups);
+            let Surroundings {
+                spares,
+                threads,
+                groups,
+                ..
+            } = self.surroundings;
+            spares.renew(key, *groups, threads);
         }
         // One whose group is empty is dead as well, whoever ended it.
         let first = ended.first.take();
@@ -206,7 +221,12 @@ impl Run<'_> {
         if let Some(group) = &begun.group {
             ended.count(group.counted());
         }
-        later(begun);
+        // Nobody waits until what is left of it is taken away. Where there can be no more threads it is
+        // done at once.
+        let _ = self
+            .surroundings
+            .threads
+            .begin("sweeper", move || drop(begun));
         // A child that is ended in the middle of a word says so in vain.
         if let Some(broken) =
             broken.filter(|_| ended.reason != Reason::Oom && ended.failed.is_none())
@@ -248,6 +268,8 @@ impl Run<'_> {
         let mut told = ended.told(control);
         if ended.stood && !self.stood {
             self.stood = true;
+            // Whoever fills it is to notice when nobody reads it any more.
+            self.input = None;
             if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {
                 let filled =
                     (self.stands)(&ended.layers).and_then(|()| wire::send(control, &(), &[]));
@@ -291,13 +313,6 @@ fn taken(
     _mappings: &Mappings,
 ) -> Result<Vec<OwnedFd>, (Step, i32)> {
     Err((Step::Root, libc::ENOSYS))
-}
-
-/// Takes away what is left of a run of which nobody is alive any more, once nobody waits for it.
-fn later(begun: Begun) {
-    if let Ok(background) = Handle::try_current() {
-        background.spawn_blocking(move || drop(begun));
-    }
 }
 
 /// What something was heard of.

@@ -1,9 +1,9 @@
 //! The port's implementation: which sandbox is used, how many run at once, and who ends them.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,14 +13,15 @@ use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
     Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
 };
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::backend::{BACKENDS, Backend, Failure, Surroundings, obstacle};
+use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
+use crate::place::Place;
 use crate::plan;
-use crate::random;
 use crate::spare::Spares;
 use crate::tenant::Tenants;
+use crate::threads::Threads;
 
 /// How many runs there are at once for each processor; others wait.
 const RUNS: usize = 4;
@@ -35,6 +36,8 @@ const DOUBTS: u32 = 20;
 pub struct Runner {
     /// The level that was asked for; `None` for the strongest that works.
     wanted: Option<Level>,
+    /// Whether users of a server may be given a level that is for one person alone.
+    crowded: bool,
     /// Whether a run may have a control group of its own.
     grouped: AtomicBool,
     room: Arc<Semaphore>,
@@ -42,6 +45,16 @@ pub struct Runner {
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
     spares: Arc<Spares>,
+    threads: Arc<Threads>,
+}
+
+/// On what a run stands on this machine.
+#[derive(Debug, Clone, Copy)]
+struct Footing {
+    /// Whom it is, where it isn't whoever runs gongfu.
+    tenant: Option<plan::Owner>,
+    /// Whether it has a control group of its own.
+    grouped: bool,
 }
 
 /// What came of trying a level.
@@ -58,11 +71,13 @@ impl Runner {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             wanted,
+            crowded: false,
             grouped: AtomicBool::new(true),
             room: Arc::new(Semaphore::new(RUNS * processors)),
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
+            threads: Arc::default(),
         }
     }
 
@@ -70,6 +85,14 @@ impl Runner {
     #[must_use]
     pub fn without_spares(mut self) -> Self {
         self.spares = Arc::new(Spares::new(false));
+        self
+    }
+
+    /// Gives users of a server also a level that is for one person alone, if `is_allowed`: whoever asks
+    /// for that trusts all of them.
+    #[must_use]
+    pub fn with_levels_for_one(mut self, is_allowed: bool) -> Self {
+        self.crowded = is_allowed;
         self
     }
 
@@ -82,7 +105,7 @@ impl Runner {
 
     /// What things are run in here; `None` where nothing is.
     pub async fn level(&self) -> Option<Level> {
-        self.strongest().await.ok().map(Backend::level)
+        self.strongest(&Owner::Local).await.ok().map(Backend::level)
     }
 
     /// Why a level doesn't work, if it doesn't. One that works isn't tried again.
@@ -96,15 +119,18 @@ impl Runner {
         }
         let begun = Instant::now();
         let grouped = self.grouped.load(Ordering::Relaxed);
-        let tenant = || self.tenants.of(&Owner::Local);
-        let mut came = attempt(backend, tenant(), grouped).await;
-        if came.is_err() && grouped && attempt(backend, tenant(), false).await.is_ok() {
+        let footing = |grouped| Footing {
+            tenant: self.tenants.of(&Owner::Local),
+            grouped,
+        };
+        let mut came = self.attempt(backend, footing(grouped)).await;
+        if came.is_err() && grouped && self.attempt(backend, footing(false)).await.is_ok() {
             // Control groups that no process can come into hold nothing.
             self.grouped.store(false, Ordering::Relaxed);
             came = Ok(());
         }
         if came.is_err() && self.tenants.give_up() {
-            let again = attempt(backend, tenant(), grouped).await;
+            let again = self.attempt(backend, footing(grouped)).await;
             if again.is_err() {
                 self.tenants.take_back();
             }
@@ -119,17 +145,27 @@ impl Runner {
         obstacle
     }
 
-    async fn strongest(&self) -> Result<&'static dyn Backend, PortError> {
+    /// The strongest level that works here and is strong enough for this owner.
+    async fn strongest(&self, owner: &Owner) -> Result<&'static dyn Backend, PortError> {
         let mut why = Vec::new();
+        let is_one_of_many = matches!(owner, Owner::User(_)) && !self.crowded;
         let is_wanted = |level| self.wanted.is_none_or(|wanted| wanted == level);
         for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
+            let level = backend.level();
+            if is_one_of_many && level.is_for_one() {
+                why.push(format!(
+                    "{level}: it is for one person alone, and this server has users; to use it all the \
+                     same, set `levels_for_one = true` below `[sandbox]` in the settings"
+                ));
+                continue;
+            }
             match self.obstacle(*backend).await {
                 None => return Ok(*backend),
                 Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
             }
         }
         if let (Some(wanted), []) = (self.wanted, why.as_slice()) {
-            why.push(obstacle::of_another_system(wanted));
+            why.push(format!("{wanted}: {}", obstacle::of_another_system(wanted)));
         }
         let why = why.join("; ");
         Err(PortError::Unavailable(match self.wanted {
@@ -137,63 +173,98 @@ impl Runner {
             Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
         }))
     }
-}
 
-/// Runs something that uses what every run may need: it changes a file of a folder in a layer.
-async fn attempt(
-    backend: &'static dyn Backend,
-    tenant: Option<plan::Owner>,
-    grouped: bool,
-) -> Result<(), Failure> {
-    let ground = tokio::task::spawn_blocking(TrialGround::new).await;
-    let ground = ground.map_err(std::io::Error::other)?.map_err(|error| {
-        let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
-        Failure::Unavailable(format!("{why} ({error})"))
-    })?;
-    let spec = Spec {
-        command: Command::Line(format!("echo >> {TRIED_FILE}")),
-        folder: TRIED.to_owned(),
-        mounts: vec![Mount {
-            sources: vec![ground.folder.clone()],
-            target: TRIED.to_owned(),
-            mode: Mode::Layered,
-            keep: None,
-        }],
-        programs: Vec::new(),
-        environment: BTreeMap::new(),
-        input: Input::Nothing,
-        limits: Limits {
-            wall: TRIAL,
-            ..Limits::default()
-        },
-        logs: None,
-    };
-    let listener: Listener = Arc::new(|_, _| {});
-    // What it tries is whether one can be begun.
-    let spares = Arc::new(Spares::new(false));
-    let outcome = begin(backend, spec, tenant, grouped, &spares, listener, None);
-    let outcome = outcome.await?;
-    if outcome.exit == Some(Exit::Code(0)) {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&outcome.stderr.head);
-    let said = said.lines().next().unwrap_or("it said nothing");
-    let why = match (outcome.reason, outcome.exit) {
-        (Reason::Timeout, _) => {
-            "a trial took longer than 10 s; try again when the machine has less to do".to_owned()
+    /// Runs something that uses what every run may need: it changes a file of a folder in a layer.
+    async fn attempt(
+        &self,
+        backend: &'static dyn Backend,
+        footing: Footing,
+    ) -> Result<(), Failure> {
+        let ground = tokio::task::spawn_blocking(trial_ground).await;
+        let ground = ground.map_err(io::Error::other)?.map_err(|error| {
+            let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
+            Failure::Unavailable(format!("{why} ({error})"))
+        })?;
+        let spec = Spec {
+            command: Command::Line(format!("echo >> {TRIED_FILE}")),
+            folder: TRIED.to_owned(),
+            mounts: vec![Mount {
+                sources: vec![ground.path.clone()],
+                target: TRIED.to_owned(),
+                mode: Mode::Layered,
+                keep: None,
+            }],
+            programs: Vec::new(),
+            environment: BTreeMap::new(),
+            input: Input::Nothing,
+            limits: Limits {
+                wall: TRIAL,
+                ..Limits::default()
+            },
+            logs: None,
+        };
+        let listener: Listener = Arc::new(|_, _| {});
+        // What it tries is whether one can be begun.
+        let spares = Arc::new(Spares::new(false));
+        let outcome = self
+            .begin(backend, spec, footing, spares, listener, None)
+            .await?;
+        if outcome.exit == Some(Exit::Code(0)) {
+            return Ok(());
         }
-        (reason, Some(Exit::Code(code))) => format!(
-            "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
-             that what a shell needs is installed below /usr",
-            reason.as_str()
-        ),
-        (reason, exit) => format!(
-            "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
-             machine's log says of it",
-            reason.as_str()
-        ),
-    };
-    Err(Failure::Unavailable(why))
+        let said = String::from_utf8_lossy(&outcome.stderr.head);
+        let said = said.lines().next().unwrap_or("it said nothing");
+        let why = match (outcome.reason, outcome.exit) {
+            (Reason::Timeout, _) => {
+                "a trial took longer than 10 s; try again when the machine has less to do"
+                    .to_owned()
+            }
+            (reason, Some(Exit::Code(code))) => format!(
+                "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
+                 that what a shell needs is installed below /usr",
+                reason.as_str()
+            ),
+            (reason, exit) => format!(
+                "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
+                 machine's log says of it",
+                reason.as_str()
+            ),
+        };
+        Err(Failure::Unavailable(why))
+    }
+
+    /// Runs it on a thread of its own; ends it when nobody waits any more.
+    async fn begin(
+        &self,
+        backend: &'static dyn Backend,
+        spec: Spec,
+        footing: Footing,
+        spares: Arc<Spares>,
+        listener: Listener,
+        room: Option<OwnedSemaphorePermit>,
+    ) -> Result<Outcome, Failure> {
+        // The run ends when the one end is closed, by whoever drops it.
+        let (wanted, cancel) = UnixStream::pair()?;
+        let (tells, ended) = oneshot::channel();
+        let threads = Arc::clone(&self.threads);
+        self.threads.begin("run", move || {
+            let surroundings = Surroundings {
+                tenant: footing.tenant,
+                groups: footing.grouped.then(Groups::of_this_process).flatten(),
+                threads: &threads,
+                spares: &spares,
+                cancel: cancel.as_fd(),
+                listener: &*listener,
+            };
+            let ended = backend.run(&spec, &surroundings);
+            drop(room);
+            // Whoever no longer listens doesn't want to know.
+            let _ = tells.send(ended);
+        })?;
+        let ended = ended.await;
+        drop(wanted);
+        ended.unwrap_or_else(|error| Err(Failure::Io(io::Error::other(error))))
+    }
 }
 
 /// Where the folder of a trial is seen.
@@ -202,57 +273,17 @@ const TRIED: &str = "/workspace";
 const TRIED_FILE: &str = "tried";
 
 /// A folder with a file for a trial; it goes with this.
-struct TrialGround {
-    folder: PathBuf,
+fn trial_ground() -> io::Result<Place> {
+    let ground = Place::new(false)?;
+    std::fs::write(ground.path.join(TRIED_FILE), "")?;
+    Ok(ground)
 }
 
-impl TrialGround {
-    fn new() -> std::io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        let name = format!("gongfu-trial-{:016x}", u64::from_ne_bytes(random::bytes()?));
-        let folder = std::env::temp_dir().join(name);
-        // Nobody else's: one that is there already is an error.
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        let ground = Self { folder };
-        std::fs::write(ground.folder.join(TRIED_FILE), "")?;
-        Ok(ground)
-    }
-}
-
-impl Drop for TrialGround {
+impl Drop for Runner {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.folder.join(TRIED_FILE));
-        let _ = std::fs::remove_dir(&self.folder);
+        // Nobody wants what still runs; it ends, and takes away what is left of it.
+        self.threads.wait();
     }
-}
-
-/// Runs it on a thread of its own; ends it when nobody waits any more.
-async fn begin(
-    backend: &'static dyn Backend,
-    spec: Spec,
-    tenant: Option<plan::Owner>,
-    grouped: bool,
-    spares: &Arc<Spares>,
-    listener: Listener,
-    room: Option<OwnedSemaphorePermit>,
-) -> Result<Outcome, Failure> {
-    // The run ends when the one end is closed, by whoever drops it.
-    let (wanted, cancel) = UnixStream::pair()?;
-    let spares = Arc::clone(spares);
-    let running = tokio::task::spawn_blocking(move || {
-        let _room = room;
-        let surroundings = Surroundings {
-            tenant,
-            groups: grouped.then(Groups::of_this_process).flatten(),
-            spares: &spares,
-            cancel: cancel.as_fd(),
-            listener: &*listener,
-        };
-        backend.run(&spec, &surroundings)
-    });
-    let ended = running.await;
-    drop(wanted);
-    ended.unwrap_or_else(|error| Err(Failure::Io(std::io::Error::other(error))))
 }
 
 impl Sandbox for Runner {
@@ -265,24 +296,32 @@ impl Sandbox for Runner {
                     obstacle: self.obstacle(*backend).await,
                 });
             }
+            // Nobody else hears of those that this system never has.
+            if let Some(level) = self
+                .wanted
+                .filter(|level| levels().all(|one| one != *level))
+            {
+                standing.push(Standing {
+                    level,
+                    obstacle: Some(obstacle::of_another_system(level)),
+                });
+            }
             Ok(standing)
         })
     }
 
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
-            let backend = self.strongest().await?;
-            if let (Level::Seatbelt, Owner::User(_)) = (backend.level(), owner) {
-                // Whoever runs there is always whoever gongfu is, and so would be everybody.
-                let why = "seatbelt is for one person alone; serve several people from Linux";
-                return Err(PortError::Unavailable(why.to_owned()));
-            }
+            let backend = self.strongest(owner).await?;
             // It is never closed. It is kept until the run has really ended, whoever waits for that.
             let room = Arc::clone(&self.room).acquire_owned().await.ok();
-            let grouped = self.grouped.load(Ordering::Relaxed);
-            let tenant = self.tenants.of(owner);
-            let ran = begin(backend, spec, tenant, grouped, &self.spares, listener, room).await;
-            ran.map_err(|failure| match failure {
+            let footing = Footing {
+                tenant: self.tenants.of(owner),
+                grouped: self.grouped.load(Ordering::Relaxed),
+            };
+            let spares = Arc::clone(&self.spares);
+            let ran = self.begin(backend, spec, footing, spares, listener, room);
+            ran.await.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),
                 Failure::Io(error) => PortError::Other(Box::new(error)),

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
-use tokio::runtime::Handle;
 
 use crate::begun::{Begun, Mappings};
 use crate::cgroup::Groups;
 use crate::plan::{Ground, Kind, Owner};
+use crate::threads::Threads;
 
 /// How long one waits that nobody uses.
 const WAITING: Duration = Duration::from_secs(30);
@@ -75,12 +75,18 @@ impl Spares {
     }
 
     /// Has one begun in the background, unless there is one for such a run.
-    pub(crate) fn renew(self: &Arc<Self>, key: &Key, groups: Option<&'static Groups>) {
-        let Some(background) = Handle::try_current().ok().filter(|_| self.is_wanted) else {
+    pub(crate) fn renew(
+        self: &Arc<Self>,
+        key: &Key,
+        groups: Option<&'static Groups>,
+        threads: &Threads,
+    ) {
+        if !self.is_wanted {
             return;
-        };
+        }
         let (spares, key) = (Arc::downgrade(self), key.clone());
-        background.spawn_blocking(move || {
+        // Where there can be no more threads the next run begins its own.
+        let _ = threads.begin("spare", move || {
             let begun = spares.upgrade().map(|spares| spares.begin(key, groups));
             if begun == Some(Begins::Unwatched) {
                 let watching = std::thread::Builder::new().name("spare".to_owned());

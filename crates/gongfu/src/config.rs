@@ -35,6 +35,9 @@ pub(crate) struct Sandbox {
     /// The only sandbox that is good enough; without one the strongest that works here is used. Where
     /// it doesn't work, nothing is run.
     pub(crate) level: Option<SandboxLevel>,
+    /// Gives users of a server also a sandbox that is for one person alone (`lite`, `seatbelt`): for those
+    /// who trust each other.
+    pub(crate) levels_for_one: bool,
     /// Memory of all processes of a run and of what it writes, in MiB.
     #[schemars(range(min = 16))]
     pub(crate) memory_mib: u32,
@@ -82,6 +85,7 @@ impl Default for Sandbox {
         let mib = |bytes: u64| u32::try_from(bytes / MIB).unwrap_or(u32::MAX);
         Self {
             level: None,
+            levels_for_one: false,
             memory_mib: mib(limits.memory),
             processes: limits.processes,
             disk_mib: mib(limits.disk),

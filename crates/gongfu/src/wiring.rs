@@ -127,7 +127,8 @@ pub(crate) fn parts_of(
         Arc::new(SystemClock),
     );
     let runs = runs.with_search_path(environment.search_path.clone());
-    let sandbox = Arc::new(Runner::new(config.sandbox.level.map(Level::from)));
+    let runner = Runner::new(config.sandbox.level.map(Level::from));
+    let sandbox = Arc::new(runner.with_levels_for_one(config.sandbox.levels_for_one));
     let catalog = Arc::new(Catalog::new(Ports {
         skills: store,
         search: Arc::<Search>::clone(&search),

@@ -20,7 +20,7 @@ const NOBODY: u32 = 65_534;
 /// How long it is waited for the last process.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked for processes.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(400);
 
 /// Whom the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

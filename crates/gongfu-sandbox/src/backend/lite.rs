@@ -6,7 +6,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 use gongfu_core::sandbox::{Level, Means, Outcome, Spec};
 
@@ -14,7 +13,7 @@ use super::carry::{self, Strength};
 use super::copied::Copied;
 use super::folders::{Folders, OtherNames};
 use super::{Backend, Failure, Surroundings, keep};
-use crate::place::{self, Place};
+use crate::place::Place;
 use crate::plan::{Kind, Piece};
 use crate::system::View;
 
@@ -27,8 +26,6 @@ impl Backend for Lite {
     }
 
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        static SWEPT: Once = Once::new();
-        SWEPT.call_once(place::sweep);
         let tenant = surroundings.tenant;
         if rustix::process::geteuid().is_root() && tenant.is_none() {
             let why = "gongfu is root here and can be nobody else; run it as another user";

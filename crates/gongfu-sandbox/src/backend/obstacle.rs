@@ -77,7 +77,7 @@ pub(crate) fn of_another_system(wanted: Level) -> String {
     };
     let instead: Vec<&str> = super::levels().map(Level::as_str).collect();
     format!(
-        "{wanted}: {what} is part of {system}; take `level` out of `[sandbox]` in the settings, or name \
+        "{what} is part of {system}; take `level` out of `[sandbox]` in the settings, or name \
          what there is here: {}",
         instead.join(", ")
     )

@@ -16,7 +16,6 @@
 //! whether a signal stays inside is tried with each run.
 
 use std::path::{Path, PathBuf};
-use std::sync::Once;
 
 use gongfu_core::sandbox::{Level, Means, Outcome, Spec};
 
@@ -26,7 +25,7 @@ use super::folders::{Folders, OtherNames};
 use super::profile::{self, Allowed};
 use super::{Backend, Failure, Surroundings, keep};
 use crate::begun;
-use crate::place::{self, Place};
+use crate::place::Place;
 use crate::plan::Kind;
 
 /// What has a program held by a profile.
@@ -45,8 +44,6 @@ impl Backend for Seatbelt {
     }
 
     fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        static SWEPT: Once = Once::new();
-        SWEPT.call_once(place::sweep);
         let tenant = surroundings.tenant;
         if rustix::process::geteuid().is_root() {
             let why = "gongfu is root here and can be nobody else; run it as another user";

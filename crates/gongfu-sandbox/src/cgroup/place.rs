@@ -12,6 +12,9 @@ const PREFIX: &str = "gongfu-";
 /// The group that the server moves to, where it must not stay in that of which runs have theirs below.
 const SERVER: &str = "gongfu-server";
 
+/// What groups of the second version are to share out: all of it, or at least what is held to a limit.
+const WANTED: [&[&str]; 2] = [&["memory", "pids", "cpu"], &["memory", "pids"]];
+
 /// Which control groups they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
@@ -40,6 +43,8 @@ pub(super) struct Place {
     pub(super) memory: bool,
     /// It counts processes.
     pub(super) processes: bool,
+    /// It shares out the processors.
+    pub(super) processors: bool,
 }
 
 /// The places of this machine that this process can use; none where it can use none.
@@ -54,18 +59,25 @@ pub(super) fn find() -> Vec<Place> {
             version: Version::One,
             memory: has("memory"),
             processes: has("pids"),
+            processors: has("cpu"),
         };
-        ((place.memory || place.processes) && is_usable(&place.folder)).then_some(place)
+        let has_any = place.memory || place.processes || place.processors;
+        (has_any && is_usable(&place.folder)).then_some(place)
     });
     let mut places: Vec<Place> = one.collect();
     if places.is_empty() {
         let two = groups.iter().find(|group| group.controllers.is_empty());
-        let folder = two.and_then(|group| of_version_two(&group.folder, &["memory", "pids"]));
-        places.extend(folder.map(|folder| Place {
+        // Who may be given memory to share out may still not be given the processors.
+        let found = WANTED.iter().find_map(|wanted| {
+            let folder = of_version_two(&two?.folder, wanted)?;
+            Some((folder, wanted.contains(&"cpu")))
+        });
+        places.extend(found.map(|(folder, processors)| Place {
             folder,
             version: Version::Two,
             memory: true,
             processes: true,
+            processors,
         }));
     }
     places

@@ -68,6 +68,7 @@ fn place_at(folder: &Path) -> Place {
         version: Version::One,
         memory: true,
         processes: true,
+        processors: true,
     }
 }
 
@@ -122,6 +123,36 @@ fn a_group_ends_whoever_is_in_it_and_goes() {
     drop(group);
     for folder in folders {
         assert!(!folder.exists(), "{}", folder.display());
+    }
+}
+
+#[test]
+fn a_group_holds_what_it_was_told() {
+    let Some(groups) = Groups::of_this_process() else {
+        println!("not run: this machine has no control groups for us");
+        return;
+    };
+    let limits = Limits {
+        memory: 64 << 20,
+        processes: 7,
+        ..Limits::default()
+    };
+    let group = groups.make(&limits, 2).unwrap();
+    for part in &group.parts {
+        let told = |file: &str| super::read(&part.folder.join(file)).unwrap();
+        let (memory, share) = match part.place.version {
+            Version::One => ("memory.limit_in_bytes", ("cpu.shares", "128")),
+            Version::Two => ("memory.max", ("cpu.weight", "12")),
+        };
+        if part.place.memory {
+            assert_eq!(told(memory).trim(), ((64_u64 + 2 * 2) << 20).to_string());
+        }
+        if part.place.processes {
+            assert_eq!(told("pids.max").trim(), "9");
+        }
+        if part.place.processors {
+            assert_eq!(told(share.0).trim(), share.1);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use rustix::process::{
 use rustix::stdio::stdin;
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, UNCERTAIN, apple, at, close_outputs};
+use super::{Failure, UNCERTAIN, apple, at, close_outputs, priority};
 use crate::plan::{Ceilings, How, Plan, Step, Told};
 use crate::wire;
 
@@ -86,6 +86,8 @@ fn begin(line: &OwnedFd) -> Result<Option<Child>, Failure> {
         return Ok(None);
     };
     is_shut_in()?;
+    // Where it can't be, the run stands where everybody does.
+    let _ = priority::lower(priority::NICE);
     ceilings(&plan.ceilings).map_err(at(Step::Ceilings))?;
     chdir(&*plan.folder).map_err(at(Step::Folder))?;
     wire::send(line, &Word::Told(Told::Ready), &[]).map_err(&wrong)?;

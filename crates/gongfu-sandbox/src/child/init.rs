@@ -14,6 +14,7 @@ use rustix::thread::set_name;
 use rustix::{fs, system};
 
 use super::call::{self, Fork};
+use super::priority::Sessions;
 use super::{Failure, at, close_outputs, lock, memory, outer, view};
 use crate::plan::{Ground, Grouped, How, Kind, Order, Plan, Step, Told};
 use crate::{seccomp, wire};
@@ -127,6 +128,7 @@ fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid)
     // What the system counts is looked at by whoever made the group.
     let counts_memory = grouped.is_none_or(|grouped| !grouped.memory);
     let counts_processes = grouped.is_none_or(|grouped| !grouped.processes);
+    let mut sessions = Sessions::new(grouped.is_some_and(|grouped| grouped.processors));
     let handle = pidfd_open(program, PidfdFlags::empty()).ok();
     let (mut full, mut crowded) = (false, false);
     let status = loop {
@@ -141,6 +143,7 @@ fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid)
             tv_nsec: ROUND,
         };
         let _ = poll(&mut watched, Some(&round));
+        sessions.lower(program);
         let is_alone = watched
             .first()
             .is_some_and(|control| control.revents().contains(PollFlags::HUP));

@@ -15,7 +15,7 @@ use rustix::thread::{
     set_capabilities_secure_bits, set_no_new_privs,
 };
 
-use super::{Failure, at, call};
+use super::{Failure, at, call, priority};
 use crate::plan::{Ceilings, Grouped, Kind, Plan, Step};
 use crate::seccomp;
 
@@ -54,6 +54,7 @@ pub(super) fn begin<T>(
     filters: Option<seccomp::Filters>,
 ) -> Result<T, Failure> {
     setsid().map_err(at(Step::Init))?;
+    priority::lower(priority::NICE).map_err(Failure::at(Step::Init))?;
     let is_counted = grouped.is_some_and(|grouped| grouped.processes);
     ceilings(&plan.ceilings, is_counted).map_err(at(Step::Ceilings))?;
     call::keep_no_handle().map_err(Failure::at(Step::Privileges))?;

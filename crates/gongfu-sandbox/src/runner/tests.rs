@@ -87,7 +87,7 @@ fn what_fails_is_tried_again_in_a_while_and_what_works_is_not() {
 #[cfg(target_os = "linux")]
 fn a_level_of_another_system_says_so_and_what_there_is_here() {
     let runner = Runner::new(Some(Level::Seatbelt));
-    let Err(why) = block_on(runner.strongest()) else {
+    let Err(why) = block_on(runner.strongest(&gongfu_core::account::Owner::Local)) else {
         panic!("it works");
     };
     let why = why.to_string();

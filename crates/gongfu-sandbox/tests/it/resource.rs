@@ -8,7 +8,9 @@ use libtest_mimic::Trial;
 use crate::ground::{Ground, Test, gone, of_every_level, text, word};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 5] = [
+    let all: [Test; 7] = [
+        ("resource::programs_stand_behind_others", behind),
+        ("resource::sessions_stand_behind_others", sessions_behind),
         ("resource::memory_of_fifty_processes", fifty_processes),
         ("resource::processes_that_beget_others", beget_others),
         ("resource::more_small_files_than_there_may_be", small_files),
@@ -18,10 +20,40 @@ pub(crate) fn trials() -> Vec<Trial> {
     of_every_level(&all)
 }
 
+fn behind(level: Level) {
+    const OWN: &str =
+        "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))";
+    let outside = std::process::Command::new("python3")
+        .args(["-c", OWN])
+        .output()
+        .unwrap();
+    let outside = String::from_utf8(outside.stdout).unwrap();
+    let (nice, rule) = outside.trim().split_once(' ').unwrap();
+    assert_ne!(rule, "3", "outside it must be otherwise");
+    let nice = nice.parse::<i32>().unwrap().max(10);
+    let ground = Ground::new(level);
+    // What it begins stands there as well, and can't come forward by itself.
+    let line = format!("nice -n -5 python3 -c '{OWN}' 2>/dev/null; true");
+    assert_eq!(ground.says(&line), format!("{nice} 3\n"));
+}
+
+fn sessions_behind(level: Level) {
+    let path = "/proc/sys/kernel/sched_autogroup_enabled";
+    let is_shared = std::fs::read_to_string(path).is_ok_and(|told| told.trim() == "1");
+    // Lite shows nobody what it is read from.
+    if !is_shared || level == Level::Lite {
+        return;
+    }
+    let mut ground = Ground::new(level);
+    // A control group of its own would hold it to its share.
+    ground.grouped = false;
+    let line = "until grep -q ' nice 10$' /proc/self/autogroup; do sleep 0.05; done; echo it is";
+    assert_eq!(ground.says(line), "it is\n");
+}
+
 fn fifty_processes(level: Level) {
     let mut ground = Ground::new(level);
     ground.limits.memory = 300 << 20;
-    ground.limits.wall = Duration::from_secs(30);
     let word = word(ground.folder.path());
     ground.write(
         "skill/many.py",
@@ -30,9 +62,9 @@ for _ in range(50):
     if os.fork() == 0:
         held = bytearray(12 << 20)
         held[::4096] = b'x' * len(held[::4096])
-        time.sleep(25)
+        time.sleep(55)
         os._exit(0)
-time.sleep(25)
+time.sleep(55)
 ",
     );
     let outcome = ground.line(&format!("exec python3 many.py {word}"));
@@ -71,7 +103,6 @@ while True:
 fn small_files(level: Level) {
     let mut ground = Ground::new(level);
     ground.limits.files = 3_000;
-    ground.limits.wall = Duration::from_secs(30);
     ground.write(
         "skill/small.py",
         "import sys
@@ -103,8 +134,7 @@ except OSError as error:
 }
 
 fn hard_names(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.wall = Duration::from_secs(30);
+    let ground = Ground::new(level);
     ground.write(
         "skill/names.py",
         "import os

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command as Process, ExitCode, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::{Owner, UserId};
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Command, Exit, Level, Limits, Outcome, Reason};
+use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Outcome, Reason};
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 use tokio::runtime::Runtime;
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The argument by which this program runs one of these tests, in a process that has no other spares.
 pub(crate) const ALONE: &str = "spare-alone";
 
-const ALL: [(&str, fn()); 6] = [
+const ALL: [(&str, fn()); 7] = [
     ("each_is_used_once", each_is_used_once),
     ("limits_are_those_of_the_run", limits_are_those_of_the_run),
     ("time_begins_with_the_run", time_begins_with_the_run),
@@ -32,6 +32,10 @@ const ALL: [(&str, fn()); 6] = [
         nothing_of_one_run_is_in_the_next,
     ),
     ("one_that_died_is_not_used", one_that_died_is_not_used),
+    (
+        "one_that_dies_on_its_way_takes_nothing_with_it",
+        one_that_dies_on_its_way_takes_nothing_with_it,
+    ),
     ("a_killed_server_leaves_none", a_killed_server_leaves_none),
 ];
 
@@ -237,6 +241,28 @@ fn one_that_died_is_not_used() {
     rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
     ends(waits);
     assert_eq!(server.says("echo said"), "said\n");
+}
+
+fn one_that_dies_on_its_way_takes_nothing_with_it() {
+    let server = Server::new();
+    server.says("true");
+    let waits = spare();
+    let number = rustix::process::Pid::from_raw(i32::try_from(waits).unwrap()).unwrap();
+    // It is there, and never does what it is told.
+    rustix::process::kill_process(number, rustix::process::Signal::STOP).unwrap();
+    let ending = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        rustix::process::kill_process(number, rustix::process::Signal::KILL).unwrap();
+    });
+    let long = "line\n".repeat(100_000);
+    let comes = std::io::Cursor::new(long.clone().into_bytes());
+    let mut spec = server.ground.spec(Command::Line("wc -c".to_owned()));
+    spec.input = Input::Reader(Arc::new(Mutex::new(comes)));
+    let running = server.runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+    let outcome = server.runtime.block_on(running).unwrap();
+    ending.join().unwrap();
+    ends(waits);
+    assert_eq!(text(&outcome.stdout), format!("{}\n", long.len()));
 }
 
 /// What a server is told to be that waits with its spare until it is killed.

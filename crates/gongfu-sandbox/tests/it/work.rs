@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use gongfu_core::account::Owner;
+use gongfu_core::account::{Owner, UserId};
 use gongfu_core::port::{PortError, Sandbox as _};
 use gongfu_core::sandbox::{
     Change, Command, Exit, Input, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
@@ -14,7 +14,8 @@ use libtest_mimic::Trial;
 use crate::ground::{Ground, Test, of_every_level, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 13] = [
+    let all: [Test; 14] = [
+        ("work::what_is_for_one_is_not_for_many", not_for_many),
         (
             "work::a_script_runs_in_its_folder",
             a_script_runs_in_its_folder,
@@ -283,6 +284,24 @@ fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<O
     change(&mut spec);
     let runner = Runner::new(Some(level));
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
+}
+
+fn not_for_many(level: Level) {
+    let ground = Ground::new(level);
+    let user = Owner::User(UserId::new("one").unwrap());
+    let run = |runner: Runner| {
+        let spec = ground.spec(Command::Line("echo said".to_owned()));
+        runtime().block_on(runner.run(&user, spec, Arc::new(|_, _| {})))
+    };
+    let ran = run(Runner::new(Some(level)));
+    if level.is_for_one() {
+        let why = ran.unwrap_err().to_string();
+        assert!(why.contains("`levels_for_one = true`"), "{why}");
+    } else {
+        assert_eq!(text(&ran.unwrap().stdout), "said\n");
+    }
+    let all_the_same = run(Runner::new(Some(level)).with_levels_for_one(true));
+    assert_eq!(text(&all_the_same.unwrap().stdout), "said\n");
 }
 
 fn what_it_is_given_to_read(level: Level) {

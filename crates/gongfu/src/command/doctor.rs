@@ -4,6 +4,7 @@ mod attack;
 
 use gongfu_core::library::Library;
 use gongfu_core::port::Sandbox as _;
+use gongfu_core::sandbox::{Level, Standing};
 use gongfu_core::skill::SkillPath;
 use gongfu_sandbox::Runner;
 use gongfu_store::Home;
@@ -133,7 +134,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     };
     checks.push(home_check(&home));
     checks.push(handle_check(&home));
-    checks.push(sandbox_check());
+    checks.push(sandbox_check(&home));
     checks.push(match Config::read(&home) {
         Ok(_) if disk::kind_outside(&home.config()).is_none() => {
             Check::ok("config", "no settings file: everything is as it comes")
@@ -190,25 +191,45 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     checks
 }
 
-/// In what scripts would be run here.
-fn sandbox_check() -> Check {
-    let runner = Runner::new(None);
+/// In what scripts would be run here, by the settings, and what else could be used.
+fn sandbox_check(home: &Home) -> Check {
+    let config = Config::read(home).unwrap_or_default();
+    let wanted = config.sandbox.level.map(Level::from);
+    let runner = Runner::new(wanted);
     let standing = wiring::runtime().map(|runtime| runtime.block_on(runner.standing()));
     let standing = match standing {
         Ok(Ok(standing)) => standing,
         Ok(Err(error)) => return Check::warn("sandbox", error.to_string(), ""),
         Err(error) => return Check::warn("sandbox", format!("{error:#}"), ""),
     };
-    if let Some(works) = standing.iter().find(|one| one.obstacle.is_none()) {
-        return Check::ok("sandbox", works.level.about());
+    let is_wanted = |one: &&Standing| wanted.is_none_or(|wanted| wanted == one.level);
+    let used = standing.iter().filter(is_wanted);
+    let used = used
+        .clone()
+        .find(|one| one.obstacle.is_none())
+        .map(|one| one.level);
+    let others = standing.iter().filter(|one| Some(one.level) != used);
+    let others = others.map(|one| match &one.obstacle {
+        None => format!("{} works as well", one.level),
+        Some(obstacle) => format!("{}: {obstacle}", one.level),
+    });
+    let others = others.collect::<Vec<_>>().join("; ");
+    match (used, wanted) {
+        (Some(used), _) if others.is_empty() => Check::ok("sandbox", used.about()),
+        (Some(used), _) => Check::ok("sandbox", format!("{} ({others})", used.about())),
+        (None, None) => Check::warn(
+            "sandbox",
+            "none works here, so no script is ever run",
+            others,
+        ),
+        (None, Some(wanted)) => Check::warn(
+            "sandbox",
+            format!(
+                "`{wanted}`, which the settings ask for, doesn't work here, so no script is ever run"
+            ),
+            others,
+        ),
     }
-    let obstacles = standing.iter().filter_map(|one| one.obstacle.as_deref());
-    let obstacles = obstacles.collect::<Vec<_>>().join("; ");
-    Check::warn(
-        "sandbox",
-        "none works here, so no script is ever run",
-        obstacles,
-    )
 }
 
 /// Whether the system tells of changes, or they have to be looked for.
