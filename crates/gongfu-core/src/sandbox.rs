@@ -22,6 +22,9 @@ pub const LOGS: &str = "/runs";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
+    /// What macOS lets a program do is said by a profile, and the rest of the machine can be seen to be
+    /// there: for a single tenant.
+    Seatbelt,
     /// System calls, files and limits are restricted, and the rest of the machine can be seen: for a
     /// single tenant.
     Lite,
@@ -32,12 +35,18 @@ pub enum Level {
 }
 
 impl Level {
-    /// All of them, the strongest first.
-    pub const ALL: [Self; 3] = [Self::Namespaces, Self::Bubblewrap, Self::Lite];
+    /// All of them, the strongest first; no system has every one.
+    pub const ALL: [Self; 4] = [
+        Self::Namespaces,
+        Self::Bubblewrap,
+        Self::Lite,
+        Self::Seatbelt,
+    ];
 
     /// What it is called in settings and answers.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Seatbelt => "seatbelt",
             Self::Lite => "lite",
             Self::Bubblewrap => "bubblewrap",
             Self::Namespaces => "namespaces",
@@ -47,7 +56,7 @@ impl Level {
     /// Whether runs of several tenants could see or hinder each other in it: it is for one alone.
     pub fn is_for_one(self) -> bool {
         match self {
-            Self::Lite => true,
+            Self::Lite | Self::Seatbelt => true,
             Self::Bubblewrap | Self::Namespaces => false,
         }
     }
@@ -55,6 +64,7 @@ impl Level {
     /// What it is, for people.
     pub fn about(self) -> &'static str {
         match self {
+            Self::Seatbelt => "seatbelt: sandbox-exec of macOS; for one person alone",
             Self::Lite => "lite: Landlock and seccomp, without namespaces; for one person alone",
             Self::Bubblewrap => "bubblewrap: namespaces by bwrap, Landlock and seccomp",
             Self::Namespaces => "namespaces, Landlock and seccomp",

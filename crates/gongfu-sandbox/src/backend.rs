@@ -1,18 +1,27 @@
 //! The kinds of sandboxes: one file each, and a line in the list; what is the same in all of them lies
 //! beside them.
 
+#[cfg(target_os = "linux")]
 mod bubblewrap;
 mod carry;
 mod copied;
 mod environment;
+mod folders;
 mod keep;
+#[cfg(target_os = "linux")]
 mod lite;
+#[cfg(target_os = "linux")]
 mod namespaces;
-mod obstacle;
+pub(crate) mod obstacle;
+#[cfg(any(target_os = "macos", test))]
+mod profile;
+#[cfg(target_os = "macos")]
+mod seatbelt;
 
 use std::cell::Cell;
 use std::io;
 use std::os::fd::BorrowedFd;
+#[cfg(target_os = "linux")]
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,14 +33,25 @@ use crate::plan::Owner;
 use crate::spare::Spares;
 use crate::threads::Threads;
 
-/// All of them, the strongest first.
+/// All that this system may have, the strongest first.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
+    #[cfg(target_os = "linux")]
     &namespaces::Namespaces,
+    #[cfg(target_os = "linux")]
     &bubblewrap::Bubblewrap,
+    #[cfg(target_os = "linux")]
     &lite::Lite,
+    #[cfg(target_os = "macos")]
+    &seatbelt::Seatbelt,
 ];
 
+/// The levels that this system may have, the strongest first; whether one works is for the runner to say.
+pub fn levels() -> impl Iterator<Item = Level> {
+    BACKENDS.iter().map(|backend| backend.level())
+}
+
 /// Where bubblewrap is, if it is installed.
+#[cfg(target_os = "linux")]
 pub(crate) fn bubblewrap() -> Option<&'static Path> {
     bubblewrap::found()
 }

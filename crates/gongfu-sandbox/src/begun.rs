@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
+use rustix::process::{Pid, WaitOptions, waitpid};
+#[cfg(target_os = "linux")]
+use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::cgroup::{Group, Groups};
-use crate::child::init::AT_ONCE;
-use crate::child::stage::Mappings;
 use crate::child::{ARGUMENT, UNCERTAIN};
 use crate::plan::{Ground, Grouped, Kind, Order, Owner, Plan, Step, Told};
 use crate::wire;
@@ -24,6 +24,15 @@ use crate::wire;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The same where each of its processes must be ended, and they may keep the machine busy.
 const MORE_PATIENCE: Duration = Duration::from_mins(1);
+
+/// How often it is looked whether a child has ended, where nothing tells of it.
+#[cfg(target_os = "macos")]
+const ROUND: Duration = Duration::from_millis(2);
+/// In how many handles at most the mounts of a run come at once.
+const AT_ONCE: usize = 32;
+
+/// User namespaces in which an owner of files is somebody.
+pub(crate) type Mappings = BTreeMap<Owner, Arc<OwnedFd>>;
 
 /// A child and its control group.
 pub(crate) struct Begun {
@@ -59,7 +68,7 @@ impl Begun {
         limits: &Limits,
     ) -> io::Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
-        let child = Command::new("/proc/self/exe")
+        let child = Command::new(itself()?)
             .arg(ARGUMENT)
             .env_clear()
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -147,7 +156,14 @@ impl Begun {
     }
 
     /// Whether it still waits for what to do.
-    pub(crate) fn is_there(&self) -> bool {
+    #[cfg(target_os = "macos")]
+    pub(crate) fn is_there(&mut self) -> bool {
+        matches!(self.kept.child.try_wait(), Ok(None))
+    }
+
+    /// Whether it still waits for what to do.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_there(&mut self) -> bool {
         let handle = self.kept.handle();
         handle.is_some_and(|handle| !is_heard(&handle, PollFlags::IN, Duration::ZERO))
     }
@@ -169,9 +185,29 @@ impl Kept {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
+    #[cfg(target_os = "linux")]
     fn handle(&self) -> Option<OwnedFd> {
         self.number()
             .and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok())
+    }
+
+    /// Whether it ends in this time.
+    #[cfg(target_os = "linux")]
+    fn ends(&mut self, patience: Duration) -> bool {
+        let handle = self.handle();
+        handle.is_some_and(|handle| is_heard(&handle, PollFlags::IN, patience))
+    }
+
+    /// Whether it ends in this time.
+    #[cfg(target_os = "macos")]
+    fn ends(&mut self, patience: Duration) -> bool {
+        let by = Instant::now() + patience;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < by => std::thread::sleep(ROUND),
+                ended => break matches!(ended, Ok(Some(_))),
+            }
+        }
     }
 
     /// Nobody must be left who could change what was written while it is looked at. Only the child
@@ -185,9 +221,7 @@ impl Kept {
         } else {
             PATIENCE
         };
-        let ended = self
-            .handle()
-            .is_some_and(|handle| is_heard(&handle, PollFlags::IN, patience));
+        let ended = self.ends(patience);
         if !ended && self.is_needed {
             self.is_left = true;
             if let Some(number) = self.number() {
@@ -210,6 +244,19 @@ impl Drop for Kept {
             self.end();
         }
     }
+}
+
+/// This very program.
+#[cfg(target_os = "linux")]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it has to be found")]
+fn itself() -> io::Result<&'static str> {
+    Ok("/proc/self/exe")
+}
+
+/// This very program.
+#[cfg(target_os = "macos")]
+pub(crate) fn itself() -> io::Result<std::path::PathBuf> {
+    std::env::current_exe()?.canonicalize()
 }
 
 /// Waits until something is heard of a handle; answers whether it was.

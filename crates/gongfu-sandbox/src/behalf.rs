@@ -4,11 +4,6 @@
 
 use std::io;
 
-use rustix::thread::{
-    CapabilitySet, CapabilitySets, Gid, Uid, capabilities, set_capabilities, set_thread_res_gid,
-    set_thread_res_uid,
-};
-
 use crate::plan::Owner;
 
 /// Does it on behalf of somebody, where it isn't whoever runs gongfu.
@@ -34,7 +29,12 @@ pub(crate) fn of<T: Send>(
     done.unwrap_or_else(|_| Err(io::Error::other("what was done for another panicked")))
 }
 
+#[cfg(target_os = "linux")]
 fn become_one(owner: Owner) -> rustix::io::Result<()> {
+    use rustix::thread::{
+        CapabilitySet, CapabilitySets, Gid, Uid, capabilities, set_capabilities,
+        set_thread_res_gid, set_thread_res_uid,
+    };
     let reading = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
     set_thread_res_gid(Gid::ROOT, Gid::from_raw(owner.group), Gid::ROOT)?;
     // It stays root to all but files: nobody else may send it a signal.
@@ -47,4 +47,10 @@ fn become_one(owner: Owner) -> rustix::io::Result<()> {
             ..held
         },
     )
+}
+
+/// A thread is whoever the whole program is.
+#[cfg(not(target_os = "linux"))]
+fn become_one(_owner: Owner) -> rustix::io::Result<()> {
+    Err(rustix::io::Errno::NOSYS)
 }

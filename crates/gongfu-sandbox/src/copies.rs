@@ -78,7 +78,7 @@ impl Stamp {
     )]
     fn of(found: &Stat) -> Self {
         Self {
-            mode: found.st_mode,
+            mode: found.st_mode.into(),
             inode: found.st_ino,
             size: found.st_size,
             written: nanoseconds(found.st_mtime.into(), found.st_mtime_nsec),
@@ -115,6 +115,7 @@ impl Copier {
     }
 
     /// How many bytes and files more there may be.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn left(&self) -> (u64, u64) {
         (self.bytes, self.files)
     }

@@ -23,6 +23,7 @@ impl Runner {
     }
 
     /// What things are run in here: nothing is.
+    #[expect(clippy::unused_async, reason = "elsewhere it has to be tried")]
     pub async fn level(&self) -> Option<Level> {
         None
     }
@@ -40,10 +41,15 @@ impl Sandbox for Runner {
         _listener: Listener,
     ) -> Pending<'a, Outcome> {
         Box::pin(async {
-            let why = "there is no sandbox for this system; run gongfu on Linux";
+            let why = "there is no sandbox for this system; run gongfu on Linux or macOS";
             Err(PortError::Unavailable(why.to_owned()))
         })
     }
+}
+
+/// The levels that this system may have: none.
+pub fn levels() -> impl Iterator<Item = Level> {
+    std::iter::empty()
 }
 
 /// No program is ever a child here.

@@ -4,49 +4,59 @@
 //! program as the child, which turns itself into the sandbox. It knows no skill, no tool and no
 //! setting: what to run and what it sees comes in a [`Spec`](gongfu_core::sandbox::Spec).
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod backend;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod begun;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod behalf;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod capture;
 #[cfg(target_os = "linux")]
 mod cgroup;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod child;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod copies;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod input;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod merge;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod place;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod plan;
 pub mod probe;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod random;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod run;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod runner;
 #[cfg(target_os = "linux")]
 mod seccomp;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod spare;
 #[cfg(target_os = "linux")]
 mod system;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod tenant;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod threads;
-#[cfg(target_os = "linux")]
+#[cfg(target_os = "macos")]
+mod ungrouped;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod wire;
 
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+pub use backend::levels;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use child::become_child;
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Runner, become_child};
-#[cfg(target_os = "linux")]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use elsewhere::{Runner, become_child, levels};
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 pub use runner::Runner;
+#[cfg(target_os = "macos")]
+use ungrouped as cgroup;

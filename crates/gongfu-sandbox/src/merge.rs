@@ -30,6 +30,7 @@ pub(crate) use below::Below;
 
 use crate::copies::Before;
 use crate::plan::Owner;
+use crate::random;
 
 /// How deep folders may lie in each other.
 const DEEPEST: usize = 64;
@@ -408,9 +409,7 @@ fn is_opaque(folder: &OwnedFd) -> bool {
 
 /// A name that nobody else has.
 fn beside() -> io::Result<CString> {
-    let mut random = [0_u8; 12];
-    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-    let number = random
+    let number = random::bytes::<12>()?
         .iter()
         .fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     Ok(CString::new(format!(".gongfu-{number:024x}"))?)

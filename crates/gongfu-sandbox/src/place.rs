@@ -4,14 +4,17 @@
 //! that was killed, and is swept away. What strangers wrote in it is removed without following a link,
 //! however deep it lies.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use rustix::fs::{self, AtFlags, CWD, Dir, FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{self, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
+
+use crate::random;
 
 /// How the names of such folders begin.
 const PREFIX: &str = "gongfu-run-";
@@ -40,9 +43,7 @@ impl Place {
         let above = std::fs::canonicalize(std::env::temp_dir())?;
         let parent = fs::openat(CWD, &above, folder_flags(), Mode::empty())?;
         for _ in 0..TRIES {
-            let mut random = [0_u8; 8];
-            rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-            let random = u64::from_le_bytes(random);
+            let random = u64::from_le_bytes(random::bytes()?);
             let name = format!("{PREFIX}{}-{random:016x}", std::process::id());
             let path = above.join(&name);
             let name = CString::new(name)?;
@@ -55,7 +56,7 @@ impl Place {
             };
             // Somebody who sweeps may have been faster.
             let is_held = flock(&handle, FlockOperation::NonBlockingLockExclusive).is_ok();
-            if !is_held || fs::fstat(&handle)?.st_nlink == 0 {
+            if !is_held || !is_there(&parent, &name, &handle)? {
                 continue;
             }
             if is_passage {
@@ -74,7 +75,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let _ = clear(&self.handle);
+        emptied(&self.handle, &self.path);
         let _ = fs::unlinkat(&self.parent, &*self.name, AtFlags::REMOVEDIR);
     }
 }
@@ -97,9 +98,51 @@ fn sweep() {
         let is_ours = fs::fstat(&handle)
             .is_ok_and(|found| found.st_uid == rustix::process::geteuid().as_raw());
         if is_ours && flock(&handle, FlockOperation::NonBlockingLockExclusive).is_ok() {
-            let _ = clear(&handle);
+            let path = above.join(OsStr::from_bytes(name.to_bytes()));
+            emptied(&handle, &path);
             let _ = fs::unlinkat(&parent, &*name, AtFlags::REMOVEDIR);
         }
+    }
+}
+
+/// Removes all that a folder of a run holds, as far as that can be.
+#[cfg(target_os = "linux")]
+fn emptied(folder: &OwnedFd, _path: &Path) {
+    let _ = clear(folder);
+}
+
+/// Removes all that a folder of a run holds, as far as that can be: also what a script has marked as not
+/// to be changed, or has let nobody remove.
+#[cfg(target_os = "macos")]
+fn emptied(folder: &OwnedFd, path: &Path) {
+    use std::process::{Command, Stdio};
+
+    if clear(folder).is_ok() {
+        return;
+    }
+    let unlock: [(&str, &[&str]); 2] = [
+        ("/usr/bin/chflags", &["-R", "-P", "nouchg,nouappnd"]),
+        ("/bin/chmod", &["-R", "-P", "-N"]),
+    ];
+    for (program, arguments) in unlock {
+        let mut command = Command::new(program);
+        command.args(arguments).arg(path).env_clear();
+        let _ = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+    }
+    let _ = clear(folder);
+}
+
+/// Whether a folder still has this name.
+fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool> {
+    let opened = fs::fstat(handle)?;
+    match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok((found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -155,8 +198,10 @@ fn is_removed(parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
 
 /// A folder, opened to its owner where a script has shut it.
 fn opened(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    drop(fs::openat(parent, name, flags, Mode::empty())?);
+    let found = fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(found.st_mode) != FileType::Directory {
+        return Err(Errno::NOTDIR.into());
+    }
     fs::chmodat(parent, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
     Ok(fs::openat(parent, name, folder_flags(), Mode::empty())?)
 }

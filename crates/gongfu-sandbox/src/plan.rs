@@ -116,12 +116,27 @@ pub(crate) enum Kind {
         /// What it may read.
         readable: Vec<PathBuf>,
     },
+    /// Nothing: what the program may do is said by a profile, and held by macOS.
+    #[cfg(target_os = "macos")]
+    Seatbelt {
+        /// What has the system hold it.
+        program: PathBuf,
+        /// The run's own folder.
+        folder: String,
+        /// What the program may do.
+        profile: String,
+    },
 }
 
 impl Kind {
     /// Whether nobody but the child can end the run.
     pub(crate) fn needs_its_child(&self) -> bool {
-        matches!(self, Self::Lite { .. })
+        match self {
+            Self::Namespaces { .. } | Self::Bubblewrap { .. } => false,
+            Self::Lite { .. } => true,
+            #[cfg(target_os = "macos")]
+            Self::Seatbelt { .. } => true,
+        }
     }
 
     /// How many processes watch over the run where a control group counts all of them.
@@ -132,6 +147,9 @@ impl Kind {
             // Bubblewrap's own between them.
             Self::Bubblewrap { .. } => 3,
             Self::Lite { .. } => 1,
+            // The one outside, and the first one inside.
+            #[cfg(target_os = "macos")]
+            Self::Seatbelt { .. } => 2,
         }
     }
 }
@@ -254,6 +272,7 @@ pub(crate) enum Step {
     Privileges,
     Landlock,
     Seccomp,
+    Seatbelt,
     Folder,
     Program,
 }

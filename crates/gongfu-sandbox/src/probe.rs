@@ -150,7 +150,7 @@ pub fn list() -> Vec<Listed> {
     Vec::new()
 }
 
-/// Tries nothing: there is no sandbox for this system.
+/// Tries nothing: no probe is written for this system.
 ///
 /// # Errors
 /// There are none.

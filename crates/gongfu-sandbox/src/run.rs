@@ -1,25 +1,20 @@
 //! One run: begins the child, tells it what to do, and listens until it ends.
 
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Enforcement, Input, Means, Reader, Reason, Spec, Stream};
+use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::{MemfdFlags, SealFlags, fchown, fcntl_add_seals, memfd_create};
-use rustix::process::{Gid, Uid};
 
 use crate::backend::Surroundings;
-use crate::begun::{Begun, is_heard, timespec};
+use crate::begun::{Begun, Mappings, is_heard, timespec};
 use crate::cgroup::{Counted, Group};
-use crate::child::stage::Stage;
-use crate::plan::{Grouped, How, Kind, Owner, Plan, Step, Told};
+use crate::plan::{Grouped, How, Kind, Owner, Plan, Source, Step, Told};
 use crate::spare::Key;
-use crate::wire;
+use crate::{input, wire};
 
 /// How much is read of an output at once.
 const READ: usize = 64 * 1024;
@@ -62,7 +57,7 @@ pub(crate) fn run(
         surroundings,
         begun: Instant::now(),
         key: None,
-        input: input(&spec.input, plan.tenant)?,
+        input: input::handle(&spec.input, plan.tenant)?,
         stands: &mut stands,
         heard: &mut heard,
         stood: false,
@@ -263,12 +258,8 @@ impl Run<'_> {
                 Err(failed) => return Ok(Err(failed)),
             }
         }
-        let stage = Stage {
-            machine: "",
-            tenant: Some((tenant, &mappings)),
-        };
-        let trees = stage.trees(&self.plan.sources, key.ground.sources.len());
-        Ok(trees.map_err(|failure| (failure.step, failure.number)))
+        let but = key.ground.sources.len();
+        Ok(taken(&self.plan.sources, but, tenant, &mappings))
     }
 
     /// Takes what the child tells, and has its layers filled where it waits for that; answers whether
@@ -299,70 +290,31 @@ impl Run<'_> {
     }
 }
 
-/// What a program reads, for its tenant where it has one; `None` where it is nothing.
-fn input(input: &Input, tenant: Option<Owner>) -> io::Result<Option<OwnedFd>> {
-    match input {
-        Input::Nothing => Ok(None),
-        Input::Bytes(bytes) if bytes.is_empty() => Ok(None),
-        Input::Bytes(bytes) => fixed(bytes).map(|file| Some(file.into())),
-        Input::Reader(reader) => {
-            let pipe = passed_on(Arc::clone(reader))?;
-            if let Some(tenant) = tenant {
-                hand_over(&pipe, tenant)?;
-            }
-            Ok(Some(pipe))
-        }
-    }
-}
-
-/// Lets the tenant open what it is given to read by its name as well.
-fn hand_over(pipe: &OwnedFd, to: Owner) -> io::Result<()> {
-    let (user, group) = (Uid::from_raw(to.user), Gid::from_raw(to.group));
-    Ok(fchown(pipe, Some(user), Some(group))?)
-}
-
-/// A pipe that carries what comes, until nobody reads it any more.
-fn passed_on(reader: Reader) -> io::Result<OwnedFd> {
-    let (ours, theirs) = io::pipe()?;
-    let carry = move || {
-        let mut to = theirs;
-        let mut buffer = vec![0; READ];
-        loop {
-            let read = match reader.lock() {
-                Ok(mut reader) => reader.read(&mut buffer),
-                Err(_) => return,
-            };
-            match read {
-                Ok(0) => return,
-                Ok(read) => {
-                    let bytes = buffer.get(..read).unwrap_or_default();
-                    if to.write_all(bytes).is_err() {
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => return,
-            }
-        }
+/// The mounts of all sources but so many of the first, for a tenant.
+#[cfg(target_os = "linux")]
+fn taken(
+    sources: &[Source],
+    but: usize,
+    tenant: Owner,
+    mappings: &Mappings,
+) -> Result<Vec<OwnedFd>, (Step, i32)> {
+    let stage = crate::child::stage::Stage {
+        machine: "",
+        tenant: Some((tenant, mappings)),
     };
-    std::thread::Builder::new()
-        .name("input".to_owned())
-        .spawn(carry)?;
-    Ok(ours.into())
+    let trees = stage.trees(sources, but);
+    trees.map_err(|failure| (failure.step, failure.number))
 }
 
-/// A file without a name that holds these bytes, and that nobody can change.
-fn fixed(bytes: &[u8]) -> io::Result<File> {
-    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let mut file = File::from(memfd_create(c"input", flags)?);
-    file.write_all(bytes)?;
-    file.rewind()?;
-    // Else it would be memory that the program can fill, and that no limit counts.
-    fcntl_add_seals(
-        &file,
-        SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL,
-    )?;
-    Ok(file)
+/// Nothing can be mounted here, and nothing is ever asked for that would have to be.
+#[cfg(target_os = "macos")]
+fn taken(
+    _sources: &[Source],
+    _but: usize,
+    _tenant: Owner,
+    _mappings: &Mappings,
+) -> Result<Vec<OwnedFd>, (Step, i32)> {
+    Err((Step::Root, libc::ENOSYS))
 }
 
 /// What something was heard of.

@@ -16,7 +16,7 @@ use gongfu_core::sandbox::{
 };
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot};
 
-use crate::backend::{BACKENDS, Backend, Failure, Surroundings};
+use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
 use crate::place::Place;
 use crate::plan;
@@ -168,6 +168,9 @@ impl Runner {
                 Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
             }
         }
+        if let (Some(wanted), []) = (self.wanted, why.as_slice()) {
+            why.push(format!("{wanted}: {}", obstacle::of_another_system(wanted)));
+        }
         let why = why.join("; ");
         Err(PortError::Unavailable(match self.wanted {
             None => format!("no sandbox works on this machine: {why}"),
@@ -300,6 +303,16 @@ impl Sandbox for Runner {
                 standing.push(Standing {
                     level: backend.level(),
                     obstacle: self.obstacle(*backend).await,
+                });
+            }
+            // Nobody else hears of those that this system never has.
+            if let Some(level) = self
+                .wanted
+                .filter(|level| levels().all(|one| one != *level))
+            {
+                standing.push(Standing {
+                    level,
+                    obstacle: Some(obstacle::of_another_system(level)),
                 });
             }
             Ok(standing)

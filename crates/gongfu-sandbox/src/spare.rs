@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
 
-use crate::begun::Begun;
+use crate::begun::{Begun, Mappings};
 use crate::cgroup::Groups;
-use crate::child::stage::Mappings;
 use crate::plan::{Ground, Kind, Owner};
 use crate::threads::Threads;
 
@@ -70,7 +69,7 @@ impl Spares {
     /// The spare, if there is one for such a run. Nobody else is given it.
     pub(crate) fn take(&self, key: &Key) -> Option<Begun> {
         let mut slot = self.slot();
-        let spare = slot.spare.take_if(|spare| spare.key == *key)?;
+        let mut spare = slot.spare.take_if(|spare| spare.key == *key)?;
         drop(slot);
         spare.begun.is_there().then_some(spare.begun)
     }

@@ -5,11 +5,20 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::child::lower_priority;
-
 /// How nice they are: a third of what those threads get that answer requests, and three times of what
 /// runs get.
+#[cfg(target_os = "linux")]
 const NICE: i32 = 5;
+
+/// Has this thread stand behind others; where it can't be, it stands where it is.
+#[cfg(target_os = "linux")]
+fn stand_behind() {
+    let _ = crate::child::lower_priority(NICE);
+}
+
+/// A program stands behind others as a whole, and so would who answers.
+#[cfg(target_os = "macos")]
+fn stand_behind() {}
 
 /// The threads of a runner.
 #[derive(Debug, Default)]
@@ -24,8 +33,7 @@ impl Threads {
     /// There can be no more.
     pub(crate) fn begin(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let behind = move || {
-            // Where it can't be, it stands where it is.
-            let _ = lower_priority(NICE);
+            stand_behind();
             work();
         };
         let thread = std::thread::Builder::new()

@@ -16,6 +16,19 @@ const LONGEST: usize = 16 * 1024 * 1024;
 /// The most handles of a message.
 const HANDLES: usize = 64;
 
+/// Nobody is there any more: that is an error, and no signal.
+#[cfg(target_os = "linux")]
+const SENDING: SendFlags = SendFlags::NOSIGNAL;
+/// This program ignores that signal.
+#[cfg(target_os = "macos")]
+const SENDING: SendFlags = SendFlags::empty();
+/// No handle is left to a program that is begun.
+#[cfg(target_os = "linux")]
+const RECEIVING: RecvFlags = RecvFlags::CMSG_CLOEXEC;
+/// Each handle is marked so once it is there.
+#[cfg(target_os = "macos")]
+const RECEIVING: RecvFlags = RecvFlags::empty();
+
 /// Sends a message and handles.
 ///
 /// # Errors
@@ -39,7 +52,7 @@ pub(crate) fn send(
         // The handles go with the first bytes.
         let mut nothing = SendAncillaryBuffer::default();
         let beside = if sent == 0 { &mut beside } else { &mut nothing };
-        sent += sendmsg(&to, &[IoSlice::new(rest)], beside, SendFlags::NOSIGNAL)?;
+        sent += sendmsg(&to, &[IoSlice::new(rest)], beside, SENDING)?;
     }
     Ok(())
 }
@@ -77,18 +90,17 @@ fn fill(from: &impl AsFd, buffer: &mut [u8], handles: &mut Vec<OwnedFd>) -> io::
         let Some(rest) = buffer.get_mut(filled..) else {
             break;
         };
-        let received = match recvmsg(
-            from,
-            &mut [IoSliceMut::new(rest)],
-            &mut beside,
-            RecvFlags::CMSG_CLOEXEC,
-        ) {
+        let received = match recvmsg(from, &mut [IoSliceMut::new(rest)], &mut beside, RECEIVING) {
             Err(rustix::io::Errno::INTR) => continue,
             received => received?,
         };
         for message in beside.drain() {
             if let RecvAncillaryMessage::ScmRights(sent) = message {
-                handles.extend(sent);
+                for handle in sent {
+                    #[cfg(target_os = "macos")]
+                    rustix::io::fcntl_setfd(&handle, rustix::io::FdFlags::CLOEXEC)?;
+                    handles.push(handle);
+                }
             }
         }
         if received.flags.contains(ReturnFlags::CTRUNC) {

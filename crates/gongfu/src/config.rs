@@ -35,8 +35,8 @@ pub(crate) struct Sandbox {
     /// The only sandbox that is good enough; without one the strongest that works here is used. Where
     /// it doesn't work, nothing is run.
     pub(crate) level: Option<SandboxLevel>,
-    /// Gives users of a server also a sandbox that is for one person alone (`lite`): for those who trust
-    /// each other.
+    /// Gives users of a server also a sandbox that is for one person alone (`lite`, `seatbelt`): for those
+    /// who trust each other.
     pub(crate) levels_for_one: bool,
     /// Memory of all processes of a run and of what it writes, in MiB.
     #[schemars(range(min = 16))]
@@ -62,6 +62,8 @@ pub(crate) enum SandboxLevel {
     Bubblewrap,
     /// No namespaces: for one person alone.
     Lite,
+    /// sandbox-exec of macOS: for one person alone.
+    Seatbelt,
 }
 
 impl From<SandboxLevel> for Level {
@@ -70,6 +72,7 @@ impl From<SandboxLevel> for Level {
             SandboxLevel::Namespaces => Self::Namespaces,
             SandboxLevel::Bubblewrap => Self::Bubblewrap,
             SandboxLevel::Lite => Self::Lite,
+            SandboxLevel::Seatbelt => Self::Seatbelt,
         }
     }
 }

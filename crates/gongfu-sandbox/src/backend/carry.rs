@@ -73,10 +73,20 @@ pub(super) fn out(
         return Err(broken.into());
     }
     if ended.how.is_none() && ended.failed.is_none() && ended.reason == Reason::Ok {
-        if let (Kind::Bubblewrap { .. }, false) = (&plan.kind, ended.stood) {
+        let about: Option<fn(&str) -> String> = match &plan.kind {
+            _ if ended.stood => None,
+            Kind::Namespaces { .. } | Kind::Lite { .. } => None,
+            #[cfg(target_os = "linux")]
+            Kind::Bubblewrap { .. } => Some(obstacle::of_bubblewrap),
+            #[cfg(target_os = "macos")]
+            Kind::Bubblewrap { .. } => None,
+            #[cfg(target_os = "macos")]
+            Kind::Seatbelt { .. } => Some(obstacle::of_seatbelt),
+        };
+        if let Some(about) = about {
             // Nobody else has said anything yet.
             let said = String::from_utf8_lossy(&stderr.said().head).into_owned();
-            return Err(Failure::Unavailable(obstacle::of_bubblewrap(&said)));
+            return Err(Failure::Unavailable(about(&said)));
         }
         let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
         return Err(Failure::Io(io::Error::other(why)));

@@ -80,6 +80,7 @@ pub(super) struct Copied<'a> {
     mounts: Vec<One<'a>>,
     owner: Option<Owner>,
     /// How many bytes it takes.
+    #[cfg(target_os = "linux")]
     pub(super) bytes: u64,
 }
 
@@ -119,6 +120,7 @@ impl<'a> Copied<'a> {
         Ok(Self {
             mounts,
             owner: tenant,
+            #[cfg(target_os = "linux")]
             bytes: MOST_BYTES - copier.left().0,
         })
     }

@@ -11,7 +11,18 @@ use super::Failure;
 use crate::plan::{Ceilings, Kind, Owner, Plan};
 
 /// Where programs are looked for in any case.
+#[cfg(not(target_os = "macos"))]
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Where programs are looked for in any case: what a person installed comes before what came along.
+#[cfg(target_os = "macos")]
+const PATH: &str = "/opt/homebrew/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// In what programs speak, with every letter.
+#[cfg(not(target_os = "macos"))]
+const LANGUAGE: &str = "C.UTF-8";
+/// In what programs speak, with every letter: the one that every macOS knows.
+#[cfg(target_os = "macos")]
+const LANGUAGE: &str = "en_US.UTF-8";
 
 /// What the child is to do, but for what it is shown and where it may write, which is nothing.
 pub(super) fn plan(
@@ -58,7 +69,7 @@ pub(super) fn variables(
     let mut variables = vec![
         ("PATH".to_owned(), path(spec, places)),
         ("HOME".to_owned(), places.home.to_owned()),
-        ("LANG".to_owned(), "C.UTF-8".to_owned()),
+        ("LANG".to_owned(), LANGUAGE.to_owned()),
         ("TMPDIR".to_owned(), places.scratch.to_owned()),
     ];
     let declared = spec.environment.iter();
@@ -89,7 +100,8 @@ fn is_refused(name: &str) -> bool {
         "RUBYOPT",
     ];
     let is_none = name.is_empty() || name.contains(['=', '\0']);
-    is_none || name.starts_with("LD_") || runs.contains(&name)
+    let loads = name.starts_with("LD_") || (cfg!(target_os = "macos") && name.starts_with("DYLD_"));
+    is_none || loads || runs.contains(&name)
 }
 
 /// The program that a command is, and its arguments.

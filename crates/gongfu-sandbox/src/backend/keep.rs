@@ -29,6 +29,7 @@ pub(super) struct Layer<'a> {
 }
 
 /// The layers of those mounts that have one, in their order.
+#[cfg(target_os = "linux")]
 pub(super) fn layers(spec: &Spec) -> Vec<Layer<'_>> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
     let layers = spec.mounts.iter().filter(is_layer).map(|mount| Layer {

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use gongfu_core::sandbox::Level;
+
 use crate::plan::{Kind, Piece, Plan, Step};
 
 /// What it means that a step failed.
@@ -42,6 +44,9 @@ pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
             "the system can't refuse what a program must not do; it takes Linux 5.13 with seccomp"
                 .to_owned()
         }
+        Step::Seatbelt => {
+            "macOS doesn't keep what it begins from other processes; update macOS".to_owned()
+        }
         Step::Privileges => "privileges can't be given up; it takes Linux 5.12".to_owned(),
         Step::Group => "it can't be counted by a control group".to_owned(),
         Step::Tenant | Step::Identity => "it can't be run as somebody else".to_owned(),
@@ -52,7 +57,34 @@ pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
     format!("{what} ({step:?}: {error})")
 }
 
+/// What it means that sandbox-exec ended before anything stood.
+#[cfg(target_os = "macos")]
+pub(super) fn of_seatbelt(said: &str) -> String {
+    let said = said.lines().next().unwrap_or("it says nothing");
+    let said = said.strip_prefix("sandbox-exec: ").unwrap_or(said);
+    format!(
+        "sandbox-exec can't begin it ({said}); a sandbox can't be made within another one, so begin \
+         gongfu outside of any, and let gongfu's own program be readable by whoever runs it"
+    )
+}
+
+/// What it means that a level is asked for which this system never has, and which it has instead.
+pub(crate) fn of_another_system(wanted: Level) -> String {
+    let (what, system) = match wanted {
+        Level::Seatbelt => ("sandbox-exec", "macOS"),
+        Level::Lite => ("Landlock", "Linux"),
+        Level::Bubblewrap | Level::Namespaces => ("a namespace", "Linux"),
+    };
+    let instead: Vec<&str> = super::levels().map(Level::as_str).collect();
+    format!(
+        "{what} is part of {system}; take `level` out of `[sandbox]` in the settings, or name \
+         what there is here: {}",
+        instead.join(", ")
+    )
+}
+
 /// What it means that bubblewrap ended before anything stood.
+#[cfg(target_os = "linux")]
 pub(super) fn of_bubblewrap(said: &str) -> String {
     let said = said.lines().next().unwrap_or("it says nothing");
     let said = said.strip_prefix("bwrap: ").unwrap_or(said);

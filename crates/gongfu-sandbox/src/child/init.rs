@@ -15,7 +15,7 @@ use rustix::{fs, system};
 
 use super::call::{self, Fork};
 use super::priority::Sessions;
-use super::{Failure, at, lock, memory, outer, view};
+use super::{Failure, at, close_outputs, lock, memory, outer, view};
 use crate::plan::{Ground, Grouped, How, Kind, Order, Plan, Step, Told};
 use crate::{seccomp, wire};
 
@@ -30,8 +30,6 @@ pub(super) const SPARE: &std::ffi::CStr = c"gongfu-spare";
 const BUSY: &std::ffi::CStr = c"gongfu-run";
 /// How long it waits, in seconds: longer than whoever keeps it, should that one forget it.
 const LONGEST_WAIT: i64 = 120;
-/// In how many handles at most the mounts of a run come at once.
-pub(crate) const AT_ONCE: usize = 32;
 
 /// Is the first process: makes the ground, and carries out the plan that comes after it. Only ever ends
 /// by leaving.
@@ -127,18 +125,6 @@ pub(super) fn program<T>(
             std::process::exit(0);
         }
     }
-}
-
-/// Whoever reads what the program says must see its end.
-pub(super) fn close_outputs() -> rustix::io::Result<()> {
-    let nothing = fs::open(
-        c"/dev/null",
-        fs::OFlags::RDWR | fs::OFlags::CLOEXEC,
-        fs::Mode::empty(),
-    )?;
-    rustix::stdio::dup2_stdin(&nothing)?;
-    rustix::stdio::dup2_stdout(&nothing)?;
-    rustix::stdio::dup2_stderr(&nothing)
 }
 
 /// Waits for the program, and takes away what others leave behind.

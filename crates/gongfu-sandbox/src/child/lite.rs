@@ -54,11 +54,11 @@ pub(super) fn run(
             lock::begin(&plan, grouped, None)
         }
         Fork::Parent(program) => {
-            let _ = init::close_outputs();
+            let _ = super::close_outputs();
             let told = watch(control, &plan, grouped, folder, program);
             let is_certain = kin::end(program);
             if !is_certain {
-                return Ok(ExitCode::from(outer::UNCERTAIN));
+                return Ok(ExitCode::from(super::UNCERTAIN));
             }
             let told = match told {
                 Some(Watched::Told(told)) => Some(told),

@@ -14,16 +14,14 @@ use rustix::thread::{UnshareFlags, set_thread_groups, set_thread_res_gid, set_th
 use rustix::{fs, thread};
 
 use super::call::{self, Fork};
-use super::stage::{Mappings, Stage};
-use super::{Failure, at, bubble, init, lite, stage};
+use super::stage::Stage;
+use super::{Failure, UNCERTAIN, at, bubble, init, lite, stage};
+use crate::begun::Mappings;
 use crate::plan::{Entrance, Ground, Grouped, Kind, Order, Owner, Step, Told};
 use crate::wire;
 
 /// Whom the run takes itself for.
 pub(super) const USER: u32 = 1000;
-
-/// The exit code of one that can't say whether every process of the run is dead.
-pub(crate) const UNCERTAIN: u8 = 3;
 
 /// Is the outermost process.
 pub(super) fn run() -> ExitCode {
@@ -90,7 +88,7 @@ fn enter(control: &OwnedFd) -> Result<Entered, Failure> {
 
 /// Ends as the process inside does.
 fn follow(inside: Pid) -> ExitCode {
-    let _ = init::close_outputs();
+    let _ = super::close_outputs();
     let status = loop {
         match waitpid(Some(inside), WaitOptions::empty()) {
             Err(rustix::io::Errno::INTR) => {}
@@ -158,7 +156,7 @@ fn namespaces(
         Fork::Parent(init) => {
             drop(sources);
             // Whoever reads what the program says must see its end.
-            let _ = init::close_outputs();
+            let _ = super::close_outputs();
             // Whoever can't be given it waits for this process.
             if let Ok(handle) = pidfd_open(init, PidfdFlags::empty()) {
                 let _ = wire::send(control, &Told::First, &[handle.as_fd()]);

@@ -1,11 +1,9 @@
 //! How much a run has written to its folder, where no file system of a fixed size holds it.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
 /// How deep folders may lie in each other.
 const DEEPEST: usize = 100;
@@ -19,6 +17,7 @@ pub(super) struct Space {
     pub(super) bytes: u64,
     /// How many files and folders there are.
     pub(super) files: u64,
+    #[cfg(target_os = "linux")]
     device: u64,
     /// Files that have more than one name.
     known: BTreeSet<u64>,
@@ -26,17 +25,25 @@ pub(super) struct Space {
 
 /// What is written to a folder, and to files without a name that these processes have; `None` where
 /// nobody can know.
+#[cfg(target_os = "linux")]
 pub(super) fn written(folder: &str, processes: impl Iterator<Item = u32>) -> Option<Space> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = openat(CWD, folder, flags, Mode::empty()).ok()?;
-    let mut space = Space {
-        device: fstat(&folder).ok()?.st_dev,
-        ..Space::default()
-    };
-    space.folder(&folder, 0)?;
+    let mut space = below(folder)?;
     for number in processes {
         space.nameless(number);
     }
+    Some(space)
+}
+
+/// What is written to a folder; `None` where nobody can know.
+pub(super) fn below(folder: &str) -> Option<Space> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = openat(CWD, folder, flags, Mode::empty()).ok()?;
+    let mut space = Space {
+        #[cfg(target_os = "linux")]
+        device: rustix::fs::fstat(&folder).ok()?.st_dev,
+        ..Space::default()
+    };
+    space.folder(&folder, 0)?;
     Some(space)
 }
 
@@ -78,7 +85,11 @@ impl Space {
     }
 
     /// Adds the files of a process that have no name any more.
+    #[cfg(target_os = "linux")]
     fn nameless(&mut self, number: u32) {
+        use std::fs;
+        use std::os::unix::fs::MetadataExt as _;
+
         let handles = fs::read_dir(format!("/proc/{number}/fd"));
         for handle in handles.into_iter().flatten().flatten() {
             let Ok(found) = fs::metadata(handle.path()) else {

@@ -4,7 +4,6 @@
 //! because the tenant could not reach them; what is to be its own is mapped to it. Otherwise they are
 //! taken in the run's own world, where alone it may be done.
 
-use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -18,10 +17,8 @@ use rustix::thread::UnshareFlags;
 
 use super::Failure;
 use super::call::{self, Fork, MountAttributes};
+use crate::begun::Mappings;
 use crate::plan::{FileId, Owner, Source, Step, Taken};
-
-/// User namespaces in which an owner of files is somebody.
-pub(crate) type Mappings = BTreeMap<Owner, Arc<OwnedFd>>;
 
 /// From where, and for whom, sources are taken.
 pub(crate) struct Stage<'a> {

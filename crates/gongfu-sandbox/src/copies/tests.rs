@@ -68,6 +68,7 @@ fn too_much_is_not_copied() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_does_not_come_along() {
     let [source, to] = [(), ()].map(|()| tempfile::tempdir().unwrap());

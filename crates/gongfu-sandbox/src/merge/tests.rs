@@ -156,6 +156,7 @@ fn nothing_is_written_through_a_link_of_the_target() {
     );
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_stays_behind() {
     let ground = Ground::new();

@@ -68,7 +68,7 @@ pub struct Fuzzed {
 /// # Errors
 /// Nothing can be laid out, or the level is one in which a signal could reach what isn't laid out.
 pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&Fuzzed)) -> io::Result<Fuzzed> {
-    if what.level == Level::Lite {
+    if matches!(what.level, Level::Lite | Level::Seatbelt) {
         let why = "without namespaces, calls at random would only be kept from this machine's \
                    processes by what they are to prove";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));

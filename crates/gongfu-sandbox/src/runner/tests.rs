@@ -84,6 +84,22 @@ fn what_fails_is_tried_again_in_a_while_and_what_works_is_not() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_level_of_another_system_says_so_and_what_there_is_here() {
+    let runner = Runner::new(Some(Level::Seatbelt));
+    let Err(why) = block_on(runner.strongest(&gongfu_core::account::Owner::Local)) else {
+        panic!("it works");
+    };
+    let why = why.to_string();
+    assert!(
+        why.contains("seatbelt: sandbox-exec is part of macOS"),
+        "{why}"
+    );
+    assert!(why.contains("namespaces, bubblewrap, lite"), "{why}");
+    assert!(crate::levels().all(|level| level != Level::Seatbelt));
+}
+
+#[test]
 fn groups_that_stand_in_the_way_are_left() {
     let backend = Moody::leaked(1);
     let runner = Runner::new(None);

@@ -227,7 +227,7 @@ pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
 /// not everything is to be tried.
 pub(crate) fn levels() -> impl Iterator<Item = (Level, bool)> {
     let everything = std::env::var_os("CI").is_some();
-    Level::ALL.into_iter().map(move |level| {
+    gongfu_sandbox::levels().map(move |level| {
         let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
         (level, !is_installed && !everything)
     })

@@ -13,7 +13,11 @@
 mod attack;
 #[cfg(target_os = "linux")]
 mod fuzz;
-#[cfg(target_os = "linux")]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg_attr(
+    target_os = "macos",
+    allow(dead_code, reason = "what is tried there needs less of it")
+)]
 mod ground;
 #[cfg(target_os = "linux")]
 mod limit;
@@ -21,6 +25,8 @@ mod limit;
 mod mount;
 #[cfg(target_os = "linux")]
 mod resource;
+#[cfg(target_os = "macos")]
+mod seatbelt;
 #[cfg(target_os = "linux")]
 mod spare;
 #[cfg(target_os = "linux")]
@@ -55,7 +61,16 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(target_os = "macos")]
+fn main() -> ExitCode {
+    if let Some(ended) = gongfu_sandbox::become_child() {
+        return ended;
+    }
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, seatbelt::trials()).exit_code()
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
 fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
