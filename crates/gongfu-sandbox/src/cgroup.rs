@@ -4,6 +4,7 @@
 //! Both versions of them are known. Knows neither what is run nor how a sandbox is made: it makes a
 //! group, says how a process comes into it, and what the system counted in it.
 
+mod crew;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use gongfu_core::sandbox::Limits;
 use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+pub(crate) use crew::Crew;
 use place::{Place, Version};
 
 use crate::plan::{Entrance, Grouped};
@@ -78,6 +80,11 @@ impl Groups {
         // A folder that can be made may still have limits that can't be set.
         let usable = groups.make(&Limits::default(), 0).is_ok();
         usable.then_some(groups)
+    }
+
+    /// Makes a group for the threads that carry out runs, where threads can be in one.
+    pub(crate) fn crew(&self) -> Option<Crew> {
+        Crew::make(&self.places)
     }
 
     /// Makes a group for a run, in which so many processes watch over it.

@@ -18,6 +18,10 @@ use crate::{input, wire};
 
 /// How much is read of an output at once.
 const READ: usize = 64 * 1024;
+/// After how much output it is waited a moment before more is read: who floods waits, and not who asks
+/// the server for something else. What is said otherwise never comes to so much.
+const MOUTHFUL: usize = 1024 * 1024;
+const MOMENT: Duration = Duration::from_millis(4);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -130,6 +134,7 @@ impl Run<'_> {
         let (mut hears_out, mut hears_error, mut listens) = (true, true, true);
         let mut last = Instant::now();
         let mut buffer = vec![0; READ];
+        let mut swallowed = 0;
         'run: while hears_out || hears_error || listens {
             let by = self.begun + limits.wall;
             let by = limits.idle.map_or(by, |idle| by.min(last + idle));
@@ -184,12 +189,17 @@ impl Run<'_> {
                     Stream::Stderr => (begun.error.read(&mut buffer)?, &mut hears_error),
                 };
                 *hears = read > 0;
+                swallowed += read;
                 flood |= !(self.heard)(stream, buffer.get(..read).unwrap_or_default());
                 last = Instant::now();
             }
             if flood {
                 ended.reason = Reason::Output;
                 break;
+            }
+            if swallowed >= MOUTHFUL {
+                swallowed = 0;
+                std::thread::sleep(MOMENT);
             }
         }
         self.over(ended, begun, broken)
@@ -204,14 +214,14 @@ impl Run<'_> {
     ) -> io::Result<Ended> {
         // Not while the program runs: it would take time from it, and whoever asks again waits for the
         // answer first.
+        let Surroundings {
+            spares,
+            threads,
+            groups,
+            ..
+        } = self.surroundings;
         let is_time = self.stood && !(self.surroundings.is_busy)();
         if let Some(key) = self.key.as_ref().filter(|_| is_time) {
-            let Surroundings {
-                spares,
-                threads,
-                groups,
-                ..
-            } = self.surroundings;
             spares.renew(key, *groups, threads);
         }
         // One whose group is empty is dead as well, whoever ended it.
@@ -224,10 +234,7 @@ impl Run<'_> {
         }
         // Nobody waits until what is left of it is taken away. Where there can be no more threads it is
         // done at once.
-        let _ = self
-            .surroundings
-            .threads
-            .begin("sweeper", move || drop(begun));
+        let _ = threads.begin("sweeper", *groups, move || drop(begun));
         // A child that is ended in the middle of a word says so in vain.
         if let Some(broken) =
             broken.filter(|_| ended.reason != Reason::Oom && ended.failed.is_none())

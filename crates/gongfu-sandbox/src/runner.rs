@@ -254,10 +254,11 @@ impl Runner {
         // once, and whoever asks for something else is answered in between.
         let start = Arc::clone(&self.starts).acquire_owned().await.ok();
         let (threads, starts) = (Arc::clone(&self.threads), Arc::clone(&self.starts));
-        self.threads.begin("run", move || {
+        let groups = footing.grouped.then(Groups::of_this_process).flatten();
+        self.threads.begin("run", groups, move || {
             let surroundings = Surroundings {
                 tenant: footing.tenant,
-                groups: footing.grouped.then(Groups::of_this_process).flatten(),
+                groups,
                 threads: &threads,
                 start: Cell::new(start),
                 is_busy: &|| starts.available_permits() == 0,
@@ -283,6 +284,8 @@ const TRIED_FILE: &str = "tried";
 
 /// A folder with a file for a trial; it goes with this.
 fn trial_ground() -> io::Result<Place> {
+    // Looked for once, on a thread that may wait.
+    let _ = Groups::of_this_process();
     let ground = Place::new(false)?;
     std::fs::write(ground.path.join(TRIED_FILE), "")?;
     Ok(ground)

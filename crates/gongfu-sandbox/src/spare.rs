@@ -86,7 +86,7 @@ impl Spares {
         }
         let (spares, key) = (Arc::downgrade(self), key.clone());
         // Where there can be no more threads the next run begins its own.
-        let _ = threads.begin("spare", move || {
+        let _ = threads.begin("spare", groups, move || {
             let begun = spares.upgrade().map(|spares| spares.begin(key, groups));
             if begun == Some(Begins::Unwatched) {
                 let watching = std::thread::Builder::new().name("spare".to_owned());

@@ -2,8 +2,10 @@
 //! answer requests, so that nobody's run holds up anybody's answer.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+
+use crate::cgroup::{Crew, Groups};
 
 /// How nice they are: a third of what those threads get that answer requests, and three times of what
 /// runs get.
@@ -24,16 +26,29 @@ fn stand_behind() {}
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     begun: Mutex<Vec<JoinHandle<()>>>,
+    /// The control group that they are in, where they may be in one.
+    crew: OnceLock<Option<Arc<Crew>>>,
 }
 
 impl Threads {
-    /// Does something on a thread of its own.
+    /// Does something on a thread of its own; in a control group, if those are given.
     ///
     /// # Errors
     /// There can be no more.
-    pub(crate) fn begin(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    pub(crate) fn begin(
+        &self,
+        name: &str,
+        groups: Option<&'static Groups>,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        let crew = groups.and_then(|groups| {
+            let made = || groups.crew().map(Arc::new);
+            self.crew.get_or_init(made).clone()
+        });
         let behind = move || {
             stand_behind();
+            // Where it can't come into it, it stays where it is.
+            let _ = crew.map(|crew| crew.enter());
             work();
         };
         let thread = std::thread::Builder::new()

@@ -20,8 +20,24 @@ impl Groups {
         None
     }
 
+    /// Makes a group for the threads that carry out runs.
+    pub(crate) fn crew(&self) -> Option<Crew> {
+        match *self {}
+    }
+
     /// Makes a group for a run.
     pub(crate) fn make(&self, _limits: &Limits, _watching: u64) -> io::Result<Group> {
+        match *self {}
+    }
+}
+
+/// A group for threads.
+#[derive(Debug)]
+pub(crate) enum Crew {}
+
+impl Crew {
+    /// Has this thread come into it.
+    pub(crate) fn enter(&self) -> io::Result<()> {
         match *self {}
     }
 }
