@@ -26,9 +26,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
-use tokio::sync::OwnedSemaphorePermit;
 
 use crate::cgroup::Groups;
+use crate::pace::{Pace, Start};
 use crate::plan::Owner;
 use crate::spare::Spares;
 use crate::threads::Threads;
@@ -65,9 +65,9 @@ pub(crate) struct Surroundings<'a> {
     /// What is done besides is done on these.
     pub(crate) threads: &'a Arc<Threads>,
     /// Let go of once everything stands that the program is begun in.
-    pub(crate) start: Cell<Option<OwnedSemaphorePermit>>,
-    /// Whether others are being begun, or wait for that.
-    pub(crate) is_busy: &'a dyn Fn() -> bool,
+    pub(crate) start: Cell<Option<Start>>,
+    /// Knows whether others are being begun.
+    pub(crate) pace: &'a Pace,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
     /// Readable once nobody wants the run any more.

@@ -1,23 +1,23 @@
 //! A child that was begun, in a control group of its own where there are any, and how it is ended.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, PipeReader};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, WaitOptions, waitpid};
-#[cfg(target_os = "linux")]
-use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::cgroup::{Group, Groups};
 use crate::child::{ARGUMENT, UNCERTAIN};
+#[cfg(target_os = "linux")]
+use crate::fork_server;
 use crate::plan::{Ground, Grouped, Kind, Order, Owner, Plan, Step, Told};
+use crate::process::Process;
 use crate::wire;
 
 /// How long the end of a run is waited for.
@@ -25,9 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The same where each of its processes must be ended, and they may keep the machine busy.
 const MORE_PATIENCE: Duration = Duration::from_mins(1);
 
-/// How often it is looked whether a child has ended, where nothing tells of it.
-#[cfg(target_os = "macos")]
-const ROUND: Duration = Duration::from_millis(2);
 /// In how many handles at most the mounts of a run come at once.
 const AT_ONCE: usize = 32;
 
@@ -39,15 +36,15 @@ pub(crate) struct Begun {
     // It goes before its group, whatever happens.
     kept: Kept,
     pub(crate) group: Option<Group>,
-    pub(crate) out: ChildStdout,
-    pub(crate) error: ChildStderr,
+    pub(crate) out: PipeReader,
+    pub(crate) error: PipeReader,
     /// What a control group counts, besides which nobody has to.
     pub(crate) grouped: Option<Grouped>,
 }
 
 /// A child, and the socket that it lives by.
 struct Kept {
-    child: Child,
+    process: Process,
     control: UnixStream,
     /// Nobody but the child can end the run.
     is_needed: bool,
@@ -68,22 +65,13 @@ impl Begun {
         limits: &Limits,
     ) -> io::Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
-        let child = Command::new(itself()?)
-            .arg(ARGUMENT)
-            .env_clear()
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
-        let mut kept = Kept {
-            child,
+        let ((out, their_out), (error, their_error)) = (io::pipe()?, io::pipe()?);
+        let theirs = [theirs.into(), their_out.into(), their_error.into()];
+        let kept = Kept {
+            process: process(theirs, groups)?,
             control,
             is_needed: kind.needs_its_child(),
             is_left: false,
-        };
-        let outputs = (kept.child.stdout.take(), kept.child.stderr.take());
-        let (Some(out), Some(error)) = outputs else {
-            return Err(io::Error::other("the child has no output"));
         };
         // While the child begins. Where there can't be one more, its limits are held as where there are
         // none.
@@ -156,16 +144,8 @@ impl Begun {
     }
 
     /// Whether it still waits for what to do.
-    #[cfg(target_os = "macos")]
     pub(crate) fn is_there(&mut self) -> bool {
-        matches!(self.kept.child.try_wait(), Ok(None))
-    }
-
-    /// Whether it still waits for what to do.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn is_there(&mut self) -> bool {
-        let handle = self.kept.handle();
-        handle.is_some_and(|handle| !is_heard(&handle, PollFlags::IN, Duration::ZERO))
+        !self.kept.process.has_ended()
     }
 
     /// Ends the run where it hasn't ended; answers whether every process of it is dead for certain.
@@ -181,35 +161,6 @@ impl Begun {
 }
 
 impl Kept {
-    fn number(&self) -> Option<Pid> {
-        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
-    }
-
-    #[cfg(target_os = "linux")]
-    fn handle(&self) -> Option<OwnedFd> {
-        self.number()
-            .and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok())
-    }
-
-    /// Whether it ends in this time.
-    #[cfg(target_os = "linux")]
-    fn ends(&mut self, patience: Duration) -> bool {
-        let handle = self.handle();
-        handle.is_some_and(|handle| is_heard(&handle, PollFlags::IN, patience))
-    }
-
-    /// Whether it ends in this time.
-    #[cfg(target_os = "macos")]
-    fn ends(&mut self, patience: Duration) -> bool {
-        let by = Instant::now() + patience;
-        loop {
-            match self.child.try_wait() {
-                Ok(None) if Instant::now() < by => std::thread::sleep(ROUND),
-                ended => break matches!(ended, Ok(Some(_))),
-            }
-        }
-    }
-
     /// Nobody must be left who could change what was written while it is looked at. Only the child
     /// can say so, because it waits for the first process of the run, and that one's end is the end
     /// of all others: so it is asked to, and killed only if it doesn't. Without namespaces its own end
@@ -221,29 +172,44 @@ impl Kept {
         } else {
             PATIENCE
         };
-        let ended = self.ends(patience);
+        let ended = self.process.ends(patience);
         if !ended && self.is_needed {
             self.is_left = true;
-            if let Some(number) = self.number() {
-                std::thread::spawn(move || waitpid(Some(number), WaitOptions::empty()));
-            }
+            self.process.leave();
             return false;
         }
         if !ended {
-            let _ = self.child.kill();
+            self.process.kill();
         }
         // One that was killed has waited for nobody.
-        let code = self.child.wait().ok().and_then(|status| status.code());
+        let code = self.process.code();
         ended && code.is_some_and(|code| code != i32::from(UNCERTAIN))
     }
 }
 
 impl Drop for Kept {
     fn drop(&mut self) {
-        if !self.is_left && !matches!(self.child.try_wait(), Ok(Some(_))) {
+        if !self.is_left && !self.process.has_ended() {
             self.end();
         }
     }
+}
+
+/// Begins the child itself, with this input and these outputs.
+fn process(handles: [OwnedFd; 3], groups: Option<&Groups>) -> io::Result<Process> {
+    #[cfg(target_os = "linux")]
+    if !groups.is_some_and(Groups::share_processors)
+        && let Some(process) = fork_server::begin(handles.each_ref().map(AsFd::as_fd))
+    {
+        return Ok(process);
+    }
+    #[cfg(target_os = "macos")]
+    let _ = groups;
+    let [input, out, error] = handles.map(Stdio::from);
+    let mut command = Command::new(itself()?);
+    command.arg(ARGUMENT).env_clear();
+    let child = command.stdin(input).stdout(out).stderr(error).spawn()?;
+    Ok(Process::Own(child))
 }
 
 /// This very program.

@@ -82,6 +82,11 @@ impl Groups {
         usable.then_some(groups)
     }
 
+    /// Whether each group has its share of the processors.
+    pub(crate) fn share_processors(&self) -> bool {
+        self.places.iter().any(|place| place.processors)
+    }
+
     /// Makes a group for the threads that carry out runs, where threads can be in one.
     pub(crate) fn crew(&self) -> Option<Crew> {
         Crew::make(&self.places)

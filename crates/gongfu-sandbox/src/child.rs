@@ -23,6 +23,8 @@ mod family;
 #[cfg(target_os = "macos")]
 mod first;
 #[cfg(target_os = "linux")]
+pub(crate) mod fork_server;
+#[cfg(target_os = "linux")]
 pub(crate) mod init;
 #[cfg(target_os = "linux")]
 mod kin;
@@ -106,9 +108,13 @@ pub fn become_child() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next()?;
     if first == ARGUMENT {
+        priority::begun_by(arguments.next().as_deref());
         Some(outer::run())
     } else if first == bubble::ARGUMENT {
+        priority::begun_by(arguments.next().as_deref());
         Some(bubble::inside())
+    } else if first == fork_server::ARGUMENT {
+        Some(fork_server::run())
     } else {
         (first == probe::ARGUMENT).then(|| probe::process::run(arguments))
     }

@@ -22,6 +22,9 @@ impl Runner {
         self
     }
 
+    /// Takes away what is left: nothing is.
+    pub fn end(&self) {}
+
     /// What things are run in here: nothing is.
     #[expect(clippy::unused_async, reason = "elsewhere it has to be tried")]
     pub async fn level(&self) -> Option<Level> {

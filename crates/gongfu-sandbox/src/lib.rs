@@ -20,15 +20,21 @@ mod child;
 mod copies;
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod elsewhere;
+#[cfg(target_os = "linux")]
+mod fork_server;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod input;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod merge;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
+mod pace;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod place;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod plan;
 pub mod probe;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod process;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod random;
 #[cfg(any(target_os = "linux", target_os = "macos"))]

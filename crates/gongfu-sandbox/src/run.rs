@@ -220,7 +220,7 @@ impl Run<'_> {
             groups,
             ..
         } = self.surroundings;
-        let is_time = self.stood && !(self.surroundings.is_busy)();
+        let is_time = self.stood && !self.surroundings.pace.is_busy();
         if let Some(key) = self.key.as_ref().filter(|_| is_time) {
             spares.renew(key, *groups, threads);
         }

@@ -14,18 +14,19 @@ use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
     Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
 };
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, oneshot};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
+use crate::pace::Pace;
 use crate::place::Place;
 use crate::plan;
 use crate::spare::Spares;
 use crate::tenant::Tenants;
 use crate::threads::Threads;
 
-/// How many runs there are at once for each processor; others wait.
-const RUNS: usize = 4;
+/// How long it is waited for runs that nobody wants any more.
+const ENDING: Duration = Duration::from_secs(3);
 /// How long a trial may take.
 const TRIAL: Duration = Duration::from_secs(10);
 /// For how long it is believed that a level doesn't work.
@@ -41,9 +42,7 @@ pub struct Runner {
     crowded: bool,
     /// Whether a run may have a control group of its own.
     grouped: AtomicBool,
-    room: Arc<Semaphore>,
-    /// How many more may be begun at the same time.
-    starts: Arc<Semaphore>,
+    pace: Arc<Pace>,
     /// What came of trying the levels, as far as they were.
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
@@ -76,8 +75,7 @@ impl Runner {
             wanted,
             crowded: false,
             grouped: AtomicBool::new(true),
-            room: Arc::new(Semaphore::new(RUNS * processors)),
-            starts: Arc::new(Semaphore::new((processors / 2).max(1))),
+            pace: Arc::new(Pace::new(processors)),
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
@@ -105,6 +103,13 @@ impl Runner {
     pub fn without_groups(self) -> Self {
         self.grouped.store(false, Ordering::Relaxed);
         self
+    }
+
+    /// Takes away what is kept for later runs, and waits for those to end that nobody wants any more, for
+    /// a few seconds at most. Whoever ends without it leaves that to the next one.
+    pub fn end(&self) {
+        self.spares.drop_all();
+        self.threads.end(ENDING);
     }
 
     /// What things are run in here; `None` where nothing is.
@@ -250,18 +255,17 @@ impl Runner {
         // The run ends when the one end is closed, by whoever drops it.
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
-        // To make a sandbox takes longer than most of what is run in it: of a burst, only some are made at
-        // once, and whoever asks for something else is answered in between.
-        let start = Arc::clone(&self.starts).acquire_owned().await.ok();
-        let (threads, starts) = (Arc::clone(&self.threads), Arc::clone(&self.starts));
+        let mut start = self.pace.start().await;
+        let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
         let groups = footing.grouped.then(Groups::of_this_process).flatten();
         self.threads.begin("run", groups, move || {
+            start.rest();
             let surroundings = Surroundings {
                 tenant: footing.tenant,
                 groups,
                 threads: &threads,
-                start: Cell::new(start),
-                is_busy: &|| starts.available_permits() == 0,
+                start: Cell::new(Some(start)),
+                pace: &pace,
                 spares: &spares,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
@@ -293,8 +297,7 @@ fn trial_ground() -> io::Result<Place> {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // Nobody wants what still runs; it ends, and takes away what is left of it.
-        self.threads.wait();
+        self.end();
     }
 }
 
@@ -325,8 +328,8 @@ impl Sandbox for Runner {
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
             let backend = self.strongest(owner).await?;
-            // It is never closed. It is kept until the run has really ended, whoever waits for that.
-            let room = Arc::clone(&self.room).acquire_owned().await.ok();
+            // It is kept until the run has really ended, whoever waits for that.
+            let room = self.pace.room().await;
             let footing = Footing {
                 tenant: self.tenants.of(owner),
                 grouped: self.grouped.load(Ordering::Relaxed),

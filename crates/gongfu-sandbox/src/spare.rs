@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
@@ -18,8 +18,6 @@ use crate::threads::Threads;
 
 /// How long one waits that nobody uses.
 const WAITING: Duration = Duration::from_secs(30);
-/// How soon it is looked again while somebody begins one.
-const SOON: Duration = Duration::from_secs(1);
 /// In how many namespaces owners of files are kept mapped; each takes a handle.
 const MAPPED: usize = 64;
 
@@ -39,6 +37,8 @@ pub(crate) struct Key {
 pub(crate) struct Spares {
     is_wanted: bool,
     slot: Mutex<Slot>,
+    /// Told of when nobody is to wait any longer.
+    ended: Condvar,
     mapped: Mutex<BTreeMap<(Owner, Owner), Arc<OwnedFd>>>,
 }
 
@@ -62,6 +62,7 @@ impl Spares {
         Self {
             is_wanted,
             slot: Mutex::default(),
+            ended: Condvar::new(),
             mapped: Mutex::default(),
         }
     }
@@ -87,11 +88,13 @@ impl Spares {
         let (spares, key) = (Arc::downgrade(self), key.clone());
         // Where there can be no more threads the next run begins its own.
         let _ = threads.begin("spare", groups, move || {
-            let begun = spares.upgrade().map(|spares| spares.begin(key, groups));
-            if begun == Some(Begins::Unwatched) {
+            let Some(spares) = spares.upgrade() else {
+                return;
+            };
+            if spares.begin(key, groups) == Begins::Unwatched {
                 let watching = std::thread::Builder::new().name("spare".to_owned());
                 // Where there can be no more threads it ends by itself, later.
-                let _ = watching.spawn(move || watch(&spares));
+                let _ = watching.spawn(move || spares.watch());
             }
         });
     }
@@ -133,27 +136,36 @@ impl Spares {
         }
     }
 
+    /// Ends what waits.
+    pub(crate) fn drop_all(&self) {
+        let spare = self.slot().spare.take();
+        self.ended.notify_all();
+        drop(spare);
+    }
+
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long the spare may still wait; `None` once there is none.
-    fn left(&self) -> Option<Duration> {
-        let mut slot = match self.slot.try_lock() {
-            Ok(slot) => slot,
-            Err(TryLockError::WouldBlock) => return Some(SOON),
-            Err(TryLockError::Poisoned(_)) => return None,
-        };
-        let spare = slot.spare.as_ref();
-        let left = spare.map(|spare| WAITING.saturating_sub(spare.since.elapsed()));
-        if let Some(left) = left.filter(|left| !left.is_zero()) {
-            return Some(left);
+    /// Ends a spare that nobody used for long. On a thread of its own, because whoever runs things need
+    /// not have a clock, and must not wait for this.
+    fn watch(&self) {
+        let mut slot = self.slot();
+        loop {
+            let spare = slot.spare.as_ref();
+            let left = spare.map_or(Duration::ZERO, |spare| {
+                WAITING.saturating_sub(spare.since.elapsed())
+            });
+            if left.is_zero() {
+                slot.is_watched = false;
+                let over = slot.spare.take();
+                drop(slot);
+                drop(over);
+                return;
+            }
+            let waited = self.ended.wait_timeout(slot, left);
+            slot = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        slot.is_watched = false;
-        let over = slot.spare.take();
-        drop(slot);
-        drop(over);
-        None
     }
 
     /// The namespaces in which these owners are the tenant, as far as they are known.
@@ -184,12 +196,4 @@ enum Begins {
     Watched,
     /// A spare that nobody sees to yet.
     Unwatched,
-}
-
-/// Ends a spare that nobody used for long. On a thread of its own, because whoever runs things need not
-/// have a clock, and must not wait for this.
-fn watch(spares: &Weak<Spares>) {
-    while let Some(left) = spares.upgrade().and_then(|spares| spares.left()) {
-        std::thread::sleep(left);
-    }
 }

@@ -2,10 +2,14 @@
 //! answer requests, so that nobody's run holds up anybody's answer.
 
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use crate::cgroup::{Crew, Groups};
+
+/// How often it is looked whether they are done.
+const ROUND: Duration = Duration::from_millis(1);
 
 /// How nice they are: a third of what those threads get that answer requests, and three times of what
 /// runs get.
@@ -26,8 +30,16 @@ fn stand_behind() {}
 #[derive(Debug, Default)]
 pub(crate) struct Threads {
     begun: Mutex<Vec<JoinHandle<()>>>,
-    /// The control group that they are in, where they may be in one.
-    crew: OnceLock<Option<Arc<Crew>>>,
+    crew: Mutex<Place>,
+}
+
+/// The control group that they are in.
+#[derive(Debug, Default)]
+enum Place {
+    #[default]
+    Unknown,
+    /// They may be in none where there is none.
+    Known(Option<Arc<Crew>>),
 }
 
 impl Threads {
@@ -41,10 +53,7 @@ impl Threads {
         groups: Option<&'static Groups>,
         work: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
-        let crew = groups.and_then(|groups| {
-            let made = || groups.crew().map(Arc::new);
-            self.crew.get_or_init(made).clone()
-        });
+        let crew = groups.and_then(|groups| self.crew(groups));
         let behind = move || {
             stand_behind();
             // Where it can't come into it, it stays where it is.
@@ -54,23 +63,39 @@ impl Threads {
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(behind)?;
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut begun = locked(&self.begun);
         begun.retain(|thread| !thread.is_finished());
         begun.push(thread);
         Ok(())
     }
 
-    /// Waits until what was begun is done; what it begins meanwhile as well.
-    pub(crate) fn wait(&self) {
-        loop {
-            let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(thread) = begun.pop() else {
-                return;
-            };
-            drop(begun);
-            if thread.thread().id() != std::thread::current().id() {
-                let _ = thread.join();
-            }
+    fn crew(&self, groups: &Groups) -> Option<Arc<Crew>> {
+        let mut place = locked(&self.crew);
+        if let Place::Known(crew) = &*place {
+            return crew.clone();
         }
+        let crew = groups.crew().map(Arc::new);
+        *place = Place::Known(crew.clone());
+        crew
     }
+
+    /// Waits until what was begun is done, but not for longer than this; then takes away what they were
+    /// in.
+    pub(crate) fn end(&self, patience: Duration) {
+        let by = Instant::now() + patience;
+        let is_done = || {
+            let mut begun = locked(&self.begun);
+            let itself = std::thread::current().id();
+            begun.retain(|thread| !thread.is_finished() && thread.thread().id() != itself);
+            begun.is_empty()
+        };
+        while !is_done() && Instant::now() < by {
+            std::thread::sleep(ROUND);
+        }
+        *locked(&self.crew) = Place::Known(None);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

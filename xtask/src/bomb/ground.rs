@@ -71,10 +71,10 @@ impl Watch {
             seen.extend(below(self.server));
             let count = seen.len();
             let all = alive();
-            if !seen
-                .iter()
-                .any(|(process, since)| all.get(process).is_some_and(|(_, began)| began == since))
-            {
+            if !seen.iter().any(|(process, since)| {
+                all.get(process)
+                    .is_some_and(|(_, began, is_none)| began == since && !is_none)
+            }) {
                 return (Some(begun.elapsed()), count);
             }
             drop(seen);
@@ -97,10 +97,12 @@ impl Drop for Watch {
 /// What the first process of a sandbox calls itself that was begun ahead of time, and waits for a run:
 /// nothing of anybody's was ever begun in it.
 const SPARE: &str = "(gongfu-spare)";
+/// What the process calls itself that begins those for a server.
+const FORK_SERVER: &str = "(gongfu-fork)";
 
-/// Every process that isn't over: its parent, and when it began. Those that only wait for a run, and
-/// those that only wait for these, are none of a run.
-fn alive() -> HashMap<u32, (u32, u64)> {
+/// Every process that isn't over: its parent, when it began, and whether it is none of a run: those that
+/// only wait for one, those that only wait for these, and the one that begins them.
+fn alive() -> HashMap<u32, (u32, u64, bool)> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let mut spares = Vec::new();
     let all = entries.filter_map(|entry| {
@@ -108,27 +110,27 @@ fn alive() -> HashMap<u32, (u32, u64)> {
         let told = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // Behind the name, which may hold anything (`proc_pid_stat(5)`).
         let (name, rest) = told.rsplit_once(')')?;
+        let name = format!("{name})");
         let mut fields = rest.split_whitespace();
         let state = fields.next()?;
         let parent = fields.next()?.parse().ok()?;
         let began = fields.nth(17)?.parse().ok()?;
-        if format!("{name})").ends_with(SPARE) {
+        if name.ends_with(SPARE) {
             spares.push(process);
         }
-        (state != "Z").then_some((process, (parent, began)))
+        let is_none = name.ends_with(FORK_SERVER);
+        (state != "Z").then_some((process, (parent, began, is_none)))
     });
-    let mut all: HashMap<u32, (u32, u64)> = all.collect();
+    let mut all: HashMap<u32, (u32, u64, bool)> = all.collect();
     for spare in spares {
         let mut at = spare;
-        // One or two wait for it; above them is the server, which is another program.
+        // One or two wait for it; above them is another program.
         for _ in 0..3 {
-            if !is_child(at) {
-                break;
-            }
-            let Some((parent, _)) = all.remove(&at) else {
+            let Some((parent, _, is_none)) = all.get_mut(&at).filter(|_| is_child(at)) else {
                 break;
             };
-            at = parent;
+            *is_none = true;
+            at = *parent;
         }
     }
     all
@@ -147,15 +149,16 @@ fn below(server: u32) -> Vec<Known> {
         let mut at = process;
         for _ in 0..1_000 {
             match all.get(&at) {
-                Some((parent, _)) if *parent == server => return true,
-                Some((parent, _)) => at = *parent,
+                Some((parent, ..)) if *parent == server => return true,
+                Some((parent, ..)) => at = *parent,
                 None => return false,
             }
         }
         false
     };
-    let ours = all.iter().filter(|(process, _)| descends(**process));
-    ours.map(|(process, (_, began))| (*process, *began))
+    let of_runs = all.iter().filter(|(_, (.., is_none))| !is_none);
+    let ours = of_runs.filter(|(process, _)| descends(**process));
+    ours.map(|(process, (_, began, _))| (*process, *began))
         .collect()
 }
 

@@ -8,13 +8,13 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open,
-    set_dumpable_behavior, set_parent_process_death_signal, setsid,
+    set_dumpable_behavior, set_parent_process_death_signal,
 };
 use rustix::thread::set_name;
 use rustix::{fs, system};
 
 use super::call::{self, Fork};
-use super::priority::Sessions;
+use super::priority::{self, Session};
 use super::{Failure, at, close_outputs, lock, memory, outer, view};
 use crate::plan::{Ground, Grouped, How, Kind, Order, Plan, Step, Told};
 use crate::{seccomp, wire};
@@ -115,11 +115,7 @@ pub(super) fn program<T>(
         Fork::Child => lock::begin(plan, grouped, filters),
         Fork::Parent(program) => {
             let _ = close_outputs();
-            if !grouped.is_some_and(|grouped| grouped.processors) {
-                // Where the system shares processors among sessions, who watches mustn't use up what is the
-                // server's.
-                let _ = setsid();
-            }
+            priority::part(grouped);
             let told = watch(control, plan, grouped, program);
             let _ = wire::send(control, &told, &[]);
             std::process::exit(0);
@@ -133,7 +129,7 @@ fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid)
     // What the system counts is looked at by whoever made the group.
     let counts_memory = grouped.is_none_or(|grouped| !grouped.memory);
     let counts_processes = grouped.is_none_or(|grouped| !grouped.processes);
-    let mut sessions = Sessions::new(grouped.is_some_and(|grouped| grouped.processors));
+    let mut session = Session::new(grouped);
     let handle = pidfd_open(program, PidfdFlags::empty()).ok();
     let (mut full, mut crowded) = (false, false);
     let status = loop {
@@ -148,7 +144,7 @@ fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid)
             tv_nsec: ROUND,
         };
         let _ = poll(&mut watched, Some(&round));
-        sessions.lower(program);
+        session.lower(program);
         let is_alone = watched
             .first()
             .is_some_and(|control| control.revents().contains(PollFlags::HUP));

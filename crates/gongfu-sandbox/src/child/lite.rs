@@ -11,7 +11,7 @@ use rustix::process::{
 };
 
 use super::call::{self, Fork};
-use super::priority::Sessions;
+use super::priority::Session;
 use super::{Failure, at, init, kin, lock, memory, outer, space};
 use crate::plan::{Grouped, Plan, Step, Told};
 use crate::wire;
@@ -96,7 +96,7 @@ fn watch(
     // What the system counts is looked at by whoever made the group.
     let counts_memory = grouped.is_none_or(|grouped| !grouped.memory);
     let counts_processes = grouped.is_none_or(|grouped| !grouped.processes);
-    let mut sessions = Sessions::new(grouped.is_some_and(|grouped| grouped.processors));
+    let mut session = Session::new(grouped);
     let handle = pidfd_open(program, PidfdFlags::empty()).ok();
     // What was copied there before is nothing that the run wrote.
     let before = space::written(folder, std::iter::empty())?;
@@ -119,7 +119,7 @@ fn watch(
             tv_nsec: ROUND,
         };
         let _ = poll(&mut watched, Some(&round));
-        sessions.lower(program);
+        session.lower(program);
         let is_alone = watched
             .first()
             .is_some_and(|control| control.revents().contains(PollFlags::HUP));

@@ -8,7 +8,7 @@ use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, RestrictionStatus, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
-use rustix::process::{Resource, Rlimit, chdir, setrlimit, setsid};
+use rustix::process::{Resource, Rlimit, chdir, setrlimit};
 use rustix::thread::{
     CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities,
     clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
@@ -53,7 +53,7 @@ pub(super) fn begin<T>(
     grouped: Option<Grouped>,
     filters: Option<seccomp::Filters>,
 ) -> Result<T, Failure> {
-    setsid().map_err(at(Step::Init))?;
+    priority::begin_group().map_err(at(Step::Init))?;
     priority::lower(priority::NICE).map_err(Failure::at(Step::Init))?;
     let is_counted = grouped.is_some_and(|grouped| grouped.processes);
     ceilings(&plan.ceilings, is_counted).map_err(at(Step::Ceilings))?;

@@ -31,6 +31,7 @@ pub(crate) fn run(
         let found = library.map_or(0, |library| library.skills().len());
         greet(found, parts.skills.places().len(), environment, terminal);
     }
+    let sandbox = Arc::clone(&parts.sandbox);
     let server = Server::new(
         parts.catalog,
         Settings {
@@ -52,6 +53,7 @@ pub(crate) fn run(
     });
     // Standard input may still be read by a thread that nothing can wake.
     runtime.shutdown_background();
+    sandbox.end();
     outcome.map(|()| Outcome::Good)
 }
 

@@ -60,6 +60,7 @@ pub(crate) fn run(
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();
 
+    let sandbox = Arc::clone(&parts.sandbox);
     let runtime = wiring::server_runtime()?;
     let ended = runtime.block_on(async {
         let listener = Listener::bind(&address)
@@ -70,8 +71,8 @@ pub(crate) fn run(
             Arc::clone(&skills),
         ));
         tokio::spawn(Parts::settle(Arc::clone(&parts.search)));
-        let sandbox = Arc::default();
-        tokio::spawn(level(Arc::clone(&parts.sandbox), Arc::clone(&sandbox)));
+        let level = Arc::default();
+        tokio::spawn(find_level(Arc::clone(&parts.sandbox), Arc::clone(&level)));
         let url = listener.url();
         let ended = serve(
             serving,
@@ -81,7 +82,7 @@ pub(crate) fn run(
                 listener,
                 public_url,
                 skills,
-                sandbox,
+                level,
                 sessions,
                 metrics,
             },
@@ -94,6 +95,7 @@ pub(crate) fn run(
     }
     // A task may still wait for a disk that doesn't answer.
     runtime.shutdown_background();
+    sandbox.end();
     Ok(Outcome::Good)
 }
 
@@ -102,7 +104,7 @@ struct Served {
     listener: Listener,
     public_url: Option<PublicUrl>,
     skills: Arc<AtomicU64>,
-    sandbox: Arc<OnceLock<&'static str>>,
+    level: Arc<OnceLock<&'static str>>,
     sessions: Arc<OnceLock<Sessions>>,
     metrics: Arc<Metrics>,
 }
@@ -144,7 +146,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
     served: Served,
     announce: impl FnOnce(),
 ) -> Ended {
-    let (skills, sandbox) = (served.skills, served.sandbox);
+    let (skills, level) = (served.skills, served.level);
     let counted = endpoint.clone();
     let _ = served.sessions.set(Box::new(move || counted.sessions()));
     let surface = Surface {
@@ -152,7 +154,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
         health: Arc::new(move || Health {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ready: skills.load(Ordering::Relaxed) != UNREAD,
-            sandbox: sandbox.get().copied(),
+            sandbox: level.get().copied(),
         }),
         metrics: served.metrics,
         clock: Arc::new(SystemClock) as Arc<dyn Clock>,
@@ -188,7 +190,7 @@ fn announce(url: &str, terminal: &mut Terminal) {
 }
 
 /// Finds out what scripts are run in, which health tells.
-async fn level(runner: Arc<Runner>, level: Arc<OnceLock<&'static str>>) {
+async fn find_level(runner: Arc<Runner>, level: Arc<OnceLock<&'static str>>) {
     let used = runner.level().await;
     let _ = level.set(used.map_or("unavailable", Level::as_str));
 }

@@ -1,0 +1,107 @@
+//! A process that begins children for this one, so that none of them belongs to its session.
+//!
+//! Linux shares processors among sessions (`sched(7)`, autogroups), and what a sandbox takes to be made
+//! would be taken from those threads that answer. Where runs have control groups that share processors,
+//! those do it, and where it shares them otherwise, children stand behind by themselves: then there is
+//! no such process.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rustix::event::PollFlags;
+
+use crate::begun::is_heard;
+use crate::child::fork_server::ARGUMENT;
+use crate::process::{Foster, Process};
+use crate::wire;
+
+/// How long it may take to begin.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The one of this process.
+static SERVER: Mutex<State> = Mutex::new(State::Absent);
+
+/// What is known of it.
+enum State {
+    Absent,
+    /// It is being begun.
+    Beginning,
+    There(Child, UnixStream),
+    /// It can't be what it is for.
+    Useless,
+}
+
+/// Begins a child there, with this input and these outputs; `None` where it isn't there. Then it is
+/// begun for the next time.
+pub(crate) fn begin(handles: [BorrowedFd<'_>; 3]) -> Option<Process> {
+    if !is_shared_among_sessions() {
+        return None;
+    }
+    let mut state = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    if let State::There(server, socket) = &mut *state {
+        if let Ok(foster) = ask(socket, handles) {
+            return Some(Process::Foster(foster));
+        }
+        let _ = server.kill();
+        let _ = server.wait();
+        *state = State::Absent;
+    }
+    if matches!(*state, State::Absent) {
+        let thread = std::thread::Builder::new().name("fork-server".to_owned());
+        let beginning = thread.spawn(|| {
+            let begun = start().map_or(State::Useless, |(server, socket)| {
+                State::There(server, socket)
+            });
+            *SERVER.lock().unwrap_or_else(PoisonError::into_inner) = begun;
+        });
+        if beginning.is_ok() {
+            *state = State::Beginning;
+        }
+    }
+    None
+}
+
+/// Whether the system shares processors among sessions.
+fn is_shared_among_sessions() -> bool {
+    static IS_SHARED: OnceLock<bool> = OnceLock::new();
+    *IS_SHARED.get_or_init(|| {
+        let told = std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
+        told.is_ok_and(|told| told.trim() == "1")
+    })
+}
+
+fn start() -> io::Result<(Child, UnixStream)> {
+    let (socket, theirs) = UnixStream::pair()?;
+    let mut server = Command::new("/proc/self/exe")
+        .arg(ARGUMENT)
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    if is_heard(&socket, PollFlags::IN, PATIENCE) && wire::receive::<()>(&socket)?.is_some() {
+        return Ok((server, socket));
+    }
+    let _ = server.kill();
+    let _ = server.wait();
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+fn ask(socket: &UnixStream, handles: [BorrowedFd<'_>; 3]) -> io::Result<Foster> {
+    let [input, out, error] = handles;
+    let (end, told) = io::pipe()?;
+    wire::send(socket, &(), &[input, out, error, told.as_fd()])?;
+    drop(told);
+    let answer = wire::receive::<Option<i32>>(socket)?;
+    let (failed, handles) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
+    if let Some(number) = failed {
+        return Err(io::Error::from_raw_os_error(number));
+    }
+    let handle = handles.into_iter().next();
+    let handle = handle.ok_or(io::ErrorKind::UnexpectedEof)?;
+    Ok(Foster { handle, end })
+}
