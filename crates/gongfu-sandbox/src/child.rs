@@ -111,7 +111,7 @@ pub fn become_child() -> Option<ExitCode> {
         priority::begun_by(arguments.next().as_deref());
         Some(outer::run())
     } else if first == bubble::ARGUMENT {
-        priority::begun_by(arguments.next().as_deref());
+        // bubblewrap has made a session by itself, whoever began it.
         Some(bubble::inside())
     } else if first == fork_server::ARGUMENT {
         Some(fork_server::run())

@@ -19,7 +19,7 @@ use rustix::process::{
 };
 use rustix::stdio::stdin;
 
-use super::{Failure, at, init, outer, priority};
+use super::{Failure, at, init, outer};
 use crate::plan::{Grouped, Kind, Piece, Plan, Source, Step, Told};
 use crate::wire;
 
@@ -62,7 +62,6 @@ pub(super) fn outside(
         .arg("--")
         .arg(format!("/proc/self/fd/{}", itself.as_raw_fd()))
         .arg(ARGUMENT)
-        .args(priority::begun())
         .env_clear()
         .stdin(Stdio::from(theirs))
         .spawn()

@@ -65,12 +65,10 @@ pub(super) fn begun_by(argument: Option<&OsStr>) {
     IS_OF_FORK_SERVER.store(is_it, Ordering::Relaxed);
 }
 
-/// The argument by which another child is told who began this one.
+/// Whether the fork server has begun this.
 #[cfg(target_os = "linux")]
-pub(super) fn begun() -> Option<&'static str> {
-    IS_OF_FORK_SERVER
-        .load(Ordering::Relaxed)
-        .then_some(FORK_SERVER)
+fn is_of_fork_server() -> bool {
+    IS_OF_FORK_SERVER.load(Ordering::Relaxed)
 }
 
 /// Parts from the session of the server, and from its terminal with it, to be one that watches.
@@ -80,7 +78,7 @@ pub(super) fn begun() -> Option<&'static str> {
 #[cfg(target_os = "linux")]
 pub(super) fn part(grouped: Option<Grouped>) {
     let is_apart = grouped.is_some_and(|grouped| grouped.processors);
-    if !is_apart && begun().is_none() {
+    if !is_apart && !is_of_fork_server() {
         let _ = setsid();
     }
 }
@@ -89,9 +87,10 @@ pub(super) fn part(grouped: Option<Grouped>) {
 /// that was made for runs.
 #[cfg(target_os = "linux")]
 pub(super) fn begin_group() -> rustix::io::Result<()> {
-    match begun() {
-        Some(_) => setpgid(None, None),
-        None => setsid().map(drop),
+    if is_of_fork_server() {
+        setpgid(None, None)
+    } else {
+        setsid().map(drop)
     }
 }
 
@@ -109,7 +108,7 @@ impl Session {
     pub(super) fn new(grouped: Option<Grouped>) -> Self {
         let is_held = grouped.is_some_and(|grouped| grouped.processors);
         Self {
-            is_done: is_held || begun().is_some(),
+            is_done: is_held || is_of_fork_server(),
         }
     }
 

@@ -12,6 +12,8 @@
 #[cfg(target_os = "linux")]
 mod attack;
 #[cfg(target_os = "linux")]
+mod fork_server;
+#[cfg(target_os = "linux")]
 mod fuzz;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[cfg_attr(

@@ -13,6 +13,7 @@ use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 use tokio::runtime::Runtime;
 
+use crate::fork_server;
 use crate::ground::{Ground, runtime, text};
 
 /// What the first process of a sandbox calls itself that waits for its plan.
@@ -39,8 +40,15 @@ const ALL: [(&str, fn()); 7] = [
     ("a_killed_server_leaves_none", a_killed_server_leaves_none),
 ];
 
+/// All that run in a process of their own, each below the name of its module.
+fn all() -> impl Iterator<Item = (&'static str, &'static str, fn())> {
+    let ours = ALL.iter().map(|(name, test)| ("spare", *name, *test));
+    let others = fork_server::ALL.iter();
+    ours.chain(others.map(|(name, test)| ("fork_server", *name, *test)))
+}
+
 pub(crate) fn trials() -> Vec<Trial> {
-    let trials = ALL.iter().map(|(name, _)| {
+    let trials = all().map(|(module, name, _)| {
         let run = move || {
             let ran = Process::new(std::env::current_exe().unwrap())
                 .args([ALONE, name])
@@ -49,7 +57,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             let said = String::from_utf8_lossy(&ran.stderr).into_owned();
             ran.status.success().then_some(()).ok_or(Failed::from(said))
         };
-        Trial::test(format!("spare::{name}"), run)
+        Trial::test(format!("{module}::{name}"), run)
     });
     trials.collect()
 }
@@ -60,9 +68,8 @@ pub(crate) fn alone() -> ExitCode {
     if wanted.as_deref() == Some(FORGOTTEN) {
         return forgotten();
     }
-    let (_, test) = ALL
-        .iter()
-        .find(|(name, _)| wanted.as_deref() == Some(name))
+    let (.., test) = all()
+        .find(|(_, name, _)| wanted.as_deref() == Some(name))
         .unwrap();
     test();
     ExitCode::SUCCESS
@@ -112,6 +119,11 @@ fn spare() -> u32 {
 
 /// The spares of this process.
 fn spares() -> Vec<u32> {
+    children(NAME)
+}
+
+/// Those that descend from this process and call themselves so.
+pub(crate) fn children(called: &str) -> Vec<u32> {
     let mut parents = BTreeMap::new();
     let mut named = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -125,7 +137,7 @@ fn spares() -> Vec<u32> {
         let mut fields = rest.split(' ');
         let is_over = fields.next() == Some("Z");
         parents.insert(process, fields.next().unwrap().parse::<u32>().unwrap());
-        if name.ends_with(&format!("({NAME}")) && !is_over {
+        if name.ends_with(&format!("({called}")) && !is_over {
             named.push(process);
         }
     }
@@ -149,7 +161,7 @@ fn alive(process: u32) -> bool {
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
-fn ends(process: u32) {
+pub(crate) fn ends(process: u32) {
     let begun = Instant::now();
     while alive(process) {
         assert!(begun.elapsed() < PATIENCE, "{process} lives on");
