@@ -64,11 +64,16 @@ impl Begun {
         groups: Option<&Groups>,
         limits: &Limits,
     ) -> io::Result<Self> {
-        let (control, theirs) = UnixStream::pair()?;
-        let ((out, their_out), (error, their_error)) = (io::pipe()?, io::pipe()?);
-        let theirs = [theirs.into(), their_out.into(), their_error.into()];
+        let (
+            process,
+            Ends {
+                control,
+                out,
+                error,
+            },
+        ) = process(groups)?;
         let kept = Kept {
-            process: process(theirs, groups)?,
+            process,
             control,
             is_needed: kind.needs_its_child(),
             is_left: false,
@@ -195,21 +200,51 @@ impl Drop for Kept {
     }
 }
 
-/// Begins the child itself, with this input and these outputs.
-fn process(handles: [OwnedFd; 3], groups: Option<&Groups>) -> io::Result<Process> {
-    #[cfg(target_os = "linux")]
-    if !groups.is_some_and(Groups::share_processors)
-        && let Some(process) = fork_server::begin(handles.each_ref().map(AsFd::as_fd))
-    {
-        return Ok(process);
+/// Our ends of what a child is told by, and says.
+struct Ends {
+    control: UnixStream,
+    out: PipeReader,
+    error: PipeReader,
+}
+
+impl Ends {
+    /// Makes them, and what the child gets of them: its input and its outputs.
+    fn new() -> io::Result<(Self, [OwnedFd; 3])> {
+        let (control, theirs) = UnixStream::pair()?;
+        let ((out, their_out), (error, their_error)) = (io::pipe()?, io::pipe()?);
+        let ours = Self {
+            control,
+            out,
+            error,
+        };
+        Ok((ours, [theirs.into(), their_out.into(), their_error.into()]))
     }
+}
+
+/// Begins the child itself.
+fn process(groups: Option<&Groups>) -> io::Result<(Process, Ends)> {
+    let (ours, theirs) = Ends::new()?;
+    #[cfg(target_os = "linux")]
+    let (ours, theirs) = if groups.is_some_and(Groups::share_processors) {
+        (ours, theirs)
+    } else {
+        match fork_server::begin(theirs.each_ref().map(AsFd::as_fd)) {
+            Ok(Some(process)) => return Ok((process, ours)),
+            Ok(None) => (ours, theirs),
+            // A child that nobody knows of may live by them: it ends with our ends.
+            Err(_) => {
+                drop((ours, theirs));
+                Ends::new()?
+            }
+        }
+    };
     #[cfg(target_os = "macos")]
     let _ = groups;
-    let [input, out, error] = handles.map(Stdio::from);
+    let [input, out, error] = theirs.map(Stdio::from);
     let mut command = Command::new(itself()?);
     command.arg(ARGUMENT).env_clear();
     let child = command.stdin(input).stdout(out).stderr(error).spawn()?;
-    Ok(Process::Own(child))
+    Ok((Process::Own(child), ours))
 }
 
 /// This very program.

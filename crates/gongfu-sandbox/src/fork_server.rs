@@ -10,7 +10,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
@@ -19,8 +19,10 @@ use crate::child::fork_server::ARGUMENT;
 use crate::process::{Foster, Process};
 use crate::wire;
 
-/// How long it may take to begin.
+/// How long it may take to begin, or to begin a child.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For how long it is believed that it can't be begun.
+const DOUBT: Duration = Duration::from_mins(1);
 
 /// The one of this process.
 static SERVER: Mutex<State> = Mutex::new(State::Absent);
@@ -31,38 +33,48 @@ enum State {
     /// It is being begun.
     Beginning,
     There(Child, UnixStream),
-    /// It can't be what it is for.
-    Useless,
+    /// It can't be what it is for, and until when that is believed.
+    Useless(Instant),
 }
 
 /// Begins a child there, with this input and these outputs; `None` where it isn't there. Then it is
 /// begun for the next time.
-pub(crate) fn begin(handles: [BorrowedFd<'_>; 3]) -> Option<Process> {
+///
+/// # Errors
+/// Nobody knows whether a child was begun: the handles may be somebody's already.
+pub(crate) fn begin(handles: [BorrowedFd<'_>; 3]) -> io::Result<Option<Process>> {
     if !is_shared_among_sessions() {
-        return None;
+        return Ok(None);
     }
     let mut state = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     if let State::There(server, socket) = &mut *state {
-        if let Ok(foster) = ask(socket, handles) {
-            return Some(Process::Foster(foster));
+        let asked = ask(socket, handles);
+        if asked.is_err() {
+            let _ = server.kill();
+            let _ = server.wait();
+            *state = State::Absent;
         }
-        let _ = server.kill();
-        let _ = server.wait();
-        *state = State::Absent;
+        return asked.map(Process::Foster).map(Some);
     }
-    if matches!(*state, State::Absent) {
+    let is_time = match *state {
+        State::Absent => true,
+        State::Useless(until) => Instant::now() > until,
+        State::Beginning | State::There(..) => false,
+    };
+    if is_time {
         let thread = std::thread::Builder::new().name("fork-server".to_owned());
         let beginning = thread.spawn(|| {
-            let begun = start().map_or(State::Useless, |(server, socket)| {
-                State::There(server, socket)
-            });
+            let begun = start().map_or_else(
+                |_| State::Useless(Instant::now() + DOUBT),
+                |(server, socket)| State::There(server, socket),
+            );
             *SERVER.lock().unwrap_or_else(PoisonError::into_inner) = begun;
         });
         if beginning.is_ok() {
             *state = State::Beginning;
         }
     }
-    None
+    Ok(None)
 }
 
 /// Whether the system shares processors among sessions.
@@ -96,6 +108,9 @@ fn ask(socket: &UnixStream, handles: [BorrowedFd<'_>; 3]) -> io::Result<Foster> 
     let (end, told) = io::pipe()?;
     wire::send(socket, &(), &[input, out, error, told.as_fd()])?;
     drop(told);
+    if !is_heard(socket, PollFlags::IN, PATIENCE) {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
     let answer = wire::receive::<Option<i32>>(socket)?;
     let (failed, handles) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
     if let Some(number) = failed {
