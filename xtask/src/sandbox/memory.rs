@@ -1,6 +1,6 @@
 //! What a sandbox holds in memory while something runs in it.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,7 +25,6 @@ pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(
         };
         // A length of sleep that tells them from others.
         let word = format!("86{}", std::process::id());
-        let before = of_descendants();
         let mut running = tokio::task::JoinSet::new();
         for _ in 0..COUNT {
             let (runner, spec) = (Arc::clone(runner), ground.spec(&["sleep", &word]));
@@ -35,15 +34,15 @@ pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(
             );
         }
         let begun = Instant::now();
-        while sleeping(&word) < COUNT {
+        while sleeping(&word).len() < COUNT {
             if begun.elapsed() > PATIENCE {
-                bail!("{} sandboxes of {COUNT} run", sleeping(&word));
+                bail!("{} sandboxes of {COUNT} run", sleeping(&word).len());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        let held = of_descendants() - before;
+        let held = of_sandboxes(&sleeping(&word));
         ground.runtime.block_on(running.shutdown());
-        while sleeping(&word) > 0 && begun.elapsed() < PATIENCE {
+        while !sleeping(&word).is_empty() && begun.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(20));
         }
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
@@ -57,34 +56,43 @@ fn processes() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-fn sleeping(word: &str) -> usize {
+fn sleeping(word: &str) -> Vec<u32> {
     let line = format!("sleep\0{word}\0");
-    let is_one = |process: &u32| {
-        std::fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|told| told == line.as_bytes())
-    };
-    processes().filter(is_one).count()
+    let is_one = |process: &u32| line.as_bytes() == told(*process);
+    processes().filter(is_one).collect()
 }
 
-/// The memory of every process that this one began, or that one of those did; of its servers as well.
-fn of_descendants() -> f64 {
-    let parents: HashMap<u32, u32> = processes()
-        .filter_map(|process| Some((process, parent(process)?)))
-        .collect();
-    let itself = std::process::id();
-    let descends = |mut process: u32| {
-        for _ in 0..64 {
-            match parents.get(&process) {
-                Some(parent) if *parent == itself => return true,
-                Some(parent) => process = *parent,
-                None => return false,
-            }
-        }
-        false
+/// The memory of these processes and of those that watch over them, each counted once: all above them
+/// that are gongfu's children, but for the one that began those.
+fn of_sandboxes(programs: &[u32]) -> f64 {
+    let is_of_one = |process: &u32| {
+        let told = told(*process);
+        let mut words = told.split(|byte| *byte == 0);
+        let (program, kind) = (words.next(), words.next().unwrap_or_default());
+        kind == b"sandbox-child" || kind == b"sandbox-inside" || program.is_some_and(is_bubblewrap)
     };
-    let ours = parents.keys().filter(|process| descends(**process));
-    ours.filter_map(|process| Memory::of(*process))
-        .map(|memory| memory.proportional)
-        .sum()
+    let above = |program: &u32| {
+        let mut at = parent(*program).filter(is_of_one);
+        let all = std::iter::from_fn(move || {
+            let one = at?;
+            at = parent(one).filter(is_of_one);
+            Some(one)
+        });
+        all.take(8).collect::<Vec<_>>()
+    };
+    let mut all: HashSet<u32> = programs.iter().flat_map(above).collect();
+    all.extend(programs);
+    let held = all.into_iter().filter_map(Memory::of);
+    held.map(|memory| memory.proportional).sum()
+}
+
+fn is_bubblewrap(program: &[u8]) -> bool {
+    program.ends_with(b"bwrap")
+}
+
+/// What a process was begun with.
+fn told(process: u32) -> Vec<u8> {
+    std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default()
 }
 
 fn parent(process: u32) -> Option<u32> {
