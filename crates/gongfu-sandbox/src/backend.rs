@@ -18,7 +18,6 @@ mod profile;
 #[cfg(target_os = "macos")]
 mod seatbelt;
 
-use std::cell::Cell;
 use std::io;
 use std::os::fd::BorrowedFd;
 #[cfg(target_os = "linux")]
@@ -28,7 +27,7 @@ use std::sync::Arc;
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
 use crate::cgroup::Groups;
-use crate::pace::{Pace, Start};
+use crate::pace::Pace;
 use crate::plan::Owner;
 use crate::spare::Spares;
 use crate::threads::Threads;
@@ -64,9 +63,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) groups: Option<&'static Groups>,
     /// What is done besides is done on these.
     pub(crate) threads: &'a Arc<Threads>,
-    /// Let go of once everything stands that the program is begun in.
-    pub(crate) start: Cell<Option<Start>>,
-    /// Knows whether others are being begun.
+    /// Says when one more may be begun.
     pub(crate) pace: &'a Pace,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,

@@ -82,6 +82,14 @@ impl Groups {
         usable.then_some(groups)
     }
 
+    /// Has this thread be where the process is: what it begins for longer than a run isn't of a crew.
+    pub(crate) fn leave_crew(&self) {
+        let is_it = |place: &&Place| place.processors && place.version == Version::One;
+        for place in self.places.iter().filter(is_it) {
+            let _ = write(&place.folder.join("tasks"), "0");
+        }
+    }
+
     /// Whether each group has its share of the processors.
     pub(crate) fn share_processors(&self) -> bool {
         self.places.iter().any(|place| place.processors)

@@ -19,8 +19,10 @@ use crate::child::fork_server::ARGUMENT;
 use crate::process::{Foster, Process};
 use crate::wire;
 
-/// How long it may take to begin, or to begin a child.
+/// How long it may take to begin.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it may take to begin a child.
+const ANSWER: Duration = Duration::from_secs(3);
 /// For how long it is believed that it can't be begun.
 const DOUBT: Duration = Duration::from_mins(1);
 
@@ -47,14 +49,17 @@ pub(crate) fn begin(handles: [BorrowedFd<'_>; 3]) -> io::Result<Option<Process>>
         return Ok(None);
     }
     let mut state = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
-    if let State::There(server, socket) = &mut *state {
-        let asked = ask(socket, handles);
-        if asked.is_err() {
-            let _ = server.kill();
-            let _ = server.wait();
-            *state = State::Absent;
+    let mut asked = Ok(None);
+    if let State::There(_, socket) = &*state {
+        asked = ask(socket, handles);
+        if let Ok(Some(_)) = &asked {
+            return asked.map(|foster| foster.map(Process::Foster));
         }
-        return asked.map(Process::Foster).map(Some);
+    }
+    if asked.is_err()
+        && let State::There(server, _) = std::mem::replace(&mut *state, State::Absent)
+    {
+        leave(server);
     }
     let is_time = match *state {
         State::Absent => true,
@@ -74,7 +79,14 @@ pub(crate) fn begin(handles: [BorrowedFd<'_>; 3]) -> io::Result<Option<Process>>
             *state = State::Beginning;
         }
     }
-    Ok(None)
+    asked.map(|_| None)
+}
+
+/// Leaves it to end once its last child has: what they end with is told by nobody else.
+fn leave(mut server: Child) {
+    let thread = std::thread::Builder::new().name("fork-server".to_owned());
+    // Where there can be no more threads nobody takes it away.
+    let _ = thread.spawn(move || server.wait());
 }
 
 /// Whether the system shares processors among sessions.
@@ -103,20 +115,23 @@ fn start() -> io::Result<(Child, UnixStream)> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-fn ask(socket: &UnixStream, handles: [BorrowedFd<'_>; 3]) -> io::Result<Foster> {
+/// Asks for a child; `None` where none can be begun there for now.
+fn ask(socket: &UnixStream, handles: [BorrowedFd<'_>; 3]) -> io::Result<Option<Foster>> {
     let [input, out, error] = handles;
-    let (end, told) = io::pipe()?;
+    let Ok((end, told)) = io::pipe() else {
+        return Ok(None);
+    };
     wire::send(socket, &(), &[input, out, error, told.as_fd()])?;
     drop(told);
-    if !is_heard(socket, PollFlags::IN, PATIENCE) {
+    if !is_heard(socket, PollFlags::IN, ANSWER) {
         return Err(io::ErrorKind::TimedOut.into());
     }
-    let answer = wire::receive::<Option<i32>>(socket)?;
-    let (failed, handles) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
-    if let Some(number) = failed {
-        return Err(io::Error::from_raw_os_error(number));
+    let answer = wire::receive::<bool>(socket)?;
+    let (is_begun, handles) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
+    if !is_begun {
+        return Ok(None);
     }
     let handle = handles.into_iter().next();
     let handle = handle.ok_or(io::ErrorKind::UnexpectedEof)?;
-    Ok(Foster { handle, end })
+    Ok(Some(Foster { handle, end }))
 }

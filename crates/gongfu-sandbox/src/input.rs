@@ -8,6 +8,7 @@ use gongfu_core::sandbox::{Input, Reader};
 use rustix::fs::fchown;
 use rustix::process::{Gid, Uid};
 
+use crate::cgroup::Groups;
 use crate::plan::Owner;
 
 /// How much is passed on at once.
@@ -42,6 +43,10 @@ fn hand_over(pipe: &OwnedFd, to: Owner) -> io::Result<()> {
 fn passed_on(reader: Reader) -> io::Result<OwnedFd> {
     let (ours, theirs) = io::pipe()?;
     let carry = move || {
+        // It may wait for longer than the run.
+        if let Some(groups) = Groups::of_this_process() {
+            groups.leave_crew();
+        }
         let mut to = theirs;
         let mut buffer = vec![0; PIECE];
         loop {

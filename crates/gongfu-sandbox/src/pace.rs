@@ -1,8 +1,8 @@
 //! How many runs there are at once, and how fast they are begun: to make a sandbox takes longer than most
 //! of what is run in it, and whoever asks the server for something else is to be answered in between.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -11,6 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 const RUNS: usize = 4;
 /// How many times longer than the last beginning took is rested before the next one of a queue.
 const RESTS: u64 = 2;
+/// How often whoever waits for a start looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(20);
 /// The longest rest between two beginnings, in microseconds.
 const LONGEST_REST: u64 = 20_000;
 
@@ -18,7 +20,9 @@ const LONGEST_REST: u64 = 20_000;
 #[derive(Debug)]
 pub(crate) struct Pace {
     room: Arc<Semaphore>,
-    starts: Arc<Semaphore>,
+    /// How many more may be begun at once.
+    starts: Mutex<usize>,
+    started: Condvar,
     /// How many wait for room.
     waiting: AtomicUsize,
     /// How long the last beginning took, in microseconds.
@@ -30,7 +34,8 @@ impl Pace {
     pub(crate) fn new(processors: usize) -> Self {
         Self {
             room: Arc::new(Semaphore::new(RUNS * processors)),
-            starts: Arc::new(Semaphore::new((processors / 2).max(1))),
+            starts: Mutex::new((processors / 2).max(1)),
+            started: Condvar::new(),
             waiting: AtomicUsize::new(0),
             took: AtomicU64::new(0),
         }
@@ -43,19 +48,37 @@ impl Pace {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    /// Waits until one more may be begun.
-    pub(crate) async fn start(self: &Arc<Self>) -> Start {
-        let permit = Arc::clone(&self.starts).acquire_owned().await.ok();
-        Start {
-            _permit: permit,
-            pace: Arc::clone(self),
-            begun: Instant::now(),
+    /// Waits until one more may be begun, and rests before where there is a queue: it isn't worked off any
+    /// faster than others can be answered beside it. `None` once nobody wants it. Holds up the thread.
+    pub(crate) fn start(&self, is_wanted: impl Fn() -> bool) -> Option<Start<'_>> {
+        let mut left = self.left();
+        while *left == 0 {
+            let waited = self.started.wait_timeout(left, LOOK);
+            left = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if !is_wanted() {
+                return None;
+            }
         }
+        *left -= 1;
+        drop(left);
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            let took = self.took.load(Ordering::Relaxed);
+            let rest = took.saturating_mul(RESTS).min(LONGEST_REST);
+            std::thread::sleep(Duration::from_micros(rest));
+        }
+        Some(Start {
+            pace: self,
+            begun: Instant::now(),
+        })
     }
 
     /// Whether as many are being begun as may be.
     pub(crate) fn is_busy(&self) -> bool {
-        self.starts.available_permits() == 0
+        *self.left() == 0
+    }
+
+    fn left(&self) -> MutexGuard<'_, usize> {
+        self.starts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,28 +100,16 @@ impl Drop for Waiting<'_> {
 
 /// One that is being begun, until this is let go of.
 #[derive(Debug)]
-pub(crate) struct Start {
-    _permit: Option<OwnedSemaphorePermit>,
-    pace: Arc<Pace>,
+pub(crate) struct Start<'a> {
+    pace: &'a Pace,
     begun: Instant,
 }
 
-impl Start {
-    /// Rests where there is a queue: it isn't worked off any faster than others can be answered beside
-    /// it. Holds up the thread.
-    pub(crate) fn rest(&mut self) {
-        if self.pace.waiting.load(Ordering::Relaxed) > 0 {
-            let took = self.pace.took.load(Ordering::Relaxed);
-            let rest = took.saturating_mul(RESTS).min(LONGEST_REST);
-            std::thread::sleep(Duration::from_micros(rest));
-        }
-        self.begun = Instant::now();
-    }
-}
-
-impl Drop for Start {
+impl Drop for Start<'_> {
     fn drop(&mut self) {
         let took = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(LONGEST_REST);
         self.pace.took.store(took, Ordering::Relaxed);
+        *self.pace.left() += 1;
+        self.pace.started.notify_one();
     }
 }

@@ -59,9 +59,11 @@ impl Process {
         match self {
             Self::Own(child) => {
                 let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                if let Some(number) = number {
-                    std::thread::spawn(move || waitpid(Some(number), WaitOptions::empty()));
-                }
+                let waiting = std::thread::Builder::new().name("waiting".to_owned());
+                // Where there can be no more threads nobody takes it away.
+                let _ = number.map(|number| {
+                    waiting.spawn(move || waitpid(Some(number), WaitOptions::empty()))
+                });
             }
             #[cfg(target_os = "linux")]
             Self::Foster(_) => {}
@@ -116,6 +118,9 @@ mod linux {
 
     use crate::begun::is_heard;
 
+    /// How long it may take until it is known how it ended.
+    const PATIENCE: Duration = Duration::from_secs(10);
+
     /// A child of the fork server.
     #[derive(Debug)]
     pub(crate) struct Foster {
@@ -135,6 +140,10 @@ mod linux {
         }
 
         pub(super) fn code(&mut self) -> Option<i32> {
+            // It has ended: whoever began it says so soon, or never.
+            if !is_heard(&self.end, PollFlags::IN, PATIENCE) {
+                return None;
+            }
             let mut code = [0; 4];
             self.end.read_exact(&mut code).ok()?;
             Some(i32::from_le_bytes(code))

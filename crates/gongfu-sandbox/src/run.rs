@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::backend::Surroundings;
 use crate::begun::{Begun, Mappings, is_heard, timespec};
 use crate::cgroup::{Counted, Group};
+use crate::pace::Start;
 use crate::plan::{Grouped, How, Kind, Owner, Plan, Source, Step, Told};
 use crate::spare::Key;
 use crate::{input, wire};
@@ -55,7 +56,16 @@ pub(crate) fn run(
     mut heard: impl FnMut(Stream, &[u8]) -> bool,
 ) -> io::Result<Ended> {
     let (groups, limits) = (surroundings.groups, &spec.limits);
+    let is_wanted = || !is_heard(surroundings.cancel, PollFlags::IN, Duration::ZERO);
+    let start = surroundings.pace.start(is_wanted);
+    if start.is_none() {
+        return Ok(Ended {
+            reason: Reason::Cancelled,
+            ..Ended::not_yet(None)
+        });
+    }
     let mut run = Run {
+        start,
         plan,
         spec,
         surroundings,
@@ -101,6 +111,8 @@ pub(crate) fn run(
 
 /// What a run is.
 struct Run<'a> {
+    /// Let go of once everything stands that the program is begun in.
+    start: Option<Start<'a>>,
     plan: &'a Plan,
     spec: &'a Spec,
     surroundings: &'a Surroundings<'a>,
@@ -220,7 +232,8 @@ impl Run<'_> {
             groups,
             ..
         } = self.surroundings;
-        let is_time = self.stood && !self.surroundings.pace.is_busy();
+        let is_time =
+            self.stood && ended.reason != Reason::Cancelled && !self.surroundings.pace.is_busy();
         if let Some(key) = self.key.as_ref().filter(|_| is_time) {
             spares.renew(key, *groups, threads);
         }
@@ -276,7 +289,7 @@ impl Run<'_> {
         let mut told = ended.told(control);
         if ended.stood && !self.stood {
             self.stood = true;
-            self.surroundings.start.take();
+            self.start = None;
             // Whoever fills it is to notice when nobody reads it any more.
             self.input = None;
             if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {

@@ -1,6 +1,5 @@
 //! The port's implementation: which sandbox is used, how many run at once, and who ends them.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd as _;
@@ -26,7 +25,7 @@ use crate::tenant::Tenants;
 use crate::threads::Threads;
 
 /// How long it is waited for runs that nobody wants any more.
-const ENDING: Duration = Duration::from_secs(3);
+const ENDING: Duration = Duration::from_secs(10);
 /// How long a trial may take.
 const TRIAL: Duration = Duration::from_secs(10);
 /// For how long it is believed that a level doesn't work.
@@ -110,6 +109,8 @@ impl Runner {
     pub fn end(&self) {
         self.spares.drop_all();
         self.threads.end(ENDING);
+        // One may have been begun meanwhile.
+        self.spares.drop_all();
     }
 
     /// What things are run in here; `None` where nothing is.
@@ -255,16 +256,13 @@ impl Runner {
         // The run ends when the one end is closed, by whoever drops it.
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
-        let mut start = self.pace.start().await;
         let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
         let groups = footing.grouped.then(Groups::of_this_process).flatten();
         self.threads.begin("run", groups, move || {
-            start.rest();
             let surroundings = Surroundings {
                 tenant: footing.tenant,
                 groups,
                 threads: &threads,
-                start: Cell::new(Some(start)),
                 pace: &pace,
                 spares: &spares,
                 cancel: cancel.as_fd(),

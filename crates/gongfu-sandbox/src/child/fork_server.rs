@@ -6,9 +6,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open, setsid};
+use rustix::process::{Pid, PidfdFlags, pidfd_open, setsid};
 use rustix::stdio::stdin;
 use rustix::thread::set_name;
 
@@ -24,8 +24,6 @@ const NAME: &std::ffi::CStr = c"gongfu-fork";
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How soon it is tried again.
 const ROUND: Duration = Duration::from_millis(100);
-/// How long it waits for somebody to want something, in seconds.
-const WAITING: i64 = 30;
 
 /// A child that was begun for the server.
 struct Fostered {
@@ -44,9 +42,13 @@ pub(super) fn run() -> ExitCode {
     if close_outputs().is_err() || !is_behind() || wire::send(&socket, &(), &[]).is_err() {
         return ExitCode::FAILURE;
     }
-    let mut children = Vec::new();
-    while matches!(serve(&socket, &mut children), Ok(true)) {}
-    // Those that are still there live by their own sockets.
+    let (mut socket, mut children) = (Some(socket), Vec::new());
+    // Until nobody wants anything more, and the last of its children has ended.
+    while socket.is_some() || !children.is_empty() {
+        if serve(&mut socket, &mut children).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
     ExitCode::SUCCESS
 }
 
@@ -57,7 +59,7 @@ fn is_behind() -> bool {
     }
     let by = Instant::now() + PATIENCE;
     loop {
-        match priority::lower_session(getpid()) {
+        match priority::lower_session("self") {
             Ok(()) => return true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < by => {
                 std::thread::sleep(ROUND);
@@ -67,50 +69,49 @@ fn is_behind() -> bool {
     }
 }
 
-/// Waits for something and does it; answers whether there is more to wait for.
-fn serve(socket: &OwnedFd, children: &mut Vec<Fostered>) -> io::Result<bool> {
-    let waiting = Timespec {
-        tv_sec: WAITING,
-        tv_nsec: 0,
-    };
-    let waiting = children.is_empty().then_some(&waiting);
-    let mut watched = vec![PollFd::new(socket, PollFlags::IN)];
+/// Waits for something and does it.
+fn serve(socket: &mut Option<OwnedFd>, children: &mut Vec<Fostered>) -> io::Result<()> {
+    let mut watched = Vec::new();
+    watched.extend(
+        socket
+            .as_ref()
+            .map(|socket| PollFd::new(socket, PollFlags::IN)),
+    );
     let handles = children.iter().map(|one| &one.handle);
     watched.extend(handles.map(|handle| PollFd::new(handle, PollFlags::IN)));
-    match poll(&mut watched, waiting) {
-        Ok(0) => return Ok(false),
+    match poll(&mut watched, None) {
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }
-    let mut ready = watched.iter().map(|one| !one.revents().is_empty());
-    let is_asked = ready.next().unwrap_or_default();
-    let ended: Vec<bool> = ready.collect();
-    let mut ended = ended.into_iter();
-    children.retain_mut(|one| !ended.next().unwrap_or_default() || !one.is_told());
-    if !is_asked {
-        return Ok(true);
-    }
-    let Some(((), handles)) = wire::receive::<()>(socket)? else {
-        return Ok(false);
+    let ready: Vec<bool> = watched
+        .iter()
+        .map(|one| !one.revents().is_empty())
+        .collect();
+    let mut ready = ready.into_iter();
+    let is_asked = socket.is_some() && ready.next().unwrap_or_default();
+    children.retain_mut(|one| !ready.next().unwrap_or_default() || !one.is_told());
+    let Some(asking) = socket.as_ref().filter(|_| is_asked) else {
+        return Ok(());
     };
-    match begin(handles) {
-        Ok(one) => {
-            wire::send(socket, &None::<i32>, &[one.handle.as_fd()])?;
-            children.push(one);
-        }
-        Err(error) => {
-            let number = error.raw_os_error().unwrap_or(libc::EIO);
-            wire::send(socket, &Some(number), &[])?;
-        }
+    let Ok(Some(((), handles))) = wire::receive::<()>(asking) else {
+        *socket = None;
+        return Ok(());
+    };
+    let begun = begin(handles);
+    let handle = begun.as_ref().ok().map(|one| one.handle.as_fd());
+    let answered = wire::send(asking, &begun.is_ok(), handle.as_slice());
+    children.extend(begun);
+    if answered.is_err() {
+        *socket = None;
     }
-    Ok(true)
+    Ok(())
 }
 
 fn begin(handles: Vec<OwnedFd>) -> io::Result<Fostered> {
     let Ok([input, out, error, end]) = <[OwnedFd; 4]>::try_from(handles) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let child = Command::new("/proc/self/exe")
+    let mut child = Command::new("/proc/self/exe")
         .args([super::ARGUMENT, priority::FORK_SERVER])
         .env_clear()
         .stdin(Stdio::from(input))
@@ -118,7 +119,12 @@ fn begin(handles: Vec<OwnedFd>) -> io::Result<Fostered> {
         .stderr(Stdio::from(error))
         .spawn()?;
     let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let handle = pidfd_open(number.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?;
+    let handle = number.map(|number| pidfd_open(number, PidfdFlags::empty()));
+    let Some(Ok(handle)) = handle else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(io::ErrorKind::NotFound.into());
+    };
     Ok(Fostered {
         child,
         handle,

@@ -7,6 +7,8 @@
 #[cfg(target_os = "linux")]
 use std::ffi::OsStr;
 #[cfg(target_os = "linux")]
+use std::fmt;
+#[cfg(target_os = "linux")]
 use std::fs::File;
 use std::io;
 #[cfg(target_os = "linux")]
@@ -73,12 +75,12 @@ fn is_of_fork_server() -> bool {
 
 /// Parts from the session of the server, and from its terminal with it, to be one that watches.
 ///
-/// Where the system shares processors among sessions, who watches mustn't use up what is the server's;
-/// with control groups they have a share of their own.
+/// Where the system shares processors among sessions, who watches mustn't use up what is the server's, nor
+/// stand behind what is watched; with control groups they have a share of their own.
 #[cfg(target_os = "linux")]
 pub(super) fn part(grouped: Option<Grouped>) {
     let is_apart = grouped.is_some_and(|grouped| grouped.processors);
-    if !is_apart && !is_of_fork_server() {
+    if !is_apart {
         let _ = setsid();
     }
 }
@@ -119,7 +121,8 @@ impl Session {
             return;
         }
         let again = io::ErrorKind::WouldBlock;
-        self.is_done = lower_session(program).map_or_else(|error| error.kind() != again, |()| true);
+        self.is_done = lower_session(program.as_raw_nonzero())
+            .map_or_else(|error| error.kind() != again, |()| true);
     }
 }
 
@@ -129,8 +132,8 @@ impl Session {
 /// # Errors
 /// There is no such thing, or it is too soon after another one.
 #[cfg(target_os = "linux")]
-pub(super) fn lower_session(process: Pid) -> io::Result<()> {
-    let path = format!("/proc/{}/autogroup", process.as_raw_nonzero());
+pub(super) fn lower_session(process: impl fmt::Display) -> io::Result<()> {
+    let path = format!("/proc/{process}/autogroup");
     let mut file = File::options().write(true).open(path)?;
     write!(file, "{NICE}")
 }

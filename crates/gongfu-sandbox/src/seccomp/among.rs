@@ -22,14 +22,21 @@ const SHARED: [i64; 10] = [
 ];
 
 /// Refused for any other process than the one that asks, whose number is the argument of this place.
-const OTHERS: [(i64, u8); 6] = [
+const OTHERS: [(i64, u8); 4] = [
     (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setattr, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
-    (libc::SYS_setpriority, 1),
-    (libc::SYS_ioprio_set, 1),
 ];
+/// The same, where the first argument says whose number the second one is: a process's, or that of a whole
+/// group or user.
+const OTHERS_OF: [(i64, u64); 2] = [
+    (libc::SYS_setpriority, PROCESS),
+    (libc::SYS_ioprio_set, PROCESS_OF_DISK),
+];
+/// `PRIO_PROCESS` and `IOPRIO_WHO_PROCESS`.
+const PROCESS: u64 = 0;
+const PROCESS_OF_DISK: u64 = 1;
 
 /// Refused to the same user: what belongs to files that Landlock doesn't look at.
 const OWNED: [i64; 5] = [
@@ -83,6 +90,11 @@ pub(crate) fn filters(is_same: bool) -> Option<Vec<BpfProgram>> {
     let mut refused: std::collections::BTreeMap<_, _> = SHARED.iter().map(whole).collect();
     for (number, argument) in OTHERS {
         refused.insert(number, unless(argument, 0)?);
+    }
+    for (number, process) in OTHERS_OF {
+        let unless =
+            |argument, value| rule(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value);
+        refused.insert(number, any_of(vec![unless(0, process), unless(1, 0)])?);
     }
     let hide = rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, HIDE);
     refused.insert(libc::SYS_prctl, any_of(vec![hide])?);

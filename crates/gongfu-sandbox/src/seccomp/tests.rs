@@ -1,10 +1,10 @@
 //! The programs, run over calls as the kernel would run them.
 
-use seccompiler::sock_filter;
+use seccompiler::{BpfProgram, sock_filter};
 
 use super::{
     MAKING, MAKING_HERE, MISSING, MODES, MODES_HERE, NAMESPACES, REFUSED, REFUSED_HERE, TERMINAL,
-    filters,
+    among, filters,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -59,7 +59,10 @@ fn answer(program: &[sock_filter], words: &[u32; 16]) -> u32 {
 
 /// What the kernel does: of all filters the sternest counts.
 fn judged(words: &[u32; 16]) -> u32 {
-    let filters = filters().unwrap();
+    sternest(&filters().unwrap(), words)
+}
+
+fn sternest(filters: &[BpfProgram], words: &[u32; 16]) -> u32 {
     let answers = filters.iter().map(|filter| answer(filter, words));
     let stern = |answer: &u32| match answer & 0xFFFF_0000 {
         KILL => 0,
@@ -242,5 +245,34 @@ fn calls_of_other_conventions_end_the_program() {
     }
     for number in [0x4000_0000, 0x4000_0001, 0x4000_0208, 0xFFFF_FFFF] {
         assert_eq!(plain(number), KILL, "{number:#x}");
+    }
+}
+
+#[test]
+fn among_others_a_program_changes_nobody_but_itself() {
+    let refused = error(libc::EPERM);
+    for is_same in [false, true] {
+        let filters = among::filters(is_same).unwrap();
+        let judged = |number, arguments| sternest(&filters, &call(number, HERE, arguments));
+        for (number, itself) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
+            assert_eq!(judged(number, [itself, 0, 5, 0, 0, 0]), ALLOW);
+            // Another process; then whole groups and users, their own as well.
+            for (of, whose) in [(itself, 1), (itself + 1, 0), (itself + 2, 0), (2, 65_534)] {
+                assert_eq!(
+                    judged(number, [of, whose, 5, 0, 0, 0]),
+                    refused,
+                    "{of} {whose}"
+                );
+            }
+        }
+        for number in [
+            libc::SYS_sched_setaffinity,
+            libc::SYS_sched_setattr,
+            libc::SYS_sched_setparam,
+            libc::SYS_sched_setscheduler,
+        ] {
+            assert_eq!(judged(number, [0; 6]), ALLOW);
+            assert_eq!(judged(number, [1, 0, 0, 0, 0, 0]), refused);
+        }
     }
 }

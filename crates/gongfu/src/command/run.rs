@@ -72,6 +72,7 @@ pub(crate) fn run(
     });
     // What it was ended with is over before anything is said about it.
     drop(runtime);
+    parts.sandbox.end();
     match outcome {
         None if arguments.json => {
             terminal.json(&cancelled())?;
