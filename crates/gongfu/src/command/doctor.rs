@@ -210,6 +210,7 @@ fn sandbox_check(home: &Home) -> Check {
         .map(|one| one.level);
     let others = standing.iter().filter(|one| Some(one.level) != used);
     let others = others.map(|one| match &one.obstacle {
+        None if used.is_none() => format!("{} would work", one.level),
         None => format!("{} works as well", one.level),
         Some(obstacle) => format!("{}: {obstacle}", one.level),
     });
