@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+#[cfg(target_os = "linux")]
+use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::cgroup::{Group, Groups};
 use crate::child::{ARGUMENT, UNCERTAIN};
@@ -160,6 +162,9 @@ impl Begun {
             return self.kept.end();
         };
         let _ = self.control().shutdown(Shutdown::Both);
+        // Whoever waits for it would end it as well, but may be the last to be given a processor.
+        #[cfg(target_os = "linux")]
+        let _ = pidfd_send_signal(first, Signal::KILL);
         // Its end is that of all; who only waited for it needs no waiting for.
         is_heard(first, PollFlags::IN, PATIENCE) || self.kept.end()
     }

@@ -75,12 +75,12 @@ fn is_of_fork_server() -> bool {
 
 /// Parts from the session of the server, and from its terminal with it, to be one that watches.
 ///
-/// Where the system shares processors among sessions, who watches mustn't use up what is the server's, nor
-/// stand behind what is watched; with control groups they have a share of their own.
+/// Where the system shares processors among sessions, who watches mustn't use up what is the server's;
+/// with control groups they have a share of their own, and those of the fork server have its share.
 #[cfg(target_os = "linux")]
 pub(super) fn part(grouped: Option<Grouped>) {
     let is_apart = grouped.is_some_and(|grouped| grouped.processors);
-    if !is_apart {
+    if !is_apart && !is_of_fork_server() {
         let _ = setsid();
     }
 }
