@@ -11,7 +11,7 @@ use super::place::{self, Place, Version};
 use super::{SHARES, is_busy, next, write};
 
 /// How often it is tried to take it away: a thread that has ended is still counted for a moment.
-const TRIES: u32 = 100;
+const TRIES: u32 = 3_000;
 
 /// A group for threads; it goes with this.
 #[derive(Debug)]
