@@ -37,6 +37,8 @@ mod memory;
 #[cfg(target_os = "linux")]
 mod outer;
 mod priority;
+#[cfg(target_os = "linux")]
+mod session;
 mod space;
 #[cfg(target_os = "linux")]
 pub(crate) mod stage;
@@ -108,7 +110,7 @@ pub fn become_child() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let first = arguments.next()?;
     if first == ARGUMENT {
-        priority::begun_by(arguments.next().as_deref());
+        session::begun_by(arguments.next().as_deref());
         Some(outer::run())
     } else if first == bubble::ARGUMENT {
         // bubblewrap has made a session by itself, whoever began it.

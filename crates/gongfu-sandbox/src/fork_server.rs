@@ -115,7 +115,7 @@ fn start() -> io::Result<(Child, UnixStream)> {
     Err(io::ErrorKind::TimedOut.into())
 }
 
-/// Asks for a child; `None` where none can be begun there for now.
+/// Asks for a child; `None` where it says that it has begun none.
 fn ask(socket: &UnixStream, handles: [BorrowedFd<'_>; 3]) -> io::Result<Option<Foster>> {
     let [input, out, error] = handles;
     let Ok((end, told)) = io::pipe() else {

@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open, setsid};
 use rustix::stdio::stdin;
 use rustix::thread::set_name;
 
-use super::{close_outputs, priority};
+use super::{close_outputs, session};
 use crate::wire;
 
 /// The argument by which a program is told to be the fork server.
@@ -59,7 +59,7 @@ fn is_behind() -> bool {
     }
     let by = Instant::now() + PATIENCE;
     loop {
-        match priority::lower_session("self") {
+        match session::lower("self") {
             Ok(()) => return true,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < by => {
                 std::thread::sleep(ROUND);
@@ -112,7 +112,7 @@ fn begin(handles: Vec<OwnedFd>) -> io::Result<Fostered> {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let mut child = Command::new("/proc/self/exe")
-        .args([super::ARGUMENT, priority::FORK_SERVER])
+        .args([super::ARGUMENT, session::FORK_SERVER])
         .env_clear()
         .stdin(Stdio::from(input))
         .stdout(Stdio::from(out))

@@ -14,7 +14,7 @@ use rustix::thread::set_name;
 use rustix::{fs, system};
 
 use super::call::{self, Fork};
-use super::priority::{self, Session};
+use super::session::{self, Session};
 use super::{Failure, at, close_outputs, lock, memory, outer, view};
 use crate::plan::{Ground, Grouped, How, Kind, Order, Plan, Step, Told};
 use crate::{seccomp, wire};
@@ -115,7 +115,7 @@ pub(super) fn program<T>(
         Fork::Child => lock::begin(plan, grouped, filters),
         Fork::Parent(program) => {
             let _ = close_outputs();
-            priority::part(grouped);
+            session::part(grouped);
             let told = watch(control, plan, grouped, program);
             let _ = wire::send(control, &told, &[]);
             std::process::exit(0);

@@ -11,7 +11,7 @@ use rustix::process::{
 };
 
 use super::call::{self, Fork};
-use super::priority::{self, Session};
+use super::session::{self, Session};
 use super::{Failure, at, init, kin, lock, memory, outer, space};
 use crate::plan::{Grouped, Plan, Step, Told};
 use crate::wire;
@@ -55,7 +55,7 @@ pub(super) fn run(
         }
         Fork::Parent(program) => {
             let _ = super::close_outputs();
-            priority::part(grouped);
+            session::part(grouped);
             let told = watch(control, &plan, grouped, folder, program);
             let is_certain = kin::end(program);
             if !is_certain {

@@ -15,7 +15,7 @@ use rustix::thread::{
     set_capabilities_secure_bits, set_no_new_privs,
 };
 
-use super::{Failure, at, call, priority};
+use super::{Failure, at, call, priority, session};
 use crate::plan::{Ceilings, Grouped, Kind, Plan, Step};
 use crate::seccomp;
 
@@ -53,7 +53,7 @@ pub(super) fn begin<T>(
     grouped: Option<Grouped>,
     filters: Option<seccomp::Filters>,
 ) -> Result<T, Failure> {
-    priority::begin_group().map_err(at(Step::Init))?;
+    session::begin_group().map_err(at(Step::Init))?;
     priority::lower(priority::NICE).map_err(Failure::at(Step::Init))?;
     let is_counted = grouped.is_some_and(|grouped| grouped.processes);
     ceilings(&plan.ceilings, is_counted).map_err(at(Step::Ceilings))?;
