@@ -10,8 +10,8 @@ use gongfu_core::sandbox::{Command, Exit, Level, Reason};
 use gongfu_sandbox::Runner;
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::alone::{PATIENCE, children, ends};
 use crate::ground::{Ground, gone, runtime, text, word};
-use crate::spare::{children, ends};
 
 pub(crate) const ALL: [(&str, fn()); 5] = [
     ("what_it_begins_stands_behind", what_it_begins_stands_behind),
@@ -23,8 +23,6 @@ pub(crate) const ALL: [(&str, fn()); 5] = [
 
 /// What it calls itself.
 const NAME: &str = "gongfu-fork";
-/// How long it may take until it is there.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A ground without control groups, and a runner that has a fork server; `None` where sessions share
 /// nothing.

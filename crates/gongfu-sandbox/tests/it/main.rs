@@ -10,6 +10,8 @@
 )]
 
 #[cfg(target_os = "linux")]
+mod alone;
+#[cfg(target_os = "linux")]
 mod attack;
 #[cfg(target_os = "linux")]
 mod fork_server;
@@ -47,8 +49,8 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(fuzz::PROVE) {
         return fuzz::prove();
     }
-    if std::env::args().nth(1).as_deref() == Some(spare::ALONE) {
-        return spare::alone();
+    if std::env::args().nth(1).as_deref() == Some(alone::ALONE) {
+        return alone::alone();
     }
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
         limit::trials(),
         resource::trials(),
         mount::trials(),
-        spare::trials(),
+        alone::trials(),
         attack::trials(),
         fuzz::trials(),
     ];

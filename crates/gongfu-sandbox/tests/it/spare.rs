@@ -10,21 +10,15 @@ use gongfu_core::account::{Owner, UserId};
 use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Outcome, Reason};
 use gongfu_sandbox::Runner;
-use libtest_mimic::{Failed, Trial};
 use tokio::runtime::Runtime;
 
-use crate::fork_server;
+use crate::alone::{ALONE, PATIENCE, alive, children, ends};
 use crate::ground::{Ground, runtime, text};
 
 /// What the first process of a sandbox calls itself that waits for its plan.
 const NAME: &str = "gongfu-spare";
-/// How long it may take until one is there, or no longer there.
-const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The argument by which this program runs one of these tests, in a process that has no other spares.
-pub(crate) const ALONE: &str = "spare-alone";
-
-const ALL: [(&str, fn()); 7] = [
+pub(crate) const ALL: [(&str, fn()); 7] = [
     ("each_is_used_once", each_is_used_once),
     ("limits_are_those_of_the_run", limits_are_those_of_the_run),
     ("time_begins_with_the_run", time_begins_with_the_run),
@@ -39,41 +33,6 @@ const ALL: [(&str, fn()); 7] = [
     ),
     ("a_killed_server_leaves_none", a_killed_server_leaves_none),
 ];
-
-/// All that run in a process of their own, each below the name of its module.
-fn all() -> impl Iterator<Item = (&'static str, &'static str, fn())> {
-    let ours = ALL.iter().map(|(name, test)| ("spare", *name, *test));
-    let others = fork_server::ALL.iter();
-    ours.chain(others.map(|(name, test)| ("fork_server", *name, *test)))
-}
-
-pub(crate) fn trials() -> Vec<Trial> {
-    let trials = all().map(|(module, name, _)| {
-        let run = move || {
-            let ran = Process::new(std::env::current_exe().unwrap())
-                .args([ALONE, name])
-                .output()
-                .unwrap();
-            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-            ran.status.success().then_some(()).ok_or(Failed::from(said))
-        };
-        Trial::test(format!("{module}::{name}"), run)
-    });
-    trials.collect()
-}
-
-/// Runs one of them in this process.
-pub(crate) fn alone() -> ExitCode {
-    let wanted = std::env::args().nth(2);
-    if wanted.as_deref() == Some(FORGOTTEN) {
-        return forgotten();
-    }
-    let (.., test) = all()
-        .find(|(_, name, _)| wanted.as_deref() == Some(name))
-        .unwrap();
-    test();
-    ExitCode::SUCCESS
-}
 
 /// A server with a ground.
 struct Server {
@@ -120,53 +79,6 @@ fn spare() -> u32 {
 /// The spares of this process.
 fn spares() -> Vec<u32> {
     children(NAME)
-}
-
-/// Those that descend from this process and call themselves so.
-pub(crate) fn children(called: &str) -> Vec<u32> {
-    let mut parents = BTreeMap::new();
-    let mut named = Vec::new();
-    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
-            continue;
-        };
-        let told = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let Some((name, rest)) = told.rsplit_once(") ") else {
-            continue;
-        };
-        let mut fields = rest.split(' ');
-        let is_over = fields.next() == Some("Z");
-        parents.insert(process, fields.next().unwrap().parse::<u32>().unwrap());
-        if name.ends_with(&format!("({called}")) && !is_over {
-            named.push(process);
-        }
-    }
-    let is_ours = |process: &u32| {
-        let mut at = *process;
-        for _ in 0..100 {
-            match parents.get(&at) {
-                Some(parent) if *parent == std::process::id() => return true,
-                Some(parent) => at = *parent,
-                None => return false,
-            }
-        }
-        false
-    };
-    named.into_iter().filter(is_ours).collect()
-}
-
-fn alive(process: u32) -> bool {
-    let told = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    told.rsplit_once(") ")
-        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
-}
-
-pub(crate) fn ends(process: u32) {
-    let begun = Instant::now();
-    while alive(process) {
-        assert!(begun.elapsed() < PATIENCE, "{process} lives on");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn each_is_used_once() {
@@ -278,9 +190,9 @@ fn one_that_dies_on_its_way_takes_nothing_with_it() {
 }
 
 /// What a server is told to be that waits with its spare until it is killed.
-const FORGOTTEN: &str = "forgotten";
+pub(crate) const FORGOTTEN: &str = "forgotten";
 
-fn forgotten() -> ExitCode {
+pub(crate) fn forgotten() -> ExitCode {
     let server = Server::new();
     server.says("true");
     println!("{}", spare());
