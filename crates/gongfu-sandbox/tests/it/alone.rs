@@ -1,0 +1,99 @@
+//! Tests that each run in a process of their own, because what they are about is one of a process.
+
+use std::collections::BTreeMap;
+use std::process::{Command as Process, ExitCode};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Failed, Trial};
+
+use crate::{fork_server, spare};
+
+/// The argument by which this program runs one of them.
+pub(crate) const ALONE: &str = "alone";
+/// How long it may take until a process is there, or no longer there.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+
+/// All that run in a process of their own, each below the name of its module.
+fn all() -> impl Iterator<Item = (&'static str, &'static str, fn())> {
+    let of = |module, tests: &'static [(&'static str, fn())]| {
+        tests.iter().map(move |(name, test)| (module, *name, *test))
+    };
+    of("spare", &spare::ALL).chain(of("fork_server", &fork_server::ALL))
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let trials = all().map(|(module, name, _)| {
+        let run = move || {
+            let ran = Process::new(std::env::current_exe().unwrap())
+                .args([ALONE, name])
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+            ran.status.success().then_some(()).ok_or(Failed::from(said))
+        };
+        Trial::test(format!("{module}::{name}"), run)
+    });
+    trials.collect()
+}
+
+/// Runs one of them in this process.
+pub(crate) fn alone() -> ExitCode {
+    let wanted = std::env::args().nth(2);
+    if wanted.as_deref() == Some(spare::FORGOTTEN) {
+        return spare::forgotten();
+    }
+    let (.., test) = all()
+        .find(|(_, name, _)| wanted.as_deref() == Some(name))
+        .unwrap();
+    test();
+    ExitCode::SUCCESS
+}
+
+/// Those that descend from this process and call themselves so.
+pub(crate) fn children(called: &str) -> Vec<u32> {
+    let mut parents = BTreeMap::new();
+    let mut named = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
+            continue;
+        };
+        let told = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((name, rest)) = told.rsplit_once(") ") else {
+            continue;
+        };
+        let mut fields = rest.split(' ');
+        let is_over = fields.next() == Some("Z");
+        parents.insert(process, fields.next().unwrap().parse::<u32>().unwrap());
+        if name.ends_with(&format!("({called}")) && !is_over {
+            named.push(process);
+        }
+    }
+    let is_ours = |process: &u32| {
+        let mut at = *process;
+        for _ in 0..100 {
+            match parents.get(&at) {
+                Some(parent) if *parent == std::process::id() => return true,
+                Some(parent) => at = *parent,
+                None => return false,
+            }
+        }
+        false
+    };
+    named.into_iter().filter(is_ours).collect()
+}
+
+/// Whether a process hasn't ended.
+pub(crate) fn alive(process: u32) -> bool {
+    let told = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    told.rsplit_once(") ")
+        .is_some_and(|(_, rest)| !rest.starts_with('Z'))
+}
+
+/// Waits for the end of a process.
+pub(crate) fn ends(process: u32) {
+    let begun = Instant::now();
+    while alive(process) {
+        assert!(begun.elapsed() < PATIENCE, "{process} lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
