@@ -105,12 +105,11 @@ impl Runner {
     }
 
     /// Takes away what is kept for later runs, and waits for those to end that nobody wants any more, for
-    /// a few seconds at most. Whoever ends without it leaves that to the next one.
+    /// a few seconds at most. Whoever ends without it leaves that to the next one. Nothing is begun ahead
+    /// of time after it.
     pub fn end(&self) {
-        self.spares.drop_all();
+        self.spares.close();
         self.threads.end(ENDING);
-        // One may have been begun meanwhile.
-        self.spares.drop_all();
     }
 
     /// What things are run in here; `None` where nothing is.

@@ -47,6 +47,8 @@ struct Slot {
     spare: Option<Spare>,
     /// Whether somebody sees to it that it ends.
     is_watched: bool,
+    /// Whether there is to be no other one.
+    is_closed: bool,
 }
 
 /// A child that waits for its plan.
@@ -92,9 +94,7 @@ impl Spares {
                 return;
             };
             if spares.begin(key, groups) == Begins::Unwatched {
-                let watching = std::thread::Builder::new().name("spare".to_owned());
-                // Where there can be no more threads it ends by itself, later.
-                let _ = watching.spawn(move || spares.watch());
+                spares.watch();
             }
         });
     }
@@ -102,7 +102,8 @@ impl Spares {
     fn begin(&self, key: Key, groups: Option<&'static Groups>) -> Begins {
         // Whoever wants one waits until it is there: to begin another one takes longer.
         let mut slot = self.slot();
-        if slot.spare.as_ref().is_some_and(|spare| spare.key == key) {
+        let is_there = slot.spare.as_ref().is_some_and(|spare| spare.key == key);
+        if is_there || slot.is_closed {
             return Begins::Nothing;
         }
         let limits = Limits {
@@ -136,9 +137,12 @@ impl Spares {
         }
     }
 
-    /// Ends what waits.
-    pub(crate) fn drop_all(&self) {
-        let spare = self.slot().spare.take();
+    /// Ends what waits, and begins nothing ahead of time any more.
+    pub(crate) fn close(&self) {
+        let mut slot = self.slot();
+        slot.is_closed = true;
+        let spare = slot.spare.take();
+        drop(slot);
         self.ended.notify_all();
         drop(spare);
     }
@@ -147,7 +151,7 @@ impl Spares {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a spare that nobody used for long. On a thread of its own, because whoever runs things need
+    /// Ends a spare that nobody used for long. On the thread that began the first one, because whoever runs things need
     /// not have a clock, and must not wait for this.
     fn watch(&self) {
         let mut slot = self.slot();

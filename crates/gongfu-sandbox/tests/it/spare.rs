@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Command as Process, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,13 +14,14 @@ use gongfu_sandbox::Runner;
 use tokio::runtime::Runtime;
 
 use crate::alone::{ALONE, PATIENCE, alive, children, ends};
-use crate::ground::{Ground, runtime, text};
+use crate::ground::{Ground, groups_of, runtime, text};
 
 /// What the first process of a sandbox calls itself that waits for its plan.
 const NAME: &str = "gongfu-spare";
 
-pub(crate) const ALL: [(&str, fn()); 7] = [
+pub(crate) const ALL: [(&str, fn()); 8] = [
     ("each_is_used_once", each_is_used_once),
+    ("whoever_ends_leaves_none", whoever_ends_leaves_none),
     ("limits_are_those_of_the_run", limits_are_those_of_the_run),
     ("time_begins_with_the_run", time_begins_with_the_run),
     (
@@ -99,6 +101,19 @@ fn each_is_used_once() {
     let last = spare();
     drop(server);
     ends(last);
+}
+
+/// Whether one is just being begun, is there, or was there for a while when its server ends.
+fn whoever_ends_leaves_none() {
+    for pause in [0, 0, 0, 0, 2, 4, 8, 16, 64] {
+        let server = Server::new();
+        server.says("true");
+        std::thread::sleep(Duration::from_millis(pause));
+        drop(server.runner);
+        assert_eq!(spares(), Vec::<u32>::new(), "after {pause} ms");
+        let left = groups_of(std::process::id());
+        assert_eq!(left, Vec::<PathBuf>::new(), "after {pause} ms");
+    }
 }
 
 fn limits_are_those_of_the_run() {
