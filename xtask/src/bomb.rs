@@ -23,6 +23,8 @@ use plan::{BOMBS, Bomb};
 
 /// How soon everything of a run is to be dead.
 const SOON: Duration = Duration::from_secs(1);
+/// How long answers are timed beside each bomb, at least: of a few answers the slowest says nothing.
+const ENOUGH: Duration = Duration::from_secs(2);
 /// How much slower answers may become.
 const SLOWER: f64 = 3.0;
 
@@ -135,25 +137,41 @@ struct Seen {
     meanwhile: Sample,
 }
 
+/// Has a bomb run; one that is over soon again and again.
 async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<Seen> {
     let call = json!({ "skill_name": "bomb", "command": bomb.line, "timeout": bomb.seconds });
-    let begun = Instant::now();
-    let running = tokio::spawn(run_one(ground.address.clone(), call));
-    let meanwhile = asked_while(asking, || !running.is_finished()).await?;
-    Ok(Seen {
-        reason: running.await??,
-        took: begun.elapsed(),
-        meanwhile,
-    })
+    let mut seen = Seen {
+        reason: String::new(),
+        took: Duration::ZERO,
+        meanwhile: Sample::default(),
+    };
+    let mut timed = Duration::ZERO;
+    while timed < ENOUGH {
+        let begun = Instant::now();
+        let running = tokio::spawn(run_one(ground.address.clone(), call.clone()));
+        asked_while(asking, &mut seen.meanwhile, || !running.is_finished()).await?;
+        let reason = running.await??;
+        let took = begun.elapsed();
+        timed += took;
+        seen.took = seen.took.max(took);
+        // One wrong end is told, however the others were.
+        if seen.reason.is_empty() || !bomb.reasons.contains(&reason.as_str()) {
+            seen.reason = reason;
+        }
+    }
+    Ok(seen)
 }
 
 /// Asks for the tools again and again while something else goes on.
-async fn asked_while(asking: &mut Client, goes_on: impl Fn() -> bool) -> Result<Sample> {
-    let mut meanwhile = Sample::default();
+async fn asked_while(
+    asking: &mut Client,
+    meanwhile: &mut Sample,
+    goes_on: impl Fn() -> bool,
+) -> Result<()> {
     while goes_on() {
         meanwhile.time(asking.ask("tools/list", json!({})).await?.took);
     }
-    Ok(meanwhile)
+    Ok(())
 }
 
 /// Runs something on a connection of its own; answers why it ended.
@@ -202,7 +220,8 @@ async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<Seen> 
         }
         anyhow::Ok(())
     });
-    let meanwhile = asked_while(asking, || !all.is_finished()).await?;
+    let mut meanwhile = Sample::default();
+    asked_while(asking, &mut meanwhile, || !all.is_finished()).await?;
     all.await??;
     Ok(Seen {
         reason: "ok".to_owned(),
