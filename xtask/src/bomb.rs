@@ -31,7 +31,7 @@ const SLOWER: f64 = 3.0;
 /// The options of `cargo xtask prove-bombs`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How long the quiet server is asked, in seconds
+    /// How long the quiet server is asked before each bomb, in seconds
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
     quiet: u64,
     /// How many runs there are at once in the end
@@ -86,25 +86,18 @@ async fn attack(
         json!({ "skill_name": "bomb", "command": "true" }),
     )
     .await?;
-    let quiet = ask(
-        &mut asking,
-        Instant::now() + Duration::from_secs(arguments.quiet),
-    )
-    .await?;
-    let calm = quiet.percentile(99).context("nothing was answered")?;
     println!(
-        "\nthe server is {}; tools/list when it is quiet: median {}, p99 {} of {} answers; memory {}",
+        "\nthe server is {}, with {} of memory; the p99 of tools/list is told beside that of the quiet \
+        server just before",
         user.name(),
-        Unit::Milliseconds.show(quiet.median().unwrap_or_default()),
-        Unit::Milliseconds.show(calm),
-        quiet.len(),
         Unit::Mebibytes.show(ground.memory()?),
     );
     println!(
-        "{:<36} {:>10} {:>9} {:>10} {:>8} {:>10} {:>10}",
-        "", "reason", "took", "p99", "times", "dead after", "memory"
+        "{:<36} {:>10} {:>9} {:>9} {:>9} {:>7} {:>10} {:>10}",
+        "", "reason", "took", "quiet", "p99", "times", "dead after", "memory"
     );
     for bomb in BOMBS {
+        let calm = calm(&mut asking, arguments.quiet).await?;
         let watch = ground.watch();
         let answer = one(&ground, &mut asking, bomb).await?;
         if !bomb.reasons.contains(&answer.reason.as_str()) {
@@ -115,6 +108,7 @@ async fn attack(
         }
         tell(&ground, &watch, bomb.name, &answer, calm, wrong)?;
     }
+    let calm = calm(&mut asking, arguments.quiet).await?;
     let watch = ground.watch();
     let many = many(&ground, &mut asking, arguments.runs).await?;
     drop(asking);
@@ -128,6 +122,13 @@ async fn attack(
     )?;
     drop(watch);
     ground.end()
+}
+
+/// The p99 of answers while nothing is run, in seconds: each time anew, because others use the machine
+/// as well.
+async fn calm(asking: &mut Client, seconds: u64) -> Result<f64> {
+    let quiet = ask(asking, Instant::now() + Duration::from_secs(seconds)).await?;
+    quiet.percentile(99).context("nothing was answered")
 }
 
 /// What came of a bomb.
@@ -259,9 +260,10 @@ fn tell(
     let slow = seen.meanwhile.percentile(99).unwrap_or_default();
     let times = slow / calm;
     println!(
-        "{name:<36} {:>10} {:>7.1} s {:>10} {times:>7.1}{} {:>10} {:>10}",
+        "{name:<36} {:>10} {:>7.1} s {:>9} {:>9} {times:>6.1}{} {:>10} {:>10}",
         seen.reason,
         seen.took.as_secs_f64(),
+        Unit::Milliseconds.show(calm),
         Unit::Milliseconds.show(slow),
         if times < SLOWER { " " } else { "!" },
         dead.map_or_else(
