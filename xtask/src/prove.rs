@@ -5,6 +5,7 @@
 
 mod generate;
 mod growth;
+mod line;
 mod nasty;
 mod net;
 pub(crate) mod property;
@@ -31,7 +32,7 @@ const CORPUS: &str = "../shared/corpus";
 const REAL: usize = 160;
 const REAL_BYTES: u64 = 48 * 1024;
 /// Which kinds take turns: the costly and the dangerous ones more often.
-const TURNS: [Kind; 20] = [
+const TURNS: [Kind; 22] = [
     Kind::Document,
     Kind::Path,
     Kind::Arguments,
@@ -52,6 +53,8 @@ const TURNS: [Kind; 20] = [
     Kind::Arguments,
     Kind::Yaml,
     Kind::Name,
+    Kind::Command,
+    Kind::Command,
 ];
 
 /// The options of `cargo xtask prove-parse`.

@@ -7,6 +7,7 @@
 pub mod account;
 pub mod capability;
 pub mod catalogue;
+pub mod command;
 pub mod edit;
 pub mod library;
 pub mod near;
@@ -15,5 +16,6 @@ pub mod place;
 pub mod port;
 pub mod sandbox;
 pub mod search;
+pub mod shell;
 pub mod skill;
 pub mod text;

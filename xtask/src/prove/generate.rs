@@ -3,12 +3,13 @@
 
 use std::fmt::Write as _;
 
+use super::line;
 use super::nasty;
 use super::property::Kind;
 use super::random::Random;
 
 /// The largest input that is put together, in bytes.
-const LARGEST: usize = 64 * 1024;
+pub(super) const LARGEST: usize = 64 * 1024;
 
 /// Makes inputs.
 pub(super) struct Generator {
@@ -201,6 +202,7 @@ fn structured(kind: Kind, random: &mut Random) -> Vec<u8> {
         Kind::Path => path(random),
         Kind::Section => markdown(random),
         Kind::Arguments => call(random),
+        Kind::Command => line::line(random),
     };
     if is_text(kind) && random.one_in(12) {
         encoded(&text, random)

@@ -13,6 +13,7 @@ pub(super) fn seeds(kind: Kind) -> &'static [&'static [u8]] {
         Kind::Path => PATHS,
         Kind::Section => SECTIONS,
         Kind::Arguments => CALLS,
+        Kind::Command => LINES,
     }
 }
 
@@ -260,4 +261,25 @@ const CALLS: &[&[u8]] = &[
     br#"{"arguments":{"skill_name":"alpha","path":{"a":[[[[]]]]}}}"#,
     b"vault/canary.txt",
     b"[",
+];
+
+const LINES: &[&[u8]] = &[
+    b"",
+    b"ls -la \"$x\" 'y' $(z) `w` > out 2>&1",
+    b"cd a && python b.py || exit 1; rm -rf \"$tmp\"/*",
+    b"for f in *.csv; do [ -f \"$f\" ] && cat \"$f\" | wc -l; done",
+    b"while read -r a b; do echo \"${a:-$b}\" ${a[1]} ${#a} ${a//x/y}; done < <(ls)",
+    b"if [[ $a =~ ^(x|y)$ && ! -e z ]]; then :; elif (( i++ > 3 )); then :; else :; fi",
+    b"case $1 in (a|b) x ;; @(c|d)*) y ;& *) z ;; esac",
+    b"f() { local x=$1; \"$@\"; }; f env -i A=b nice -n 5 timeout 3 bash -c 'echo $0' x",
+    b"cat <<A <<'B' <<-C; ls\n$(a) \\\nA\n$(b)\nB\n\tc\n\tC\n",
+    b"x=(a [3]=b $'\\x41\\n\\'' $\"t\"); x+=(c); echo ${x[@]:1:2} {a,{b,c}}{1..3} ~/d ~e",
+    b"find . -name '*.py' -exec sh -c 'eval \"$1\"' _ {} \\; | xargs -I% rm -rf %",
+    b"((1)); ((a); (b)); $((1 + $(c))) $[2] ${ d; } !(e)",
+    b"echo \\ #; echo a#b \"c\"#d # e\\\nf",
+    b"coproc A { b; }; time -p ! c & select d in e; do f; done; until g; do h; done",
+    b"((((((((((((((((((((((((((((((((",
+    b"${a[${a[${a[${a[${a[${a[${a[${a[",
+    b"`\\`\\\\\\`\\\\\\`\\`",
+    b"\"$(\"$(\"$(\"$(\"$(",
 ];

@@ -4,6 +4,7 @@
 //! here names the rest of this crate. An input is bytes; a check answers what doesn't hold.
 
 mod arguments;
+mod command;
 mod document;
 mod ground;
 mod name;
@@ -33,6 +34,8 @@ pub(crate) enum Kind {
     Section,
     /// A call of a tool, as JSON.
     Arguments,
+    /// A line for a shell, judged.
+    Command,
 }
 
 /// A fault that is put in on purpose, to see that it is found.
@@ -49,7 +52,7 @@ pub(crate) type Verdict = Result<(), String>;
 
 impl Kind {
     /// Every kind.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Document,
         Self::Strict,
         Self::Yaml,
@@ -57,6 +60,7 @@ impl Kind {
         Self::Path,
         Self::Section,
         Self::Arguments,
+        Self::Command,
     ];
 
     /// Its name, one word.
@@ -69,6 +73,7 @@ impl Kind {
             Self::Path => "path",
             Self::Section => "section",
             Self::Arguments => "arguments",
+            Self::Command => "command",
         }
     }
 
@@ -86,6 +91,7 @@ impl Kind {
             Self::Path => path::check(ground, &String::from_utf8_lossy(input)),
             Self::Section => section::check(&String::from_utf8_lossy(input)),
             Self::Arguments => arguments::check(ground, input),
+            Self::Command => command::check(&String::from_utf8_lossy(input)),
         }
     }
 }

@@ -1,0 +1,281 @@
+//! What a shell does itself.
+
+use super::Reason;
+use super::field::Field;
+use super::judge::{Input, Judge};
+use super::option::{Valued, read};
+use super::place;
+use super::state::{Known, State};
+use crate::sandbox::WORKSPACE;
+
+/// Builtins of `bash`.
+const BUILTINS: [&str; 61] = [
+    ".",
+    ":",
+    "[",
+    "alias",
+    "bg",
+    "bind",
+    "break",
+    "builtin",
+    "caller",
+    "cd",
+    "command",
+    "compgen",
+    "complete",
+    "compopt",
+    "continue",
+    "declare",
+    "dirs",
+    "disown",
+    "echo",
+    "enable",
+    "eval",
+    "exec",
+    "exit",
+    "export",
+    "false",
+    "fc",
+    "fg",
+    "getopts",
+    "hash",
+    "help",
+    "history",
+    "jobs",
+    "kill",
+    "let",
+    "local",
+    "logout",
+    "mapfile",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readarray",
+    "readonly",
+    "return",
+    "set",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "test",
+    "times",
+    "trap",
+    "true",
+    "type",
+    "typeset",
+    "ulimit",
+    "umask",
+    "unalias",
+    "unset",
+    "wait",
+];
+
+/// Whether a shell does it itself.
+pub(super) fn is_one(name: &str) -> bool {
+    BUILTINS.contains(&name)
+}
+
+/// Whether assignments before or behind it stay.
+pub(super) fn declares(name: &str) -> bool {
+    matches!(
+        name,
+        "declare" | "export" | "local" | "readonly" | "typeset"
+    )
+}
+
+impl Judge<'_> {
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        fields: &[Field],
+        state: &mut State,
+    ) -> Result<(), Reason> {
+        let arguments = fields.get(1..).unwrap_or_default();
+        match name {
+            "cd" | "pushd" => change_folder(arguments, state),
+            "popd" => state.folder = None,
+            "eval" => return self.eval(arguments, state),
+            "exec" => {
+                let valued = Valued {
+                    short: "a",
+                    long: &[],
+                };
+                return self.program(read(arguments, valued, false).operands, state);
+            }
+            "command" => {
+                let given = read(arguments, Valued::default(), false);
+                if !given.has(&["v", "V"]) {
+                    return self.program(given.operands, state);
+                }
+            }
+            "builtin" => return self.program(arguments, state),
+            "." | "source" => return self.source(arguments, state),
+            "trap" => {
+                let given = read(arguments, Valued::default(), false);
+                if let [action, _, ..] = given.operands {
+                    return self.deferred("trap", action, state);
+                }
+            }
+            "alias" => {
+                for field in arguments {
+                    if let Some((_, value)) = field.text().and_then(|text| text.split_once('=')) {
+                        self.deferred("alias", &Field::known(value), state)?;
+                    }
+                }
+            }
+            "hash" => {
+                let valued = Valued {
+                    short: "p",
+                    long: &[],
+                };
+                let given = read(arguments, valued, false);
+                if let Some(path) = given.value(&["p"]) {
+                    return self.program(std::slice::from_ref(path), state);
+                }
+            }
+            "exit" | "return" => state.is_over = true,
+            "set" => set(arguments, state),
+            "shift" => state.arguments = None,
+            "unset" => {
+                for name in arguments.iter().filter_map(Field::text) {
+                    state.set(name, Known::Value(String::new()));
+                    state.undefine(name);
+                }
+            }
+            "read" | "mapfile" | "readarray" | "getopts" => {
+                for name in arguments.iter().filter_map(Field::text) {
+                    state.set(name, Known::Nothing);
+                }
+                state.set("REPLY", Known::Nothing);
+                state.set("MAPFILE", Known::Nothing);
+            }
+            "printf" => {
+                if let Some(name) = arguments.first().and_then(Field::text)
+                    && name.starts_with("-v")
+                {
+                    let attached = name.get(2..).filter(|name| !name.is_empty());
+                    let separate = arguments.get(1).and_then(Field::text);
+                    if let Some(name) = attached.or(separate) {
+                        state.set(name, Known::Nothing);
+                    }
+                }
+            }
+            name if declares(name) => {
+                for field in arguments {
+                    declare(field, state);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What is put together and run.
+    fn eval(&mut self, arguments: &[Field], state: &mut State) -> Result<(), Reason> {
+        let texts: Option<Vec<&str>> = arguments
+            .iter()
+            .map(|field| field.tail.is_none().then_some(field.head.as_str()))
+            .collect();
+        if let Some(texts) = texts {
+            self.text(&texts.join(" "), state)
+        } else {
+            self.ask(Reason::Dynamic("eval".to_owned()));
+            state.forget();
+            Ok(())
+        }
+    }
+
+    /// What is run later on.
+    fn deferred(&mut self, name: &str, action: &Field, state: &State) -> Result<(), Reason> {
+        let mut apart = state.clone();
+        match action.text() {
+            Some("-" | "") => Ok(()),
+            Some(text) => self.text(text, &mut apart),
+            None => {
+                self.ask(Reason::Dynamic(name.to_owned()));
+                Ok(())
+            }
+        }
+    }
+
+    /// A file that is run in the same shell: what it sets isn't known.
+    fn source(&mut self, arguments: &[Field], state: &mut State) -> Result<(), Reason> {
+        let path = arguments.first().map(Field::shown).unwrap_or_default();
+        self.file("source", &path, state)?;
+        state.forget();
+        Ok(())
+    }
+
+    /// A shell that runs a file, which may be what it reads.
+    pub(super) fn file(&mut self, name: &str, path: &str, state: &mut State) -> Result<(), Reason> {
+        if matches!(path, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+            return self.read_by(name, state);
+        }
+        if place::is_below(path, ["/dev/fd", "/proc/self/fd"]) {
+            self.ask(Reason::Input(name.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// A shell that runs what it reads.
+    pub(super) fn read_by(&mut self, name: &str, state: &mut State) -> Result<(), Reason> {
+        match self.input.clone() {
+            Input::Text(text) => self.text(&text, state),
+            Input::Program => {
+                self.ask(Reason::Input(name.to_owned()));
+                Ok(())
+            }
+            Input::File => Ok(()),
+        }
+    }
+}
+
+fn change_folder(arguments: &[Field], state: &mut State) {
+    let given = read(arguments, Valued::default(), false);
+    let path = match given.operands.first() {
+        None => Some(WORKSPACE),
+        Some(field) => field.text(),
+    };
+    state.folder = match (path, &state.folder) {
+        (Some("-") | None, _) => None,
+        (Some(path), _) if path.starts_with('/') => Some(place::resolved("/", path)),
+        (Some(path), Some(folder)) => Some(place::resolved(folder, path)),
+        (Some(_), None) => None,
+    };
+    let known = state.folder.clone().map_or(Known::Nothing, Known::Value);
+    state.set("PWD", known);
+    state.set("OLDPWD", Known::Nothing);
+}
+
+fn set(arguments: &[Field], state: &mut State) {
+    let end = arguments
+        .iter()
+        .position(|field| field.text() == Some("--"));
+    if let Some(end) = end {
+        state.arguments = arguments.get(end + 1..).map(<[Field]>::to_vec);
+    } else if arguments
+        .iter()
+        .any(|field| !field.head.starts_with(['-', '+']))
+    {
+        // Options with values, or arguments: which of them isn't looked at.
+        state.arguments = None;
+    }
+}
+
+/// `name=value` in a word that is put together.
+fn declare(field: &Field, state: &mut State) {
+    let Some((name, value)) = field.head.split_once('=') else {
+        if field.tail.is_some() {
+            state.forget();
+        }
+        return;
+    };
+    let value = match field.text() {
+        Some(_) => Known::Value(value.to_owned()),
+        None => Known::Nothing,
+    };
+    state.set(name.trim_end_matches('+'), value);
+}

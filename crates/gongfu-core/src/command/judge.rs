@@ -1,0 +1,452 @@
+//! Follows a line through its commands.
+
+use std::rc::Rc;
+
+use super::field::{Field, is_apart, saying};
+use super::state::{Known, State};
+use super::{Policy, Reason, Verdict};
+use crate::shell::{
+    self, Assignment, Command, Compound, Item, Joint, List, Redirection, Script, Simple, Value,
+    Word,
+};
+
+/// How many commands are followed.
+const STEPS: usize = 4096;
+/// How deep texts that are run may stand in texts, and functions may call one another.
+const TEXTS: usize = 16;
+/// How many values of a loop are followed.
+const VALUES: usize = 16;
+/// How deep loops may stand in one another that are followed more than once.
+const LOOPS: usize = 2;
+
+/// From where a command reads.
+#[derive(Debug, Clone)]
+pub(super) enum Input {
+    /// This text.
+    Text(String),
+    /// What another program says, or what isn't known in another way.
+    Program,
+    /// A file, or nothing.
+    File,
+}
+
+/// Follows a line.
+pub(super) struct Judge<'a> {
+    pub(super) policy: &'a Policy<'a>,
+    /// The first thing that a person is to be asked about.
+    asked: Option<Reason>,
+    steps: usize,
+    loops: usize,
+    /// The functions that are being followed.
+    calls: Vec<String>,
+    texts: usize,
+    documents: Rc<Vec<Word>>,
+    pub(super) input: Input,
+}
+
+pub(super) fn line(line: &str, policy: &Policy<'_>) -> Verdict {
+    let mut judge = Judge::new(policy);
+    let outcome = judge.text(line, &mut State::new(policy.folder));
+    judge.verdict(outcome)
+}
+
+pub(super) fn program(words: &[String], policy: &Policy<'_>) -> Verdict {
+    let mut judge = Judge::new(policy);
+    let fields: Vec<Field> = words.iter().map(|word| Field::known(word)).collect();
+    let outcome = judge.program(&fields, &mut State::new(policy.folder));
+    judge.verdict(outcome)
+}
+
+impl<'a> Judge<'a> {
+    fn new(policy: &'a Policy<'a>) -> Self {
+        let input = match policy.input {
+            Some(text) => Input::Text(text.to_owned()),
+            None => Input::File,
+        };
+        Self {
+            policy,
+            asked: None,
+            steps: 0,
+            loops: 0,
+            calls: Vec::new(),
+            texts: 0,
+            documents: Rc::default(),
+            input,
+        }
+    }
+
+    fn verdict(self, outcome: Result<(), Reason>) -> Verdict {
+        match (outcome, self.asked) {
+            (Err(reason), _) => Verdict::Block(reason),
+            (Ok(()), Some(reason)) => Verdict::Ask(reason),
+            (Ok(()), None) => Verdict::Allow,
+        }
+    }
+
+    /// A person is to be asked.
+    pub(super) fn ask(&mut self, reason: Reason) {
+        self.asked.get_or_insert(reason);
+    }
+
+    /// Counts a command.
+    pub(super) fn step(&mut self) -> Result<(), Reason> {
+        self.steps += 1;
+        if self.steps > STEPS {
+            return Err(Reason::Long(STEPS));
+        }
+        Ok(())
+    }
+
+    /// A text that a shell is given.
+    pub(super) fn text(&mut self, text: &str, state: &mut State) -> Result<(), Reason> {
+        if self.texts >= TEXTS {
+            return Err(Reason::Long(TEXTS));
+        }
+        let Script { list, documents } = shell::parse(text)?;
+        let outer = std::mem::replace(&mut self.documents, Rc::new(documents));
+        self.texts += 1;
+        let outcome = self.list(&list, state);
+        self.texts -= 1;
+        self.documents = outer;
+        outcome
+    }
+
+    pub(super) fn list(&mut self, list: &List, state: &mut State) -> Result<(), Reason> {
+        // What is known where the last command failed.
+        let mut failed = state.clone();
+        for Item {
+            joint,
+            command,
+            is_background,
+        } in list
+        {
+            if *is_background {
+                let mut apart = state.clone();
+                self.command(command, &mut apart)?;
+                continue;
+            }
+            match joint {
+                Joint::Then | Joint::And => {
+                    failed = state.clone();
+                    self.command(command, state)?;
+                    failed.merge(state.clone());
+                }
+                Joint::Or => {
+                    let before = failed.clone();
+                    self.command(command, &mut failed)?;
+                    state.merge(failed.clone());
+                    failed.merge(before);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn command(&mut self, command: &Command, state: &mut State) -> Result<(), Reason> {
+        match command {
+            Command::Simple(simple) => self.simple(simple, state).map(drop),
+            Command::Pipeline(commands) => self.pipeline(commands, state),
+            Command::Compound(compound, redirections) => {
+                let input = self.redirections(redirections, state)?;
+                let outer = std::mem::replace(&mut self.input, input);
+                let outcome = self.compound(compound, state);
+                self.input = outer;
+                outcome
+            }
+            Command::Function(name, body) => {
+                if state.define(name, body) {
+                    return Ok(());
+                }
+                // One too many: what it does is judged where it stands.
+                let mut apart = state.clone();
+                apart.arguments = None;
+                self.command(body, &mut apart)
+            }
+        }
+    }
+
+    fn pipeline(&mut self, commands: &[Command], state: &State) -> Result<(), Reason> {
+        let outer = self.input.clone();
+        let outcome = commands.iter().try_for_each(|command| {
+            let said = self.heard(command, &mut state.clone())?;
+            self.input = said.map_or(Input::Program, Input::Text);
+            Ok(())
+        });
+        self.input = outer;
+        outcome
+    }
+
+    /// Judges a command; answers what it says, where that is plain.
+    pub(super) fn heard(
+        &mut self,
+        command: &Command,
+        state: &mut State,
+    ) -> Result<Option<String>, Reason> {
+        match command {
+            Command::Simple(simple) => self.simple(simple, state),
+            command => self.command(command, state).map(|()| None),
+        }
+    }
+
+    fn compound(&mut self, compound: &Compound, state: &mut State) -> Result<(), Reason> {
+        if is_apart(compound) {
+            let mut apart = state.clone();
+            return match compound {
+                Compound::Subshell(list) => self.list(list, &mut apart),
+                Compound::Coprocess(command) => self.command(command, &mut apart),
+                _ => Ok(()),
+            };
+        }
+        match compound {
+            Compound::Group(list) | Compound::Subshell(list) => self.list(list, state),
+            Compound::Coprocess(command) => self.command(command, state),
+            Compound::If(branches, otherwise) => {
+                let mut ends = Vec::new();
+                for (condition, then) in branches {
+                    self.list(condition, state)?;
+                    let mut taken = state.clone();
+                    self.list(then, &mut taken)?;
+                    ends.push(taken);
+                }
+                self.list(otherwise, state)?;
+                for end in ends {
+                    state.merge(end);
+                }
+                Ok(())
+            }
+            Compound::Case(subject, arms) => {
+                self.one(subject, state)?;
+                let before = state.clone();
+                for (patterns, list) in arms {
+                    let mut taken = before.clone();
+                    self.words(patterns, &mut taken)?;
+                    self.list(list, &mut taken)?;
+                    state.merge(taken);
+                }
+                Ok(())
+            }
+            Compound::While(condition, body) => self.repeat(state, |judge, state| {
+                judge.list(condition, state)?;
+                judge.list(body, state)
+            }),
+            Compound::Count(word, body) => {
+                self.one(word, state)?;
+                self.repeat(state, |judge, state| judge.list(body, state))
+            }
+            Compound::For(name, values, body) => self.each(name, values.as_deref(), body, state),
+            Compound::Test(words) => self.words(words, state),
+            Compound::Arithmetic(word) => self.one(word, state).map(drop),
+        }
+    }
+
+    /// What is done any number of times: what it leaves is known to the next time.
+    fn repeat(
+        &mut self,
+        state: &mut State,
+        mut round: impl FnMut(&mut Self, &mut State) -> Result<(), Reason>,
+    ) -> Result<(), Reason> {
+        let before = state.clone();
+        let rounds = if self.loops < LOOPS { 2 } else { 1 };
+        self.loops += 1;
+        let outcome = (0..rounds).try_for_each(|_| {
+            round(self, state)?;
+            state.merge(before.clone());
+            Ok(())
+        });
+        self.loops -= 1;
+        outcome
+    }
+
+    /// A loop over values.
+    fn each(
+        &mut self,
+        name: &str,
+        values: Option<&[Word]>,
+        body: &List,
+        state: &mut State,
+    ) -> Result<(), Reason> {
+        let fields = match values {
+            Some(words) => {
+                let mut fields = Some(Vec::new());
+                for word in words {
+                    let new = self.fields(word, state)?;
+                    fields = fields.map(|mut all: Vec<Field>| {
+                        all.extend(new);
+                        all
+                    });
+                }
+                fields
+            }
+            None => state.arguments.clone(),
+        };
+        let known: Option<Vec<String>> = fields.and_then(|fields| {
+            let texts = fields.iter().map(|field| field.text().map(str::to_owned));
+            texts.collect()
+        });
+        match known {
+            Some(values) if values.len() <= VALUES && self.loops < LOOPS => {
+                self.loops += 1;
+                let outcome = values.into_iter().try_for_each(|value| {
+                    let before = state.clone();
+                    state.set(name, Known::Value(value));
+                    self.list(body, state)?;
+                    state.merge(before);
+                    Ok(())
+                });
+                self.loops -= 1;
+                outcome
+            }
+            _ => self.repeat(state, |judge, state| {
+                state.set(name, Known::Nothing);
+                judge.list(body, state)
+            }),
+        }
+    }
+
+    /// Judges a command with arguments; answers what it says, where that is plain.
+    fn simple(&mut self, simple: &Simple, state: &mut State) -> Result<Option<String>, Reason> {
+        self.step()?;
+        let mut fields = Vec::new();
+        for word in &simple.words {
+            fields.extend(self.fields(word, state)?);
+        }
+        let input = self.redirections(&simple.redirections, state)?;
+        let mut assigned = Vec::new();
+        for assignment in &simple.assignments {
+            assigned.push((assignment.name.as_str(), self.assigned(assignment, state)?));
+        }
+        let said = saying(&fields, &input, state);
+        let outer = std::mem::replace(&mut self.input, input);
+        let is_builtin = fields
+            .first()
+            .and_then(Field::text)
+            .is_some_and(super::builtin::declares);
+        let outcome = if fields.is_empty() || is_builtin {
+            for (name, value) in assigned {
+                state.set(name, value);
+            }
+            self.program(&fields, state)
+        } else if assigned.is_empty() {
+            self.program(&fields, state)
+        } else {
+            // They are for this command alone.
+            let before: Vec<(&str, Known)> = assigned
+                .iter()
+                .map(|(name, _)| (*name, state.variable(name)))
+                .collect();
+            for (name, value) in assigned {
+                state.set(name, value);
+            }
+            let outcome = self.program(&fields, state);
+            for (name, value) in before {
+                state.set(name, value);
+            }
+            outcome
+        };
+        self.input = outer;
+        outcome.map(|()| said)
+    }
+
+    /// What is assigned.
+    fn assigned(&mut self, assignment: &Assignment, state: &mut State) -> Result<Known, Reason> {
+        if let Some(subscript) = &assignment.subscript {
+            self.one(subscript, state)?;
+        }
+        let value = match &assignment.value {
+            Value::Word(word) => self.one(word, state)?,
+            Value::Array(words) => {
+                let mut first = None;
+                for word in words {
+                    let fields = self.fields(word, state)?;
+                    first = first.or_else(|| fields.into_iter().next());
+                }
+                // Its name alone stands for the first of them; the others are not followed.
+                let only = words.len() <= 1;
+                return Ok(match first.as_ref().and_then(Field::text) {
+                    Some(text) if only => Known::Value(text.to_owned()),
+                    _ => Known::Nothing,
+                });
+            }
+        };
+        let before = match (assignment.adds, state.variable(&assignment.name)) {
+            (false, _) => Some(String::new()),
+            (true, Known::Value(text)) => Some(text),
+            (true, Known::Nothing) => None,
+        };
+        // A pattern stays as it is when it is assigned.
+        let known = (value.tail.is_none() && assignment.subscript.is_none()).then_some(value.head);
+        Ok(match (before, known) {
+            (Some(before), Some(text)) => Known::Value(before + &text),
+            _ => Known::Nothing,
+        })
+    }
+
+    /// Judges where a command writes; answers from where it reads.
+    fn redirections(
+        &mut self,
+        redirections: &[Redirection],
+        state: &mut State,
+    ) -> Result<Input, Reason> {
+        let mut input = self.input.clone();
+        for redirection in redirections {
+            match redirection {
+                Redirection::Read(word) => {
+                    self.one(word, state)?;
+                    input = Input::File;
+                }
+                Redirection::Write(word) => {
+                    let field = self.one(word, state)?;
+                    self.write(">", &field, state)?;
+                }
+                Redirection::Duplicate(word) => {
+                    let field = self.one(word, state)?;
+                    let is_handle = field.text().is_some_and(|text| {
+                        text.trim_end_matches('-')
+                            .bytes()
+                            .all(|byte| byte.is_ascii_digit())
+                    });
+                    if !is_handle {
+                        self.write(">", &field, state)?;
+                    }
+                }
+                Redirection::Document(number) => {
+                    let documents = Rc::clone(&self.documents);
+                    let document = documents.get(*number).cloned().unwrap_or_default();
+                    input = text(&self.one(&document, state)?);
+                }
+                Redirection::Text(word) => input = text(&self.one(word, state)?),
+            }
+        }
+        Ok(input)
+    }
+
+    /// Follows a function with arguments.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        body: &Command,
+        fields: &[Field],
+        state: &mut State,
+    ) -> Result<(), Reason> {
+        // What calls itself does what it does already.
+        if self.calls.len() >= TEXTS || self.calls.iter().any(|call| call == name) {
+            return Ok(());
+        }
+        self.calls.push(name.to_owned());
+        let arguments = Some(fields.get(1..).unwrap_or_default().to_vec());
+        let outer = std::mem::replace(&mut state.arguments, arguments);
+        let outcome = self.command(body, state);
+        state.arguments = outer;
+        state.is_over = false;
+        self.calls.pop();
+        outcome
+    }
+}
+
+fn text(field: &Field) -> Input {
+    if field.tail.is_some() {
+        Input::Program
+    } else {
+        Input::Text(field.head.clone())
+    }
+}
