@@ -59,8 +59,10 @@ pub enum Reason {
     /// It changes the system.
     #[error("`{0}` changes the system that it runs on, which no command in a sandbox may")]
     System(String),
-    /// It writes where nothing may be written.
-    #[error("`{program}` would write to {path}; write below {places} instead")]
+    /// It writes to a folder of the system.
+    #[error(
+        "`{program}` would write to {path}, which is a part of the system; write below {places} instead"
+    )]
     Written {
         /// The program, or the operator of the shell.
         program: String,

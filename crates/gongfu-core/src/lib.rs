@@ -5,6 +5,7 @@
 //! [`port`] that other crates implement.
 
 pub mod account;
+pub mod approval;
 pub mod capability;
 pub mod catalogue;
 pub mod command;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::account::{Owner, Role};
+use crate::approval::{Approval, Decision, Request, Ruling};
 use crate::capability::Access;
 use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
@@ -283,6 +284,32 @@ pub enum Phase {
 pub trait AuditLog: Send + Sync {
     /// Adds an entry; when this fails, what changes or runs something must not go on.
     fn record<'a>(&'a self, owner: &'a Owner, entry: &'a AuditEntry) -> Pending<'a, ()>;
+}
+
+/// What people said about calls that need one.
+pub trait ApprovalStore: Send + Sync {
+    /// What becomes of a call; it is remembered, so that a person can be shown it. When this fails, the
+    /// call must not go on.
+    fn decide<'a>(
+        &'a self,
+        owner: &'a Owner,
+        request: &'a Request,
+        now: Timestamp,
+    ) -> Pending<'a, Decision>;
+
+    /// All that waits, and all answers that still hold, the oldest first.
+    fn list<'a>(&'a self, owner: &'a Owner, now: Timestamp) -> Pending<'a, Vec<Approval>>;
+
+    /// Writes down what a person says, and until when that holds; answers about what, or `None` where no
+    /// such call is known.
+    fn answer<'a>(
+        &'a self,
+        owner: &'a Owner,
+        id: &'a str,
+        answer: Ruling,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Pending<'a, Option<Approval>>;
 }
 
 /// A moment, in milliseconds since 1970 (UTC); shown as RFC 3339.

@@ -8,7 +8,7 @@ use gongfu_core::capability::Access;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
 use gongfu_core::port::{
-    AuditLog, Clock, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+    ApprovalStore, AuditLog, Clock, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
 };
 use gongfu_core::sandbox::Limits;
 use serde_json::{Map, Value};
@@ -71,6 +71,8 @@ pub struct Ports {
     pub sandbox: Arc<dyn Sandbox>,
     /// What each of them may use at most.
     pub limits: Limits,
+    /// What people said about calls that need one.
+    pub approvals: Arc<dyn ApprovalStore>,
     /// Where every call is written down.
     pub audit: Arc<dyn AuditLog>,
     /// The time.
@@ -264,6 +266,8 @@ impl Catalog {
             runs: Arc::clone(&self.ports.runs),
             sandbox: Arc::clone(&self.ports.sandbox),
             limits: self.ports.limits,
+            approvals: Arc::clone(&self.ports.approvals),
+            clock: Arc::clone(&self.ports.clock),
             talk: Talk::default(),
             tables: Arc::clone(&self.tables),
         }

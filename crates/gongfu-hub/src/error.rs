@@ -64,6 +64,8 @@ pub enum ErrorCode {
     Forbidden,
     /// A person has to agree first.
     ApprovalRequired,
+    /// The command is refused.
+    CommandBlocked,
     /// A part of gongfu doesn't work right now.
     Unavailable,
     /// No sandbox works here, so nothing is run.
@@ -85,7 +87,7 @@ struct Row {
 
 impl ErrorCode {
     /// Every code, for documentation and tests.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 33] = [
         Self::ToolNotFound,
         Self::MissingArgument,
         Self::UnknownArgument,
@@ -113,6 +115,7 @@ impl ErrorCode {
         Self::Conflict,
         Self::Forbidden,
         Self::ApprovalRequired,
+        Self::CommandBlocked,
         Self::Unavailable,
         Self::SandboxUnavailable,
         Self::QuotaExceeded,
@@ -169,6 +172,7 @@ impl ErrorCode {
             Self::Conflict => ("CONFLICT", 409, 1),
             Self::Forbidden => ("FORBIDDEN", 403, 1),
             Self::ApprovalRequired => ("APPROVAL_REQUIRED", 403, 1),
+            Self::CommandBlocked => ("COMMAND_BLOCKED", 403, 1),
             Self::Unavailable => ("UNAVAILABLE", 503, 1),
             Self::SandboxUnavailable => ("SANDBOX_UNAVAILABLE", 503, 1),
             Self::QuotaExceeded => ("QUOTA_EXCEEDED", 429, 1),

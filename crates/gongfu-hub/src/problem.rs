@@ -153,6 +153,16 @@ pub enum Problem {
     RunRefused {
         reason: String,
     },
+    CommandBlocked {
+        reason: String,
+    },
+    CommandDeclined {
+        reason: String,
+    },
+    CommandWaits {
+        reason: String,
+        id: String,
+    },
     RunEnded {
         reason: Reason,
         why: String,
@@ -198,7 +208,8 @@ impl Problem {
             Self::EditRefused { .. } => ErrorCode::EditRefused,
             Self::Conflict { .. } => ErrorCode::Conflict,
             Self::RoleTooLow { .. } => ErrorCode::Forbidden,
-            Self::NeedsApproval { .. } => ErrorCode::ApprovalRequired,
+            Self::NeedsApproval { .. } | Self::CommandWaits { .. } => ErrorCode::ApprovalRequired,
+            Self::CommandBlocked { .. } | Self::CommandDeclined { .. } => ErrorCode::CommandBlocked,
             Self::PartBroken { .. } => ErrorCode::Unavailable,
             Self::SandboxUnavailable { .. } => ErrorCode::SandboxUnavailable,
             Self::RunEnded { reason, .. } => match reason {
@@ -236,6 +247,7 @@ impl Problem {
                 total,
             } => json!({ "prompt": clipped(name), "available": nearest, "total": total }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
+            Self::CommandWaits { id, .. } => json!({ "approval": id }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
         };

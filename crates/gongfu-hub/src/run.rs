@@ -16,6 +16,7 @@ use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::tool::Context;
 
+mod approval;
 mod plain;
 mod words;
 
@@ -30,6 +31,10 @@ const LISTED: usize = 200;
 
 /// Something to be run.
 pub(crate) struct Task {
+    /// The tool that runs it.
+    pub(crate) tool: &'static str,
+    /// The programs that need no approval; `None` for all that aren't refused by name.
+    pub(crate) programs: Option<&'static [&'static str]>,
     /// The skill that it belongs to, if it belongs to one.
     pub(crate) skill: Option<Arc<Skill>>,
     /// What is run.
@@ -46,8 +51,15 @@ pub(crate) struct Task {
 
 impl Task {
     /// A line for a shell in the folder of a skill, as the tools of dialects run it.
-    pub(crate) fn of_skill(skill: Arc<Skill>, line: String, seconds: u32) -> Self {
+    pub(crate) fn of_skill(
+        tool: &'static str,
+        skill: Arc<Skill>,
+        line: String,
+        seconds: u32,
+    ) -> Self {
         Self {
+            tool,
+            programs: None,
             skill: Some(skill),
             command: Command::Line(line),
             folder: None,
@@ -130,7 +142,8 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
     } else {
         WORKSPACE
     };
-    let folder = task.folder.unwrap_or_else(|| home.to_owned());
+    let folder = task.folder.clone().unwrap_or_else(|| home.to_owned());
+    approval::passed(context, &task, &folder, &grounds.mounts).await?;
     let wall = Duration::from_secs(task.seconds.into());
     let spec = Spec {
         command: task.command,

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Skill};
-use gongfu_core::port::{Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace};
+use gongfu_core::port::{
+    ApprovalStore, Clock, Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+};
 use gongfu_core::sandbox::{Input, Limits};
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
@@ -87,6 +89,10 @@ pub struct Context {
     pub limits: Limits,
     /// What they say to whoever calls, and what they read of them.
     pub talk: Talk,
+    /// What people said about calls that need one.
+    pub approvals: Arc<dyn ApprovalStore>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
     /// Where skills lie as resources.
     pub(crate) tables: Arc<Tables>,
 }

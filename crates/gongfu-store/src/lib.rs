@@ -3,6 +3,7 @@
 //! Implements the ports of `gongfu-core`. Every path is reached through a [`disk::Root`], a handle
 //! that nothing below it can lead out of. Reads no environment and no clock: both are passed in.
 
+pub mod approvals;
 pub mod audit;
 pub mod built_in;
 pub mod check;

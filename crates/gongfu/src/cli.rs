@@ -54,6 +54,9 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand)]
     Tool(ToolCommand),
+    /// See which commands of agents wait for a person, and allow or deny them
+    #[command(subcommand)]
+    Approve(ApproveCommand),
     /// Enter gongfu into the configuration of the programs that use it, and take it out again
     #[command(subcommand)]
     Client(ClientCommand),
@@ -135,6 +138,35 @@ pub(crate) struct Profiles {
     /// several times
     #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
     pub(crate) mounts: Vec<Mount>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ApproveCommand {
+    /// List what waits, and every answer that still holds
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a command run when it is asked for again with the same arguments
+    Allow {
+        /// What the agent was told, or `gongfu approve list` shows
+        id: String,
+        /// Every time, and not only the next time
+        #[arg(long)]
+        always: bool,
+        /// For so many hours only
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
+        hours: Option<u32>,
+    },
+    /// Refuse a command each time that it is asked for
+    Deny {
+        /// What the agent was told, or `gongfu approve list` shows
+        id: String,
+        /// For so many hours only
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
+        hours: Option<u32>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

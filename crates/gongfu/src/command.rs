@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod approve;
 mod check;
 mod client;
 mod doctor;
@@ -47,6 +48,7 @@ pub(crate) fn run(
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
+        Command::Approve(command) => approve::run(&command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),
         Command::Doctor {

@@ -10,6 +10,7 @@ use gongfu_core::port::{AuditLog, SkillStore};
 use gongfu_core::sandbox::Level;
 use gongfu_hub::{Catalog, Ports};
 use gongfu_sandbox::Runner;
+use gongfu_store::approvals::LocalApprovals;
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
 use gongfu_store::source::{self, Settings};
@@ -136,6 +137,7 @@ pub(crate) fn parts_of(
         runs: Arc::new(runs),
         sandbox: Arc::<Runner>::clone(&sandbox),
         limits: config.sandbox.limits(),
+        approvals: Arc::new(LocalApprovals::new(home.clone())),
         audit: audited(Arc::new(LocalAudit::new(home))),
         clock: Arc::new(SystemClock),
     }));

@@ -14,6 +14,12 @@ const SINKS: [&str; 10] = [
     "/tmp",
 ];
 
+/// Folders of the system, and of other people.
+const SYSTEM: [&str; 20] = [
+    "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32", "/media",
+    "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/var", "/nix",
+];
+
 /// A path without `.`, `..` and double slashes, from this folder on.
 pub(super) fn resolved(folder: &str, path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
@@ -42,6 +48,11 @@ pub(super) fn is_below<'a>(path: &str, places: impl IntoIterator<Item = &'a str>
 /// Whether anybody may write there.
 pub(super) fn is_sink(path: &str) -> bool {
     is_below(path, SINKS)
+}
+
+/// Whether it is a part of the system.
+pub(super) fn is_of_system(path: &str) -> bool {
+    path == "/" || is_below(path, SYSTEM)
 }
 
 /// The last name of a path.

@@ -207,7 +207,7 @@ const PRIVILEGED: &[&str] = &[
     "su${x}do ls",
     "su$@do ls",
     "su$*do ls",
-    "s$()udo ls",
+    "s$()udo ls", // typos: ignore
     "${x:-sudo} ls",
     "${x:=sudo} ls; $x",
     "x=sudo; $x ls",
@@ -551,6 +551,7 @@ fn what_changes_the_system_is_refused() {
                 &[
                     "echo x > /dev/null 2>&1",
                     "echo x > /tmp/a",
+                    "echo x > /data/a",
                     "echo x > /workspace/a",
                     "echo x > ~/a",
                     "rm -rf ~/build",
@@ -779,6 +780,6 @@ fn a_reason_names_the_command_and_what_to_do() {
     let Verdict::Block(reason) = judge_line("echo x > /etc/hosts", &GENERAL) else {
         panic!("it is let pass");
     };
-    let text = "`>` would write to /etc/hosts; write below /workspace, /skill instead";
+    let text = "`>` would write to /etc/hosts, which is a part of the system; write below /workspace, /skill instead";
     assert_eq!(reason.to_string(), text);
 }

@@ -77,7 +77,7 @@ const WRAPPERS: [(&str, Wraps); 33] = [
         Wraps::After(valued("aeEoOpPsSuUIX", &["output", "trace"]), 0),
     ),
     ("taskset", Wraps::After(valued("p", &[]), 1)),
-    ("time", Wraps::After(valued("fo", &["format", "output"]), 0)),
+    ("time", Wraps::After(valued("of", &["format", "output"]), 0)),
     (
         "timeout",
         Wraps::After(valued("ks", &["kill-after", "signal"]), 1),

@@ -171,7 +171,11 @@ impl Judge<'_> {
         path: &Field,
         state: &State,
     ) -> Result<(), Reason> {
-        match self.outside(path, state) {
+        // What can't be written elsewhere, in a mount that is only read, is said when it is tried.
+        match self
+            .outside(path, state)
+            .filter(|path| place::is_of_system(path))
+        {
             Some(path) => Err(Reason::Written {
                 program: program.to_owned(),
                 path,

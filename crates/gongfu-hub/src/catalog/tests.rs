@@ -1,5 +1,6 @@
 //! The tools against skills in memory, called as every surface calls them.
 
+mod approval;
 mod dialect;
 mod memory;
 mod run;

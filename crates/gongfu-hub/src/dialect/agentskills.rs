@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
 use crate::entry;
-use crate::error::ToolError;
+use crate::error::{ErrorCode, ToolError};
 use crate::excerpt;
 use crate::guide::{Guide, line};
 use crate::overview;
@@ -24,6 +24,16 @@ use crate::run::{self, Ran, Task};
 use crate::shelf;
 use crate::tool::{Context, Data, Document, Tool, ToolResult};
 
+/// The programs that run without approval: those of the source, and plain tools for files and text, as
+/// its own examples use them.
+const PROGRAMS: [&str; 67] = [
+    "awk", "base64", "basename", "bzip2", "cat", "chmod", "cmp", "comm", "cp", "cut", "date", "df",
+    "diff", "dirname", "du", "egrep", "env", "expand", "expr", "false", "fgrep", "file", "fold", "gawk",
+    "grep", "gunzip", "gzip", "head", "join", "jq", "ln", "ls", "md5sum", "mkdir", "mktemp", "mv", "nl",
+    "node", "npm", "od", "paste", "printenv", "python", "python3", "readlink", "realpath", "rm",
+    "rmdir", "sed", "seq", "sha256sum", "sleep", "sort", "split", "stat", "tail", "tar", "tee", "touch",
+    "tr", "tree", "uniq", "unzip", "wc", "which", "yes", "zip",
+];
 /// How long a command may take, in seconds.
 const SECONDS: u32 = 120;
 
@@ -152,7 +162,11 @@ impl Tool for RunShellCommand {
 
     async fn run(self, context: &Context) -> Result<Data<Ran>, ToolError> {
         let skill = shelf::skill(context, &self.skill_name).await?;
-        let ran = run::run(context, Task::of_skill(skill, self.command, SECONDS)).await?;
+        let task = Task {
+            programs: Some(&PROGRAMS),
+            ..Task::of_skill(Self::NAME, skill, self.command, SECONDS)
+        };
+        let ran = run::run(context, task).await?;
         let mut text = format!("{}\n{}", ran.stdout, ran.stderr);
         if matches!(
             ran.reason,
@@ -192,9 +206,14 @@ fn failure(error: &ToolError, at: Timestamp) -> ToolResult {
         Problem::SkillName { .. } => format!("{message}; give a name, never a path").into(),
         _ => Value::from(format!("{message}; {}", text.hint)),
     };
+    // What needs approval is blocked to clients of the source.
+    let code = match &error.problem {
+        Problem::CommandWaits { .. } => ErrorCode::CommandBlocked,
+        problem => problem.code(),
+    };
     let payload = json!({
         "detail": detail,
-        "code": error.code().as_str(),
+        "code": code.as_str(),
         "timestamp": at.to_seconds(),
     });
     ToolResult::text(payload.to_string())

@@ -285,7 +285,7 @@ impl Tool for Run {
 
     async fn run(self, context: &Context) -> Result<Document, ToolError> {
         let skill = shelf::skill(context, &self.name).await?;
-        let task = Task::of_skill(skill, self.command, self.timeout);
+        let task = Task::of_skill(Self::NAME, skill, self.command, self.timeout);
         let ran = run::run(context, task).await?;
         Ok(told(&ran, self.timeout))
     }
@@ -336,6 +336,8 @@ impl Tool for Bash {
             VirtualPath::File(Location::Absolute(path)) => (None, below("", path.as_str())),
         };
         let task = Task {
+            tool: Self::NAME,
+            programs: None,
             skill,
             command: Command::Line(self.command),
             folder: Some(folder),

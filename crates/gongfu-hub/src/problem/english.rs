@@ -196,6 +196,20 @@ impl Problem {
                 "give a folder that is there: /skill, /workspace, a mounted one, or one below them"
                     .to_owned(),
             ),
+            Self::CommandBlocked { reason } => (
+                reason.clone(),
+                "nothing was run; write another command, asking again changes nothing".to_owned(),
+            ),
+            Self::CommandDeclined { reason } => (
+                format!("a person declined this command: {reason}"),
+                "nothing was run; don't try it again, do it another way".to_owned(),
+            ),
+            Self::CommandWaits { reason, id } => (
+                format!("a person has to allow this command: {reason}"),
+                format!(
+                    "nothing was run; whoever runs gongfu allows it by `gongfu approve allow {id}`, then call again with the same arguments"
+                ),
+            ),
             Self::RunEnded { why, said, .. } => (
                 why.clone(),
                 if said.is_empty() {

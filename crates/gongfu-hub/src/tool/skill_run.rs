@@ -55,6 +55,8 @@ impl Tool for SkillRun {
             }
         };
         let task = Task {
+            tool: Self::NAME,
+            programs: None,
             skill: Some(skill),
             command,
             folder: None,

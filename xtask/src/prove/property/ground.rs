@@ -12,6 +12,7 @@ use gongfu_core::port::{
 use gongfu_core::sandbox::{Limits, Outcome, Spec, Standing};
 use gongfu_core::skill::SkillPath;
 use gongfu_hub::{Catalog, Ports, ToolError};
+use gongfu_store::approvals::LocalApprovals;
 use gongfu_store::disk::Root;
 use gongfu_store::source::Settings;
 use gongfu_store::{Home, LocalRuns, LocalSkills, LocalWorkspace, Search};
@@ -112,6 +113,7 @@ impl Ground {
         let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
         let workspace = LocalWorkspace::new(base.join("workspace"), &[]).map_err(told)?;
         let workspace = Arc::new(workspace);
+        let approvals = Arc::new(LocalApprovals::new(home.clone()));
         let runs = LocalRuns::new(home, skills, Arc::clone(&workspace), Arc::clone(&clock));
         let ground = Self {
             root: Root::open(&skill).map_err(told)?,
@@ -122,6 +124,7 @@ impl Ground {
                 runs: Arc::new(runs),
                 sandbox: Arc::new(NoSandbox),
                 limits: Limits::default(),
+                approvals,
                 audit: Arc::new(Silent),
                 clock,
             }),

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use gongfu_core::account::Owner;
+use gongfu_core::approval::{Approval, Approvals, Decision, Request, Ruling};
 use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
 use gongfu_core::place::Location;
 use gongfu_core::port::{
-    AuditEntry, AuditLog, Change, Clock, FileContent, FolderEntry, FolderEntryKind, Grounds,
-    Listener, Pending, PortError, Runs, Sandbox, SkillSearch, SkillStore, Timestamp, Workspace,
+    ApprovalStore, AuditEntry, AuditLog, Change, Clock, FileContent, FolderEntry, FolderEntryKind,
+    Grounds, Listener, Pending, PortError, Runs, Sandbox, SkillSearch, SkillStore, Timestamp,
+    Workspace,
 };
 use gongfu_core::sandbox::{
     Limits, Mode, Mount, Outcome, SKILL, Spec, Standing, Stream, WORKSPACE,
@@ -30,6 +32,41 @@ pub(super) struct Memory {
     planned: Mutex<Option<Outcome>>,
     /// What was to be run.
     asked: Mutex<Vec<Spec>>,
+    /// What people said.
+    pub(super) approvals: Mutex<Approvals>,
+}
+
+impl ApprovalStore for Memory {
+    fn decide<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        request: &'a Request,
+        now: Timestamp,
+    ) -> Pending<'a, Decision> {
+        let decision = self.approvals.lock().unwrap().decide(request, now);
+        Box::pin(std::future::ready(Ok(decision)))
+    }
+
+    fn list<'a>(&'a self, _owner: &'a Owner, _now: Timestamp) -> Pending<'a, Vec<Approval>> {
+        let all = self.approvals.lock().unwrap().all.clone();
+        Box::pin(std::future::ready(Ok(all)))
+    }
+
+    fn answer<'a>(
+        &'a self,
+        _owner: &'a Owner,
+        id: &'a str,
+        answer: Ruling,
+        until: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Pending<'a, Option<Approval>> {
+        let answered = self
+            .approvals
+            .lock()
+            .unwrap()
+            .answer(id, answer, until, now);
+        Box::pin(std::future::ready(Ok(answered)))
+    }
 }
 
 impl Memory {
@@ -411,6 +448,7 @@ fn made(planned: Vec<Planned<'_>>, is_sealed: bool) -> Catalog {
         written: Mutex::default(),
         planned: Mutex::default(),
         asked: Mutex::default(),
+        approvals: Mutex::default(),
     }))
 }
 
@@ -422,6 +460,7 @@ fn catalog_over(memory: &Arc<Memory>) -> Catalog {
         runs: Arc::clone(memory) as Arc<dyn Runs>,
         sandbox: Arc::clone(memory) as Arc<dyn Sandbox>,
         limits: Limits::default(),
+        approvals: Arc::clone(memory) as Arc<dyn ApprovalStore>,
         audit: Arc::clone(memory) as Arc<dyn AuditLog>,
         clock: Arc::clone(memory) as Arc<dyn Clock>,
     })
@@ -441,6 +480,7 @@ pub(super) fn reading(planned: &[(&str, &[File<'_>])]) -> (Catalog, Arc<Memory>)
         written: Mutex::default(),
         planned: Mutex::default(),
         asked: Mutex::default(),
+        approvals: Mutex::default(),
     });
     memory.hold(planned);
     (catalog_over(&memory), memory)

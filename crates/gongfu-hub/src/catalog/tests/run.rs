@@ -197,7 +197,7 @@ fn each_profile_tells_how_it_ended() {
     let shell = (
         "agentskills",
         "run_shell_command",
-        json!({ "skill_name": "pdf", "command": "x" }),
+        json!({ "skill_name": "pdf", "command": "python x.py" }),
     );
     for ((profile, tool, arguments), planned, wanted) in [
         (&native, good("out\n"), "out\n"),
@@ -283,7 +283,7 @@ fn without_a_sandbox_nothing_is_run_and_that_is_told() {
         &catalog,
         "agentskills",
         "run_shell_command",
-        json!({ "skill_name": "pdf", "command": "x" }),
+        json!({ "skill_name": "pdf", "command": "python x.py" }),
     );
     assert!(
         error.contains("\"code\":\"SANDBOX_UNAVAILABLE\""),
