@@ -52,7 +52,7 @@ impl Field {
     pub(super) fn shown(&self) -> String {
         match &self.tail {
             None => self.head.clone(),
-            Some(tail) => format!("{}…{tail}", self.head),
+            Some(tail) => format!("{}$…{tail}", self.head),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Knows no type of gongfu: only its command line, its files and the protocol.
 
 #[cfg(test)]
+mod approve;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod client;
