@@ -71,6 +71,10 @@ bench-search-short:
     fi
     cargo run --quiet --profile checked --package xtask -- bench-search --spaces 50
 
+# Measure how long a command is judged, and compare how it is read with `bash -n`
+bench-commands *ARGUMENTS:
+    cargo run --quiet --release --package xtask -- bench-commands {{ ARGUMENTS }}
+
 # Measure what a sandbox costs, beside a plain spawn and bubblewrap
 bench-sandbox *ARGUMENTS:
     cargo run --quiet --release --package xtask -- bench-sandbox {{ ARGUMENTS }}

@@ -10,6 +10,7 @@
 
 mod bench;
 mod bomb;
+mod command;
 mod generate;
 mod http;
 mod malformed;
@@ -41,6 +42,8 @@ enum Command {
     BenchPeers(peer::Arguments),
     /// Measure how well search finds, beside plain BM25
     BenchSearch(search::Arguments),
+    /// Measure how long a command is judged, and whether it is read as `bash` reads it
+    BenchCommands(command::Arguments),
     /// Measure what a sandbox costs, beside a plain spawn and bubblewrap
     BenchSandbox(sandbox::Arguments),
     /// Prove that no input makes a parser panic, hang or lead out of a skill
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => bench::run(&arguments),
         Command::BenchPeers(arguments) => peer::run(&arguments),
         Command::BenchSearch(arguments) => search::run(&arguments),
+        Command::BenchCommands(arguments) => command::run(&arguments),
         Command::BenchSandbox(arguments) => sandbox::run(&arguments),
         Command::ProveParse(arguments) => prove::run(&arguments),
         Command::ProveBombs(arguments) => bomb::run(&arguments),

@@ -4,6 +4,8 @@ use crate::shell::{Part, Word};
 
 /// How many words one word with braces may become.
 const BRACES: usize = 64;
+/// The longest word with braces that is expanded, in characters.
+const LONGEST: usize = 4096;
 
 /// A character outside of quotes, or a part that braces leave alone.
 #[derive(Clone)]
@@ -26,6 +28,10 @@ fn of_part(part: &Part) -> Vec<Token<'_>> {
 
 /// The words that braces make of one; `None` where that are too many, or isn't known.
 pub(super) fn words<'a>(tokens: &[Token<'a>]) -> Option<Vec<Vec<Token<'a>>>> {
+    let has_brace = |token: &Token<'_>| matches!(token, Token::Character('{'));
+    if tokens.len() > LONGEST && tokens.iter().any(has_brace) {
+        return None;
+    }
     let mut waiting = vec![tokens.to_vec()];
     let mut done = Vec::new();
     while let Some(word) = waiting.pop() {
