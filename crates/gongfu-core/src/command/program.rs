@@ -102,7 +102,7 @@ impl Judge<'_> {
             return self.builtin(&name, fields, state);
         }
         if let Some(wraps) = wrapper::of(&name) {
-            return self.unwrap(&name, wraps, fields, state);
+            return self.wrapped(&name, wraps, fields, state);
         }
         self.written(&name, fields, state)?;
         if self

@@ -95,7 +95,7 @@ pub(super) fn of(name: &str) -> Option<Wraps> {
 }
 
 impl Judge<'_> {
-    pub(super) fn unwrap(
+    pub(super) fn wrapped(
         &mut self,
         name: &str,
         wraps: Wraps,
