@@ -7,6 +7,7 @@ use super::option::{Valued, read};
 use super::place;
 use super::state::{Known, State};
 use crate::sandbox::WORKSPACE;
+use std::rc::Rc;
 
 /// Builtins of `bash`.
 const BUILTINS: [&str; 61] = [
@@ -97,22 +98,31 @@ impl Judge<'_> {
         match name {
             "cd" | "pushd" => change_folder(arguments, state),
             "popd" => state.folder = None,
-            "eval" => return self.eval(arguments, state),
+            "eval" => {
+                let given = read(arguments, Valued::default(), false);
+                return self.eval(given.operands, state);
+            }
             "exec" => {
                 let valued = Valued {
                     short: "a",
                     long: &[],
                 };
-                return self.program(read(arguments, valued, false).operands, state);
+                return self.alone(read(arguments, valued, false).operands, state);
             }
             "command" => {
                 let given = read(arguments, Valued::default(), false);
                 if !given.has(&["v", "V"]) {
-                    return self.program(given.operands, state);
+                    return self.alone(given.operands, state);
                 }
             }
-            "builtin" => return self.program(arguments, state),
-            "." | "source" => return self.source(arguments, state),
+            "builtin" => {
+                let given = read(arguments, Valued::default(), false);
+                return self.alone(given.operands, state);
+            }
+            "." | "source" => {
+                let given = read(arguments, Valued::default(), false);
+                return self.source(given.operands, state);
+            }
             "trap" => {
                 let given = read(arguments, Valued::default(), false);
                 if let [action, _, ..] = given.operands {
@@ -171,6 +181,18 @@ impl Judge<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A program or a builtin, for which no function stands.
+    fn alone(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
+        let name = fields.first().and_then(Field::text).unwrap_or_default();
+        let function = state.function(name);
+        state.undefine(name);
+        let outcome = self.program(fields, state);
+        if let Some(body) = function {
+            state.define(name, &body);
+        }
+        outcome
     }
 
     /// What is put together and run.
@@ -255,7 +277,7 @@ fn set(arguments: &[Field], state: &mut State) {
         .iter()
         .position(|field| field.text() == Some("--"));
     if let Some(end) = end {
-        state.arguments = arguments.get(end + 1..).map(<[Field]>::to_vec);
+        state.arguments = arguments.get(end + 1..).map(Rc::from);
     } else if arguments
         .iter()
         .any(|field| !field.head.starts_with(['-', '+']))

@@ -48,6 +48,11 @@ impl Field {
         self.tail = Some(String::new());
     }
 
+    /// What it costs to look at it, in bytes.
+    pub(super) fn size(&self) -> usize {
+        16 + self.head.len() + self.tail.as_ref().map_or(0, String::len)
+    }
+
     /// How it is shown to people.
     pub(super) fn shown(&self) -> String {
         match &self.tail {
@@ -114,7 +119,9 @@ impl Judge<'_> {
     pub(super) fn fields(&mut self, word: &Word, state: &mut State) -> Result<Vec<Field>, Reason> {
         let tokens = brace::tokens(word);
         let mut fields = Fields::default();
+        self.charge(tokens.len())?;
         if let Some(words) = brace::words(&tokens) {
+            self.charge(words.iter().map(Vec::len).sum())?;
             for word in words {
                 self.expand(&word, state, &mut fields)?;
                 fields.close();
@@ -125,6 +132,7 @@ impl Judge<'_> {
             fields.done.push(Field::unknown());
         }
         fields.close();
+        self.charge(fields.done.iter().map(Field::size).sum())?;
         Ok(fields.done)
     }
 
@@ -132,8 +140,10 @@ impl Judge<'_> {
     pub(super) fn one(&mut self, word: &Word, state: &mut State) -> Result<Field, Reason> {
         let tokens = brace::tokens(word);
         let mut fields = Fields::default();
+        self.charge(tokens.len())?;
         self.expand(&tokens, state, &mut fields)?;
         fields.close();
+        self.charge(fields.done.iter().map(Field::size).sum())?;
         let mut all = fields.done.into_iter();
         let mut one = all.next().unwrap_or_default();
         for field in all {
@@ -245,7 +255,8 @@ impl Judge<'_> {
             "@" | "*" if *operation == Operation::None => {
                 return Ok(match (&state.arguments, name, is_quoted) {
                     (Some(all), "*", true) => joined(all).map_or(Adds::Unknown, Adds::Text),
-                    (Some(all), ..) => Adds::Fields(all.clone()),
+                    (Some(all), _, true) => Adds::Fields(all.to_vec()),
+                    (Some(all), _, false) => Adds::Fields(split(all)),
                     (None, ..) => Adds::Unknown,
                 });
             }
@@ -260,7 +271,7 @@ impl Judge<'_> {
             (Operation::None, Known::Value(text)) => Adds::Text(text),
             (Operation::None, Known::Nothing) => Adds::Unknown,
             (Operation::Default(word), Known::Value(text)) if text.is_empty() => {
-                self.instead(word, state)?
+                self.instead(word, is_quoted, state)?
             }
             (Operation::Assign(word), Known::Value(text)) if text.is_empty() => {
                 let field = self.one(word, state)?;
@@ -268,10 +279,10 @@ impl Judge<'_> {
                     .text()
                     .map_or(Known::Nothing, |text| Known::Value(text.to_owned()));
                 state.set(name, known);
-                Adds::Fields(vec![field])
+                self.instead(word, is_quoted, state)?
             }
             (Operation::Alternative(word), Known::Value(text)) => {
-                let adds = self.instead(word, state)?;
+                let adds = self.instead(word, is_quoted, state)?;
                 if text.is_empty() {
                     Adds::Text(String::new())
                 } else {
@@ -299,8 +310,27 @@ impl Judge<'_> {
         })
     }
 
-    fn instead(&mut self, word: &Word, state: &mut State) -> Result<Adds, Reason> {
-        Ok(Adds::Fields(vec![self.one(word, state)?]))
+    /// What stands for a value that isn't there: it is split where it isn't quoted, like a value.
+    fn instead(&mut self, word: &Word, is_quoted: bool, state: &mut State) -> Result<Adds, Reason> {
+        let all = if is_quoted {
+            vec![self.one(word, state)?]
+        } else {
+            self.split_field(word, state)?
+        };
+        Ok(Adds::Fields(all))
+    }
+
+    /// The words that a word becomes where blanks in it separate them.
+    fn split_field(&mut self, word: &Word, state: &mut State) -> Result<Vec<Field>, Reason> {
+        let mut fields = Fields::default();
+        for part in word {
+            match part {
+                Part::Text(text) => fields.split(text),
+                part => self.part(part, state, &mut fields)?,
+            }
+        }
+        fields.close();
+        Ok(fields.done)
     }
 
     /// What a list says, where that is plain; the list is judged.
@@ -367,6 +397,20 @@ pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<S
         },
         _ => None,
     }
+}
+
+/// Arguments that aren't quoted: blanks in them separate words.
+fn split(all: &[Field]) -> Vec<Field> {
+    let mut fields = Fields::default();
+    for field in all {
+        fields.split(&field.head);
+        if let Some(tail) = &field.tail {
+            fields.open().push_unknown();
+            fields.split(tail);
+        }
+        fields.close();
+    }
+    fields.done
 }
 
 /// All arguments in one text.

@@ -12,6 +12,10 @@ use crate::shell::{
 
 /// How many commands are followed.
 const STEPS: usize = 4096;
+/// How much of words is looked at in all, in bytes: what is put together may be far longer than the text.
+const BYTES: usize = 2 * 1024 * 1024;
+/// How deep commands may stand in one another, and programs run others.
+const DEPTH: usize = 128;
 /// How deep texts that are run may stand in texts, and functions may call one another.
 const TEXTS: usize = 16;
 /// How many values of a loop are followed.
@@ -36,6 +40,8 @@ pub(super) struct Judge<'a> {
     /// The first thing that a person is to be asked about.
     asked: Option<Reason>,
     steps: usize,
+    bytes: usize,
+    depth: usize,
     loops: usize,
     /// The functions that are being followed.
     calls: Vec<String>,
@@ -67,6 +73,8 @@ impl<'a> Judge<'a> {
             policy,
             asked: None,
             steps: 0,
+            bytes: 0,
+            depth: 0,
             loops: 0,
             calls: Vec::new(),
             texts: 0,
@@ -95,6 +103,29 @@ impl<'a> Judge<'a> {
             return Err(Reason::Long(STEPS));
         }
         Ok(())
+    }
+
+    /// Counts what is looked at.
+    pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Reason> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > BYTES {
+            return Err(Reason::Long(STEPS));
+        }
+        Ok(())
+    }
+
+    /// Does something one deeper.
+    pub(super) fn deeper<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, Reason>,
+    ) -> Result<T, Reason> {
+        if self.depth >= DEPTH {
+            return Err(Reason::Long(DEPTH));
+        }
+        self.depth += 1;
+        let outcome = inner(self);
+        self.depth -= 1;
+        outcome
     }
 
     /// A text that a shell is given.
@@ -143,6 +174,10 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn command(&mut self, command: &Command, state: &mut State) -> Result<(), Reason> {
+        self.deeper(|judge| judge.one_deeper(command, state))
+    }
+
+    fn one_deeper(&mut self, command: &Command, state: &mut State) -> Result<(), Reason> {
         match command {
             Command::Simple(simple) => self.simple(simple, state).map(drop),
             Command::Pipeline(commands) => self.pipeline(commands, state),
@@ -277,7 +312,7 @@ impl<'a> Judge<'a> {
                 }
                 fields
             }
-            None => state.arguments.clone(),
+            None => state.arguments.as_deref().map(<[Field]>::to_vec),
         };
         let known: Option<Vec<String>> = fields.and_then(|fields| {
             let texts = fields.iter().map(|field| field.text().map(str::to_owned));
@@ -433,7 +468,7 @@ impl<'a> Judge<'a> {
             return Ok(());
         }
         self.calls.push(name.to_owned());
-        let arguments = Some(fields.get(1..).unwrap_or_default().to_vec());
+        let arguments = Some(Rc::from(fields.get(1..).unwrap_or_default()));
         let outer = std::mem::replace(&mut state.arguments, arguments);
         let outcome = self.command(body, state);
         state.arguments = outer;

@@ -1,7 +1,7 @@
 //! Where a path leads, by its text alone, and whether something may be written there.
 
 /// Devices and the like that anything may be written to.
-const SINKS: [&str; 10] = [
+const SINKS: [&str; 11] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -12,6 +12,7 @@ const SINKS: [&str; 10] = [
     "/dev/shm",
     "/proc/self/fd",
     "/tmp",
+    "/var/tmp",
 ];
 
 /// Folders of the system, and of other people.

@@ -75,6 +75,11 @@ impl Judge<'_> {
     /// Judges a command after it is expanded.
     pub(super) fn program(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
         self.step()?;
+        self.charge(fields.iter().map(Field::size).sum())?;
+        self.deeper(|judge| judge.named(fields, state))
+    }
+
+    fn named(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
         let Some(first) = fields.first() else {
             return Ok(());
         };
@@ -88,7 +93,8 @@ impl Judge<'_> {
                 return Ok(());
             }
         };
-        if let Some(body) = state.function(&name) {
+        let is_path = first.head.contains('/');
+        if let Some(body) = state.function(&name).filter(|_| !is_path) {
             return self.call(&name, &body, fields, state);
         }
         if PRIVILEGE.contains(&name.as_str()) {
@@ -97,7 +103,6 @@ impl Judge<'_> {
         if SYSTEM.contains(&name.as_str()) || name.starts_with(MAKES_FILE_SYSTEMS) {
             return Err(Reason::System(name));
         }
-        let is_path = first.head.contains('/');
         if !is_path && builtin::is_one(&name) {
             return self.builtin(&name, fields, state);
         }

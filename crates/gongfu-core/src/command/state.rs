@@ -9,6 +9,8 @@ use crate::shell::Command;
 
 /// How many variables and functions are followed.
 const FOLLOWED: usize = 256;
+/// The longest value that is followed, in bytes.
+const LONGEST: usize = 64 * 1024;
 
 /// What is known of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +27,7 @@ pub(super) struct State {
     variables: Rc<BTreeMap<String, Known>>,
     functions: Rc<BTreeMap<String, Rc<Command>>>,
     /// The arguments of a function or of a shell, without its name; `None` where they aren't known.
-    pub(super) arguments: Option<Vec<Field>>,
+    pub(super) arguments: Option<Rc<[Field]>>,
     /// The folder; `None` where it isn't known.
     pub(super) folder: Option<String>,
     /// Variables that were never named may have values.
@@ -54,14 +56,31 @@ impl State {
             "EUID",
             "HOSTNAME",
             "OSTYPE",
-            "BASH_VERSION",
             "REPLY",
+            "SHELL",
+            "SHLVL",
+            "PPID",
+            "OPTARG",
+            "OPTIND",
+            "FUNCNAME",
+            "PIPESTATUS",
+            "COPROC",
+            "GROUPS",
+            "HOSTTYPE",
+            "MACHTYPE",
+            "LINENO",
+            "EPOCHSECONDS",
+            "EPOCHREALTIME",
+            "SRANDOM",
+            "DIRSTACK",
+            "MAPFILE",
+            "_",
         ]
         .map(|name| (name.to_owned(), Known::Nothing));
         Self {
             variables: Rc::new(variables.into_iter().chain(unknown).collect()),
             functions: Rc::default(),
-            arguments: Some(Vec::new()),
+            arguments: Some(Rc::from([])),
             folder: Some(folder.to_owned()),
             has_unnamed: false,
             is_over: false,
@@ -72,12 +91,16 @@ impl State {
     pub(super) fn variable(&self, name: &str) -> Known {
         match self.variables.get(name) {
             Some(known) => known.clone(),
-            None if self.has_unnamed => Known::Nothing,
+            None if self.has_unnamed || name.starts_with("BASH") => Known::Nothing,
             None => Known::Value(String::new()),
         }
     }
 
     pub(super) fn set(&mut self, name: &str, value: Known) {
+        let value = match value {
+            Known::Value(text) if text.len() > LONGEST => Known::Nothing,
+            value => value,
+        };
         if self.variables.len() >= FOLLOWED && !self.variables.contains_key(name) {
             // Too many to be followed.
             self.has_unnamed = true;
@@ -102,11 +125,11 @@ impl State {
     }
 
     /// Remembers a function; answers whether it could.
-    pub(super) fn define(&mut self, name: &str, body: &Command) -> bool {
+    pub(super) fn define(&mut self, name: &str, body: &Rc<Command>) -> bool {
         if self.functions.len() >= FOLLOWED {
             return false;
         }
-        Rc::make_mut(&mut self.functions).insert(name.to_owned(), Rc::new(body.clone()));
+        Rc::make_mut(&mut self.functions).insert(name.to_owned(), Rc::clone(body));
         true
     }
 

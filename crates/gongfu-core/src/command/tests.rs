@@ -425,6 +425,24 @@ const PRIVILEGED: &[&str] = &[
     "A=b > a sudo ls",
     "<<E sudo tee x\na\nE",
     "true && { ls || sudo ls; }",
+    "cat <<E\ntext\nE\\\n\nE\nsudo ls",
+    "cat <<E\\\nF\n$(sudo ls)\nEF",
+    "cat <<E\na\\\nE\nE\nsudo ls",
+    "echo $'\\c'; sudo ls; #'",
+    "echo \"${x#'\"'}\"; sudo ls; echo '}\"' #'",
+    "declare -A a; echo ${a[']']}; sudo ls; echo ']}' #'",
+    "${x:-sudo ls}",
+    "${x:=sudo ls}",
+    "x=1; ${x:+sudo ls}",
+    "${x:-\"sudo\" ls}",
+    "set -- 'sudo ls'; $@",
+    "f() { $*; }; f 'sudo ls'",
+    "sudo() { command sudo \"$@\"; }; sudo ls",
+    "sudo() { :; }; exec sudo ls",
+    "unshare() { :; }; /usr/bin/unshare --version",
+    "eval -- 'sudo ls'",
+    "builtin -- eval 'sudo ls'",
+    ". -- /dev/stdin <<< 'sudo ls'",
     "a=b; if x; then a=sudo; fi; a=sudo; $a ls",
 ];
 
@@ -601,6 +619,11 @@ fn what_changes_the_system_is_refused() {
                     "exec 3>&1 4>&-",
                     "ls 2>&1 | tail -5",
                     "wait; jobs; kill %1",
+                    "echo \"${x//\"'\"/}\" \"${x%%\"#\"*}\" \"${#:-0}\"",
+                    "gunzip -c /usr/share/doc/x.gz | head",
+                    "gzip -dc /usr/share/doc/x.gz > x",
+                    "tar -C / -czf out.tgz etc/hosts",
+                    "mkdir -p /var/tmp/x",
                 ],
             ),
         ],
@@ -640,6 +663,9 @@ fn what_is_known_only_when_it_runs_is_asked_about() {
                     "if x; then y=ls; else y=sudo; fi; $y",
                     "case $a in b) y=ls;; *) y=sudo;; esac; $y",
                     "x[0]=sudo; ${x[0]} ls",
+                    "$BASH -c 'sudo ls'",
+                    "$SHELL -c 'sudo ls'",
+                    "getopts s: o -ssudo; $OPTARG ls",
                 ],
             ),
             (
@@ -690,6 +716,10 @@ fn what_no_shell_reads_is_refused() {
         "ls; done",
         "fi",
         "ls\0",
+        "a=(x)#y; sudo ls",
+        "cat <<'E' $(echo <<F\nsudo ls\nE\n)\nx\nE",
+        "$'\\x{73}udo' ls",
+        "echo $(( 1 '((' ))\nsudo ls; echo '))' #'",
         "echo $'a",
         "&",
     ]
@@ -739,6 +769,45 @@ fn what_runs_without_end_is_given_up() {
         )],
         &GENERAL,
     );
+}
+
+/// Texts that make far more of themselves than they are, and ones that go deep: none of them takes long,
+/// takes memory or ends who judges it, on the stack of an ordinary thread.
+#[test]
+fn what_makes_more_of_itself_is_given_up() {
+    let many = |piece: &str, times: usize| piece.repeat(times);
+    for line in [
+        format!("x=aaaaaaaa;{}", many("x=\"$x$x\";", 40)),
+        format!("x=aaaaaaaa;{}", many("x=$x$x;", 40)),
+        format!("set -- a a a a;{}", many("set -- \"$@\" \"$@\";", 22)),
+        format!("env {}x", many("-S", 20_000)),
+        format!("env {}x", many("-S env ", 9_000)),
+        format!("{}ls", many("nice ", 10_000)),
+        format!("{}ls", many("command env nice ", 3_000)),
+        format!("{}ls", many("xargs env ", 6_000)),
+        format!("find{}{}", many(" a", 8_000), many(" -delete", 6_000)),
+        format!("find{} -exec x{} ;", many(" a", 4_000), many(" b", 25_000)),
+        format!("set --{};{}", many(" a", 25_000), many(": \"$@\";", 1_900)),
+        format!("x=\"{}\";{}", many("a ", 25_000), many(": $x;", 1_900)),
+        format!(
+            "g() {{ f() {{ :{}; }}; }};{}",
+            many(" a", 31_000),
+            many("g;", 900)
+        ),
+        format!(
+            "for a in {0}; do for b in {0}; do echo {1}{2}; done; done",
+            many("1 ", 16),
+            many("{a,b}", 5),
+            many("x", 60_000)
+        ),
+        format!("echo {}", many("$((#((\n:);:)", 4_600)),
+        many("bash <<E\n", 5_000),
+        format!("{}sudo ls", many("bash -c ", 40)),
+    ] {
+        let begins: String = line.chars().take(40).collect();
+        let verdict = judge_line(&line, &GENERAL);
+        assert!(!begins.is_empty(), "{verdict:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Programs that run others.
 
+use std::rc::Rc;
+
 use super::field::Field;
 use super::judge::Judge;
 use super::option::{Given, Valued, read};
@@ -174,9 +176,10 @@ impl Judge<'_> {
                 self.ask(Reason::Dynamic("env".to_owned()));
                 return Ok(());
             }
-            let mut words: Vec<Field> = line.head.split_whitespace().map(Field::known).collect();
+            let mut words = vec![Field::known("env")];
+            words.extend(line.head.split_whitespace().map(Field::known));
             words.extend(rest.iter().cloned());
-            return self.env(&words, &apart);
+            return self.program(&words, &mut apart);
         }
         self.inner(rest, &apart)
     }
@@ -219,6 +222,7 @@ impl Judge<'_> {
                 }
                 Some("-delete") => {
                     for start in &starts {
+                        self.charge(start.size())?;
                         self.remove("find -delete", start, state)?;
                     }
                 }
@@ -273,13 +277,13 @@ impl Judge<'_> {
             let [line, arguments @ ..] = given.operands else {
                 return Ok(());
             };
-            apart.arguments = Some(arguments.get(1..).unwrap_or_default().to_vec());
+            apart.arguments = Some(Rc::from(arguments.get(1..).unwrap_or_default()));
             return self.line_of(name, line, &apart);
         }
         match given.operands.first() {
             Some(file) if !given.has(&["s"]) => self.file(name, &file.head, &mut apart),
             _ => {
-                apart.arguments = Some(given.operands.to_vec());
+                apart.arguments = Some(Rc::from(given.operands));
                 self.read_by(name, &mut apart)
             }
         }

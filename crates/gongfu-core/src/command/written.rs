@@ -114,6 +114,16 @@ impl Judge<'_> {
             return Ok(());
         };
         let given = read(arguments, writer.valued, true);
+        // What goes to standard output, or is only looked at, is written nowhere.
+        let says = ["c", "stdout", "to-stdout", "l", "list", "t", "test"];
+        let packs = ["bzip2", "gunzip", "gzip", "unxz", "xz", "zstd"].contains(&name);
+        if packs && given.has(&says) {
+            return Ok(());
+        }
+        // The folder is where it is read from unless something is taken out.
+        if name == "tar" && !is_unpacking(arguments) {
+            return Ok(());
+        }
         for option in writer.into {
             if let Some(path) = given.value(&[option]) {
                 self.write(name, path, state)?;
@@ -225,6 +235,17 @@ impl Judge<'_> {
     fn places(&self) -> String {
         self.policy.writable.join(", ")
     }
+}
+
+/// Whether `tar` takes something out.
+fn is_unpacking(arguments: &[Field]) -> bool {
+    let first = arguments.first().map(|field| field.head.as_str());
+    let is_it = |text: &str| {
+        matches!(text, "--extract" | "--get")
+            || (text.starts_with('-') && !text.starts_with("--") && text.contains('x'))
+    };
+    first.is_some_and(|text| !text.starts_with('-') && text.contains('x'))
+        || arguments.iter().any(|field| is_it(&field.head))
 }
 
 /// The folder in which a path lies of which not all is known; `None` where that isn't known either.

@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         let found = end.and_then(|end| first.get(..end)).unwrap_or(&shown);
         Unreadable::Unexpected {
             at: self.place(),
-            found: found.to_owned(),
+            found: found.escape_debug().to_string(),
         }
     }
 }

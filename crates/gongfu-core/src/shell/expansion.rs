@@ -86,11 +86,13 @@ impl Parser<'_> {
         let second = self.cursor.peek_second();
         let is_followed = second.is_some_and(|byte| byte != b'}');
         let is_indirect = is_followed && self.cursor.accept(b'!');
-        let is_length = !is_indirect && is_followed && self.cursor.accept(b'#');
+        // `#` is a parameter as well, with what may become of one.
+        let is_parameter = matches!(second, Some(b':' | b'-' | b'=' | b'+' | b'?' | b'%' | b'/'));
+        let is_length = !is_indirect && is_followed && !is_parameter && self.cursor.accept(b'#');
         let name = self.long_name()?;
         let mut words = Vec::new();
         if self.cursor.accept(b'[') {
-            words.push(self.until(b']', from, "[", true)?);
+            words.push(self.until(b']', from, "[", false)?);
         }
         let has_colon = self.cursor.peek() == Some(b':')
             && matches!(self.cursor.peek_second(), Some(b'-' | b'=' | b'?' | b'+'));
@@ -116,8 +118,10 @@ impl Parser<'_> {
                     _ => Operation::Alternative(word),
                 }
             }
-            _ => {
-                words.push(self.until(b'}', from, "${", is_quoted)?);
+            operator => {
+                // Patterns have quotes of their own, wherever they stand.
+                let is_pattern = matches!(operator, Some(b'#' | b'%' | b'/' | b'^' | b','));
+                words.push(self.until(b'}', from, "${", is_quoted && !is_pattern)?);
                 Operation::Other(words)
             }
         };

@@ -1,5 +1,7 @@
 //! Commands: what stands between words.
 
+use std::rc::Rc;
+
 use super::cursor::{Cursor, begins_name, ends_word};
 use super::redirection::Pending;
 use super::syntax::{Command, Compound, Item, Joint, List, Part, Script, Simple, Word};
@@ -223,9 +225,20 @@ impl Parser<'_> {
 
     /// Commands up to the parenthesis that ends them.
     pub(super) fn subshell(&mut self, from: usize, open: &'static str) -> Result<List, Unreadable> {
+        // Those of the line outside begin once this has ended.
+        let outside = std::mem::take(&mut self.pending);
         let list = self.list()?;
-        if self.cursor.accept(b')') {
+        let is_ended = self.cursor.accept(b')');
+        let inside = std::mem::replace(&mut self.pending, outside);
+        if is_ended && inside.is_empty() {
             return Ok(list);
+        }
+        if is_ended {
+            // Nobody agrees where these begin.
+            return Err(Unreadable::Unexpected {
+                at: self.cursor.place(),
+                found: ")".to_owned(),
+            });
         }
         match self.cursor.peek() {
             None => Err(Unreadable::Unended {
@@ -295,7 +308,7 @@ impl Parser<'_> {
         self.skip_lines()?;
         let body = self.command()?;
         match body {
-            Command::Compound(..) => Ok(Command::Function(name, Box::new(body))),
+            Command::Compound(..) => Ok(Command::Function(name, Rc::new(body))),
             _ => Err(self.cursor.unexpected()),
         }
     }

@@ -129,13 +129,35 @@ impl Parser<'_> {
 
     /// `$'…'`: text with escapes, by the manual of `bash`.
     pub(super) fn ansi_quoted(&mut self, from: usize) -> Result<Part, Unreadable> {
-        let mut bytes = Vec::new();
-        loop {
-            match self.cursor.character() {
+        // Where it ends is said before anything is decoded: `\\c` takes no quote with it.
+        let rest = self.cursor.rest();
+        let mut characters = rest.char_indices();
+        let end = loop {
+            match characters.next() {
                 None => return Err(unended(from, "$'")),
-                Some('\'') => break,
-                Some('\\') => self.escape(&mut bytes),
-                Some(character) => push(&mut bytes, character),
+                Some((_, '\\')) => {
+                    characters.next();
+                }
+                Some((at, '\'')) => break at,
+                Some(_) => {}
+            }
+        };
+        let inner = rest.get(..end).unwrap_or_default();
+        if inner.contains("\\x{") {
+            return Err(self.cursor.unexpected());
+        }
+        let mut quoted = Parser {
+            cursor: Cursor::new(inner, self.cursor.depth(), self.cursor.place()),
+            pending: Vec::new(),
+            documents: Vec::new(),
+        };
+        self.cursor.at += end + 1;
+        let mut bytes = Vec::new();
+        while let Some(character) = quoted.cursor.character() {
+            if character == '\\' {
+                quoted.escape(&mut bytes);
+            } else {
+                push(&mut bytes, character);
             }
         }
         // What comes after a NUL is left out, as the shell does.

@@ -105,7 +105,10 @@ impl Parser<'_> {
     fn document(&mut self, strips_tabs: bool) -> Result<Redirection, Unreadable> {
         let before = self.cursor.at;
         let word = self.word()?;
-        let said = self.cursor.slice(before, self.cursor.at);
+        let said = self
+            .cursor
+            .slice(before, self.cursor.at)
+            .replace("\\\n", "");
         let is_quoted = said.contains(['\\', '\'', '"']);
         let mut end = String::new();
         for part in &word {
@@ -131,6 +134,7 @@ impl Parser<'_> {
         for pending in std::mem::take(&mut self.pending) {
             let from = self.cursor.place();
             let mut body = String::new();
+            let mut joined = String::new();
             loop {
                 let rest = self.cursor.rest();
                 if rest.is_empty() {
@@ -141,17 +145,26 @@ impl Parser<'_> {
                     None => (rest, rest.len()),
                 };
                 self.cursor.at += length;
+                if !pending.is_quoted && is_continued(line) && length > line.len() {
+                    // The next line is a part of this one, and ends nothing.
+                    joined.push_str(line);
+                    joined.push('\n');
+                    continue;
+                }
+                let whole = std::mem::take(&mut joined) + line;
+                let line = whole.as_str();
                 let line = if pending.strips_tabs {
                     line.trim_start_matches('\t')
                 } else {
                     line
                 };
-                if line == pending.end {
+                if line.replace("\\\n", "") == pending.end {
                     break;
                 }
                 body.push_str(line);
                 body.push('\n');
             }
+            body.push_str(&joined);
             let word = if pending.is_quoted {
                 vec![Part::Quoted(body)]
             } else {
@@ -183,6 +196,12 @@ impl Parser<'_> {
         }
         Ok(parts)
     }
+}
+
+/// Whether a backslash takes the end of a line away.
+fn is_continued(line: &str) -> bool {
+    let backslashes = line.bytes().rev().take_while(|byte| *byte == b'\\').count();
+    backslashes % 2 == 1
 }
 
 /// What a redirection does.

@@ -89,7 +89,11 @@ impl Parser<'_> {
             return Ok(None);
         }
         let value = if self.cursor.peek() == Some(b'(') {
-            Value::Array(self.array()?)
+            let words = self.array()?;
+            if self.cursor.peek().is_some_and(|next| !ends_word(next)) {
+                return Err(self.cursor.unexpected());
+            }
+            Value::Array(words)
         } else {
             Value::Word(self.word_or_nothing()?)
         };

@@ -1,5 +1,7 @@
 //! The tree of a shell text.
 
+use std::rc::Rc;
+
 /// A whole text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
@@ -44,7 +46,7 @@ pub enum Command {
     /// One that holds others.
     Compound(Compound, Vec<Redirection>),
     /// What a name is to mean from here on.
-    Function(String, Box<Command>),
+    Function(String, Rc<Command>),
 }
 
 /// A command with arguments; assignments alone as well.

@@ -161,6 +161,7 @@ impl Parser<'_> {
                 depth += 1;
             }
             match next {
+                b'\'' if is_quoted && end == b')' => return Err(self.cursor.unexpected()),
                 b'\'' if is_quoted => parts.text(self.cursor.character().unwrap_or_default()),
                 b'<' | b'>' if !is_quoted && self.cursor.peek_second() == Some(b'(') => {
                     parts.part(self.process()?);
