@@ -148,7 +148,7 @@ impl Judge<'_> {
             }
             "exit" | "return" => state.is_over = true,
             "set" => set(arguments, state),
-            "shift" => state.arguments = None,
+            "shift" => shift(arguments, state),
             "unset" => {
                 for name in arguments.iter().filter_map(Field::text) {
                     state.set(name, Known::Value(String::new()));
@@ -270,6 +270,20 @@ fn change_folder(arguments: &[Field], state: &mut State) {
     let known = state.folder.clone().map_or(Known::Nothing, Known::Value);
     state.set("PWD", known);
     state.set("OLDPWD", Known::Nothing);
+}
+
+/// Takes arguments away, as far as it is known how many.
+fn shift(arguments: &[Field], state: &mut State) {
+    let count = match arguments.first() {
+        None => Some(1),
+        Some(field) => field.text().and_then(|text| text.parse::<usize>().ok()),
+    };
+    let known = state.arguments.take();
+    state.arguments = known.zip(count).map(|(all, count)| {
+        // More than there are are none.
+        let left = all.get(count..).unwrap_or(&all);
+        Rc::from(left)
+    });
 }
 
 fn set(arguments: &[Field], state: &mut State) {

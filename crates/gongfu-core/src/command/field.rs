@@ -75,6 +75,8 @@ enum Adds {
 struct Fields {
     done: Vec<Field>,
     open: Option<Field>,
+    /// Words aren't split.
+    is_one: bool,
 }
 
 impl Fields {
@@ -88,6 +90,10 @@ impl Fields {
 
     /// Adds what isn't quoted: blanks in it separate words.
     fn split(&mut self, text: &str) {
+        if self.is_one {
+            self.open().push(text);
+            return;
+        }
         for character in text.chars() {
             if matches!(character, ' ' | '\t' | '\n') {
                 self.close();
@@ -139,7 +145,10 @@ impl Judge<'_> {
     /// The one word that a word becomes where words aren't split.
     pub(super) fn one(&mut self, word: &Word, state: &mut State) -> Result<Field, Reason> {
         let tokens = brace::tokens(word);
-        let mut fields = Fields::default();
+        let mut fields = Fields {
+            is_one: true,
+            ..Fields::default()
+        };
         self.charge(tokens.len())?;
         self.expand(&tokens, state, &mut fields)?;
         fields.close();
@@ -260,7 +269,7 @@ impl Judge<'_> {
                     (None, ..) => Adds::Unknown,
                 });
             }
-            "0" => Known::Value("bash".to_owned()),
+            "0" => state.variable("0"),
             _ if name.bytes().all(|byte| byte.is_ascii_digit()) => argument(name, state),
             _ if name.len() == 1 && !name.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
                 Known::Nothing

@@ -145,6 +145,8 @@ impl<'a> Judge<'a> {
     pub(super) fn list(&mut self, list: &List, state: &mut State) -> Result<(), Reason> {
         // What is known where the last command failed.
         let mut failed = state.clone();
+        // What is known where the rest of a chain was left out.
+        let mut skipped: Option<State> = None;
         for Item {
             joint,
             command,
@@ -155,6 +157,14 @@ impl<'a> Judge<'a> {
                 let mut apart = state.clone();
                 self.command(command, &mut apart)?;
                 continue;
+            }
+            if *joint == Joint::Then
+                && let Some(skipped) = skipped.take()
+            {
+                state.merge_values(skipped);
+            }
+            if *joint == Joint::And {
+                skipped.get_or_insert_with(|| state.clone());
             }
             match joint {
                 Joint::Then | Joint::And => {
@@ -169,6 +179,9 @@ impl<'a> Judge<'a> {
                     failed.merge(before);
                 }
             }
+        }
+        if let Some(skipped) = skipped {
+            state.merge_values(skipped);
         }
         Ok(())
     }
@@ -348,7 +361,12 @@ impl<'a> Judge<'a> {
         let input = self.redirections(&simple.redirections, state)?;
         let mut assigned = Vec::new();
         for assignment in &simple.assignments {
-            assigned.push((assignment.name.as_str(), self.assigned(assignment, state)?));
+            let value = self.assigned(assignment, state)?;
+            if fields.is_empty() {
+                // The next one sees it.
+                state.set(&assignment.name, value.clone());
+            }
+            assigned.push((assignment.name.as_str(), value));
         }
         let said = saying(&fields, &input, state);
         let outer = std::mem::replace(&mut self.input, input);

@@ -43,6 +43,7 @@ impl State {
             ("IFS", " \t\n"),
             ("PWD", folder),
             ("TMPDIR", "/tmp"),
+            ("0", "bash"),
         ];
         let variables =
             known.map(|(name, value)| (name.to_owned(), Known::Value(value.to_owned())));
@@ -137,6 +138,14 @@ impl State {
         if self.functions.contains_key(name) {
             Rc::make_mut(&mut self.functions).remove(name);
         }
+    }
+
+    /// The same for what is behind a chain of which the rest may have been left out: it is taken to have
+    /// been gone through, so that the folder is the one that it changed to.
+    pub(super) fn merge_values(&mut self, skipped: Self) {
+        let folder = self.folder.clone().filter(|_| !self.is_over);
+        self.merge(skipped);
+        self.folder = folder.or_else(|| self.folder.clone());
     }
 
     /// What is known where either of two ways may have been taken.

@@ -162,6 +162,11 @@ impl Judge<'_> {
             });
         }
         let mut rest = given.operands;
+        if let [first, others @ ..] = rest
+            && first.text() == Some("-")
+        {
+            rest = others;
+        }
         while let [first, others @ ..] = rest
             && let Some((name, value)) = first.head.split_once('=')
         {
@@ -203,8 +208,16 @@ impl Judge<'_> {
             rest = others;
             match first.text() {
                 Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
-                    let is_end = |field: &Field| matches!(field.text(), Some(";" | "+"));
-                    let end = others.iter().position(is_end).unwrap_or(others.len());
+                    // A plus ends it only behind braces.
+                    let is_end = |at: usize| match others.get(at).and_then(Field::text) {
+                        Some(";") => true,
+                        Some("+") => {
+                            at > 0 && others.get(at - 1).and_then(Field::text) == Some("{}")
+                        }
+                        _ => false,
+                    };
+                    let end = (0..others.len()).find(|at| is_end(*at));
+                    let end = end.unwrap_or(others.len());
                     let command = others.get(..end).unwrap_or_default();
                     for start in &starts {
                         let found = Field {
@@ -271,12 +284,30 @@ impl Judge<'_> {
     fn shell(&mut self, name: &str, arguments: &[Field], state: &State) -> Result<(), Reason> {
         // What stands behind `-c` is an operand; its letter may stand among others.
         let valued = valued("oO", &["rcfile", "init-file"]);
+        let mut arguments = arguments;
+        // Options that switch something off.
+        while let [first, rest @ ..] = arguments
+            && first.head.starts_with('+')
+        {
+            let takes_name = matches!(first.text(), Some("+o" | "+O"));
+            arguments = rest.get(usize::from(takes_name)..).unwrap_or_default();
+        }
         let given = read(arguments, valued, false);
         let mut apart = state.clone();
         if given.has(&["c"]) {
-            let [line, arguments @ ..] = given.operands else {
+            let mut operands = given.operands;
+            while let [first, rest @ ..] = operands
+                && (first.text() == Some("-") || first.head.starts_with(['-', '+']))
+            {
+                operands = rest;
+            }
+            let [line, arguments @ ..] = operands else {
                 return Ok(());
             };
+            if let Some(zero) = arguments.first() {
+                let known = zero.text().map(|text| Known::Value(text.to_owned()));
+                apart.set("0", known.unwrap_or(Known::Nothing));
+            }
             apart.arguments = Some(Rc::from(arguments.get(1..).unwrap_or_default()));
             return self.line_of(name, line, &apart);
         }
