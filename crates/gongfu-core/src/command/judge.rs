@@ -396,7 +396,11 @@ impl<'a> Judge<'a> {
             }
             outcome
         };
-        self.input = outer;
+        // It changes what the shell itself reads.
+        let stays = matches!(fields.as_slice(), [only] if only.text() == Some("exec"));
+        if !stays {
+            self.input = outer;
+        }
         outcome.map(|()| said)
     }
 
@@ -444,8 +448,24 @@ impl<'a> Judge<'a> {
         for redirection in redirections {
             match redirection {
                 Redirection::Read(word) => {
-                    self.one(word, state)?;
-                    input = Input::File;
+                    let path = self.one(word, state)?;
+                    input = match path.text() {
+                        Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => input,
+                        Some(path)
+                            if super::place::is_below(path, ["/dev/fd", "/proc/self/fd"]) =>
+                        {
+                            Input::Program
+                        }
+                        _ => Input::File,
+                    };
+                }
+                Redirection::Copy(word) => {
+                    if self.one(word, state)?.text() != Some("0") {
+                        input = Input::Program;
+                    }
+                }
+                Redirection::Other(other) => {
+                    self.redirections(std::slice::from_ref(other), state)?;
                 }
                 Redirection::Write(word) => {
                     let field = self.one(word, state)?;

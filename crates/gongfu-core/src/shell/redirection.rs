@@ -32,7 +32,7 @@ impl Parser<'_> {
     /// A redirection, if one stands here.
     pub(super) fn redirection(&mut self) -> Result<Option<Redirection>, Unreadable> {
         let before = self.cursor.at;
-        self.skip_handle();
+        let is_other = self.skip_handle();
         let Some(kind) = self.operator() else {
             self.cursor.at = before;
             return Ok(None);
@@ -43,13 +43,26 @@ impl Parser<'_> {
             Operator::Write => Redirection::Write(self.word()?),
             Operator::Text => Redirection::Text(self.word()?),
             Operator::Duplicate => Redirection::Duplicate(self.word()?),
+            Operator::Copy => Redirection::Copy(self.word()?),
             Operator::Document { strips_tabs } => self.document(strips_tabs)?,
         };
-        Ok(Some(redirection))
+        let reads = matches!(
+            redirection,
+            Redirection::Read(_)
+                | Redirection::Text(_)
+                | Redirection::Document(_)
+                | Redirection::Copy(_)
+        );
+        Ok(Some(if is_other && reads {
+            Redirection::Other(Box::new(redirection))
+        } else {
+            redirection
+        }))
     }
 
-    /// Goes over a number or a `{name}` that says which handle it is.
-    fn skip_handle(&mut self) {
+    /// Goes over a number or a `{name}` that says which handle it is; answers whether it is another one
+    /// than standard input.
+    fn skip_handle(&mut self) -> bool {
         if self.cursor.raw(0) == Some(b'{') && self.cursor.raw(1).is_some_and(begins_name) {
             let mut ahead = 1;
             while self.cursor.raw(ahead).is_some_and(is_of_name) {
@@ -60,15 +73,19 @@ impl Parser<'_> {
             if is_it {
                 self.cursor.at += ahead + 1;
             }
-            return;
+            return is_it;
         }
         let before = self.cursor.at;
-        while self.cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        let mut is_other = false;
+        while let Some(digit) = self.cursor.peek().filter(u8::is_ascii_digit) {
+            is_other |= digit != b'0';
             self.cursor.at += 1;
         }
         if !matches!(self.cursor.peek(), Some(b'<' | b'>')) {
             self.cursor.at = before;
+            return false;
         }
+        is_other
     }
 
     fn operator(&mut self) -> Option<Operator> {
@@ -83,7 +100,7 @@ impl Parser<'_> {
             ("<<<", Operator::Text),
             ("<<-", Operator::Document { strips_tabs: true }),
             ("<<", Operator::Document { strips_tabs: false }),
-            ("<&", Operator::Duplicate),
+            ("<&", Operator::Copy),
             ("<>", Operator::Write),
             ("<", Operator::Read),
             (">>", Operator::Write),
@@ -210,5 +227,6 @@ enum Operator {
     Write,
     Text,
     Duplicate,
+    Copy,
     Document { strips_tabs: bool },
 }

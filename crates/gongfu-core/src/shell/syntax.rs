@@ -120,6 +120,10 @@ pub enum Redirection {
     Text(Word),
     /// Makes one handle another: a number, or `-`.
     Duplicate(Word),
+    /// Reads what another handle reads.
+    Copy(Word),
+    /// The same by another handle than standard input.
+    Other(Box<Redirection>),
 }
 
 /// A word, before it is expanded.
