@@ -3,10 +3,10 @@
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::approval::{Ruling, Scope};
 use gongfu_core::port::Timestamp;
-use gongfu_core::sandbox::{Enforcement, Exit, Level, Means, Outcome, Reason, Said};
 use serde_json::{Value, json};
 
 use super::memory::{Memory, reading};
+use super::run;
 use super::{Catalog, call_in, now, shown};
 use crate::error::{ErrorCode, ToolError};
 use crate::profile::Profile;
@@ -18,28 +18,8 @@ fn ground() -> (Catalog, std::sync::Arc<Memory>) {
     reading(&[("lib/pdf", &[("SKILL.md", DOCUMENT)])])
 }
 
-fn good() -> Outcome {
-    Outcome {
-        level: Level::Namespaces,
-        enforcement: Enforcement {
-            memory: Means::ControlGroup,
-            processes: Means::ProcessLimit,
-            disk: Means::SizedFileSystem,
-        },
-        exit: Some(Exit::Code(0)),
-        reason: Reason::Ok,
-        stdout: Said::default(),
-        stderr: Said::default(),
-        artifacts: Vec::new(),
-        changed: 0,
-        took: std::time::Duration::from_millis(5),
-        cpu: std::time::Duration::ZERO,
-        memory: 0,
-    }
-}
-
 /// Runs a command by gongfu's own tool.
-fn run(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
+fn tried(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
     let arguments = json!({ "skill_name": "pdf", "command": command });
     call_in(catalog, Profile::Standard, "skill_run", arguments).map(|result| shown(&result))
 }
@@ -47,7 +27,7 @@ fn run(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
 #[test]
 fn what_is_refused_is_refused_to_everybody() {
     let (catalog, memory) = ground();
-    memory.plan(good());
+    memory.plan(run::good(""));
     for command in [
         "sudo ls",
         "bash -c 'sudo ls'",
@@ -55,7 +35,7 @@ fn what_is_refused_is_refused_to_everybody() {
         "echo x > /etc/hosts",
         "echo 'a",
     ] {
-        let error = run(&catalog, command).unwrap_err();
+        let error = tried(&catalog, command).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CommandBlocked, "{command}");
         assert_eq!(error.refused_by, Some("command"));
         let arguments = json!({ "skill_name": "pdf", "command": command });
@@ -69,8 +49,8 @@ fn what_is_refused_is_refused_to_everybody() {
         assert_eq!(now(call).unwrap_err().code(), ErrorCode::CommandBlocked);
     }
     // Words that are no programs, and arguments that no shell sees, are nobody's business.
-    run(&catalog, "echo sudo ls").unwrap();
-    memory.plan(good());
+    tried(&catalog, "echo sudo ls").unwrap();
+    memory.plan(run::good(""));
     let arguments = json!({ "skill_name": "pdf", "command": "echo", "arguments": ["$(sudo ls)"] });
     call_in(&catalog, Profile::Standard, "skill_run", arguments).unwrap();
     let arguments = json!({ "skill_name": "pdf", "command": "bash", "input": "sudo ls" });
@@ -83,7 +63,7 @@ fn a_person_allows_once_always_or_not() {
     let (catalog, memory) = ground();
     let command = "$(cat name) a";
     let waits = |command: &str| {
-        let error = run(&catalog, command).unwrap_err();
+        let error = tried(&catalog, command).unwrap_err();
         assert_eq!(error.code(), ErrorCode::ApprovalRequired);
         let json = error.to_json();
         let id = json
@@ -106,21 +86,21 @@ fn a_person_allows_once_always_or_not() {
     let id = waits(command);
     assert_eq!(waits(command), id);
     assert_ne!(waits("$(cat name) b"), id);
-    memory.plan(good());
+    memory.plan(run::good(""));
     say(&id, Ruling::Allowed(Scope::Once));
-    run(&catalog, command).unwrap();
+    tried(&catalog, command).unwrap();
     assert_eq!(waits(command), id);
     say(&id, Ruling::Allowed(Scope::Always));
     for _ in 0..3 {
-        memory.plan(good());
-        run(&catalog, command).unwrap();
+        memory.plan(run::good(""));
+        tried(&catalog, command).unwrap();
     }
     say(&id, Ruling::Denied);
-    let error = run(&catalog, command).unwrap_err();
+    let error = tried(&catalog, command).unwrap_err();
     assert_eq!(error.code(), ErrorCode::CommandBlocked);
     assert!(error.to_string().contains("a person declined"), "{error}");
     // Whoever sits at the command line is that person.
-    memory.plan(good());
+    memory.plan(run::good(""));
     let arguments = json!({ "skill_name": "pdf", "command": command });
     let developer = Actor::local(Role::Developer, "cli");
     let call = catalog.call(
@@ -150,7 +130,7 @@ fn the_list_is_of_one_dialect_alone() {
         detail.contains(&format!("gongfu approve allow {id}")),
         "{detail}"
     );
-    memory.plan(good());
+    memory.plan(run::good(""));
     memory
         .approvals
         .lock()
@@ -171,7 +151,7 @@ fn the_list_is_of_one_dialect_alone() {
         ),
         ("skills", "skills_bash", json!({ "command": "git log" })),
     ] {
-        memory.plan(good());
+        memory.plan(run::good(""));
         call_in(&catalog, profile.parse().unwrap(), tool, arguments).unwrap();
     }
 }

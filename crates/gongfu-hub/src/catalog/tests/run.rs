@@ -51,7 +51,7 @@ fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Ou
     }
 }
 
-fn good(stdout: &str) -> Outcome {
+pub(super) fn good(stdout: &str) -> Outcome {
     outcome(Some(Exit::Code(0)), Reason::Ok, stdout, "")
 }
 
