@@ -8,6 +8,7 @@
 
 mod brace;
 mod builtin;
+mod compound;
 mod field;
 mod judge;
 mod option;

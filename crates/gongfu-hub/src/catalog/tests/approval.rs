@@ -24,6 +24,16 @@ fn tried(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
     call_in(catalog, Profile::Standard, "skill_run", arguments).map(|result| shown(&result))
 }
 
+/// The same, by a person at the command line.
+fn by_a_person(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
+    let Value::Object(arguments) = json!({ "skill_name": "pdf", "command": command }) else {
+        unreachable!()
+    };
+    let person = Actor::local(Role::Developer, "cli");
+    let call = catalog.call(&[Profile::Standard], "skill_run", arguments, &person);
+    now(call).map(|result| shown(&result))
+}
+
 #[test]
 fn what_is_refused_is_refused_to_everybody() {
     let (catalog, memory) = ground();
@@ -38,15 +48,8 @@ fn what_is_refused_is_refused_to_everybody() {
         let error = tried(&catalog, command).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CommandBlocked, "{command}");
         assert_eq!(error.refused_by, Some("command"));
-        let arguments = json!({ "skill_name": "pdf", "command": command });
-        let developer = Actor::local(Role::Developer, "cli");
-        let call = catalog.call(
-            &[Profile::Standard],
-            "skill_run",
-            arguments.as_object().unwrap().clone(),
-            &developer,
-        );
-        assert_eq!(now(call).unwrap_err().code(), ErrorCode::CommandBlocked);
+        let error = by_a_person(&catalog, command).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::CommandBlocked, "{command}");
     }
     // Words that are no programs, and arguments that no shell sees, are nobody's business.
     tried(&catalog, "echo sudo ls").unwrap();
@@ -101,15 +104,7 @@ fn a_person_allows_once_always_or_not() {
     assert!(error.to_string().contains("a person declined"), "{error}");
     // Whoever sits at the command line is that person.
     memory.plan(run::good(""));
-    let arguments = json!({ "skill_name": "pdf", "command": command });
-    let developer = Actor::local(Role::Developer, "cli");
-    let call = catalog.call(
-        &[Profile::Standard],
-        "skill_run",
-        arguments.as_object().unwrap().clone(),
-        &developer,
-    );
-    now(call).unwrap();
+    by_a_person(&catalog, command).unwrap();
 }
 
 #[test]
