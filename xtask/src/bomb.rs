@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// How many runs there are at once in the end
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=5_000))]
     runs: u32,
+    /// Try only those bombs whose name holds this; `runs at once` for the runs alone
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
     /// A binary to try, instead of the one that is built from the present sources
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
@@ -49,14 +52,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => bench::build(&tree::root()?)?,
     };
     println!("{}", bench::machine());
-    let mut wrong = Vec::new();
+    let (mut tried, mut wrong) = (0, Vec::new());
     for user in User::all() {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()?;
-        runtime.block_on(attack(arguments, &program, user, &mut wrong))?;
+        runtime.block_on(attack(arguments, &program, user, &mut tried, &mut wrong))?;
     }
+    anyhow::ensure!(tried > 0, "no bomb has a name with `{}`", arguments.only);
     for fault in &wrong {
         println!("wrong: {fault}");
     }
@@ -75,6 +79,7 @@ async fn attack(
     arguments: &Arguments,
     program: &std::path::Path,
     user: User,
+    tried: &mut usize,
     wrong: &mut Vec<String>,
 ) -> Result<()> {
     let ground = Ground::start(program, user)?;
@@ -96,7 +101,9 @@ async fn attack(
         "{:<36} {:>10} {:>9} {:>9} {:>9} {:>7} {:>10} {:>10}",
         "", "reason", "took", "quiet", "p99", "times", "dead after", "memory"
     );
-    for bomb in BOMBS {
+    let is_wanted = |name: &str| name.contains(&arguments.only);
+    for bomb in BOMBS.iter().filter(|bomb| is_wanted(bomb.name)) {
+        *tried += 1;
         let calm = calm(&mut asking, arguments.quiet).await?;
         let watch = ground.watch();
         let answer = one(&ground, &mut asking, bomb).await?;
@@ -108,19 +115,15 @@ async fn attack(
         }
         tell(&ground, &watch, bomb.name, &answer, calm, wrong)?;
     }
-    let calm = calm(&mut asking, arguments.quiet).await?;
-    let watch = ground.watch();
-    let many = many(&ground, &mut asking, arguments.runs).await?;
+    let name = format!("{} runs at once", arguments.runs);
+    if is_wanted(&name) {
+        *tried += 1;
+        let calm = calm(&mut asking, arguments.quiet).await?;
+        let watch = ground.watch();
+        let many = many(&ground, &mut asking, arguments.runs).await?;
+        tell(&ground, &watch, &name, &many, calm, wrong)?;
+    }
     drop(asking);
-    tell(
-        &ground,
-        &watch,
-        &format!("{} runs at once", arguments.runs),
-        &many,
-        calm,
-        wrong,
-    )?;
-    drop(watch);
     ground.end()
 }
 

@@ -114,6 +114,9 @@ pub trait Sandbox: Send + Sync {
     ///
     /// Unavailable where no sandbox of the level that is wanted works; nothing was run then.
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome>;
+
+    /// Hears that somebody is answered something that is no run: runs that wait make way for them.
+    fn make_way(&self) {}
 }
 
 /// What a run is given of an owner's files.

@@ -104,6 +104,7 @@ impl Catalog {
     /// that asks for gongfu's own tools doesn't wait until all skills are read. When it can't be
     /// read, such a tool says less.
     pub async fn list(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
+        self.ports.sandbox.make_way();
         let library = if self.entries.need_library(profiles) {
             self.library(actor).await
         } else {
@@ -201,6 +202,9 @@ impl Catalog {
             talk,
             ..self.context(actor)
         };
+        if spec.access != Access::Execute {
+            self.ports.sandbox.make_way();
+        }
         let call = Call {
             actor,
             spec: &spec,
@@ -230,6 +234,7 @@ impl Catalog {
         operation: O,
         actor: &Actor,
     ) -> Result<O::Output, ToolError> {
+        self.ports.sandbox.make_way();
         let arguments = match serde_json::to_value(&operation) {
             Ok(Value::Object(arguments)) => arguments,
             _ => Map::new(),

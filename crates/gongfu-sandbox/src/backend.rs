@@ -23,6 +23,7 @@ use std::os::fd::BorrowedFd;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
@@ -65,6 +66,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) threads: &'a Arc<Threads>,
     /// Says when one more may be begun.
     pub(crate) pace: &'a Pace,
+    /// Since when the run waits to be begun.
+    pub(crate) since: Instant,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
     /// Readable once nobody wants the run any more.

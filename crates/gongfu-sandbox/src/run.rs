@@ -57,7 +57,7 @@ pub(crate) fn run(
 ) -> io::Result<Ended> {
     let (groups, limits) = (surroundings.groups, &spec.limits);
     let is_wanted = || !is_heard(surroundings.cancel, PollFlags::IN, Duration::ZERO);
-    let start = surroundings.pace.start(is_wanted);
+    let start = surroundings.pace.start(surroundings.since, is_wanted);
     if start.is_none() {
         return Ok(Ended {
             reason: Reason::Cancelled,

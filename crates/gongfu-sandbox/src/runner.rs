@@ -13,11 +13,11 @@ use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
     Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
 };
-use tokio::sync::{Mutex, OwnedSemaphorePermit, oneshot};
+use tokio::sync::{Mutex, oneshot};
 
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
-use crate::pace::Pace;
+use crate::pace::{Pace, Room};
 use crate::place::Place;
 use crate::plan;
 use crate::spare::Spares;
@@ -250,19 +250,21 @@ impl Runner {
         footing: Footing,
         spares: Arc<Spares>,
         listener: Listener,
-        room: Option<OwnedSemaphorePermit>,
+        room: Option<Room>,
     ) -> Result<Outcome, Failure> {
         // The run ends when the one end is closed, by whoever drops it.
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
         let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
         let groups = footing.grouped.then(Groups::of_this_process).flatten();
+        let since = room.as_ref().map_or_else(Instant::now, |room| room.since);
         self.threads.begin("run", groups, move || {
             let surroundings = Surroundings {
                 tenant: footing.tenant,
                 groups,
                 threads: &threads,
                 pace: &pace,
+                since,
                 spares: &spares,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
@@ -320,6 +322,10 @@ impl Sandbox for Runner {
             }
             Ok(standing)
         })
+    }
+
+    fn make_way(&self) {
+        self.pace.make_way();
     }
 
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
