@@ -54,8 +54,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     println!("{}", bench::machine());
     let (mut tried, mut wrong) = (0, Vec::new());
     for user in User::all() {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
+        // One thread, as clients have: with more it would be timed how they wait for each other.
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         runtime.block_on(attack(arguments, &program, user, &mut tried, &mut wrong))?;

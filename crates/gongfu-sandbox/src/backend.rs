@@ -25,6 +25,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use gongfu_core::account;
 use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
 
 use crate::cgroup::Groups;
@@ -60,6 +61,8 @@ pub(crate) fn bubblewrap() -> Option<&'static Path> {
 pub(crate) struct Surroundings<'a> {
     /// Whom it is on the machine, where it isn't whoever runs gongfu.
     pub(crate) tenant: Option<Owner>,
+    /// Whose run it is.
+    pub(crate) owner: &'a account::Owner,
     /// Where each run has a control group of its own, if it can have one.
     pub(crate) groups: Option<&'static Groups>,
     /// What is done besides is done on these.

@@ -18,6 +18,7 @@ use crate::cgroup::{Group, Groups};
 use crate::child::{ARGUMENT, UNCERTAIN};
 #[cfg(target_os = "linux")]
 use crate::fork_server;
+use crate::network::Network;
 use crate::plan::{Ground, Grouped, Kind, Order, Owner, Plan, Step, Told};
 use crate::process::Process;
 use crate::wire;
@@ -42,6 +43,8 @@ pub(crate) struct Begun {
     pub(crate) error: PipeReader,
     /// What a control group counts, besides which nobody has to.
     pub(crate) grouped: Option<Grouped>,
+    /// The network that it was given.
+    pub(crate) network: Option<Network>,
 }
 
 /// A child, and the socket that it lives by.
@@ -55,14 +58,15 @@ struct Kept {
 }
 
 impl Begun {
-    /// Begins one of this kind. With a ground it makes that; these owners are to be mapped to its
-    /// tenant.
+    /// Begins one of this kind. With a ground it makes that, in this network or in a new one; these
+    /// owners are to be mapped to its tenant.
     ///
     /// # Errors
     /// It can't be begun, or told.
     pub(crate) fn begin(
         kind: &Kind,
         ground: Option<(&Ground, &[Owner])>,
+        network: Option<Network>,
         groups: Option<&Groups>,
         limits: &Limits,
     ) -> io::Result<Self> {
@@ -90,6 +94,7 @@ impl Begun {
             out,
             error,
             grouped,
+            network,
         };
         let doors = begun.group.as_ref().map(Group::doors).transpose()?;
         let doors = doors.unwrap_or_default();
@@ -98,7 +103,9 @@ impl Begun {
         wire::send(begun.control(), &grouped, &handles)?;
         if let Some((ground, owners)) = ground {
             let order = Order::Ground(ground.clone(), owners.to_vec());
-            wire::send(begun.control(), &order, &[])?;
+            let network = begun.network.as_ref();
+            let handles = network.map(Network::handles).unwrap_or_default();
+            wire::send(begun.control(), &order, &handles)?;
         }
         Ok(begun)
     }

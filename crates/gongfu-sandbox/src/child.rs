@@ -35,6 +35,8 @@ mod lock;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod outer;
 mod priority;
 #[cfg(target_os = "linux")]

@@ -27,6 +27,8 @@ mod input;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod merge;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
+mod network;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod pace;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod place;

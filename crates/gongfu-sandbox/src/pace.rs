@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// the last one was.
 const REST: Duration = Duration::from_millis(1);
 /// The longest rest between two beginnings: what stays of it is one answer in a hundred that is late.
-const LONGEST_REST: Duration = Duration::from_millis(75);
+const LONGEST_REST: Duration = Duration::from_millis(40);
 /// How often whoever rests looks whether it has to go on.
 const NAP: Duration = Duration::from_millis(5);
 /// Whoever has waited for so long is begun without a rest: clients give up after a minute.
@@ -86,11 +86,7 @@ impl Pace {
 
     /// Waits until one more may be begun that waits since then, and rests before where there is a queue
     /// and others are answered. `None` once nobody wants it. Holds up the thread.
-    pub(crate) fn start(
-        &self,
-        since: Instant,
-        is_wanted: impl Fn() -> bool,
-    ) -> Option<Start<'_>> {
+    pub(crate) fn start(&self, since: Instant, is_wanted: impl Fn() -> bool) -> Option<Start<'_>> {
         let mut left = self.left();
         while *left == 0 {
             let waited = self.started.wait_timeout(left, LOOK);

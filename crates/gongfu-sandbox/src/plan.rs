@@ -228,7 +228,8 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// To make this, to say in which user namespaces these owners are the tenant, and to wait for the
-    /// plan that the ground is of.
+    /// plan that the ground is of. With it come the handles of a network, where the run is to be in one
+    /// that is there already.
     Ground(Ground, Vec<Owner>),
     /// To carry out this.
     Plan(Box<Plan>),
@@ -282,6 +283,9 @@ pub(crate) enum Step {
 pub(crate) enum Told {
     /// In these namespaces, of which a handle each comes with it, these owners are the tenant.
     Mapped(Vec<Owner>),
+    /// The run is in a new network, of which a handle comes with it, and one of the user namespace that
+    /// it is of, where only those in that may come into it.
+    Network,
     /// The first process of the run is there; with it comes a handle of it. Its end is that of all.
     First,
     /// Everything stands; with it comes a handle of each layer, in the order of the view.

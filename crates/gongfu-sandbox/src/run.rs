@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use crate::backend::Surroundings;
 use crate::begun::{Begun, Mappings, is_heard, timespec};
 use crate::cgroup::{Counted, Group};
+use crate::network::Network;
 use crate::pace::Start;
 use crate::plan::{Grouped, How, Kind, Owner, Plan, Source, Step, Told};
 use crate::spare::Key;
@@ -40,6 +41,8 @@ pub(crate) struct Ended {
     pub(crate) grouped: Option<Grouped>,
     /// The first process of the run, where its end is that of all.
     first: Option<OwnedFd>,
+    /// The network that was made for it.
+    network: Option<Network>,
 }
 
 /// Runs a plan to its end, in a control group of its own where there are any, and in a child that was
@@ -77,10 +80,11 @@ pub(crate) fn run(
         stood: false,
     };
     let Some(ground) = plan.ground() else {
-        return run.out(Begun::begin(&plan.kind, None, groups, limits)?, &[]);
+        return run.out(Begun::begin(&plan.kind, None, None, groups, limits)?, &[]);
     };
     let key = run.key.insert(Key {
         ground,
+        owner: surroundings.owner.clone(),
         memory: limits.memory,
         processes: limits.processes,
         grouped: groups.is_some(),
@@ -105,7 +109,9 @@ pub(crate) fn run(
         // The machine was another one when it was begun, or it has ended: one that is begun anew works,
         // or says why it doesn't.
     }
-    let begun = Begun::begin(&plan.kind, Some((&key.ground, &missing)), groups, limits)?;
+    let ground = Some((&key.ground, missing.as_slice()));
+    let network = surroundings.spares.network(&key);
+    let begun = Begun::begin(&plan.kind, ground, network, groups, limits)?;
     run.out(begun, &missing)
 }
 
@@ -241,6 +247,10 @@ impl Run<'_> {
         let first = ended.first.take();
         if !begun.end(first.as_ref()) && !begun.group.as_ref().is_some_and(Group::end) {
             return Err(io::Error::other("the sandbox didn't end"));
+        }
+        let network = ended.network.take().or(begun.network.take());
+        if let (Some(key), Some(network)) = (&self.key, network) {
+            spares.keep_network(key, network);
         }
         if let Some(group) = &begun.group {
             ended.count(group.counted());
@@ -380,6 +390,7 @@ impl Ended {
             took: Duration::ZERO,
             grouped,
             first: None,
+            network: None,
         }
     }
 
@@ -428,6 +439,7 @@ impl Ended {
                 self.layers = layers;
                 self.stood = true;
             }
+            Some((Told::Network, handles)) => self.network = Network::received(handles),
             Some((Told::First, handles)) => self.first = handles.into_iter().next(),
             Some((Told::Mapped(_), _)) => {}
             Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),

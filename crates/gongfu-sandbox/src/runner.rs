@@ -50,8 +50,10 @@ pub struct Runner {
 }
 
 /// On what a run stands on this machine.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Footing {
+    /// Whose run it is.
+    owner: Owner,
     /// Whom it is, where it isn't whoever runs gongfu.
     tenant: Option<plan::Owner>,
     /// Whether it has a control group of its own.
@@ -129,6 +131,7 @@ impl Runner {
         let begun = Instant::now();
         let grouped = self.grouped.load(Ordering::Relaxed);
         let footing = |grouped| Footing {
+            owner: Owner::Local,
             tenant: self.tenants.of(&Owner::Local),
             grouped,
         };
@@ -261,6 +264,7 @@ impl Runner {
         self.threads.begin("run", groups, move || {
             let surroundings = Surroundings {
                 tenant: footing.tenant,
+                owner: &footing.owner,
                 groups,
                 threads: &threads,
                 pace: &pace,
@@ -334,6 +338,7 @@ impl Sandbox for Runner {
             // It is kept until the run has really ended, whoever waits for that.
             let room = self.pace.room().await;
             let footing = Footing {
+                owner: owner.clone(),
                 tenant: self.tenants.of(owner),
                 grouped: self.grouped.load(Ordering::Relaxed),
             };

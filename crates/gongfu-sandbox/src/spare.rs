@@ -9,10 +9,12 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use gongfu_core::account;
 use gongfu_core::sandbox::Limits;
 
 use crate::begun::{Begun, Mappings};
 use crate::cgroup::Groups;
+use crate::network::{Network, Networks, Tenancy};
 use crate::plan::{Ground, Kind, Owner};
 use crate::threads::Threads;
 
@@ -24,13 +26,25 @@ const MAPPED: usize = 64;
 /// For which runs a spare is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Key {
-    /// What is made of it, and whose it is.
+    /// What is made of it, and whom it is on the machine.
     pub(crate) ground: Ground,
+    /// Whose run it is.
+    pub(crate) owner: account::Owner,
     /// The limits that its control group holds.
     pub(crate) memory: u64,
     pub(crate) processes: u32,
     /// Whether it is in one.
     pub(crate) grouped: bool,
+}
+
+impl Key {
+    /// In whose network it may be.
+    pub(crate) fn tenancy(&self) -> Tenancy {
+        Tenancy {
+            owner: self.owner.clone(),
+            tenant: self.ground.tenant,
+        }
+    }
 }
 
 /// The spare of a runner, and what else is kept from one run to the next.
@@ -40,6 +54,7 @@ pub(crate) struct Spares {
     /// Told of when nobody is to wait any longer.
     ended: Condvar,
     mapped: Mutex<BTreeMap<(Owner, Owner), Arc<OwnedFd>>>,
+    networks: Networks,
 }
 
 #[derive(Default)]
@@ -61,12 +76,27 @@ struct Spare {
 impl Spares {
     /// Where there are to be none, every run begins its own child.
     pub(crate) fn new(is_wanted: bool) -> Self {
+        let networks = Networks::default();
+        if !is_wanted {
+            networks.close();
+        }
         Self {
             is_wanted,
             slot: Mutex::default(),
             ended: Condvar::new(),
             mapped: Mutex::default(),
+            networks,
         }
+    }
+
+    /// A network for such a run, if there is one that no other run is in.
+    pub(crate) fn network(&self, key: &Key) -> Option<Network> {
+        self.networks.take(&key.tenancy())
+    }
+
+    /// Takes back the network of such a run, of which every process is dead.
+    pub(crate) fn keep_network(&self, key: &Key, network: Network) {
+        self.networks.keep(key.tenancy(), network);
     }
 
     /// The spare, if there is one for such a run. Nobody else is given it.
@@ -117,7 +147,8 @@ impl Spares {
             pieces: 0,
         };
         let ground = Some((&key.ground, [].as_slice()));
-        let Ok(begun) = Begun::begin(&kind, ground, groups, &limits) else {
+        let network = self.network(&key);
+        let Ok(begun) = Begun::begin(&kind, ground, network, groups, &limits) else {
             return Begins::Nothing;
         };
         let spare = Spare {
@@ -143,6 +174,7 @@ impl Spares {
         slot.is_closed = true;
         let spare = slot.spare.take();
         drop(slot);
+        self.networks.close();
         self.ended.notify_all();
         drop(spare);
     }
@@ -165,6 +197,7 @@ impl Spares {
                 let over = slot.spare.take();
                 drop(slot);
                 drop(over);
+                self.networks.clear();
                 return;
             }
             let waited = self.ended.wait_timeout(slot, left);

@@ -15,8 +15,9 @@ use rustix::{fs, thread};
 
 use super::call::{self, Fork};
 use super::stage::Stage;
-use super::{Failure, UNCERTAIN, at, bubble, init, lite, stage};
+use super::{Failure, UNCERTAIN, at, bubble, init, lite, network, stage};
 use crate::begun::Mappings;
+use crate::network::Network;
 use crate::plan::{Entrance, Ground, Grouped, Kind, Order, Owner, Step, Told};
 use crate::wire;
 
@@ -110,7 +111,10 @@ fn begin(control: &OwnedFd, grouped: Option<Grouped>) -> Result<Begun, Failure> 
         return Ok(Begun::Ended(ExitCode::SUCCESS));
     };
     let plan = match order {
-        Order::Ground(ground, owners) => return namespaces(control, &ground, &owners, grouped),
+        Order::Ground(ground, owners) => {
+            let network = Network::received(handles);
+            return namespaces(control, &ground, &owners, network, grouped);
+        }
         Order::Plan(plan) => plan,
     };
     if let Kind::Lite { folder, .. } = &plan.kind {
@@ -126,9 +130,17 @@ fn namespaces(
     control: &OwnedFd,
     ground: &Ground,
     owners: &[Owner],
+    network: Option<Network>,
     grouped: Option<Grouped>,
 ) -> Result<Begun, Failure> {
+    let wrong = Failure::at(Step::Namespaces);
     let mut sources = None;
+    let enter = |is_root| {
+        let made = network::enter(network.as_ref(), is_root)?;
+        made.map_or(Ok(()), |made| {
+            wire::send(control, &Told::Network, &made.handles())
+        })
+    };
     if let Some(tenant) = ground.tenant {
         mapped(control, owners, tenant)?;
         let nobody = Mappings::new();
@@ -137,20 +149,20 @@ fn namespaces(
             tenant: Some((tenant, &nobody)),
         };
         sources = Some(stage.trees(&ground.sources, 0)?);
+        enter(true).map_err(&wrong)?;
         become_tenant(tenant)?;
+    } else {
+        enter(false).map_err(&wrong)?;
     }
-    let itself = Owner {
-        user: rustix::process::geteuid().as_raw(),
-        group: rustix::process::getegid().as_raw(),
-    };
+    drop(network);
+    let itself = itself();
     let namespaces = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
-        | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    call::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
+    call::unshare(namespaces).map_err(&wrong)?;
     identity(itself).map_err(at(Step::Identity))?;
     match call::fork().map_err(Failure::at(Step::Init))? {
         Fork::Parent(init) => {
@@ -238,8 +250,16 @@ pub(super) fn become_tenant(tenant: Owner) -> Result<(), Failure> {
     done.map_err(at(Step::Tenant))
 }
 
+/// Who this is where it is.
+pub(super) fn itself() -> Owner {
+    Owner {
+        user: rustix::process::geteuid().as_raw(),
+        group: rustix::process::getegid().as_raw(),
+    }
+}
+
 /// Says who this is in the namespace: one user and one group, and no others.
-fn identity(outside: Owner) -> rustix::io::Result<()> {
+pub(super) fn identity(outside: Owner) -> rustix::io::Result<()> {
     let write = |path, text: String| {
         let file = fs::open(
             path,

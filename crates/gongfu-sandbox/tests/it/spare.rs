@@ -1,6 +1,6 @@
 //! The child that is begun ahead of time: whose it is, how often it is used, and when it ends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command as Process, ExitCode, Stdio};
@@ -19,7 +19,7 @@ use crate::ground::{Ground, groups_of, runtime, text};
 /// What the first process of a sandbox calls itself that waits for its plan.
 const NAME: &str = "gongfu-spare";
 
-pub(crate) const ALL: [(&str, fn()); 8] = [
+pub(crate) const ALL: [(&str, fn()); 10] = [
     ("each_is_used_once", each_is_used_once),
     ("whoever_ends_leaves_none", whoever_ends_leaves_none),
     ("limits_are_those_of_the_run", limits_are_those_of_the_run),
@@ -27,6 +27,14 @@ pub(crate) const ALL: [(&str, fn()); 8] = [
     (
         "nothing_of_one_run_is_in_the_next",
         nothing_of_one_run_is_in_the_next,
+    ),
+    (
+        "a_network_is_used_again_by_its_owner_alone",
+        a_network_is_used_again_by_its_owner_alone,
+    ),
+    (
+        "nothing_of_one_run_is_in_the_network_of_the_next",
+        nothing_of_one_run_is_in_the_network_of_the_next,
     ),
     ("one_that_died_is_not_used", one_that_died_is_not_used),
     (
@@ -85,7 +93,7 @@ fn spares() -> Vec<u32> {
 
 fn each_is_used_once() {
     let server = Server::new();
-    let world = || server.says("readlink /proc/self/ns/pid /proc/self/ns/net /proc/self/ns/mnt");
+    let world = || server.says("readlink /proc/self/ns/pid /proc/self/ns/user /proc/self/ns/mnt");
     let mut worlds = vec![world()];
     for _ in 0..3 {
         let waits = spare();
@@ -170,6 +178,88 @@ fn nothing_of_one_run_is_in_the_next() {
         let outcome = server.run(owner, line, server.ground.limits);
         assert_eq!(text(&outcome.stdout), "0\n0\n1000\n");
     }
+}
+
+/// A user of a server.
+fn user(name: &str) -> Owner {
+    Owner::User(UserId::new(name).unwrap())
+}
+
+fn a_network_is_used_again_by_its_owner_alone() {
+    let server = Server::new();
+    let (one, other) = (user("one"), user("other"));
+    let network = |owner: &Owner| {
+        let outcome = server.run(owner, "readlink /proc/self/ns/net", server.ground.limits);
+        text(&outcome.stdout)
+    };
+    // What is begun ahead of time has one as well, which comes into use by and by.
+    let of = |owner: &Owner| -> BTreeSet<String> { (0..6).map(|_| network(owner)).collect() };
+    let (ones, others) = (of(&one), of(&other));
+    assert!(ones.len() < 6, "none was used again: {ones:?}");
+    let both: Vec<_> = ones.intersection(&others).collect();
+    assert_eq!(both, Vec::<&String>::new());
+    // Nor are two runs in the same one at a time.
+    let line = "readlink /proc/self/ns/net; sleep 1";
+    let spec = || server.ground.spec(Command::Line(line.to_owned()));
+    let run = || server.runner.run(&one, spec(), Arc::new(|_, _| {}));
+    let ran = server
+        .runtime
+        .block_on(async { tokio::join!(run(), run(), run()) });
+    let ran = [ran.0, ran.1, ran.2].map(|outcome| text(&outcome.unwrap().stdout));
+    assert_eq!(BTreeSet::from(ran).len(), 3);
+}
+
+fn nothing_of_one_run_is_in_the_network_of_the_next() {
+    let server = Server::new();
+    // What it shows of itself, and whether the ends of a socket can be had.
+    server.ground.write(
+        "skill/look.py",
+        r#"
+import os, socket, sys, time
+for name in "arp dev nf_conntrack packet raw route snmp snmp6 tcp tcp6 udp udp6 unix".split():
+    try:
+        print(name, open("/proc/self/net/" + name).read())
+    except OSError as error:
+        print(name, error.errno)
+ends = [
+    (socket.AF_INET, ("0.0.0.0", 7777)),
+    (socket.AF_INET, ("127.0.0.1", 7778)),
+    (socket.AF_UNIX, "\0name"),
+]
+for family, address in ends:
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        try:
+            end = socket.socket(family, kind)
+            end.bind(address)
+            if kind == socket.SOCK_STREAM:
+                end.listen()
+            other = socket.socket(family, kind)
+            other.connect(address)
+            other.send(b"1")
+            print(family, kind, "sent")
+        except OSError as error:
+            print(family, kind, error.errno)
+pair = socket.socketpair()
+print("sockets", len(open("/proc/self/net/unix").readlines()))
+sys.stdout.flush()
+if os.fork() == 0:
+    os.setsid()
+    time.sleep(60)
+os._exit(0)
+"#,
+    );
+    let network = || server.says("readlink /proc/self/ns/net");
+    let first = server.says("python3 look.py");
+    // Its own pair, below a line of titles, would be there of another run as well.
+    assert!(
+        first.contains("snmp Ip:") && first.contains("sockets 3"),
+        "{first}"
+    );
+    let used: BTreeSet<String> = (0..3).map(|_| network()).collect();
+    for _ in 0..6 {
+        assert_eq!(server.says("python3 look.py"), first);
+    }
+    assert!(used.contains(&network()), "it was another one");
 }
 
 fn one_that_died_is_not_used() {
