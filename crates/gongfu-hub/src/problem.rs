@@ -162,6 +162,8 @@ pub enum Problem {
     CommandWaits {
         reason: String,
         id: String,
+        /// All that would be run, where it can be shown.
+        what: Option<String>,
     },
     RunEnded {
         reason: Reason,

@@ -7,6 +7,7 @@
 //! field.
 
 pub mod address;
+pub mod approval;
 pub mod completion;
 pub mod manifest;
 pub mod operation;

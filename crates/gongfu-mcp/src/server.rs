@@ -14,8 +14,9 @@ use rmcp::model::{
     Implementation, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
-    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams, UpdateTaskParams,
+    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse,
+    RequestStateCodec, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
@@ -27,6 +28,7 @@ use crate::http::Asked;
 use crate::message::params;
 use crate::wire;
 
+mod approval;
 mod call;
 mod capability;
 mod change;
@@ -73,6 +75,8 @@ pub struct Server {
     pub(crate) end: End,
     /// What runs for clients that come back for it; who knows a task's id may ask for it.
     tasks: TaskManager,
+    /// What states are sealed with that clients keep for the next round.
+    codec: Option<RequestStateCodec>,
 }
 
 impl Server {
@@ -85,6 +89,7 @@ impl Server {
             subscribed: Arc::default(),
             end: End::default(),
             tasks: TaskManager::new(),
+            codec: approval::codec(),
         }
     }
 
@@ -98,6 +103,7 @@ impl Server {
             subscribed: Arc::default(),
             end: End::default(),
             tasks: self.tasks.clone(),
+            codec: self.codec.clone(),
         }
     }
 

@@ -204,7 +204,7 @@ impl Problem {
                 format!("a person declined this command: {reason}"),
                 "nothing was run; don't try it again, do it another way".to_owned(),
             ),
-            Self::CommandWaits { reason, id } => (
+            Self::CommandWaits { reason, id, .. } => (
                 format!("a person has to allow this command: {reason}"),
                 format!(
                     "nothing was run; whoever runs gongfu allows it by `gongfu approve allow {id}`, then call again with the same arguments"

@@ -5,12 +5,17 @@ use gongfu_core::approval::{Decision, Request};
 use gongfu_core::command::{self, Policy, Verdict};
 use gongfu_core::sandbox::{Command, Input, Mode, Mount};
 use gongfu_core::skill::Digest;
+use gongfu_core::skill::check::hidden;
 
 use super::Task;
 use crate::error::ToolError;
-use crate::problem::{Problem, clipped};
+use crate::problem::Problem;
 use crate::tool::Context;
 
+/// How much of a command a person is shown, in characters: what somebody allows, they must have seen.
+const MOST: usize = 8_192;
+/// What stands at the end of what is longer.
+const CUT: &str = "… (and more, which is too long to be shown)";
 /// What the audit calls it.
 const STAGE: &str = "command";
 
@@ -61,9 +66,29 @@ pub(super) async fn passed(
         Decision::Denied => Err(refused(Problem::CommandDeclined { reason })),
         Decision::Waiting => {
             let id = request.id();
-            Err(refused(Problem::CommandWaits { reason, id }))
+            let what = is_whole(&request.what).then_some(request.what);
+            Err(refused(Problem::CommandWaits { reason, id, what }))
         }
     }
+}
+
+/// A command as a person sees it: its lines, and nothing that a screen would hide or obey.
+fn shown(text: &str) -> String {
+    let visible = |c: char| match c {
+        '\n' | '\t' => c,
+        c if c.is_control() || hidden::is_hidden(c) => char::REPLACEMENT_CHARACTER,
+        c => c,
+    };
+    let mut shown: String = text.chars().take(MOST).map(visible).collect();
+    if text.chars().nth(MOST).is_some() {
+        shown.push_str(CUT);
+    }
+    shown
+}
+
+/// Whether a person sees all of a command.
+fn is_whole(shown: &str) -> bool {
+    !shown.ends_with(CUT)
 }
 
 fn refused(problem: Problem) -> ToolError {
@@ -88,7 +113,7 @@ fn request(task: &Task, folder: &str, reason: String) -> Request {
     Request {
         tool: task.tool.to_owned(),
         digest: Digest::of(all.to_string().as_bytes()),
-        what: clipped(&words.join(" ")),
+        what: shown(&words.join(" ")),
         reason,
     }
 }

@@ -13,7 +13,7 @@ use crate::error::ToolError;
 use crate::schema;
 use crate::tool::{Context, ToolSpec};
 
-/// A request for skills that is no tool; it only ever reads.
+/// A request that is no tool; it only reads, unless its spec says otherwise.
 pub trait Operation: Serialize + JsonSchema + Send + 'static {
     /// What it is called in the audit.
     const NAME: &'static str;

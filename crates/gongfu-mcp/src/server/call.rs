@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
 use super::Server;
+use super::approval::{self, Way};
 use super::progress::{self, Progress};
 use crate::wire;
 
@@ -28,17 +29,70 @@ const TASKS: usize = 64;
 
 type Outcome = Result<ToolResult, ToolError>;
 
-/// Calls a tool.
+/// What came of a call so far.
+enum Attempt {
+    Ended(Option<Result<Outcome, tokio::task::JoinError>>),
+    /// It goes on as a task.
+    Task(CreateTaskResult),
+}
+
+/// Calls a tool; where a command needs a person, the one at the client is asked.
 pub(super) async fn tool(
     server: &Server,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let (actor, profiles) = (Server::actor(&context), server.profiles(&context));
+    let answered = answered(server, &request, &context).await;
+    server.end.answered();
+    answered
+}
+
+async fn answered(
+    server: &Server,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    // Whoever was just asked isn't asked again, whatever comes of it.
+    let was_asked = approval::taken(server, request, context).await?;
+    let first = attempt(server, request, context).await?;
+    let question = match &first {
+        Attempt::Ended(Some(Ok(Err(error)))) => approval::question(&request.name, error),
+        _ => None,
+    };
+    let way = approval::way(context).filter(|_| !was_asked);
+    let last = match (question, way) {
+        (Some(question), Some(Way::Rounds)) => {
+            if let Some(open) = question.round(server, request)? {
+                return Ok(open.into());
+            }
+            first
+        }
+        (Some(question), Some(Way::Request)) => {
+            if question.ask(server, context).await? {
+                attempt(server, request, context).await?
+            } else {
+                first
+            }
+        }
+        _ => first,
+    };
+    match last {
+        Attempt::Ended(ended) => answer(ended).map(CallToolResponse::from),
+        Attempt::Task(task) => Ok(CallToolResponse::Task(task)),
+    }
+}
+
+/// Calls a tool once.
+async fn attempt(
+    server: &Server,
+    request: &CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<Attempt, ErrorData> {
+    let (actor, profiles) = (Server::actor(context), server.profiles(context));
     let catalog = Arc::clone(&server.catalog);
     // A task of its own, so that a fault in a tool ends the call and not the server; the set
     // ends the task when this call is cancelled.
-    let span = server.span(&context, "tools/call", &request.name);
+    let span = server.span(context, "tools/call", &request.name);
     let mut running = JoinSet::new();
     let token = context.meta.get_progress_token();
     let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
@@ -51,10 +105,11 @@ pub(super) async fn tool(
             .client_capabilities()
             .is_some_and(|client| client.supports_tasks())
         && server.tasks.running_task_count() < TASKS;
+    let (name, arguments) = (request.name.clone(), request.arguments.clone());
     let call = async move {
-        let arguments = request.arguments.unwrap_or_default();
+        let arguments = arguments.unwrap_or_default();
         catalog
-            .call_with(&profiles, &request.name, arguments, &actor, talk)
+            .call_with(&profiles, &name, arguments, &actor, talk)
             .await
     };
     running.spawn(call.instrument(span));
@@ -64,20 +119,16 @@ pub(super) async fn tool(
             ended = running.join_next() => break ended,
             // Nobody waits for the answer any more: what runs ends with its task.
             () = context.ct.cancelled() => {
-                server.end.answered();
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
             () = tokio::time::sleep_until(begun + SOON), if can_be_task => {
-                server.end.answered();
-                return Ok(CallToolResponse::Task(as_task(&server.tasks, running)));
+                return Ok(Attempt::Task(as_task(&server.tasks, running)));
             }
             () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,
         }
     };
     progress::tell(&mut progress).await;
-    server.end.answered();
-    let result = answer(ended);
-    result.map(CallToolResponse::from)
+    Ok(Attempt::Ended(ended))
 }
 
 /// The result of a call, which may be a failure of the tool.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, text_at};
+use crate::stdio::{Client, result, told};
+use crate::world::{PATIENCE, World, text_at};
 
 fn world() -> World {
     let world = World::new();
@@ -12,7 +13,13 @@ fn world() -> World {
 
 /// A call that nobody can know the meaning of before it runs.
 fn dynamic() -> Value {
-    json!({ "skill_name": "gcd", "command": "x=$(cat SKILL.md | head -c 0)echo; $x said" })
+    says("said")
+}
+
+/// The same that says something.
+fn says(text: &str) -> Value {
+    let command = format!("x=$(cat SKILL.md | head -c 0)echo; $x {text}");
+    json!({ "skill_name": "gcd", "command": command })
 }
 
 #[test]
@@ -87,5 +94,154 @@ fn what_is_refused_is_not_run() {
     let line = "$(cat SKILL.md | head -c 0)echo said";
     let run = world.only(["run", "gcd", "--", "sh", "-c", line]).good();
     assert_eq!(run.text(), "said\n");
+    client.close();
+}
+
+/// A client of an older revision that can ask the person at it.
+fn asking(world: &World) -> Client {
+    let mut client = Client::start(&world.only(["mcp"]));
+    client.initialize_as("2025-11-25", json!({ "elicitation": {} }));
+    client
+}
+
+/// Calls; answers with this what the server asks for, and answers the question and the result.
+fn asked(client: &mut Client, call: Value, id: u64, answer: Value) -> (Value, Value) {
+    let params = json!({ "name": "skill_run", "arguments": call });
+    client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
+    let question = client.receive(PATIENCE).unwrap();
+    assert_eq!(text_at(&question, "/method"), "elicitation/create");
+    let mut response = json!({ "jsonrpc": "2.0", "id": question["id"] });
+    response["result"] = answer;
+    client.send(&response);
+    let result = result(client.response(&id.into()));
+    (question, result)
+}
+
+#[test]
+fn the_person_at_an_older_client_is_asked() {
+    let world = world();
+    let mut client = asking(&world);
+    let once = json!({ "action": "accept", "content": { "scope": "once" } });
+    let (question, ran) = asked(&mut client, dynamic(), 100, once.clone());
+    let message = text_at(&question, "/params/message");
+    assert!(message.contains("skill_run"), "{message}");
+    assert!(
+        message.contains("x=$(cat SKILL.md | head -c 0)echo; $x said"),
+        "{message}"
+    );
+    assert_eq!(text_at(&ran, "/structuredContent/stdout"), "said\n");
+    // Whoever closes the question hasn't said anything, and a client's fault is none of theirs.
+    for answer in [json!({ "action": "cancel" }), json!({ "action": "other" })] {
+        let (_, refused) = asked(&mut client, dynamic(), 101, answer);
+        assert_eq!(text_at(&told(&refused), "/code"), "APPROVAL_REQUIRED");
+    }
+    // Whoever declines isn't asked again at once.
+    let (_, refused) = asked(&mut client, dynamic(), 102, json!({ "action": "decline" }));
+    assert_eq!(text_at(&told(&refused), "/code"), "COMMAND_BLOCKED");
+    let refused = client.bad("skill_run", dynamic());
+    assert_eq!(text_at(&refused, "/code"), "COMMAND_BLOCKED");
+    // Always is for the same arguments alone.
+    let other = says("other");
+    let always = json!({ "action": "accept", "content": { "scope": "always" } });
+    asked(&mut client, other.clone(), 103, always);
+    client.good("skill_run", other.clone());
+    let third = says("third");
+    let (_, ran) = asked(&mut client, third, 104, once);
+    assert_eq!(text_at(&ran, "/structuredContent/stdout"), "third\n");
+    client.close();
+    // What was said is in the audit, and what is refused to everybody nobody is asked.
+    let audit = world.read("home/audit/audit.jsonl");
+    assert!(audit.contains("approval/answer"), "{audit}");
+    let mut client = asking(&world);
+    client.good("skill_run", other);
+    let refused = client.bad(
+        "skill_run",
+        json!({ "skill_name": "gcd", "command": "sudo ls" }),
+    );
+    assert_eq!(text_at(&refused, "/code"), "COMMAND_BLOCKED");
+    // What is too long to be seen whole isn't asked.
+    let refused = client.bad("skill_run", says(&"x".repeat(9_000)));
+    assert_eq!(text_at(&refused, "/code"), "APPROVAL_REQUIRED");
+    client.close();
+}
+
+/// Parameters of a call in 2026-07-28, of a client with these capabilities.
+fn round(call: &Value, capabilities: &Value) -> Value {
+    json!({ "name": "skill_run", "arguments": call, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    } })
+}
+
+#[test]
+fn the_person_at_a_new_client_is_asked_in_rounds() {
+    let world = world();
+    let mut client = Client::start(&world.only(["mcp"]));
+    let forms = json!({ "elicitation": { "form": {} } });
+    let mut first = |call: &Value| {
+        let open = result(client.request("tools/call", round(call, &forms)));
+        assert_eq!(text_at(&open, "/resultType"), "input_required", "{open}");
+        let question = &open["inputRequests"]["approval"];
+        assert_eq!(text_at(question, "/method"), "elicitation/create");
+        text_at(&open, "/requestState").to_owned()
+    };
+    let state = first(&dynamic());
+    let other = says("other");
+    let others = first(&other);
+    let answered = |call: &Value, state: Option<&str>, answer: &Value| {
+        let mut params = round(call, &forms);
+        params["inputResponses"] = json!({ "approval": answer });
+        if let Some(state) = state {
+            params["requestState"] = json!(state);
+        }
+        params
+    };
+    let once = json!({ "action": "accept", "content": { "scope": "once" } });
+    // A state of another call, a changed one, none at all, and answers that are none: nothing is run.
+    let mut changed = state.clone();
+    changed.replace_range(10..11, if &state[10..11] == "A" { "B" } else { "A" });
+    for (call, state, answer) in [
+        (&dynamic(), Some(&*others), &once),
+        (&dynamic(), Some(&*changed), &once),
+        (&dynamic(), Some(""), &once),
+        (&dynamic(), None, &once),
+        (&dynamic(), Some(&*state), &json!({ "action": "accept" })),
+        (
+            &dynamic(),
+            Some(&*state),
+            &json!({ "action": "accept", "content": { "scope": "for good" } }),
+        ),
+        (&dynamic(), Some(&*state), &json!("yes")),
+    ] {
+        let response = client.request("tools/call", answered(call, state, answer));
+        assert_eq!(
+            response.pointer("/error/code"),
+            Some(&json!(-32602)),
+            "{response}"
+        );
+    }
+    let params = answered(&dynamic(), Some(&state), &once);
+    let ran = result(client.request("tools/call", params));
+    assert_eq!(text_at(&ran, "/structuredContent/stdout"), "said\n");
+    // Once is once.
+    let open = result(client.request("tools/call", round(&dynamic(), &forms)));
+    assert_eq!(text_at(&open, "/resultType"), "input_required");
+    let params = answered(&other, Some(&others), &json!({ "action": "decline" }));
+    let refused = result(client.request("tools/call", params));
+    assert_eq!(text_at(&told(&refused), "/code"), "COMMAND_BLOCKED");
+    // Who closes the question isn't asked once more by the answer to it, and who has no forms never.
+    let state = text_at(&open, "/requestState");
+    let params = answered(&dynamic(), Some(state), &json!({ "action": "cancel" }));
+    let refused = result(client.request("tools/call", params));
+    assert_eq!(
+        text_at(&told(&refused), "/code"),
+        "APPROVAL_REQUIRED",
+        "{refused}"
+    );
+    for capabilities in [json!({}), json!({ "elicitation": { "url": {} } })] {
+        let refused = result(client.request("tools/call", round(&dynamic(), &capabilities)));
+        assert_eq!(text_at(&told(&refused), "/code"), "APPROVAL_REQUIRED");
+    }
     client.close();
 }

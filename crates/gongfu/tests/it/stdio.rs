@@ -149,10 +149,15 @@ impl Client {
 
     /// Greets the server; answers what it says about itself.
     pub(crate) fn initialize(&mut self, version: &str) -> Value {
+        self.initialize_as(version, json!({}))
+    }
+
+    /// The same for a client that can do this.
+    pub(crate) fn initialize_as(&mut self, version: &str, capabilities: Value) -> Value {
         let client = json!({ "name": "test", "version": "1" });
         let response = self.request(
             "initialize",
-            json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": client }),
+            json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client }),
         );
         self.notify("notifications/initialized", json!({}));
         result(response)
