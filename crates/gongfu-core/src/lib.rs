@@ -12,6 +12,7 @@ pub mod command;
 pub mod edit;
 pub mod library;
 pub mod near;
+pub mod network;
 pub mod place;
 
 pub mod port;

@@ -2,7 +2,7 @@
 //!
 //! Knows no operating system: how a limit is enforced is the business of whoever implements the port.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::network::{Host, Rules};
 
 /// Where a run sees the workspace.
 pub const WORKSPACE: &str = "/workspace";
@@ -195,6 +197,25 @@ impl fmt::Debug for Input {
     }
 }
 
+/// What of the network a run reaches: nothing, where there is no rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// The hosts.
+    pub rules: Rules,
+    /// Those of them that may be of this machine or its network; all others are of the internet.
+    pub private: BTreeSet<Host>,
+}
+
+/// A host that a run asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contact {
+    /// The host and the port.
+    pub host: String,
+    /// Why it wasn't reached; `None` where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
 /// What is to be run, and what it sees.
 #[derive(Debug, Clone)]
 pub struct Spec {
@@ -210,6 +231,8 @@ pub struct Spec {
     pub environment: BTreeMap<String, String>,
     /// What it reads from standard input.
     pub input: Input,
+    /// What of the network it reaches.
+    pub reach: Reach,
     /// What it may use.
     pub limits: Limits,
     /// The folder in which outputs are kept whole once they are longer than what is given back;
@@ -369,6 +392,8 @@ pub struct Outcome {
     pub artifacts: Vec<Artifact>,
     /// How many files it changed; more than are listed, perhaps.
     pub changed: usize,
+    /// The hosts that it asked for, each once; at most a hundred.
+    pub contacts: Vec<Contact>,
     /// How long it took.
     pub took: Duration,
     /// Its time on processors.

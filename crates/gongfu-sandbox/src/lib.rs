@@ -38,6 +38,8 @@ pub mod probe;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod process;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
+mod proxy;
+#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod random;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 mod run;

@@ -165,6 +165,8 @@ pub(crate) struct Plan {
     pub(crate) sources: Vec<Source>,
     /// What it sees.
     pub(crate) view: Vec<Piece>,
+    /// Whether its network leads to a proxy; else it leads nowhere.
+    pub(crate) proxied: bool,
     /// What everything that it writes may take, in bytes.
     pub(crate) disk: u64,
     /// How many files and folders it may make.
@@ -194,6 +196,8 @@ pub(crate) struct Ground {
     pub(crate) sources: Vec<Source>,
     /// What of it is seen.
     pub(crate) view: Vec<Piece>,
+    /// Whether its network leads to a proxy; else it leads nowhere.
+    pub(crate) proxied: bool,
     /// What everything that is written may take, in bytes.
     pub(crate) disk: u64,
     /// How many files and folders may be made.
@@ -210,6 +214,7 @@ impl Plan {
             tenant: self.tenant,
             sources: self.sources.get(..sources)?.to_vec(),
             view: self.view.get(..pieces)?.to_vec(),
+            proxied: self.proxied,
             disk: self.disk,
             files: self.files,
         })
@@ -286,6 +291,8 @@ pub(crate) enum Told {
     /// The run is in a new network, of which a handle comes with it, and one of the user namespace that
     /// it is of, where only those in that may come into it.
     Network,
+    /// The network of the run leads to whoever listens by the handle that comes with it.
+    Proxied,
     /// The first process of the run is there; with it comes a handle of it. Its end is that of all.
     First,
     /// Everything stands; with it comes a handle of each layer, in the order of the view.

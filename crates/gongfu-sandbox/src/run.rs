@@ -6,13 +6,14 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Enforcement, Means, Reason, Spec, Stream};
+use gongfu_core::sandbox::{Contact, Enforcement, Means, Reason, Spec, Stream};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::backend::Surroundings;
 use crate::begun::{Begun, Mappings, is_heard, timespec};
 use crate::cgroup::{Counted, Group};
 use crate::network::Network;
+use crate::proxy::Proxy;
 use crate::pace::Start;
 use crate::plan::{Grouped, How, Kind, Owner, Plan, Source, Step, Told};
 use crate::spare::Key;
@@ -43,6 +44,10 @@ pub(crate) struct Ended {
     first: Option<OwnedFd>,
     /// The network that was made for it.
     network: Option<Network>,
+    /// By what its network is listened to, until somebody does.
+    listener: Option<OwnedFd>,
+    /// The hosts that it asked for.
+    pub(crate) contacts: Vec<Contact>,
 }
 
 /// Runs a plan to its end, in a control group of its own where there are any, and in a child that was
@@ -78,6 +83,7 @@ pub(crate) fn run(
         stands: &mut stands,
         heard: &mut heard,
         stood: false,
+        proxy: None,
     };
     let Some(ground) = plan.ground() else {
         return run.out(Begun::begin(&plan.kind, None, None, groups, limits)?, &[]);
@@ -131,6 +137,8 @@ struct Run<'a> {
     heard: &'a mut dyn FnMut(Stream, &[u8]) -> bool,
     /// Whether everything stood that the program is begun in: from then on it can't be begun once more.
     stood: bool,
+    /// What its network leads to.
+    proxy: Option<Proxy>,
 }
 
 impl Run<'_> {
@@ -225,7 +233,7 @@ impl Run<'_> {
 
     /// Sees to it that it is over, and that nothing is left of it.
     fn over(
-        &self,
+        &mut self,
         mut ended: Ended,
         mut begun: Begun,
         broken: Option<io::Error>,
@@ -248,6 +256,7 @@ impl Run<'_> {
         if !begun.end(first.as_ref()) && !begun.group.as_ref().is_some_and(Group::end) {
             return Err(io::Error::other("the sandbox didn't end"));
         }
+        ended.contacts = self.proxy.take().map(Proxy::end).unwrap_or_default();
         let network = ended.network.take().or(begun.network.take());
         if let (Some(key), Some(network)) = (&self.key, network) {
             spares.keep_network(key, network);
@@ -297,6 +306,12 @@ impl Run<'_> {
     fn follow(&mut self, ended: &mut Ended, begun: &Begun, broken: &mut Option<io::Error>) -> bool {
         let control = begun.control();
         let mut told = ended.told(control);
+        if let Some(listener) = ended.listener.take() {
+            match Proxy::begin(listener, self.spec.reach.clone()) {
+                Ok(proxy) => self.proxy = Some(proxy),
+                Err(error) => told = Err(error),
+            }
+        }
         if ended.stood && !self.stood {
             self.stood = true;
             self.start = None;
@@ -391,6 +406,8 @@ impl Ended {
             grouped,
             first: None,
             network: None,
+            listener: None,
+            contacts: Vec::new(),
         }
     }
 
@@ -440,6 +457,7 @@ impl Ended {
                 self.stood = true;
             }
             Some((Told::Network, handles)) => self.network = Network::received(handles),
+            Some((Told::Proxied, handles)) => self.listener = handles.into_iter().next(),
             Some((Told::First, handles)) => self.first = handles.into_iter().next(),
             Some((Told::Mapped(_), _)) => {}
             Some((Told::Failed(step, number), _)) => self.failed = Some((step, number)),

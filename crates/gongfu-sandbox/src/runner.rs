@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
-    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reason, Spec, Standing,
+    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec, Standing,
 };
 use tokio::sync::{Mutex, oneshot};
 
@@ -209,6 +209,7 @@ impl Runner {
             programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Nothing,
+            reach: Reach::default(),
             limits: Limits {
                 wall: TRIAL,
                 ..Limits::default()
@@ -335,6 +336,11 @@ impl Sandbox for Runner {
     fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
         Box::pin(async move {
             let backend = self.strongest(owner).await?;
+            if backend.level() != Level::Namespaces && !spec.reach.rules.is_empty() {
+                // There its network would be the machine's, or nobody could listen in it.
+                let why = "hosts can be reached from a sandbox of gongfu's own namespaces alone, which doesn't work here; see gongfu doctor";
+                return Err(PortError::Denied(why.to_owned()));
+            }
             // It is kept until the run has really ended, whoever waits for that.
             let room = self.pace.room().await;
             let footing = Footing {

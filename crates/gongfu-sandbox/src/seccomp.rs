@@ -140,6 +140,13 @@ const PAIRS: u64 = 1;
 /// The kinds of sockets that are no streams of bytes or of messages: datagrams, raw ones and odder.
 const UNPAIRED: [u64; 6] = [0, 2, 3, 4, 6, 10];
 
+/// The family of the older kind of addresses (`AF_INET`).
+const INTERNET: u64 = 2;
+/// The kinds of sockets that are no streams of bytes.
+const UNSTREAMED: [u64; 7] = [0, 2, 3, 4, 5, 6, 10];
+/// The protocol of streams.
+const TCP: u64 = 6;
+
 /// The calls that say how a file may be used, and which of their arguments does.
 const MODES: &[(i64, u8)] = &[
     (libc::SYS_fchmod, 1),
@@ -183,15 +190,20 @@ const X32: u32 = 0x4000_0000;
 /// Filters, each of them for every call.
 pub(crate) type Filters = [BpfProgram; 4];
 
-/// The filters of every sandbox; `None` on a processor for which there are none.
-pub(crate) fn filters() -> Option<Filters> {
-    Some([refused()?, missing()?, pretended()?, other_convention()])
+/// The filters of every sandbox; `None` on a processor for which there are none. Where its network leads
+/// to a proxy, a program can connect to that.
+pub(crate) fn filters(is_proxied: bool) -> Option<Filters> {
+    Some([refused(is_proxied)?, missing()?, pretended()?, other_convention()])
 }
 
-fn refused() -> Option<BpfProgram> {
+fn refused(is_proxied: bool) -> Option<BpfProgram> {
     let all = REFUSED.iter().chain(REFUSED_HERE);
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         all.map(|number| (*number, Vec::new())).collect();
+    if is_proxied {
+        rules.remove(&libc::SYS_connect);
+        rules.insert(libc::SYS_socket, any_of(unstreamed())?);
+    }
     let namespaces = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());
         rule(
@@ -246,6 +258,27 @@ fn refused() -> Option<BpfProgram> {
         .map(|request| rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request));
     rules.insert(libc::SYS_ioctl, any_of(terminal.collect())?);
     compiled(rules, libc::EPERM)
+}
+
+/// Sockets that are no streams of TCP by the older kind of addresses.
+fn unstreamed() -> Vec<Option<SeccompRule>> {
+    let unequal = |argument, value| {
+        SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, value).ok()
+    };
+    let mut rules = vec![unequal(0, INTERNET).and_then(|one| SeccompRule::new(vec![one]).ok())];
+    let kinds = UNSTREAMED.map(|kind| {
+        rule(
+            1,
+            SeccompCmpArgLen::Dword,
+            SeccompCmpOp::MaskedEq(0xF),
+            kind,
+        )
+    });
+    rules.extend(kinds);
+    // Any other protocol would have the kernel look for it.
+    let others = unequal(2, 0).zip(unequal(2, TCP));
+    rules.push(others.and_then(|(none, tcp)| SeccompRule::new(vec![none, tcp]).ok()));
+    rules
 }
 
 fn missing() -> Option<BpfProgram> {

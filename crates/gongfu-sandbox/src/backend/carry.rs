@@ -103,6 +103,7 @@ pub(super) fn out(
         stderr: stderr.said(),
         artifacts: Vec::new(),
         changed: 0,
+        contacts: ended.contacts,
         took: ended.took,
         cpu: ended.cpu,
         memory: ended.memory,

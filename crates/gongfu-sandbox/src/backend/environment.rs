@@ -8,6 +8,7 @@ use std::time::Duration;
 use gongfu_core::sandbox::{Command, Limits, Spec};
 
 use super::Failure;
+use crate::proxy;
 use crate::plan::{Ceilings, Kind, Owner, Plan};
 
 /// Where programs are looked for in any case.
@@ -38,6 +39,7 @@ pub(super) fn plan(
         tenant,
         sources: Vec::new(),
         view: Vec::new(),
+        proxied: !spec.reach.rules.is_empty(),
         disk: limits.disk,
         files: limits.files,
         arguments: arguments(&spec.command),
@@ -72,6 +74,12 @@ pub(super) fn variables(
         ("LANG".to_owned(), LANGUAGE.to_owned()),
         ("TMPDIR".to_owned(), places.scratch.to_owned()),
     ];
+    if !spec.reach.rules.is_empty() {
+        let proxy = format!("http://{}", proxy::ADDRESS);
+        // Both spellings are asked for; what goes without TLS is told there why it isn't carried.
+        let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+        variables.extend(names.map(|name| (name.to_owned(), proxy.clone())));
+    }
     let declared = spec.environment.iter();
     if let Some((name, _)) = declared.clone().find(|(name, _)| is_refused(name)) {
         let why =

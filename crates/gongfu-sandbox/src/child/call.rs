@@ -9,6 +9,7 @@
 
 pub(crate) mod raw;
 
+use std::net::{Ipv4Addr, UdpSocket};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -91,6 +92,38 @@ pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     // SAFETY: `UnshareFlags::FILES`, the one that could close a descriptor under somebody's hands, is
     // not among those given here.
     unsafe { rustix::thread::unshare_unsafe(flags - UnshareFlags::FILES) }?;
+    Ok(())
+}
+
+/// Has an interface of the network be up.
+///
+/// # Errors
+/// There is none of this name, or the system doesn't allow it.
+pub(super) fn set_up(interface: &CStr) -> io::Result<()> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    // SAFETY: a request of zeros is one with no name and no flags.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    let name = interface.to_bytes();
+    // The last one stays, so that the name ends.
+    let room = request.ifr_name.len() - 1;
+    if name.len() > room {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name) {
+        *to = from.cast_signed() as libc::c_char;
+    }
+    let handle = socket.as_raw_fd();
+    // SAFETY: the request is whole, and the system writes its flags into it and nothing else.
+    if unsafe { libc::ioctl(handle, libc::SIOCGIFFLAGS, &raw mut request) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the system has just written the flags, which are numbers in any case.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+    // SAFETY: the system only reads the request.
+    if unsafe { libc::ioctl(handle, libc::SIOCSIFFLAGS, &raw const request) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
     Ok(())
 }
 

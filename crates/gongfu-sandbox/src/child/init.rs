@@ -45,7 +45,7 @@ pub(super) fn run<T>(
     let is_taken = sources.is_some();
     let builder = view::Builder::begin(ground, sources)?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
-    let filters = seccomp::filters();
+    let filters = seccomp::filters(ground.proxied);
     let _ = set_name(SPARE);
     let Some((plan, input)) = planned(control)? else {
         std::process::exit(0);

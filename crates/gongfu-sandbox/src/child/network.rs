@@ -1,6 +1,7 @@
 //! The network of a run, which nothing can be reached from: one that it makes, or is given.
 
 use std::io;
+use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::fs::{self, Mode, OFlags};
@@ -8,6 +9,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 
 use super::{call, outer};
 use crate::network::Network;
+use crate::proxy;
 
 /// Comes into the one that was given, or into a new one; answers that.
 ///
@@ -32,6 +34,15 @@ pub(super) fn enter(given: Option<&Network>, is_root: bool) -> io::Result<Option
     };
     let namespace = opened(c"/proc/self/ns/net")?;
     Ok(Some(Network { namespace, holder }))
+}
+
+/// Has somebody outside be reached from it; answers by what they listen.
+///
+/// # Errors
+/// The system doesn't allow it.
+pub(super) fn proxied() -> io::Result<TcpListener> {
+    call::set_up(c"lo")?;
+    TcpListener::bind(proxy::ADDRESS)
 }
 
 fn join(network: &Network) -> rustix::io::Result<()> {

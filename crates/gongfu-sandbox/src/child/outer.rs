@@ -137,6 +137,11 @@ fn namespaces(
     let mut sources = None;
     let enter = |is_root| {
         let made = network::enter(network.as_ref(), is_root)?;
+        if ground.proxied {
+            let listener = network::proxied()?;
+            // It is of this run alone.
+            return wire::send(control, &Told::Proxied, &[listener.as_fd()]);
+        }
         made.map_or(Ok(()), |made| {
             wire::send(control, &Told::Network, &made.handles())
         })

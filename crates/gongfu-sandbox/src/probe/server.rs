@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{self, Exit, Input, Level, Limits, Mode, Mount, Reason, Spec};
+use gongfu_core::sandbox::{self, Exit, Input, Level, Limits, Mode, Mount, Reach, Reason, Spec};
 use rustix::io::fcntl_dupfd_cloexec;
 use serde::{Deserialize, Serialize};
 
@@ -261,6 +261,7 @@ pub(super) fn spec(
         programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
+        reach: Reach::default(),
         limits: Limits {
             wall: PATIENCE,
             ..Limits::default()

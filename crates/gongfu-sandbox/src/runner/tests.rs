@@ -49,6 +49,7 @@ impl Backend for Moody {
             stderr: Said::default(),
             artifacts: Vec::new(),
             changed: 0,
+            contacts: Vec::new(),
             took: Duration::ZERO,
             cpu: Duration::ZERO,
             memory: 0,

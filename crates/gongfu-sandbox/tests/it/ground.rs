@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Said, Spec};
+use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec};
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
@@ -75,6 +75,7 @@ impl Ground {
             programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Nothing,
+            reach: Reach::default(),
             limits: self.limits,
             logs: Some(self.path("logs")),
         }
@@ -140,6 +141,7 @@ pub(crate) fn victim() -> ExitCode {
         programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
+        reach: Reach::default(),
         limits: Limits::default(),
         logs: Some(folder.into()),
     };

@@ -28,6 +28,8 @@ mod limit;
 #[cfg(target_os = "linux")]
 mod mount;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod resource;
 #[cfg(target_os = "macos")]
 mod seatbelt;
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         limit::trials(),
         resource::trials(),
         mount::trials(),
+        network::trials(),
         alone::trials(),
         attack::trials(),
         fuzz::trials(),

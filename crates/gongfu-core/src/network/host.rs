@@ -1,0 +1,196 @@
+//! A host, parsed once: what comes after has a name of plain letters, or nothing at all.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The longest name (RFC 1035).
+const LONGEST: usize = 253;
+/// The longest part of one.
+const LONGEST_LABEL: usize = 63;
+
+/// The name of a host, in lower case: labels of letters, digits and `-`, never an address.
+///
+/// Names in other letters are written as DNS has them (`xn--…`).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Host(String);
+
+/// Why a text is no host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// Nothing, or longer than a name can be.
+    #[error("the name of a host has 1 to 253 characters")]
+    Length,
+    /// It has a part that can't be one.
+    #[error("the parts of a name have 1 to 63 letters, digits and `-`, which is neither first nor last; there is no dot at the end")]
+    Label,
+    /// It is an address, in whatever form.
+    #[error("an address is no name; give the name of the host")]
+    Address,
+    /// No port, or none that can be connected to.
+    #[error("a port is a number from 1 to 65535")]
+    Port,
+}
+
+impl Host {
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl FromStr for Host {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        if text.is_empty() || text.len() > LONGEST {
+            return Err(HostError::Length);
+        }
+        if text.starts_with('[') || text.contains(':') {
+            return Err(HostError::Address);
+        }
+        if !text.split('.').all(is_label) {
+            return Err(HostError::Label);
+        }
+        // Whatever a resolver takes for an address: `127.1`, `0x7f000001`, `2130706433`, `1.2.3.4`.
+        if text.rsplit('.').next().is_some_and(is_number) {
+            return Err(HostError::Address);
+        }
+        Ok(Self(text.to_ascii_lowercase()))
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (1..=LONGEST_LABEL).contains(&label.len())
+        && label.bytes().all(is_plain)
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+}
+
+/// Whether the last part of a name makes it an address to those who take numbers for one (WHATWG URL,
+/// "ends in a number").
+fn is_number(label: &str) -> bool {
+    let hexadecimal = label
+        .strip_prefix("0x")
+        .or_else(|| label.strip_prefix("0X"));
+    match hexadecimal {
+        Some(digits) => digits.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        None => label.bytes().all(|byte| byte.is_ascii_digit()),
+    }
+}
+
+/// A host and a port, as `CONNECT` names them (RFC 9110, 9.3.6).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Destination {
+    /// The host.
+    pub host: Host,
+    /// Never 0.
+    pub port: u16,
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.host, self.port)
+    }
+}
+
+impl FromStr for Destination {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        let (host, port) = text.rsplit_once(':').ok_or(HostError::Port)?;
+        let host = host.parse()?;
+        let port = port_of(port)?;
+        Ok(Self { host, port })
+    }
+}
+
+/// A port: digits alone, no sign and no zero in front.
+pub(super) fn port_of(text: &str) -> Result<u16, HostError> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    let port = text.parse().ok().filter(|_| is_plain);
+    port.ok_or(HostError::Port)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Destination, Host, HostError};
+
+    #[test]
+    fn names_are_hosts_and_nothing_else_is() {
+        for (text, host) in [
+            ("example.com", "example.com"),
+            ("EXAMPLE.com", "example.com"),
+            ("localhost", "localhost"),
+            ("a-b.c1", "a-b.c1"),
+            ("xn--bcher-kva.example", "xn--bcher-kva.example"),
+            ("1.2.3.4.example", "1.2.3.4.example"),
+            ("0x7f.beef", "0x7f.beef"),
+            ("3com", "3com"),
+        ] {
+            assert_eq!(text.parse::<Host>().unwrap().as_str(), host);
+        }
+        let long = "a.".repeat(126) + "ab";
+        for (text, error) in [
+            ("", HostError::Length),
+            (&*long, HostError::Length),
+            ("example.com.", HostError::Label),
+            (".example.com", HostError::Label),
+            ("a..b", HostError::Label),
+            ("-a.b", HostError::Label),
+            ("a-.b", HostError::Label),
+            ("a\0.b", HostError::Label),
+            ("a\n.b", HostError::Label),
+            ("a b", HostError::Label),
+            ("a_b", HostError::Label),
+            ("*.example.com", HostError::Label),
+            ("user@example.com", HostError::Label),
+            ("example.com/x", HostError::Label),
+            ("exam%70le.com", HostError::Label),
+            ("bücher.example", HostError::Label),
+            ("ｌocalhost", HostError::Label),
+            ("127。0。0。1", HostError::Label),
+            (&*"a".repeat(64), HostError::Label),
+            ("127.0.0.1", HostError::Address),
+            ("127.1", HostError::Address),
+            ("2130706433", HostError::Address),
+            ("0x7f000001", HostError::Address),
+            ("0X7F.1", HostError::Address),
+            ("0177.0.0.01", HostError::Address),
+            ("a.0x", HostError::Address),
+            ("::1", HostError::Address),
+            ("[::1]", HostError::Address),
+            ("[::ffff:127.0.0.1]", HostError::Address),
+        ] {
+            assert_eq!(text.parse::<Host>(), Err(error), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn destinations_have_a_port() {
+        let destination: Destination = "Example.com:443".parse().unwrap();
+        assert_eq!(destination.to_string(), "example.com:443");
+        for text in [
+            "example.com",
+            "example.com:",
+            "example.com:0",
+            "example.com:0443",
+            "example.com:+443",
+            "example.com:65536",
+            "example.com:443 ",
+            "example.com:443:443",
+            "http://example.com:443",
+            "example.com@127.0.0.1:443",
+            "[::1]:443",
+            "127.0.0.1:443",
+        ] {
+            assert!(text.parse::<Destination>().is_err(), "{text:?}");
+        }
+    }
+}

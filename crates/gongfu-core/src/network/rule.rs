@@ -1,0 +1,156 @@
+//! What an operator grants: a host, or all hosts below a name, at one port.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::host::{Destination, Host, HostError, port_of};
+
+/// The port where none is named: everything goes by TLS.
+const HTTPS: u16 = 443;
+/// What stands for all hosts below a name.
+const BELOW: &str = "*.";
+
+/// Hosts that may be reached: `example.com`, `*.example.com`, either with a port (`:8443`); 443 without.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Rule {
+    host: Host,
+    /// Whether it is for those below the host, and not for itself.
+    below: bool,
+    port: u16,
+}
+
+/// Why a text is no rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RuleError {
+    /// The host in it is none.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// It would be for everybody's hosts.
+    #[error("`*` stands only for what is below a name with a dot: `*.example.com`")]
+    TooWide,
+}
+
+impl Rule {
+    /// Whether a host at a port is one of these.
+    pub fn allows(&self, destination: &Destination) -> bool {
+        let host = destination.host.as_str();
+        let is_it = if self.below {
+            let above = host.strip_suffix(self.host.as_str());
+            above.is_some_and(|above| above.ends_with('.'))
+        } else {
+            destination.host == self.host
+        };
+        is_it && destination.port == self.port
+    }
+}
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let (name, port) = match text.rsplit_once(':') {
+            Some((name, port)) => (name, port_of(port)?),
+            None => (text, HTTPS),
+        };
+        let below = name.strip_prefix(BELOW);
+        let host: Host = below.unwrap_or(name).parse()?;
+        if below.is_some() && !host.as_str().contains('.') {
+            return Err(RuleError::TooWide);
+        }
+        let below = below.is_some();
+        Ok(Self { host, below, port })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.below {
+            formatter.write_str(BELOW)?;
+        }
+        write!(formatter, "{}", self.host)?;
+        if self.port == HTTPS {
+            return Ok(());
+        }
+        write!(formatter, ":{}", self.port)
+    }
+}
+
+impl TryFrom<String> for Rule {
+    type Error = RuleError;
+
+    fn try_from(text: String) -> Result<Self, RuleError> {
+        text.parse()
+    }
+}
+
+impl From<Rule> for String {
+    fn from(rule: Rule) -> Self {
+        rule.to_string()
+    }
+}
+
+/// All that a run may reach; nothing, where there is no rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rules(pub Vec<Rule>);
+
+impl Rules {
+    /// Whether a host at a port may be reached.
+    pub fn allow(&self, destination: &Destination) -> bool {
+        self.0.iter().any(|rule| rule.allows(destination))
+    }
+
+    /// Whether nothing may be.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rule, RuleError, Rules};
+
+    fn allows(rule: &str, destination: &str) -> bool {
+        let rules = Rules(vec![rule.parse().unwrap()]);
+        rules.allow(&destination.parse().unwrap())
+    }
+
+    #[test]
+    fn a_rule_is_for_its_hosts_alone() {
+        assert!(allows("example.com", "example.com:443"));
+        assert!(allows("EXAMPLE.com:8443", "example.COM:8443"));
+        assert!(allows("*.example.com", "a.example.com:443"));
+        assert!(allows("*.example.com", "a.b.example.com:443"));
+        for (rule, destination) in [
+            ("example.com", "example.com:80"),
+            ("example.com:8443", "example.com:443"),
+            ("example.com", "a.example.com:443"),
+            ("example.com", "example.com.evil.test:443"),
+            ("example.com", "notexample.com:443"),
+            ("*.example.com", "example.com:443"),
+            ("*.example.com", "notexample.com:443"),
+            ("*.example.com", "a.example.com:80"),
+        ] {
+            assert!(!allows(rule, destination), "{rule} {destination}");
+        }
+        assert!(!Rules::default().allow(&"example.com:443".parse().unwrap()));
+    }
+
+    #[test]
+    fn rules_are_written_as_they_are_read() {
+        for text in ["example.com", "*.example.com", "example.com:8443"] {
+            let rule: Rule = text.parse().unwrap();
+            assert_eq!(rule.to_string(), text);
+            let json = serde_json::to_string(&rule).unwrap();
+            assert_eq!(serde_json::from_str::<Rule>(&json).unwrap(), rule);
+        }
+        assert_eq!("example.com:443".parse::<Rule>().unwrap().to_string(), "example.com");
+        for text in ["*", "*.", "*.com", "a.*.com", "**.example.com", "1.2.3.4", "", "x:0", "x:"] {
+            assert!(text.parse::<Rule>().is_err(), "{text:?}");
+        }
+        assert_eq!("*.com".parse::<Rule>(), Err(RuleError::TooWide));
+    }
+}

@@ -1,0 +1,356 @@
+//! What a run reaches of the network: hosts that were granted, by the proxy, and nothing else.
+//!
+//! Hosts are played by this machine: what is tried leads to loopback alone, whatever it is called.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gongfu_core::account::Owner;
+use gongfu_core::network::Rules;
+use gongfu_core::port::Sandbox as _;
+use gongfu_core::sandbox::{Command, Contact, Level, Outcome, Reach};
+use gongfu_sandbox::Runner;
+use libtest_mimic::Trial;
+
+use crate::ground::{Ground, runtime, text};
+
+/// What the program does: it says what it asked for and what came of it, a line each.
+const ASK: &str = r#"
+import errno, os, socket, ssl, sys
+
+PROXY = ("127.0.0.1", 3128)
+
+def hello(name):
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    context = ssl.create_default_context()
+    context.check_hostname = name is not None
+    talk = context.wrap_bio(incoming, outgoing, server_hostname=name)
+    try:
+        talk.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return outgoing.read()
+
+def ask(request, first=b"", pieces=None):
+    """What the proxy says first, and what the host says after that was sent to it."""
+    with socket.create_connection(PROXY, 20) as end:
+        end.sendall(request)
+        answer = end.recv(65536).decode(errors="replace")
+        status = answer.split(" ")[1] if " " in answer else "none"
+        if status != "200":
+            return status
+        said = answer.partition("\r\n\r\n")[2]
+        for piece in pieces or [first]:
+            end.sendall(piece)
+        try:
+            return status + " " + (said or end.recv(100).decode(errors="replace"))
+        except OSError as error:
+            return status + " " + errno.errorcode.get(error.errno, str(error))
+
+def connect(authority):
+    return b"CONNECT " + authority + b" HTTP/1.1\r\nHost: x\r\n\r\n"
+
+def direct(family, kind, address, protocol=0):
+    try:
+        end = socket.socket(family, kind, protocol)
+        end.settimeout(3)
+        end.connect(address)
+        return "connected"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error))
+
+"#;
+
+/// A host on this machine that says `hi` to whoever says anything, and keeps what it heard.
+struct Host {
+    port: u16,
+    heard: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Host {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::<Mutex<Vec<Vec<u8>>>>::default();
+        let keeps = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (mut stream, keeps) = (stream.unwrap(), Arc::clone(&keeps));
+                std::thread::spawn(move || {
+                    let _ = stream.set_read_timeout(Some(Duration::from_secs(20)));
+                    let mut bytes = vec![0; 65_536];
+                    if let Ok(read @ 1..) = stream.read(&mut bytes) {
+                        bytes.truncate(read);
+                        keeps.lock().unwrap().push(bytes);
+                        let _ = stream.write_all(b"hi");
+                    }
+                });
+            }
+        });
+        Self { port, heard }
+    }
+
+    fn heard(&self) -> usize {
+        self.heard.lock().unwrap().len()
+    }
+}
+
+fn reach(rules: &[String], private: &[&str]) -> Reach {
+    let rules = rules.iter().map(|rule| rule.parse().unwrap());
+    Reach {
+        rules: Rules(rules.collect()),
+        private: private.iter().map(|host| host.parse().unwrap()).collect(),
+    }
+}
+
+/// Runs a program of Python that comes after what is above.
+fn runs(runner: &Runner, ground: &Ground, reach: Reach, program: &str) -> Outcome {
+    ground.write("skill/ask.py", &format!("{ASK}{program}"));
+    let mut spec = ground.spec(Command::Line("python3 ask.py".to_owned()));
+    spec.reach = reach;
+    let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+    runtime().block_on(running).unwrap()
+}
+
+/// The same, which must go well; answers its lines.
+fn says(ground: &Ground, reach: Reach, program: &str) -> (Vec<String>, Vec<Contact>) {
+    let runner = Runner::new(Some(Level::Namespaces));
+    let outcome = runs(&runner, ground, reach, program);
+    let errors = String::from_utf8_lossy(&outcome.stderr.head).into_owned();
+    let lines = text(&outcome.stdout).lines().map(str::to_owned).collect();
+    assert_eq!(errors, "");
+    (lines, outcome.contacts)
+}
+
+fn a_granted_host_is_reached() {
+    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let port = host.port;
+    let program = format!(
+        r#"
+print(os.environ["HTTPS_PROXY"], os.environ["https_proxy"])
+at = b"localhost:{port}"
+print(ask(connect(at), hello("localhost")))
+print(ask(connect(b"LocalHost:{port}"), hello("LOCALHOST")))
+print(ask(connect(at), pieces=[bytes([byte]) for byte in hello("localhost")]))
+# What is said at once with the request isn't lost.
+print(ask(connect(at) + hello("localhost"), b""))
+"#
+    );
+    let granted = reach(&[format!("localhost:{port}")], &["localhost"]);
+    let (lines, contacts) = says(&ground, granted, &program);
+    assert_eq!(
+        lines,
+        [
+            "http://127.0.0.1:3128 http://127.0.0.1:3128",
+            "200 hi",
+            "200 hi",
+            "200 hi",
+            "200 hi"
+        ]
+    );
+    assert_eq!(host.heard(), 4);
+    assert!(host.heard.lock().unwrap().iter().all(|bytes| bytes[0] == 22));
+    let it = Contact {
+        host: format!("localhost:{port}"),
+        refused: None,
+    };
+    assert_eq!(contacts, [it]);
+}
+
+fn nothing_else_is_reached_by_the_proxy() {
+    let (ground, host, other) = (Ground::new(Level::Namespaces), Host::new(), Host::new());
+    let (port, others) = (host.port, other.port);
+    let program = format!(
+        r#"
+at = b"localhost:{port}"
+greeting = hello("localhost")
+# The control: it is there.
+print(ask(connect(at), greeting))
+for authority in [
+    b"localhost:{others}", b"other.test:{port}", b"localhost.evil.test:{port}", b"xlocalhost:{port}",
+    b"private.test:{port}",
+]:
+    print(ask(connect(authority), greeting))
+for authority in [
+    b"127.0.0.1:{port}", b"127.1:{port}", b"2130706433:{port}", b"0x7f000001:{port}", b"[::1]:{port}",
+    b"[::ffff:127.0.0.1]:{port}", b"localhost.:{port}", b"x@localhost:{port}", b"local\0host:{port}",
+    b"localhost:0{port}", b"localhost", b"localhost:{port}/x", b"http://localhost:{port}", b"",
+]:
+    print(ask(connect(authority), greeting))
+for request in [
+    b"GET http://localhost:{port}/ HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n",
+    b"GET / HTTP/1.1\r\n\r\n",
+    b"PUT localhost:{port} HTTP/1.1\r\n\r\n",
+]:
+    print(ask(request))
+for request in [b"\x05\x01\x00", greeting, b"\r\n\r\n\r\nx y z\r\n\r\n"]:
+    print(ask(request + b"\r\n\r\n"))
+# Whom it is for by TLS, or that it isn't TLS at all.
+for first in [
+    hello("other.test"), hello("a.localhost"), hello(None), b"GET / HTTP/1.1\r\n\r\n", b"SSH-2.0-x\r\n",
+    hello("other.test") + greeting, b"\x16\x03\x01\xff\xff" + b"x" * 70000,
+]:
+    print(ask(connect(at), first).split(" ")[0], ask(connect(at), first) in ("200 ", "200 ECONNRESET", "200 EPIPE"))
+"#
+    );
+    let granted = reach(&[format!("localhost:{port}")], &["localhost"]);
+    let (lines, contacts) = says(&ground, granted, &program);
+    let (first, rest) = lines.split_first().unwrap();
+    assert_eq!(first, "200 hi");
+    let (names, rest) = rest.split_at(5);
+    assert!(names.iter().all(|line| line == "403"), "{names:?}");
+    let (odd, rest) = rest.split_at(14);
+    assert!(odd.iter().all(|line| line == "400"), "{odd:?}");
+    let (plain, rest) = rest.split_at(3);
+    assert!(plain.iter().all(|line| line == "403"), "{plain:?}");
+    let (none, greetings) = rest.split_at(3);
+    assert!(none.iter().all(|line| line == "400"), "{none:?}");
+    assert!(greetings.iter().all(|line| line == "200 True"), "{greetings:?}");
+    assert_eq!(greetings.len(), 7);
+    // Only what came with the control.
+    assert_eq!((host.heard(), other.heard()), (1, 0));
+    let refused: Vec<&Contact> = contacts.iter().filter(|one| one.refused.is_some()).collect();
+    assert!(refused.len() >= 5, "{contacts:?}");
+    let why = |word: &str| {
+        let mut all = refused.iter().filter_map(|one| one.refused.as_ref());
+        all.any(|why| why.contains(word))
+    };
+    assert!(why("gongfu grant add SKILL other.test") && why("another host"), "{refused:?}");
+}
+
+fn a_name_that_leads_here_is_no_host_of_the_internet() {
+    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let program = format!(
+        r#"print(ask(connect(b"localhost:{}"), hello("localhost")))"#,
+        host.port
+    );
+    let rules = [format!("localhost:{}", host.port)];
+    let (lines, contacts) = says(&ground, reach(&rules, &["other.test"]), &program);
+    assert_eq!((lines, host.heard()), (vec!["403".to_owned()], 0));
+    let why = contacts[0].refused.as_deref().unwrap();
+    assert!(why.contains("this machine"), "{why}");
+    // The control: it is reached where that was granted.
+    let (lines, _) = says(&ground, reach(&rules, &["localhost"]), &program);
+    assert_eq!((lines, host.heard()), (vec!["200 hi".to_owned()], 1));
+}
+
+fn there_is_no_way_but_the_proxy() {
+    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let port = host.port;
+    let program = format!(
+        r#"
+print(ask(connect(b"localhost:{port}"), hello("localhost")))
+print(direct(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", {port})))
+print(direct(socket.AF_INET, socket.SOCK_STREAM, ("198.51.100.1", 443)))
+print(direct(socket.AF_INET, socket.SOCK_STREAM, ("169.254.169.254", 80)))
+for family, kind, address, protocol in [
+    (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 53), 0),
+    (socket.AF_INET, socket.SOCK_RAW, ("127.0.0.1", 0), 1),
+    (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", {port}), 262),
+    (socket.AF_INET6, socket.SOCK_STREAM, ("::1", {port}), 0),
+    (socket.AF_UNIX, socket.SOCK_STREAM, "\0name", 0),
+    (socket.AF_NETLINK, socket.SOCK_RAW, (0, 0), 0),
+    (40, socket.SOCK_STREAM, (2, 1), 0),
+]:
+    print(direct(family, kind, address, protocol))
+end = socket.socket()
+for act in [lambda: end.bind(("127.0.0.1", 0)), lambda: end.listen()]:
+    try:
+        act()
+        print("done")
+    except OSError as error:
+        print(errno.errorcode[error.errno])
+"#
+    );
+    let granted = || reach(&[format!("localhost:{port}")], &["localhost"]);
+    let (lines, _) = says(&ground, granted(), &program);
+    assert_eq!(lines.len(), 13, "{lines:?}");
+    assert_eq!(lines[0], "200 hi");
+    assert_eq!(lines[1], "ECONNREFUSED");
+    assert_eq!(lines[2..4], ["ENETUNREACH", "ENETUNREACH"]);
+    assert!(lines[4..].iter().all(|line| line == "EPERM"), "{lines:?}");
+    assert_eq!(host.heard(), 1);
+}
+
+fn a_run_without_hosts_has_no_network_after_one_with() {
+    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let port = host.port;
+    let runner = Runner::new(Some(Level::Namespaces));
+    let granted = || reach(&[format!("localhost:{port}")], &["localhost"]);
+    let asks = format!(
+        r#"
+try:
+    print(ask(connect(b"localhost:{port}"), hello("localhost")))
+except OSError as error:
+    print(errno.errorcode[error.errno])
+print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
+"#
+    );
+    for _ in 0..3 {
+        let with = runs(&runner, &ground, granted(), &asks);
+        assert_eq!(text(&with.stdout), "200 hi\nTrue\n");
+        let without = runs(&runner, &ground, Reach::default(), &asks);
+        assert_eq!(text(&without.stdout), "EPERM\nFalse\n");
+        // A grant of another run is none of this one.
+        let other = runs(&runner, &ground, reach(&["other.test".to_owned()], &[]), &asks);
+        assert_eq!(text(&other.stdout), "403\nTrue\n");
+    }
+    assert_eq!(host.heard(), 3);
+}
+
+fn connections_end_with_the_run() {
+    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let port = host.port;
+    // More than there may be at once, which say nothing, and one that works after them.
+    let program = format!(
+        r#"
+ends = [socket.create_connection(PROXY, 20) for _ in range(150)]
+for end in ends:
+    end.sendall(b"CONN")
+for end in ends:
+    end.close()
+print(ask(connect(b"localhost:{port}"), hello("localhost")))
+end = socket.create_connection(PROXY, 20)
+end.sendall(connect(b"localhost:{port}"))
+end.recv(100)
+end.sendall(hello("localhost"))
+print(end.recv(100).decode(), flush=True)
+os._exit(0)
+"#
+    );
+    let granted = reach(&[format!("localhost:{port}")], &["localhost"]);
+    let (lines, _) = says(&ground, granted, &program);
+    assert_eq!(lines, ["200 hi", "hi"]);
+}
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all: [(&str, fn()); 6] = [
+        ("a_granted_host_is_reached", a_granted_host_is_reached),
+        (
+            "nothing_else_is_reached_by_the_proxy",
+            nothing_else_is_reached_by_the_proxy,
+        ),
+        (
+            "a_name_that_leads_here_is_no_host_of_the_internet",
+            a_name_that_leads_here_is_no_host_of_the_internet,
+        ),
+        (
+            "there_is_no_way_but_the_proxy",
+            there_is_no_way_but_the_proxy,
+        ),
+        (
+            "a_run_without_hosts_has_no_network_after_one_with",
+            a_run_without_hosts_has_no_network_after_one_with,
+        ),
+        ("connections_end_with_the_run", connections_end_with_the_run),
+    ];
+    let trial = |(name, test): (&str, fn())| {
+        Trial::test(format!("network::{name}"), move || {
+            test();
+            Ok(())
+        })
+    };
+    all.into_iter().map(trial).collect()
+}
