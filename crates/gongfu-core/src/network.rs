@@ -4,9 +4,11 @@
 //! others know.
 
 mod address;
+mod grant;
 mod host;
 mod rule;
 
 pub use address::is_public;
+pub use grant::{Grant, Grants};
 pub use host::{Destination, Host, HostError};
 pub use rule::{Rule, RuleError, Rules};

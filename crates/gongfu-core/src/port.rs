@@ -15,7 +15,7 @@ use crate::approval::{Approval, Decision, Request, Ruling};
 use crate::capability::Access;
 use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
-use crate::sandbox::{Mount, Outcome, Spec, Standing, Stream};
+use crate::sandbox::{Mount, Outcome, Reach, Spec, Standing, Stream};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
 
@@ -127,6 +127,8 @@ pub struct Grounds {
     pub mounts: Vec<Mount>,
     /// Where programs are looked for before the system's, as the run sees them.
     pub programs: Vec<String>,
+    /// What of the network it reaches.
+    pub reach: Reach,
     /// Where its outputs are kept whole, once they are long.
     pub logs: PathBuf,
     /// The same folder as later runs and the tools for files see it, absolute.

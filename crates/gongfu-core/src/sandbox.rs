@@ -2,7 +2,7 @@
 //!
 //! Knows no operating system: how a limit is enforced is the business of whoever implements the port.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::network::{Host, Rules};
+use crate::network::Rules;
 
 /// Where a run sees the workspace.
 pub const WORKSPACE: &str = "/workspace";
@@ -203,7 +203,7 @@ pub struct Reach {
     /// The hosts.
     pub rules: Rules,
     /// Those of them that may be of this machine or its network; all others are of the internet.
-    pub private: BTreeSet<Host>,
+    pub private: Rules,
 }
 
 /// A host that a run asked for.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gongfu_core::library::Skill;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Change, Command, Exit, Input, Limits, Outcome, Reason, SKILL, Said, Spec, WORKSPACE,
+    Change, Command, Contact, Exit, Input, Limits, Outcome, Reason, SKILL, Said, Spec, WORKSPACE,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -99,6 +99,19 @@ pub(crate) struct Ran {
     pub(crate) artifacts: Vec<Left>,
     /// How many there are; more than are listed, perhaps.
     pub(crate) artifacts_total: usize,
+    /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) network: Vec<Contacted>,
+}
+
+/// A host that a run asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct Contacted {
+    /// The host and the port.
+    pub(crate) host: String,
+    /// Why it wasn't reached; missing where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) refused: Option<String>,
 }
 
 /// By what limits were held: `control_group`, `watchdog`, `process_limit` or `sized_file_system`.
@@ -152,6 +165,7 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
         programs: grounds.programs,
         environment: BTreeMap::new(),
         input: task.input,
+        reach: grounds.reach,
         limits: Limits {
             wall,
             cpu: wall,
@@ -198,6 +212,11 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
         },
         duration_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
         artifacts_total: outcome.changed,
+        network: outcome
+            .contacts
+            .into_iter()
+            .map(|Contact { host, refused }| Contacted { host, refused })
+            .collect(),
         artifacts: outcome
             .artifacts
             .into_iter()

@@ -13,9 +13,9 @@ use crate::backend::Surroundings;
 use crate::begun::{Begun, Mappings, is_heard, timespec};
 use crate::cgroup::{Counted, Group};
 use crate::network::Network;
-use crate::proxy::Proxy;
 use crate::pace::Start;
 use crate::plan::{Grouped, How, Kind, Owner, Plan, Source, Step, Told};
+use crate::proxy::Proxy;
 use crate::spare::Key;
 use crate::{input, wire};
 

@@ -193,7 +193,12 @@ pub(crate) type Filters = [BpfProgram; 4];
 /// The filters of every sandbox; `None` on a processor for which there are none. Where its network leads
 /// to a proxy, a program can connect to that.
 pub(crate) fn filters(is_proxied: bool) -> Option<Filters> {
-    Some([refused(is_proxied)?, missing()?, pretended()?, other_convention()])
+    Some([
+        refused(is_proxied)?,
+        missing()?,
+        pretended()?,
+        other_convention(),
+    ])
 }
 
 fn refused(is_proxied: bool) -> Option<BpfProgram> {

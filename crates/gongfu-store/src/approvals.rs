@@ -6,42 +6,29 @@ use std::io;
 use gongfu_core::account::Owner;
 use gongfu_core::approval::{Approval, Approvals, Decision, Request, Ruling};
 use gongfu_core::port::{ApprovalStore, Pending, PortError, Timestamp};
-use gongfu_core::skill::SkillPath;
 
-use crate::disk::Root;
 use crate::home::Home;
+use crate::record::Record;
 
 const LOCK: &str = "approvals.lock";
-const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The approvals of a home.
 #[derive(Debug)]
 pub struct LocalApprovals {
-    home: Home,
+    record: Record,
 }
 
 impl LocalApprovals {
     /// Approvals below a home; the file is made with the first of them.
     pub fn new(home: Home) -> Self {
-        Self { home }
+        Self {
+            record: Record::new(home, LOCK),
+        }
     }
 
-    /// Reads them, has something be done to them, and writes them where that changed anything. One process
-    /// at a time.
+    /// Has something be done to those of an owner.
     fn change<T>(&self, owner: &Owner, change: impl FnOnce(&mut Approvals) -> T) -> io::Result<T> {
-        let root = self.home.open()?;
-        let lock = root.dir().create(LOCK)?.into_std();
-        lock.lock()?;
-        let file = file(owner);
-        let before = read(&root, &file)?;
-        let mut approvals = before.clone();
-        let outcome = change(&mut approvals);
-        if approvals != before {
-            let mut text = serde_json::to_vec_pretty(&approvals).map_err(io::Error::other)?;
-            text.push(b'\n');
-            root.replace(&file, &text, true)?;
-        }
-        Ok(outcome)
+        self.record.change(&file(owner), change)
     }
 }
 
@@ -51,24 +38,6 @@ fn file(owner: &Owner) -> String {
         Owner::Local => "approvals.json".to_owned(),
         Owner::User(user) => format!("approvals.{}.json", user.as_str()),
     }
-}
-
-fn read(root: &Root, file: &str) -> io::Result<Approvals> {
-    let path = SkillPath::new(file).map_err(io::Error::other)?;
-    let content = match root.read(&path, LIMIT) {
-        Ok(content) => content,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Approvals::default()),
-        Err(error) => return Err(error),
-    };
-    // An object and nothing else: serde would take a list for it as well.
-    let object = serde_json::from_slice::<serde_json::Map<_, _>>(&content.bytes);
-    let parsed =
-        object.and_then(|object| serde_json::from_value(serde_json::Value::Object(object)));
-    parsed.map_err(|error| {
-        let file = root.path().join(file);
-        let text = format!("{} is damaged ({error}); mend or remove it", file.display());
-        io::Error::new(io::ErrorKind::InvalidData, text)
-    })
 }
 
 fn told<T: Send + 'static>(outcome: io::Result<T>) -> Pending<'static, T> {

@@ -14,6 +14,7 @@ use gongfu_core::sandbox::{LOGS, Mode, Mount, SKILL, WORKSPACE};
 use gongfu_core::skill::SkillPath;
 
 use crate::disk::{self, EntryKind, Root};
+use crate::grants::LocalGrants;
 use crate::home::Home;
 use crate::interpreter;
 use crate::local::LocalSkills;
@@ -28,6 +29,7 @@ const LOOKED: usize = 5_000;
 pub struct LocalRuns {
     home: Home,
     skills: Arc<LocalSkills>,
+    grants: LocalGrants,
     workspace: Arc<LocalWorkspace>,
     clock: Arc<dyn Clock>,
     /// Where a person's interpreters are looked for.
@@ -46,9 +48,11 @@ impl LocalRuns {
         workspace: Arc<LocalWorkspace>,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        let grants = LocalGrants::new(home.clone(), Arc::clone(&skills));
         Self {
             home,
             skills,
+            grants,
             workspace,
             clock,
             search_path: Vec::new(),
@@ -74,6 +78,8 @@ impl LocalRuns {
 
     fn see(&self, skill: Option<&Skill>) -> Result<Grounds, PortError> {
         let mut mounts = Vec::new();
+        let reach = skill.map(|skill| self.grants.reach(skill)).transpose()?;
+        let reach = reach.unwrap_or_default();
         if let Some(skill) = skill {
             let original = self.skills.root_of(skill)?;
             let folder = original.path().to_owned();
@@ -121,6 +127,7 @@ impl LocalRuns {
         Ok(Grounds {
             mounts,
             programs,
+            reach,
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
         })

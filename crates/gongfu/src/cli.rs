@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use gongfu_core::network::Rule;
 use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 use gongfu_store::workspace::Mount;
@@ -57,6 +58,9 @@ pub(crate) enum Command {
     /// See which commands of agents wait for a person, and allow or deny them
     #[command(subcommand)]
     Approve(ApproveCommand),
+    /// Say which hosts the scripts of a skill may reach; without it they reach none
+    #[command(subcommand)]
+    Grant(GrantCommand),
     /// Enter gongfu into the configuration of the programs that use it, and take it out again
     #[command(subcommand)]
     Client(ClientCommand),
@@ -167,6 +171,42 @@ pub(crate) enum ApproveCommand {
         #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
         hours: Option<u32>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GrantCommand {
+    /// List every host that a skill may reach
+    List {
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let the scripts of a skill reach hosts, by TLS and with each run that is begun from now on
+    Add {
+        #[command(flatten)]
+        of: GrantArguments,
+        /// Also where the host is on this machine or its network, and not on the internet
+        #[arg(long)]
+        private: bool,
+    },
+    /// Let them no longer reach hosts
+    Remove {
+        #[command(flatten)]
+        of: GrantArguments,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantArguments {
+    /// The name or full name of the skill
+    pub(crate) skill: String,
+    /// A host, or all hosts below a name; the port is 443 where none is given
+    #[arg(required = true, value_name = "HOST[:PORT]|*.NAME[:PORT]")]
+    pub(crate) hosts: Vec<Rule>,
+    #[command(flatten)]
+    pub(crate) places: Places,
 }
 
 #[derive(Debug, Subcommand)]

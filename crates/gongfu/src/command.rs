@@ -5,6 +5,7 @@ mod check;
 mod client;
 mod doctor;
 mod generate;
+mod grant;
 mod init;
 mod mcp;
 mod run;
@@ -49,6 +50,7 @@ pub(crate) fn run(
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),
+        Command::Grant(command) => grant::run(&command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),
         Command::Doctor {

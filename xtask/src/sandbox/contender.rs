@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Spec};
+use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Reach, Spec};
 use gongfu_sandbox::Runner;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -100,6 +100,7 @@ impl Ground {
             programs: Vec::new(),
             environment: BTreeMap::new(),
             input: Input::Nothing,
+            reach: Reach::default(),
             limits: Limits::default(),
             logs: None,
         }

@@ -21,7 +21,9 @@ pub enum HostError {
     #[error("the name of a host has 1 to 253 characters")]
     Length,
     /// It has a part that can't be one.
-    #[error("the parts of a name have 1 to 63 letters, digits and `-`, which is neither first nor last; there is no dot at the end")]
+    #[error(
+        "the parts of a name have 1 to 63 letters, digits and `-`, which is neither first nor last; there is no dot at the end"
+    )]
     Label,
     /// It is an address, in whatever form.
     #[error("an address is no name; give the name of the host")]

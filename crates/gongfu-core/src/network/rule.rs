@@ -147,8 +147,21 @@ mod tests {
             let json = serde_json::to_string(&rule).unwrap();
             assert_eq!(serde_json::from_str::<Rule>(&json).unwrap(), rule);
         }
-        assert_eq!("example.com:443".parse::<Rule>().unwrap().to_string(), "example.com");
-        for text in ["*", "*.", "*.com", "a.*.com", "**.example.com", "1.2.3.4", "", "x:0", "x:"] {
+        assert_eq!(
+            "example.com:443".parse::<Rule>().unwrap().to_string(),
+            "example.com"
+        );
+        for text in [
+            "*",
+            "*.",
+            "*.com",
+            "a.*.com",
+            "**.example.com",
+            "1.2.3.4",
+            "",
+            "x:0",
+            "x:",
+        ] {
             assert!(text.parse::<Rule>().is_err(), "{text:?}");
         }
         assert_eq!("*.com".parse::<Rule>(), Err(RuleError::TooWide));

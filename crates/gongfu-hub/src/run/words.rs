@@ -8,6 +8,8 @@ use super::Ran;
 
 /// How many files the words name.
 const NAMED: usize = 20;
+/// How many hosts.
+const HOSTS: usize = 5;
 
 impl Ran {
     /// What it said, and how it ended where that isn't well: what gongfu's own tools answer.
@@ -17,7 +19,10 @@ impl Ran {
             end_line(&mut text);
             let _ = write!(text, "[stderr]\n{}", self.stderr);
         }
-        for line in [self.ended(), self.files()].into_iter().flatten() {
+        for line in [self.ended(), self.files(), self.hosts()]
+            .into_iter()
+            .flatten()
+        {
             end_line(&mut text);
             let _ = write!(text, "[{line}]");
         }
@@ -67,6 +72,22 @@ impl Ran {
             Reason::Disk => "have it write less, and remove what it no longer needs",
             Reason::Denied => "do it in another way",
         }
+    }
+
+    /// Which hosts it didn't reach, and why, in one line.
+    fn hosts(&self) -> Option<String> {
+        let refused = self.network.iter();
+        let refused = refused.filter_map(|one| {
+            let why = one.refused.as_ref()?;
+            // It mostly says which host by itself.
+            Some(if why.contains(&one.host) {
+                why.clone()
+            } else {
+                format!("{}: {why}", one.host)
+            })
+        });
+        let refused: Vec<String> = refused.take(HOSTS).collect();
+        (!refused.is_empty()).then(|| format!("not reached: {}", refused.join("; ")))
     }
 
     /// What it left, in one line.

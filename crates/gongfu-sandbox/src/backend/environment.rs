@@ -8,8 +8,8 @@ use std::time::Duration;
 use gongfu_core::sandbox::{Command, Limits, Spec};
 
 use super::Failure;
-use crate::proxy;
 use crate::plan::{Ceilings, Kind, Owner, Plan};
+use crate::proxy;
 
 /// Where programs are looked for in any case.
 #[cfg(not(target_os = "macos"))]

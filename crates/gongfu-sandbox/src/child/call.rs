@@ -9,9 +9,9 @@
 
 pub(crate) mod raw;
 
-use std::net::{Ipv4Addr, UdpSocket};
 use std::ffi::CStr;
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::process::Pid;

@@ -108,9 +108,15 @@ mod tests {
 
     #[test]
     fn a_request_without_an_end_is_cut_off() {
-        let long = format!("CONNECT example.com:443 HTTP/1.1\r\nX: {}", "x".repeat(LONGEST));
+        let long = format!(
+            "CONNECT example.com:443 HTTP/1.1\r\nX: {}",
+            "x".repeat(LONGEST)
+        );
         assert!(refused(long.as_bytes()).starts_with("431"));
-        let many = format!("CONNECT example.com:443 HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(100));
+        let many = format!(
+            "CONNECT example.com:443 HTTP/1.1\r\n{}\r\n",
+            "X: y\r\n".repeat(100)
+        );
         assert!(refused(many.as_bytes()).starts_with("400"));
     }
 }

@@ -139,7 +139,9 @@ pub(super) mod tests {
         assert!(said(&two).contains("evil.test"));
         let mut hello = Hello::new();
         let endless = [22, 3, 1, 0, 1, 1].repeat(20_000);
-        let ended = endless.chunks(1_000).find_map(|piece| hello.take(piece, &host).err());
+        let ended = endless
+            .chunks(1_000)
+            .find_map(|piece| hello.take(piece, &host).err());
         assert!(ended.is_some());
     }
 }

@@ -124,7 +124,7 @@ async fn reached(destination: &Destination, reach: &Reach) -> Result<TcpStream, 
             return Err(unreachable(why));
         }
     };
-    let is_private = reach.private.contains(&destination.host);
+    let is_private = reach.private.allow(destination);
     let may_be = |address: &&SocketAddr| is_private || is_public(address.ip());
     let public: Vec<&SocketAddr> = addresses.iter().filter(may_be).take(ADDRESSES).collect();
     if public.is_empty() {

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
-use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec};
+use gongfu_core::sandbox::{
+    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec,
+};
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;

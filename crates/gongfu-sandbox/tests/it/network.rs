@@ -97,11 +97,13 @@ impl Host {
     }
 }
 
+/// These hosts; those of these names may be here.
 fn reach(rules: &[String], private: &[&str]) -> Reach {
-    let rules = rules.iter().map(|rule| rule.parse().unwrap());
+    let is_private = |rule: &&String| private.contains(&rule.split(':').next().unwrap());
+    let of = |rule: &String| rule.parse().unwrap();
     Reach {
-        rules: Rules(rules.collect()),
-        private: private.iter().map(|host| host.parse().unwrap()).collect(),
+        rules: Rules(rules.iter().map(of).collect()),
+        private: Rules(rules.iter().filter(is_private).map(of).collect()),
     }
 }
 
@@ -151,7 +153,13 @@ print(ask(connect(at) + hello("localhost"), b""))
         ]
     );
     assert_eq!(host.heard(), 4);
-    assert!(host.heard.lock().unwrap().iter().all(|bytes| bytes[0] == 22));
+    assert!(
+        host.heard
+            .lock()
+            .unwrap()
+            .iter()
+            .all(|bytes| bytes[0] == 22)
+    );
     let it = Contact {
         host: format!("localhost:{port}"),
         refused: None,
@@ -207,17 +215,26 @@ for first in [
     assert!(plain.iter().all(|line| line == "403"), "{plain:?}");
     let (none, greetings) = rest.split_at(3);
     assert!(none.iter().all(|line| line == "400"), "{none:?}");
-    assert!(greetings.iter().all(|line| line == "200 True"), "{greetings:?}");
+    assert!(
+        greetings.iter().all(|line| line == "200 True"),
+        "{greetings:?}"
+    );
     assert_eq!(greetings.len(), 7);
     // Only what came with the control.
     assert_eq!((host.heard(), other.heard()), (1, 0));
-    let refused: Vec<&Contact> = contacts.iter().filter(|one| one.refused.is_some()).collect();
+    let refused: Vec<&Contact> = contacts
+        .iter()
+        .filter(|one| one.refused.is_some())
+        .collect();
     assert!(refused.len() >= 5, "{contacts:?}");
     let why = |word: &str| {
         let mut all = refused.iter().filter_map(|one| one.refused.as_ref());
         all.any(|why| why.contains(word))
     };
-    assert!(why("gongfu grant add SKILL other.test") && why("another host"), "{refused:?}");
+    assert!(
+        why("gongfu grant add SKILL other.test") && why("another host"),
+        "{refused:?}"
+    );
 }
 
 fn a_name_that_leads_here_is_no_host_of_the_internet() {
@@ -294,7 +311,12 @@ print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
         let without = runs(&runner, &ground, Reach::default(), &asks);
         assert_eq!(text(&without.stdout), "EPERM\nFalse\n");
         // A grant of another run is none of this one.
-        let other = runs(&runner, &ground, reach(&["other.test".to_owned()], &[]), &asks);
+        let other = runs(
+            &runner,
+            &ground,
+            reach(&["other.test".to_owned()], &[]),
+            &asks,
+        );
         assert_eq!(text(&other.stdout), "403\nTrue\n");
     }
     assert_eq!(host.heard(), 3);

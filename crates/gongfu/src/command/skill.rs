@@ -73,7 +73,7 @@ pub(crate) fn run(
     }
 }
 
-fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
+pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
     Ok(progress::during("reading the skills folders", || {
         parts.skills.current()
     })?)

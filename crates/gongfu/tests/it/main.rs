@@ -9,6 +9,7 @@ mod cli;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod grant;
 mod hostile;
 #[cfg(test)]
 mod http;

@@ -13,7 +13,7 @@ use gongfu_core::port::{
     Workspace,
 };
 use gongfu_core::sandbox::{
-    Limits, Mode, Mount, Outcome, SKILL, Spec, Standing, Stream, WORKSPACE,
+    Limits, Mode, Mount, Outcome, Reach, SKILL, Spec, Standing, Stream, WORKSPACE,
 };
 use gongfu_core::search::{Answer, Hit, Query};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath, document};
@@ -164,6 +164,7 @@ impl Runs for Memory {
         Box::pin(std::future::ready(Ok(Grounds {
             mounts: mounts.collect(),
             programs: Vec::new(),
+            reach: Reach::default(),
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
         })))

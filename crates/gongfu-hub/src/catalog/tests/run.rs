@@ -45,6 +45,7 @@ fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Ou
         stderr: said(stderr),
         artifacts: Vec::new(),
         changed: 0,
+        contacts: Vec::new(),
         took: Duration::from_millis(2_500),
         cpu: Duration::ZERO,
         memory: 0,

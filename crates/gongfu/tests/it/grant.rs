@@ -1,0 +1,135 @@
+//! Hosts that a person grants to a skill, from the command line to the script.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use serde_json::json;
+
+use crate::world::{World, text_at};
+
+/// Asks the proxy for a host, greets it by TLS, and says what comes back.
+const ASK: &str = r#"
+import errno, socket, ssl, sys
+try:
+    end = socket.create_connection(("127.0.0.1", 3128), 20)
+    end.sendall(f"CONNECT {sys.argv[1]} HTTP/1.1\r\n\r\n".encode())
+    status = end.recv(65536).decode().split(" ")[1]
+    if status == "200":
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        talk = ssl.create_default_context().wrap_bio(incoming, outgoing, server_hostname="localhost")
+        try:
+            talk.do_handshake()
+        except ssl.SSLWantReadError:
+            end.sendall(outgoing.read())
+        status += " " + end.recv(100).decode()
+    print(status)
+except OSError as error:
+    print(errno.errorcode[error.errno])
+"#;
+
+/// A host that says `hi` to whoever says anything; answers where it is.
+fn host() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            if matches!(stream.read(&mut [0; 4_096]), Ok(1..)) {
+                let _ = stream.write_all(b"hi");
+            }
+        }
+    });
+    format!("localhost:{port}")
+}
+
+#[test]
+fn a_person_grants_a_host_to_one_skill() {
+    let world = World::new();
+    for skill in ["asker", "other"] {
+        world.skill(skill, "Asks a host.");
+        world.write(&format!("skills/{skill}/ask.py"), ASK);
+    }
+    let host = host();
+    let mut client = world.client();
+    let says = |skill: &str| {
+        let run = world.only(["run", skill, "--", "python3", "ask.py", &host]);
+        run.good().text()
+    };
+    let grant = |words: &[&str]| world.only([&["grant"], words].concat());
+    assert_eq!(says("asker"), "EPERM\n");
+    assert_eq!(grant(&["list"]).good().text(), "");
+    // It leads to this machine, which isn't the internet.
+    let told = grant(&[
+        "add",
+        "asker",
+        &host,
+        "api.example.com",
+        "*.example.org:8443",
+    ])
+    .good();
+    assert!(
+        told.text().contains("may now reach localhost"),
+        "{}",
+        told.text()
+    );
+    assert_eq!(says("asker"), "403\n");
+    grant(&["add", "asker", &host, "--private"]).good();
+    assert_eq!(says("asker"), "200 hi\n");
+    assert_eq!(says("other"), "EPERM\n");
+    // A server that runs already knows it as well.
+    let call = json!({ "skill_name": "asker", "command": format!("python3 ask.py {host}; python3 ask.py evil.test:443") });
+    let ran = client.good("skill_run", call);
+    assert_eq!(text_at(&ran, "/structuredContent/stdout"), "200 hi\n403\n");
+    assert_eq!(text_at(&ran, "/structuredContent/network/0/host"), host);
+    assert_eq!(ran.pointer("/structuredContent/network/0/refused"), None);
+    let why = text_at(&ran, "/structuredContent/network/1/refused");
+    assert!(
+        why.contains("gongfu grant add SKILL evil.test:443"),
+        "{why}"
+    );
+    let words = text_at(&ran, "/content/0/text");
+    assert!(words.contains("not reached: evil.test:443"), "{words}");
+    let listed = grant(&["list", "--json"]).good().json();
+    assert_eq!(listed.as_array().unwrap().len(), 3);
+    assert_eq!(listed.pointer("/2/private"), Some(&json!(true)));
+    assert_eq!(text_at(&listed, "/2/host"), host);
+    let gone = grant(&["remove", "asker", &host]).good().text();
+    assert!(gone.contains("can no longer reach"), "{gone}");
+    assert_eq!(says("asker"), "403\n");
+    grant(&["remove", "asker", "api.example.com", "*.example.org:8443"]).good();
+    assert_eq!(says("asker"), "EPERM\n");
+    client.close();
+}
+
+#[test]
+fn what_is_no_host_or_skill_is_told() {
+    let world = World::new();
+    world.skill("asker", "Asks a host.");
+    let grant = |words: &[&str]| world.only([&["grant"], words].concat());
+    let unknown = grant(&["add", "nobody", "example.com"]).ends(1);
+    assert!(
+        unknown.stderr.contains("SKILL_NOT_FOUND"),
+        "{}",
+        unknown.stderr
+    );
+    for (host, why) in [
+        ("127.0.0.1", "an address is no name"),
+        ("*.com", "*.example.com"),
+        ("example.com.", "no dot at the end"),
+        ("https://example.com", "a port is a number"),
+    ] {
+        let refused = grant(&["add", "asker", host]).ends(2);
+        assert!(refused.stderr.contains(why), "{host}: {}", refused.stderr);
+    }
+    // What nobody can read grants nothing, and nothing is run by it.
+    world.write("home/grants.json", "{");
+    let run = world.only(["run", "asker", "--", "true"]).ends(1);
+    assert!(
+        run.stderr.contains("grants.json is damaged"),
+        "{}",
+        run.stderr
+    );
+    let add = grant(&["add", "asker", "example.com"]).ends(1);
+    assert!(add.stderr.contains("damaged"), "{}", add.stderr);
+    assert_eq!(world.read("home/grants.json"), "{");
+}
