@@ -95,6 +95,9 @@ pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(())
 }
 
+/// The flag of an interface that is up (`IFF_UP`).
+const UP: libc::c_short = 1;
+
 /// Has an interface of the network be up.
 ///
 /// # Errors
@@ -119,7 +122,7 @@ pub(super) fn set_up(interface: &CStr) -> io::Result<()> {
     }
     // SAFETY: the system has just written the flags, which are numbers in any case.
     let flags = unsafe { request.ifr_ifru.ifru_flags };
-    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+    request.ifr_ifru.ifru_flags = flags | UP;
     // SAFETY: the system only reads the request.
     if unsafe { libc::ioctl(handle, libc::SIOCSIFFLAGS, &raw const request) } != 0 {
         return Err(io::Error::last_os_error());

@@ -62,22 +62,22 @@ impl Hello {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::{Heard, Hello};
 
+    /// Bytes behind their length.
+    fn sized(bytes: &[u8]) -> Vec<u8> {
+        let length = u16::try_from(bytes.len()).expect("it is short");
+        [&length.to_be_bytes(), bytes].concat()
+    }
+
     /// A greeting for a host, in records of so many bytes; none is named where there is none.
-    pub(crate) fn greeting(host: Option<&str>, record: usize) -> Vec<u8> {
+    fn greeting(host: Option<&str>, record: usize) -> Vec<u8> {
         let mut extensions = Vec::new();
         if let Some(host) = host {
-            let name = host.as_bytes();
-            let mut entry = vec![0];
-            entry.extend((name.len() as u16).to_be_bytes());
-            entry.extend(name);
-            let mut list = (entry.len() as u16).to_be_bytes().to_vec();
-            list.extend(entry);
+            let entry = [vec![0], sized(host.as_bytes())].concat();
             extensions.extend([0, 0]);
-            extensions.extend((list.len() as u16).to_be_bytes());
-            extensions.extend(list);
+            extensions.extend(sized(&sized(&entry)));
         }
         // Which versions, groups and signatures there are: without them it is none.
         for (kind, body) in [
@@ -86,25 +86,18 @@ pub(super) mod tests {
             (13, &[0, 2, 8, 4]),
         ] {
             extensions.extend(kind.to_be_bytes());
-            extensions.extend((body.len() as u16).to_be_bytes());
-            extensions.extend(body);
+            extensions.extend(sized(body));
         }
         let mut body = vec![3, 3];
         body.extend([7; 32]);
         body.push(0);
         body.extend([0, 2, 0x13, 1, 1, 0]);
-        body.extend((extensions.len() as u16).to_be_bytes());
-        body.extend(extensions);
-        let mut message = vec![1];
-        message.extend(&(body.len() as u32).to_be_bytes()[1..]);
-        message.extend(body);
-        let records = message.chunks(record).flat_map(|chunk| {
-            let mut bytes = vec![22, 3, 1];
-            bytes.extend((chunk.len() as u16).to_be_bytes());
-            bytes.extend(chunk);
-            bytes
-        });
-        records.collect()
+        body.extend(sized(&extensions));
+        let message = [vec![1, 0], sized(&body)].concat();
+        let records = message.chunks(record);
+        records
+            .flat_map(|chunk| [vec![22, 3, 1], sized(chunk)].concat())
+            .collect()
     }
 
     #[test]

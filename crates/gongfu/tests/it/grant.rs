@@ -47,7 +47,7 @@ fn a_person_grants_a_host_to_one_skill() {
     let world = World::new();
     for skill in ["asker", "other"] {
         world.skill(skill, "Asks a host.");
-        world.write(&format!("skills/{skill}/ask.py"), ASK);
+        world.write(format!("skills/{skill}/ask.py"), ASK);
     }
     let host = host();
     let mut client = world.client();

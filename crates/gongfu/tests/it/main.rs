@@ -10,6 +10,7 @@ mod cli;
 mod client;
 #[cfg(test)]
 mod grant;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod http;
