@@ -15,7 +15,7 @@ use crate::approval::{Approval, Decision, Request, Ruling};
 use crate::capability::Access;
 use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
-use crate::sandbox::{Mount, Outcome, Reach, Spec, Standing, Stream};
+use crate::sandbox::{Contact, Mount, Outcome, Reach, Spec, Standing, Stream};
 use crate::search::{Answer, Query};
 use crate::skill::{SkillName, SkillPath};
 
@@ -273,6 +273,9 @@ pub struct AuditEntry {
     /// How long it took, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub milliseconds: Option<u64>,
+    /// The hosts that what was run asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Contact>,
 }
 
 /// Which side of a call an audit entry is about.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use crate::dialect::{self, Dialect, MANY};
 use crate::entry::{self, Entry, View};
 use crate::error::ToolError;
-use crate::gate::{Call, Gate};
+use crate::gate::{Call, Gate, Hosts};
 use crate::guide;
 use crate::problem::Problem;
 use crate::profile::Profile;
@@ -209,6 +209,7 @@ impl Catalog {
             actor,
             spec: &spec,
             arguments: &arguments,
+            hosts: &context.hosts,
         };
         let outcome = self
             .gate
@@ -239,12 +240,13 @@ impl Catalog {
             Ok(Value::Object(arguments)) => arguments,
             _ => Map::new(),
         };
+        let context = self.context(actor);
         let call = Call {
             actor,
             spec: O::spec(),
             arguments: &arguments,
+            hosts: &context.hosts,
         };
-        let context = self.context(actor);
         self.gate.pass(&call, || operation.run(&context)).await
     }
 
@@ -274,6 +276,7 @@ impl Catalog {
             approvals: Arc::clone(&self.ports.approvals),
             clock: Arc::clone(&self.ports.clock),
             talk: Talk::default(),
+            hosts: Hosts::default(),
             tables: Arc::clone(&self.tables),
         }
     }

@@ -4,12 +4,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gongfu_core::account::Actor;
 use gongfu_core::capability::Access;
 use gongfu_core::port::{AuditEntry, AuditLog, Clock, Phase};
+use gongfu_core::sandbox::Contact;
 use gongfu_core::skill::Digest;
 use serde_json::{Map, Value};
 
@@ -25,6 +26,25 @@ mod size;
 /// A tool that runs.
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, ToolError>> + Send + 'a>>;
 
+/// The hosts that what a call runs asked for: left by the tool, and taken into the audit.
+#[derive(Debug, Clone, Default)]
+pub struct Hosts(Arc<Mutex<Vec<Contact>>>);
+
+impl Hosts {
+    /// Adds some.
+    pub(crate) fn leave(&self, more: &[Contact]) {
+        self.held().extend_from_slice(more);
+    }
+
+    fn take(&self) -> Vec<Contact> {
+        std::mem::take(&mut self.held())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<Contact>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// A call on its way through the gate.
 pub struct Call<'a> {
     /// Who calls.
@@ -33,6 +53,8 @@ pub struct Call<'a> {
     pub spec: &'a ToolSpec,
     /// With what.
     pub arguments: &'a Map<String, Value>,
+    /// The hosts that what it runs asked for, once it has ended.
+    pub hosts: &'a Hosts,
 }
 
 /// A stage of the gate.
@@ -94,9 +116,11 @@ impl Gate {
             refused_by: None,
             arguments: String::new(),
             milliseconds: None,
+            hosts: Vec::new(),
         };
         let outcome = self.checked(call, &mut entry, run).await;
         entry.phase = Phase::End;
+        entry.hosts = call.hosts.take();
         entry.at = self.clock.now();
         entry.milliseconds = u64::try_from(entry.at.0.saturating_sub(started.0)).ok();
         if let Err(error) = &outcome {

@@ -181,6 +181,7 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
         PortError::Denied(reason) => Problem::RunRefused { reason }.error(),
         error => Problem::broken("the sandbox", &error).error(),
     })?;
+    context.hosts.leave(&outcome.contacts);
     Ok(ran(outcome, &grounds.logs_seen))
 }
 

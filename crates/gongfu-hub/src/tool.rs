@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use crate::binary;
 use crate::error::ToolError;
 use crate::excerpt::Excerpt;
+use crate::gate::Hosts;
 use crate::schema;
 use crate::surface::{Tables, address};
 
@@ -93,6 +94,8 @@ pub struct Context {
     pub approvals: Arc<dyn ApprovalStore>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    /// The hosts that it asked for.
+    pub(crate) hosts: Hosts,
     /// Where skills lie as resources.
     pub(crate) tables: Arc<Tables>,
 }

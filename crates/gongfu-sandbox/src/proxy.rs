@@ -7,6 +7,7 @@
 
 mod head;
 mod hello;
+mod resolver;
 mod tunnel;
 
 use std::io;
@@ -17,6 +18,9 @@ use std::thread::JoinHandle;
 
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::sync::{Semaphore, oneshot};
+
+use crate::threads::stand_behind;
+use resolver::Resolver;
 
 /// Where the proxy is, inside.
 pub(crate) const ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
@@ -53,6 +57,11 @@ impl Proxy {
     /// # Errors
     /// There can be no more threads, or nothing that waits.
     pub(crate) fn begin(listener: OwnedFd, reach: Reach) -> io::Result<Self> {
+        Self::with(listener, reach, Arc::new(resolver::System))
+    }
+
+    /// The same, where names are resolved by this.
+    fn with(listener: OwnedFd, reach: Reach, resolver: Arc<dyn Resolver>) -> io::Result<Self> {
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -64,9 +73,11 @@ impl Proxy {
         let told = contacts.clone();
         let (wanted, unwanted) = oneshot::channel();
         let serves = move || {
+            // What a run loads is no more urgent than the run.
+            stand_behind();
             let _ = runtime.block_on(async {
                 tokio::select! {
-                    served = serve(listener, Arc::new(reach), told) => served,
+                    served = serve(listener, Arc::new(reach), resolver, told) => served,
                     _ = unwanted => Ok(()),
                 }
             });
@@ -103,7 +114,12 @@ impl Drop for Proxy {
     }
 }
 
-async fn serve(listener: TcpListener, reach: Arc<Reach>, contacts: Contacts) -> io::Result<()> {
+async fn serve(
+    listener: TcpListener,
+    reach: Arc<Reach>,
+    resolver: Arc<dyn Resolver>,
+    contacts: Contacts,
+) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let room = Arc::new(Semaphore::new(AT_ONCE));
     loop {
@@ -112,9 +128,13 @@ async fn serve(listener: TcpListener, reach: Arc<Reach>, contacts: Contacts) -> 
         };
         let (stream, _) = listener.accept().await?;
         let (reach, contacts) = (Arc::clone(&reach), contacts.clone());
+        let resolver = Arc::clone(&resolver);
         tokio::spawn(async move {
-            tunnel::carry(stream, &reach, |contact| contacts.add(contact)).await;
+            tunnel::carry(stream, &reach, &*resolver, |contact| contacts.add(contact)).await;
             drop(room);
         });
     }
 }
+
+#[cfg(test)]
+mod tests;

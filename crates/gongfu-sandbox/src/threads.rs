@@ -18,13 +18,13 @@ const NICE: i32 = 5;
 
 /// Has this thread stand behind others; where it can't be, it stands where it is.
 #[cfg(target_os = "linux")]
-fn stand_behind() {
+pub(crate) fn stand_behind() {
     let _ = crate::child::lower_priority(NICE);
 }
 
 /// A program stands behind others as a whole, and so would who answers.
 #[cfg(target_os = "macos")]
-fn stand_behind() {}
+pub(crate) fn stand_behind() {}
 
 /// The threads of a runner.
 #[derive(Debug, Default)]

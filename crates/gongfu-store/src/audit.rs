@@ -143,6 +143,7 @@ mod tests {
             refused_by: None,
             arguments: String::new(),
             milliseconds: Some(1),
+            hosts: Vec::new(),
         }
     }
 

@@ -76,6 +76,7 @@ fn call(
             actor: &actor,
             spec,
             arguments: &arguments,
+            hosts: &super::Hosts::default(),
         };
         let passing = gate.pass(&call, || {
             Box::pin(async {

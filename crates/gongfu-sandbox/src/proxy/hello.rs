@@ -62,7 +62,7 @@ impl Hello {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::{Heard, Hello};
 
     /// Bytes behind their length.
@@ -72,7 +72,7 @@ mod tests {
     }
 
     /// A greeting for a host, in records of so many bytes; none is named where there is none.
-    fn greeting(host: Option<&str>, record: usize) -> Vec<u8> {
+    pub(crate) fn greeting(host: Option<&str>, record: usize) -> Vec<u8> {
         let mut extensions = Vec::new();
         if let Some(host) = host {
             let entry = [vec![0], sized(host.as_bytes())].concat();

@@ -7,11 +7,12 @@ use std::time::Duration;
 use gongfu_core::network::{Destination, is_public};
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::head::{self, Refusal};
 use super::hello::{Heard, Hello};
+use super::resolver::Resolver;
 
 /// How long a program may take to say what it wants.
 const SAYING: Duration = Duration::from_secs(10);
@@ -23,7 +24,12 @@ const ADDRESSES: usize = 4;
 const PIECE: usize = 4 * 1024;
 
 /// Carries a connection to where it may lead; what becomes of it is told once.
-pub(super) async fn carry(mut inside: TcpStream, reach: &Reach, tell: impl Fn(Contact)) {
+pub(super) async fn carry(
+    mut inside: TcpStream,
+    reach: &Reach,
+    resolver: &dyn Resolver,
+    tell: impl Fn(Contact),
+) {
     let asked = match timeout(SAYING, asked(&mut inside)).await {
         Ok(Ok(Ok(asked))) => asked,
         Ok(Ok(Err(refusal))) => return refuse(&mut inside, &refusal).await,
@@ -35,7 +41,7 @@ pub(super) async fn carry(mut inside: TcpStream, reach: &Reach, tell: impl Fn(Co
         host: destination.to_string(),
         refused,
     };
-    let mut outside = match reached(&destination, reach).await {
+    let mut outside = match reached(&destination, reach, resolver).await {
         Ok(outside) => outside,
         Err(refusal) => {
             tell(contact(Some(refusal.why.clone())));
@@ -104,7 +110,11 @@ async fn refuse(inside: &mut TcpStream, refusal: &Refusal) {
 }
 
 /// A connection to where it leads, if it may.
-async fn reached(destination: &Destination, reach: &Reach) -> Result<TcpStream, Refusal> {
+async fn reached(
+    destination: &Destination,
+    reach: &Reach,
+    resolver: &dyn Resolver,
+) -> Result<TcpStream, Refusal> {
     if !reach.rules.allow(destination) {
         let why = format!(
             "{destination} was not granted; whoever runs gongfu grants it by `gongfu grant add SKILL {destination}`"
@@ -112,9 +122,9 @@ async fn reached(destination: &Destination, reach: &Reach) -> Result<TcpStream, 
         return Err(Refusal::new("403 Forbidden", why));
     }
     let unreachable = |why: String| Refusal::new("502 Bad Gateway", why);
-    let resolved = lookup_host((destination.host.as_str(), destination.port));
+    let resolved = resolver.resolve(destination);
     let addresses: Vec<SocketAddr> = match timeout(CONNECTING, resolved).await {
-        Ok(Ok(addresses)) => addresses.collect(),
+        Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => {
             let why = format!("the name {} can't be resolved: {error}", destination.host);
             return Err(unreachable(why));

@@ -99,6 +99,16 @@ fn a_person_grants_a_host_to_one_skill() {
     grant(&["remove", "asker", "api.example.com", "*.example.org:8443"]).good();
     assert_eq!(says("asker"), "EPERM\n");
     client.close();
+    // Each is in the audit, with the call that it was of.
+    let audit = world.read("home/audit/audit.jsonl");
+    let of_server = audit
+        .lines()
+        .find(|line| line.contains("evil.test"))
+        .unwrap();
+    assert!(
+        of_server.contains("skill_run") && of_server.contains(&host),
+        "{of_server}"
+    );
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! Names that lead where nobody may go: the resolver is the test's, and the hosts are of loopback.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _, Write as _};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gongfu_core::network::{Destination, Rules};
+use gongfu_core::sandbox::Reach;
+
+use super::Proxy;
+use super::hello::tests::greeting;
+use super::resolver::{Resolver, Resolving};
+
+/// Knows some names, and how often it was asked; a name that isn't known is never resolved.
+#[derive(Default)]
+struct Names {
+    known: Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>,
+    asked: AtomicUsize,
+}
+
+impl Resolver for Names {
+    fn resolve<'a>(&'a self, destination: &'a Destination) -> Resolving<'a> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let mut known = self.known.lock().unwrap();
+        let answers = known.get_mut(destination.host.as_str());
+        // Each time the next answer, the last one again and again.
+        let answer = answers.map(|answers| {
+            if answers.len() > 1 {
+                answers.remove(0)
+            } else {
+                answers[0].clone()
+            }
+        });
+        let port = destination.port;
+        Box::pin(async move {
+            let Some(answer) = answer else {
+                return std::future::pending().await;
+            };
+            let with_port = |address| SocketAddr::new(address, port);
+            Ok(answer.into_iter().map(with_port).collect())
+        })
+    }
+}
+
+/// A host that says `hi` to whoever says anything.
+struct Host {
+    port: u16,
+    came: Arc<AtomicUsize>,
+}
+
+impl Host {
+    fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let came = Arc::<AtomicUsize>::default();
+        let counted = Arc::clone(&came);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                counted.fetch_add(1, Ordering::Relaxed);
+                if matches!(stream.read(&mut [0; 4_096]), Ok(1..)) {
+                    let _ = stream.write_all(b"hi");
+                }
+            }
+        });
+        Self { port, came }
+    }
+
+    fn came(&self) -> usize {
+        self.came.load(Ordering::Relaxed)
+    }
+}
+
+/// A proxy and where it listens.
+struct Ground {
+    proxy: Proxy,
+    at: SocketAddr,
+    names: Arc<Names>,
+}
+
+impl Ground {
+    /// Grants the port at these names, which lead to these addresses, and those of `private` as well where
+    /// they aren't of the internet.
+    fn new(port: u16, names: &[(&str, &[&[&str]])], private: &[&str]) -> Self {
+        let rule = |name: &str| format!("{name}:{port}").parse().unwrap();
+        let reach = Reach {
+            rules: Rules(names.iter().map(|(name, _)| rule(name)).collect()),
+            private: Rules(private.iter().map(|name| rule(name)).collect()),
+        };
+        let known = names.iter().filter(|(_, answers)| !answers.is_empty());
+        let known = known.map(|(name, answers)| {
+            let of = |answer: &&[&str]| answer.iter().map(|text| text.parse().unwrap()).collect();
+            ((*name).to_owned(), answers.iter().map(of).collect())
+        });
+        let names = Arc::new(Names {
+            known: Mutex::new(known.collect()),
+            asked: AtomicUsize::new(0),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = listener.local_addr().unwrap();
+        let resolver = Arc::<Names>::clone(&names);
+        let proxy = Proxy::with(OwnedFd::from(listener), reach, resolver).unwrap();
+        Self { proxy, at, names }
+    }
+
+    /// What comes of asking for a host: the status, and what it says.
+    fn ask(&self, name: &str, port: u16) -> io::Result<String> {
+        let mut stream = TcpStream::connect(self.at)?;
+        stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+        write!(stream, "CONNECT {name}:{port} HTTP/1.1\r\n\r\n")?;
+        let mut bytes = [0; 4_096];
+        let read = stream.read(&mut bytes)?;
+        let answer = String::from_utf8_lossy(&bytes[..read]).into_owned();
+        let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
+        if status != "200" {
+            return Ok(status);
+        }
+        stream.write_all(&greeting(Some(name), 16_384))?;
+        let read = stream.read(&mut bytes)?;
+        Ok(format!("200 {}", String::from_utf8_lossy(&bytes[..read])))
+    }
+}
+
+#[test]
+fn a_name_that_leads_to_what_is_not_of_the_internet_is_refused() {
+    let host = Host::new();
+    let names: &[(&str, &[&[&str]])] = &[
+        ("control.test", &[&["127.0.0.1"]]),
+        ("loopback.test", &[&["127.0.0.1"]]),
+        ("other-loopback.test", &[&["127.8.9.10"]]),
+        ("all.test", &[&["0.0.0.0"]]),
+        ("six.test", &[&["::1"]]),
+        ("all-six.test", &[&["::"]]),
+        ("mapped.test", &[&["::ffff:127.0.0.1"]]),
+        ("compatible.test", &[&["::127.0.0.1"]]),
+        ("translated.test", &[&["64:ff9b::7f00:1"]]),
+        ("tunnelled.test", &[&["2002:7f00:1::1"]]),
+        ("metadata.test", &[&["169.254.169.254"]]),
+        ("metadata-six.test", &[&["fd00:ec2::254"]]),
+        ("link.test", &[&["fe80::1"]]),
+        ("ten.test", &[&["10.0.0.1"]]),
+        ("carrier.test", &[&["100.64.0.1"]]),
+        ("home.test", &[&["192.168.1.1"]]),
+        ("office.test", &[&["172.16.0.1"]]),
+        ("everybody.test", &[&["255.255.255.255"]]),
+        ("group.test", &[&["224.0.0.1", "ff02::1"]]),
+        ("several.test", &[&["127.0.0.1", "::1", "10.0.0.1"]]),
+        ("nowhere.test", &[&[]]),
+    ];
+    let ground = Ground::new(host.port, names, &["control.test"]);
+    assert_eq!(ground.ask("control.test", host.port).unwrap(), "200 hi");
+    for (name, _) in &names[1..] {
+        assert_eq!(ground.ask(name, host.port).unwrap(), "403", "{name}");
+    }
+    assert_eq!(host.came(), 1);
+    let contacts = ground.proxy.end();
+    assert_eq!(contacts.len(), names.len());
+    let refused = contacts.iter().filter(|contact| contact.refused.is_some());
+    assert_eq!(refused.count(), names.len() - 1);
+}
+
+#[test]
+fn a_name_is_resolved_once_and_that_address_is_connected_to() {
+    let host = Host::new();
+    // What is looked at is of no use if something else is connected to: the second answer never counts.
+    let names: &[(&str, &[&[&str]])] = &[("turns.test", &[&["169.254.1.1"], &["127.0.0.1"]])];
+    let ground = Ground::new(host.port, names, &[]);
+    assert_eq!(ground.ask("turns.test", host.port).unwrap(), "403");
+    assert_eq!(
+        (ground.names.asked.load(Ordering::Relaxed), host.came()),
+        (1, 0)
+    );
+    assert_eq!(ground.ask("turns.test", host.port).unwrap(), "403");
+    // A host that isn't granted isn't even asked about: its name would be heard by whoever resolves it.
+    assert_eq!(ground.ask("secret.turns.test", host.port).unwrap(), "403");
+    assert_eq!(
+        (ground.names.asked.load(Ordering::Relaxed), host.came()),
+        (2, 0)
+    );
+    drop(ground);
+    // The control: it is the second answer that would lead there.
+    let names: &[(&str, &[&[&str]])] = &[("turns.test", &[&["127.0.0.1"]])];
+    let ground = Ground::new(host.port, names, &["turns.test"]);
+    assert_eq!(ground.ask("turns.test", host.port).unwrap(), "200 hi");
+}
+
+#[test]
+fn the_end_waits_for_nobody() {
+    let host = Host::new();
+    // One name is never resolved, and one connection never ends.
+    let names: &[(&str, &[&[&str]])] = &[("never.test", &[]), ("host.test", &[&["127.0.0.1"]])];
+    let ground = Ground::new(host.port, names, &["host.test", "never.test"]);
+    let mut waits = TcpStream::connect(ground.at).unwrap();
+    write!(waits, "CONNECT never.test:{} HTTP/1.1\r\n\r\n", host.port).unwrap();
+    let silent = TcpStream::connect(ground.at).unwrap();
+    assert_eq!(ground.ask("host.test", host.port).unwrap(), "200 hi");
+    let ended = ground.proxy.end();
+    assert_eq!(ended.len(), 1);
+    for mut stream in [waits, silent] {
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        // Closed, however: nobody is left who would answer.
+        assert!(matches!(stream.read(&mut [0; 10]), Ok(0) | Err(_)));
+    }
+}
