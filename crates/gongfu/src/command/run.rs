@@ -14,7 +14,7 @@ use super::{Outcome, tool};
 use crate::cli::RunArguments;
 use crate::environment::Environment;
 use crate::signal::Signals;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, plain};
 use crate::wiring;
 
 /// What a run ends with that took too long, by the convention of `timeout(1)`.
@@ -128,14 +128,27 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
     let Some(Value::Object(ran)) = result.structured_content else {
         anyhow::bail!("the run told nothing about its end");
     };
-    let code = code(&ran);
+    let outcome = match code(&ran) {
+        0 => Outcome::Good,
+        code => Outcome::Code(code),
+    };
     let reason = ran
         .get("reason")
         .and_then(Value::as_str)
         .unwrap_or_default();
     if json {
         terminal.json(&told(ran))?;
-    } else if reason != "ok" {
+        return Ok(outcome);
+    }
+    let asked = ran.get("network").and_then(Value::as_array);
+    for why in asked
+        .into_iter()
+        .flatten()
+        .filter_map(|one| one.get("refused")?.as_str())
+    {
+        terminal.note(&format!("gongfu: not reached: {}", plain(why)));
+    }
+    if reason != "ok" {
         let why = result.content.iter().filter_map(|content| match content {
             gongfu_hub::Content::Text { text } => {
                 text.lines().rev().find(|line| line.starts_with("[it "))
@@ -146,11 +159,7 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
             terminal.note(&format!("gongfu: {}", line.trim_matches(['[', ']'])));
         }
     }
-    Ok(if code == 0 {
-        Outcome::Good
-    } else {
-        Outcome::Code(code)
-    })
+    Ok(outcome)
 }
 
 /// The exit code that tells a shell how it ended.

@@ -58,7 +58,7 @@ fn a_person_grants_a_host_to_one_skill() {
     let grant = |words: &[&str]| world.only([&["grant"], words].concat());
     assert_eq!(says("asker"), "EPERM\n");
     assert_eq!(grant(&["list"]).good().text(), "");
-    // It leads to this machine, which isn't the internet.
+    // It leads to this machine, which isn't the internet, and whoever runs it is told.
     let told = grant(&[
         "add",
         "asker",
@@ -73,6 +73,15 @@ fn a_person_grants_a_host_to_one_skill() {
         told.text()
     );
     assert_eq!(says("asker"), "403\n");
+    let run = world
+        .only(["run", "asker", "--", "python3", "ask.py", &host])
+        .good();
+    assert!(
+        run.stderr
+            .contains("gongfu: not reached: localhost leads to this machine"),
+        "{}",
+        run.stderr
+    );
     grant(&["add", "asker", &host, "--private"]).good();
     assert_eq!(says("asker"), "200 hi\n");
     assert_eq!(says("other"), "EPERM\n");
