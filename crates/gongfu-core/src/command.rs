@@ -10,10 +10,14 @@ mod brace;
 mod builtin;
 mod compound;
 mod field;
+mod finder;
+mod hook;
 mod judge;
+mod later;
 mod option;
 mod place;
 mod program;
+mod shells;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -106,6 +106,7 @@ impl Judge<'_> {
                 let valued = Valued {
                     short: "a",
                     long: &[],
+                    attached: "",
                 };
                 return self.alone(read(arguments, valued, false).operands, state);
             }
@@ -123,29 +124,6 @@ impl Judge<'_> {
                 let given = read(arguments, Valued::default(), false);
                 return self.source(given.operands, state);
             }
-            "trap" => {
-                let given = read(arguments, Valued::default(), false);
-                if let [action, _, ..] = given.operands {
-                    return self.deferred("trap", action, state);
-                }
-            }
-            "alias" => {
-                for field in arguments {
-                    if let Some((_, value)) = field.text().and_then(|text| text.split_once('=')) {
-                        self.deferred("alias", &Field::known(value), state)?;
-                    }
-                }
-            }
-            "hash" => {
-                let valued = Valued {
-                    short: "p",
-                    long: &[],
-                };
-                let given = read(arguments, valued, false);
-                if let Some(path) = given.value(&["p"]) {
-                    return self.program(std::slice::from_ref(path), state);
-                }
-            }
             "exit" | "return" => state.is_over = true,
             "set" => set(arguments, state),
             "shift" => shift(arguments, state),
@@ -156,6 +134,13 @@ impl Judge<'_> {
                 }
             }
             "read" | "mapfile" | "readarray" | "getopts" => {
+                let valued = Valued {
+                    short: "Cc",
+                    ..Valued::default()
+                };
+                if let Some(line) = read(arguments, valued, true).value(&["C"]) {
+                    self.deferred(name, line, state)?;
+                }
                 for name in arguments.iter().filter_map(Field::text) {
                     state.set(name, Known::Nothing);
                 }
@@ -178,13 +163,13 @@ impl Judge<'_> {
                     declare(field, state);
                 }
             }
-            _ => {}
+            _ => return self.later(name, arguments, state),
         }
         Ok(())
     }
 
     /// A program or a builtin, for which no function stands.
-    fn alone(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
+    pub(super) fn alone(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
         let name = fields.first().and_then(Field::text).unwrap_or_default();
         let function = state.function(name);
         state.undefine(name);
@@ -210,19 +195,6 @@ impl Judge<'_> {
         }
     }
 
-    /// What is run later on.
-    fn deferred(&mut self, name: &str, action: &Field, state: &State) -> Result<(), Reason> {
-        let mut apart = state.clone();
-        match action.text() {
-            Some("-" | "") => Ok(()),
-            Some(text) => self.text(text, &mut apart),
-            None => {
-                self.ask(Reason::Dynamic(name.to_owned()));
-                Ok(())
-            }
-        }
-    }
-
     /// A file that is run in the same shell: what it sets isn't known.
     fn source(&mut self, arguments: &[Field], state: &mut State) -> Result<(), Reason> {
         let path = arguments.first().map(Field::shown).unwrap_or_default();
@@ -233,10 +205,10 @@ impl Judge<'_> {
 
     /// A shell that runs a file, which may be what it reads.
     pub(super) fn file(&mut self, name: &str, path: &str, state: &mut State) -> Result<(), Reason> {
-        if matches!(path, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+        if path == "-" || place::is_input(path) {
             return self.read_by(name, state);
         }
-        if place::is_below(path, ["/dev/fd", "/proc/self/fd"]) {
+        if place::is_handle(path) {
             self.ask(Reason::Input(name.to_owned()));
         }
         Ok(())

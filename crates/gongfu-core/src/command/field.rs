@@ -40,12 +40,23 @@ impl Field {
         (self.tail.is_none() && !self.is_pattern).then_some(self.head.as_str())
     }
 
-    fn push(&mut self, text: &str) {
+    /// Adds text.
+    pub(super) fn push(&mut self, text: &str) {
         self.tail.as_mut().unwrap_or(&mut self.head).push_str(text);
     }
 
-    fn push_unknown(&mut self) {
+    /// Adds what isn't known.
+    pub(super) fn push_unknown(&mut self) {
         self.tail = Some(String::new());
+    }
+
+    /// Adds another one.
+    pub(super) fn push_field(&mut self, other: &Self) {
+        self.push(&other.head);
+        if let Some(tail) = &other.tail {
+            self.push_unknown();
+            self.push(tail);
+        }
     }
 
     /// What it costs to look at it, in bytes.
@@ -106,12 +117,7 @@ impl Fields {
     fn extend(&mut self, fields: Vec<Field>) {
         let mut fields = fields.into_iter();
         if let Some(first) = fields.next() {
-            let open = self.open();
-            open.push(&first.head);
-            if let Some(tail) = first.tail {
-                open.push_unknown();
-                open.push(&tail);
-            }
+            self.open().push_field(&first);
         }
         for field in fields {
             self.close();
@@ -157,11 +163,7 @@ impl Judge<'_> {
         let mut one = all.next().unwrap_or_default();
         for field in all {
             one.push(" ");
-            one.push(&field.head);
-            if let Some(tail) = field.tail {
-                one.push_unknown();
-                one.push(&tail);
-            }
+            one.push_field(&field);
         }
         Ok(one)
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::field::{Field, saying};
 use super::state::{Known, State};
-use super::{Policy, Reason, Verdict};
+use super::{Policy, Reason, Verdict, place};
 use crate::shell::{
     self, Assignment, Command, Item, Joint, List, Redirection, Script, Simple, Value, Word,
 };
@@ -329,12 +329,8 @@ impl<'a> Judge<'a> {
                 Redirection::Read(word) => {
                     let path = self.one(word, state)?;
                     input = match path.text() {
-                        Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => input,
-                        Some(path)
-                            if super::place::is_below(path, ["/dev/fd", "/proc/self/fd"]) =>
-                        {
-                            Input::Program
-                        }
+                        Some(path) if place::is_input(path) => input,
+                        Some(path) if place::is_handle(path) => Input::Program,
                         _ => Input::File,
                     };
                 }

@@ -61,6 +61,11 @@ const SYSTEM: [&str; 45] = [
 /// What programs begin with that make file systems.
 const MAKES_FILE_SYSTEMS: &str = "mkfs";
 
+/// Whether no program of this name is run.
+pub(super) fn is_refused(name: &str) -> bool {
+    PRIVILEGE.contains(&name) || SYSTEM.contains(&name) || name.starts_with(MAKES_FILE_SYSTEMS)
+}
+
 /// What a word runs.
 enum Runs {
     /// A program, a builtin or a function of this name.
@@ -110,6 +115,7 @@ impl Judge<'_> {
             return self.wrapped(&name, wraps, fields, state);
         }
         self.written(&name, fields, state)?;
+        self.hooks(&name, fields.get(1..).unwrap_or_default(), state)?;
         if self
             .policy
             .programs

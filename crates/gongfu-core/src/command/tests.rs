@@ -1,6 +1,7 @@
 //! Lines and what becomes of them.
 
 mod lines;
+mod wrappers;
 
 use super::{Policy, Reason, Verdict, judge_line, judge_program};
 
@@ -586,4 +587,9 @@ fn a_reason_names_the_command_and_what_to_do() {
     };
     let text = "`>` would write to /etc/hosts, which is a part of the system; write below /workspace, /skill instead";
     assert_eq!(reason.to_string(), text);
+}
+
+#[test]
+fn wrappers_are_followed() {
+    assert!(check(wrappers::LINES, &GENERAL) > 10);
 }

@@ -33,7 +33,11 @@ const fn writer(
     which: Which,
     into: &'static [&'static str],
 ) -> Writer {
-    let valued = Valued { short, long: into };
+    let valued = Valued {
+        short,
+        long: into,
+        attached: "",
+    };
     Writer {
         name,
         valued,
@@ -165,6 +169,7 @@ impl Judge<'_> {
         let valued = Valued {
             short: "efl",
             long: &["expression", "file"],
+            attached: "i",
         };
         let given = read(arguments, valued, true);
         let is_given = given.has(&["e", "f", "expression", "file"]);
