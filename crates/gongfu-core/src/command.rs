@@ -8,9 +8,11 @@
 
 mod brace;
 mod builtin;
+mod call;
 mod compound;
 mod field;
 mod finder;
+mod folder;
 mod hook;
 mod judge;
 mod later;
@@ -18,9 +20,11 @@ mod option;
 mod place;
 mod program;
 mod shells;
+mod simple;
 mod state;
 #[cfg(test)]
 mod tests;
+mod variable;
 mod wrapper;
 mod written;
 

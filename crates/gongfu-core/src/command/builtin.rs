@@ -4,9 +4,8 @@ use super::Reason;
 use super::field::Field;
 use super::judge::{Input, Judge};
 use super::option::{Valued, read};
-use super::place;
 use super::state::{Known, State};
-use crate::sandbox::WORKSPACE;
+use super::{place, variable};
 use std::rc::Rc;
 
 /// Builtins of `bash`.
@@ -96,8 +95,9 @@ impl Judge<'_> {
     ) -> Result<(), Reason> {
         let arguments = fields.get(1..).unwrap_or_default();
         match name {
-            "cd" | "pushd" => change_folder(arguments, state),
-            "popd" => state.folder = None,
+            "cd" => self.change_folder(arguments, state),
+            "pushd" | "popd" => self.stacked(name, arguments, state),
+            "break" | "continue" => self.break_loop(state),
             "eval" => {
                 let given = read(arguments, Valued::default(), false);
                 return self.eval(given.operands, state);
@@ -124,45 +124,26 @@ impl Judge<'_> {
                 let given = read(arguments, Valued::default(), false);
                 return self.source(given.operands, state);
             }
-            "exit" | "return" => state.is_over = true,
+            "exit" | "logout" => self.end(state),
+            "return" => self.leave(state),
             "set" => set(arguments, state),
-            "shift" => shift(arguments, state),
-            "unset" => {
-                for name in arguments.iter().filter_map(Field::text) {
-                    state.set(name, Known::Value(String::new()));
-                    state.undefine(name);
-                }
-            }
-            "read" | "mapfile" | "readarray" | "getopts" => {
-                let valued = Valued {
-                    short: "Cc",
-                    ..Valued::default()
-                };
-                if let Some(line) = read(arguments, valued, true).value(&["C"]) {
-                    self.deferred(name, line, state)?;
-                }
-                for name in arguments.iter().filter_map(Field::text) {
-                    state.set(name, Known::Nothing);
-                }
-                state.set("REPLY", Known::Nothing);
-                state.set("MAPFILE", Known::Nothing);
-            }
-            "printf" => {
-                if let Some(name) = arguments.first().and_then(Field::text)
-                    && name.starts_with("-v")
-                {
-                    let attached = name.get(2..).filter(|name| !name.is_empty());
-                    let separate = arguments.get(1).and_then(Field::text);
-                    if let Some(name) = attached.or(separate) {
-                        state.set(name, Known::Nothing);
-                    }
-                }
-            }
-            name if declares(name) => {
+            "let" => {
                 for field in arguments {
-                    declare(field, state);
+                    self.calculated(field, state)?;
+                    let name = field.head.split(['=', '+', '-', '*', '/']).next();
+                    state.set(variable::base(name.unwrap_or_default()), Known::Nothing);
                 }
             }
+            "test" | "[" => {
+                for field in arguments {
+                    self.named_by(field, state)?;
+                }
+            }
+            "shift" => shift(arguments, state),
+            "unset" | "read" | "mapfile" | "readarray" | "getopts" | "printf" => {
+                return self.sets(name, fields, state);
+            }
+            name if declares(name) => return self.sets(name, fields, state),
             _ => return self.later(name, arguments, state),
         }
         Ok(())
@@ -174,8 +155,8 @@ impl Judge<'_> {
         let function = state.function(name);
         state.undefine(name);
         let outcome = self.program(fields, state);
-        if let Some(body) = function {
-            state.define(name, &body);
+        if let Some(function) = function {
+            state.redefine(name, function);
         }
         outcome
     }
@@ -227,23 +208,6 @@ impl Judge<'_> {
     }
 }
 
-fn change_folder(arguments: &[Field], state: &mut State) {
-    let given = read(arguments, Valued::default(), false);
-    let path = match given.operands.first() {
-        None => Some(WORKSPACE),
-        Some(field) => field.text(),
-    };
-    state.folder = match (path, &state.folder) {
-        (Some("-") | None, _) => None,
-        (Some(path), _) if path.starts_with('/') => Some(place::resolved("/", path)),
-        (Some(path), Some(folder)) => Some(place::resolved(folder, path)),
-        (Some(_), None) => None,
-    };
-    let known = state.folder.clone().map_or(Known::Nothing, Known::Value);
-    state.set("PWD", known);
-    state.set("OLDPWD", Known::Nothing);
-}
-
 /// Takes arguments away, as far as it is known how many.
 fn shift(arguments: &[Field], state: &mut State) {
     let count = match arguments.first() {
@@ -259,6 +223,9 @@ fn shift(arguments: &[Field], state: &mut State) {
 }
 
 fn set(arguments: &[Field], state: &mut State) {
+    let given = read(arguments, Valued::default(), false);
+    let is_all = |field: &Field| field.text() == Some("allexport");
+    state.exports_all |= given.has(&["a"]) || arguments.iter().any(is_all);
     let end = arguments
         .iter()
         .position(|field| field.text() == Some("--"));
@@ -271,19 +238,4 @@ fn set(arguments: &[Field], state: &mut State) {
         // Options with values, or arguments: which of them isn't looked at.
         state.arguments = None;
     }
-}
-
-/// `name=value` in a word that is put together.
-fn declare(field: &Field, state: &mut State) {
-    let Some((name, value)) = field.head.split_once('=') else {
-        if field.tail.is_some() {
-            state.forget();
-        }
-        return;
-    };
-    let value = match field.text() {
-        Some(_) => Known::Value(value.to_owned()),
-        None => Known::Nothing,
-    };
-    state.set(name.trim_end_matches('+'), value);
 }

@@ -88,9 +88,40 @@ struct Fields {
     open: Option<Field>,
     /// Words aren't split.
     is_one: bool,
+    /// What separates words that aren't quoted, where that is another than blanks.
+    separators: Separators,
+}
+
+/// What separates words that aren't quoted.
+#[derive(Default, Clone)]
+enum Separators {
+    /// Blanks.
+    #[default]
+    Blanks,
+    /// These.
+    These(String),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Separators {
+    fn of(state: &State) -> Self {
+        match state.single("IFS") {
+            Known::Value(text) if text == " \t\n" => Self::Blanks,
+            Known::Value(text) => Self::These(text),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl Fields {
+    fn new(state: &State) -> Self {
+        Self {
+            separators: Separators::of(state),
+            ..Self::default()
+        }
+    }
+
     fn open(&mut self) -> &mut Field {
         self.open.get_or_insert_with(Field::default)
     }
@@ -105,8 +136,22 @@ impl Fields {
             self.open().push(text);
             return;
         }
+        let separators = self.separators.clone();
         for character in text.chars() {
-            if matches!(character, ' ' | '\t' | '\n') {
+            let is_blank = matches!(character, ' ' | '\t' | '\n');
+            let separates = match &separators {
+                Separators::Blanks => is_blank,
+                Separators::These(these) => these.contains(character),
+                Separators::Unknown => {
+                    self.open().push_unknown();
+                    return;
+                }
+            };
+            if separates && !is_blank {
+                // There is a word before it, if an empty one.
+                self.open();
+                self.close();
+            } else if separates {
                 self.close();
             } else {
                 self.open().push(character.encode_utf8(&mut [0; 4]));
@@ -130,7 +175,7 @@ impl Judge<'_> {
     /// The words that a word becomes. What is run for it is judged.
     pub(super) fn fields(&mut self, word: &Word, state: &mut State) -> Result<Vec<Field>, Reason> {
         let tokens = brace::tokens(word);
-        let mut fields = Fields::default();
+        let mut fields = Fields::new(state);
         self.charge(tokens.len())?;
         if let Some(words) = brace::words(&tokens) {
             self.charge(words.iter().map(Vec::len).sum())?;
@@ -205,9 +250,9 @@ impl Judge<'_> {
     /// What a tilde with a name means.
     fn home(name: &str, state: &State, fields: &mut Fields) {
         match name {
-            "" => match state.variable("HOME") {
+            "" => match state.single("HOME") {
                 Known::Value(home) => fields.open().push(&home),
-                Known::Nothing => fields.open().push_unknown(),
+                _ => fields.open().push_unknown(),
             },
             "+" => match &state.folder {
                 Some(folder) => fields.open().push(folder),
@@ -225,9 +270,10 @@ impl Judge<'_> {
             Part::Parameter {
                 name,
                 operation,
+                has_colon,
                 is_quoted,
             } => {
-                let adds = self.parameter(name, operation, *is_quoted, state)?;
+                let adds = self.parameter(name, operation, *has_colon, *is_quoted, state)?;
                 add(adds, *is_quoted, fields);
             }
             Part::Substitution { list, is_quoted } => {
@@ -242,7 +288,8 @@ impl Judge<'_> {
                 fields.open().push("/dev/fd/63");
             }
             Part::Arithmetic(word) => {
-                self.one(word, state)?;
+                let word = self.one(word, state)?;
+                self.calculated(&word, state)?;
                 fields.open().push_unknown();
             }
             Part::Pattern(word) => {
@@ -259,28 +306,56 @@ impl Judge<'_> {
         &mut self,
         name: &str,
         operation: &Operation,
+        has_colon: bool,
         is_quoted: bool,
         state: &mut State,
     ) -> Result<Adds, Reason> {
+        if let Operation::Element(subscript) = operation {
+            return self.element(name, subscript, is_quoted, state);
+        }
         let value = match name {
             "@" | "*" if *operation == Operation::None => {
                 return Ok(match (&state.arguments, name, is_quoted) {
-                    (Some(all), "*", true) => joined(all).map_or(Adds::Unknown, Adds::Text),
+                    (Some(all), "*", true) => joined(all, state).map_or(Adds::Unknown, Adds::Text),
                     (Some(all), _, true) => Adds::Fields(all.to_vec()),
-                    (Some(all), _, false) => Adds::Fields(split(all)),
+                    (Some(all), _, false) => Adds::Fields(split(all, state)),
                     (None, ..) => Adds::Unknown,
                 });
             }
-            "0" => state.variable("0"),
+            "0" => state.single("0"),
+            // Some number.
+            "$" => Known::Value("1".to_owned()),
             _ if name.bytes().all(|byte| byte.is_ascii_digit()) => argument(name, state),
             _ if name.len() == 1 && !name.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
                 Known::Nothing
             }
-            _ => state.variable(name),
+            _ => state.single(name),
         };
+        if !has_colon
+            && value == Known::Value(String::new())
+            && let Operation::Alternative(word) | Operation::Default(word) = operation
+        {
+            // What is set may be empty.
+            let may_be_set =
+                state.may_be_set(name) || name.starts_with(|next: char| !next.is_alphabetic());
+            let is_used = may_be_set || matches!(operation, Operation::Default(_));
+            return if is_used {
+                self.instead(word, is_quoted, state)
+            } else {
+                self.one(word, state)?;
+                Ok(Adds::Text(String::new()))
+            };
+        }
         Ok(match (operation, value) {
+            (Operation::Check(word), known) => {
+                self.one(word, state)?;
+                match known {
+                    Known::Value(text) if !text.is_empty() => Adds::Text(text),
+                    _ => Adds::Unknown,
+                }
+            }
             (Operation::None, Known::Value(text)) => Adds::Text(text),
-            (Operation::None, Known::Nothing) => Adds::Unknown,
+            (Operation::None, _) => Adds::Unknown,
             (Operation::Default(word), Known::Value(text)) if text.is_empty() => {
                 self.instead(word, is_quoted, state)?
             }
@@ -305,19 +380,65 @@ impl Judge<'_> {
                 self.one(word, state)?;
                 match known {
                     Known::Value(text) => Adds::Text(text),
-                    Known::Nothing => Adds::Unknown,
+                    _ => Adds::Unknown,
                 }
             }
-            (Operation::Alternative(word), Known::Nothing) => {
+            (Operation::Alternative(word) | Operation::Element(word), _) => {
                 self.one(word, state)?;
                 Adds::Unknown
             }
             (Operation::Other(words), _) => {
                 for word in words {
-                    self.one(word, state)?;
+                    let field = self.one(word, state)?;
+                    if matches!(field.head.as_str(), "@P") {
+                        // What it holds is expanded once more.
+                        let value = match state.single(name) {
+                            Known::Value(text) => Field::known(&text),
+                            _ => Field::unknown(),
+                        };
+                        self.expanded(name, &value, state)?;
+                    }
+                    self.calculated(&field, state)?;
                 }
                 Adds::Unknown
             }
+        })
+    }
+
+    /// `${name[subscript]}`
+    fn element(
+        &mut self,
+        name: &str,
+        subscript: &Word,
+        is_quoted: bool,
+        state: &mut State,
+    ) -> Result<Adds, Reason> {
+        let subscript = self.one(subscript, state)?;
+        self.calculated(&subscript, state)?;
+        let Some(all) = state.array(name) else {
+            return Ok(match subscript.head.as_str() {
+                "0" | "@" | "*" if subscript.tail.is_none() => match state.single(name) {
+                    Known::Value(text) => Adds::Text(text),
+                    _ => Adds::Unknown,
+                },
+                _ => Adds::Unknown,
+            });
+        };
+        if subscript.tail.is_some() {
+            return Ok(Adds::Unknown);
+        }
+        // Where something isn't known it may be several words, so that numbers aren't known either.
+        let is_whole = all.iter().all(|field| field.text().is_some());
+        let index = subscript.head.parse::<usize>().ok().filter(|_| is_whole);
+        Ok(match (subscript.head.as_str(), is_quoted, index) {
+            ("*", true, _) => joined(&all, state).map_or(Adds::Unknown, Adds::Text),
+            ("@", true, _) => Adds::Fields(all.to_vec()),
+            ("@" | "*", false, _) => Adds::Fields(split(&all, state)),
+            (_, _, Some(index)) => {
+                let text = all.get(index).map_or(Some(""), Field::text);
+                text.map_or(Adds::Unknown, |text| Adds::Text(text.to_owned()))
+            }
+            _ => Adds::Unknown,
         })
     }
 
@@ -333,7 +454,7 @@ impl Judge<'_> {
 
     /// The words that a word becomes where blanks in it separate them.
     fn split_field(&mut self, word: &Word, state: &mut State) -> Result<Vec<Field>, Reason> {
-        let mut fields = Fields::default();
+        let mut fields = Fields::new(state);
         for part in word {
             match part {
                 Part::Text(text) => fields.split(text),
@@ -385,7 +506,15 @@ fn add(adds: Adds, is_quoted: bool, fields: &mut Fields) {
 /// What a command says, where its arguments tell.
 pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<String> {
     let texts: Option<Vec<&str>> = fields.iter().map(Field::text).collect();
-    match texts?.as_slice() {
+    let texts = texts?;
+    // It may mean something else.
+    if texts
+        .first()
+        .is_some_and(|name| state.function(name).is_some() || state.alias(name).is_some())
+    {
+        return None;
+    }
+    match texts.as_slice() {
         ["echo", "-n", rest @ ..] | ["echo", rest @ ..]
             if rest
                 .iter()
@@ -411,8 +540,8 @@ pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<S
 }
 
 /// Arguments that aren't quoted: blanks in them separate words.
-fn split(all: &[Field]) -> Vec<Field> {
-    let mut fields = Fields::default();
+fn split(all: &[Field], state: &State) -> Vec<Field> {
+    let mut fields = Fields::new(state);
     for field in all {
         fields.split(&field.head);
         if let Some(tail) = &field.tail {
@@ -425,9 +554,14 @@ fn split(all: &[Field]) -> Vec<Field> {
 }
 
 /// All arguments in one text.
-fn joined(fields: &[Field]) -> Option<String> {
+fn joined(fields: &[Field], state: &State) -> Option<String> {
     let texts: Option<Vec<&str>> = fields.iter().map(Field::text).collect();
-    texts.map(|texts| texts.join(" "))
+    let between = match state.single("IFS") {
+        Known::Value(text) => text.chars().next().map(String::from).unwrap_or_default(),
+        _ if fields.len() < 2 => String::new(),
+        _ => return None,
+    };
+    texts.map(|texts| texts.join(&between))
 }
 
 /// What is known of an argument by its number.

@@ -99,8 +99,11 @@ impl Judge<'_> {
             }
         };
         let is_path = first.head.contains('/');
-        if let Some(body) = state.function(&name).filter(|_| !is_path) {
-            return self.call(&name, &body, fields, state);
+        if let Some(alias) = state.alias(&name).filter(|_| !is_path) {
+            self.alias(&name, &alias, fields, state)?;
+        }
+        if let Some(function) = state.function(&name).filter(|_| !is_path) {
+            return self.call(&name, &function, fields, state);
         }
         if PRIVILEGE.contains(&name.as_str()) {
             return Err(Reason::Privilege(name));

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::Reason;
 use super::field::Field;
 use super::judge::Judge;
 use super::option::{Valued, read};
 use super::state::{Known, State};
+use super::{Reason, place};
 
 impl Judge<'_> {
     /// A shell that is run as a program.
@@ -31,7 +31,18 @@ impl Judge<'_> {
             arguments = rest.get(usize::from(takes_name)..).unwrap_or_default();
         }
         let given = read(arguments, valued, false);
-        let mut apart = state.clone();
+        let mut apart = state.child();
+        // What it begins with may be what it reads.
+        for variable in ["BASH_ENV", "ENV"] {
+            if let Known::Value(path) = apart.single(variable)
+                && place::is_handle(&path)
+            {
+                self.file(name, &path, &mut apart)?;
+            }
+        }
+        if let Some(path) = given.value(&["rcfile", "init-file"]) {
+            self.file(name, &path.shown(), &mut apart)?;
+        }
         if given.has(&["c"]) {
             let mut operands = given.operands;
             while let [first, rest @ ..] = operands
@@ -47,7 +58,7 @@ impl Judge<'_> {
                 apart.set("0", known.unwrap_or(Known::Nothing));
             }
             apart.arguments = Some(Rc::from(arguments.get(1..).unwrap_or_default()));
-            return self.line_of(name, line, &apart);
+            return self.line_in(name, line, apart);
         }
         match given.operands.first() {
             Some(file) if !given.has(&["s"]) => self.file(name, &file.shown(), &mut apart),

@@ -266,6 +266,7 @@ impl Judge<'_> {
             fields => fields,
         };
         let mut apart = state.clone();
+        apart.forget_names();
         if let Some(name) = fields.first().and_then(Field::text) {
             apart.undefine(name);
         }
@@ -279,7 +280,16 @@ impl Judge<'_> {
         line: &Field,
         state: &State,
     ) -> Result<(), Reason> {
-        let mut apart = state.clone();
+        self.line_in(name, line, state.child())
+    }
+
+    /// A line that is given to a shell which knows this.
+    pub(super) fn line_in(
+        &mut self,
+        name: &str,
+        line: &Field,
+        mut apart: State,
+    ) -> Result<(), Reason> {
         let Some(tail) = &line.tail else {
             return self.text(&line.head, &mut apart);
         };
@@ -302,10 +312,22 @@ impl Judge<'_> {
             });
         }
         let mut rest = given.operands;
+        let mut is_empty = given.has(&["i", "ignore-environment"]);
         if let [first, others @ ..] = rest
             && first.text() == Some("-")
         {
             rest = others;
+            is_empty = true;
+        }
+        if is_empty {
+            let folder = apart.folder.take();
+            apart = State::new("/");
+            apart.folder = folder;
+        }
+        for (option, value) in &given.values {
+            if matches!(option.as_str(), "u" | "unset") {
+                apart.unset(&value.head);
+            }
         }
         while let [first, others @ ..] = rest
             && let Some((name, value)) = first.head.split_once('=')
@@ -313,7 +335,15 @@ impl Judge<'_> {
             let known = first
                 .text()
                 .map_or(Known::Nothing, |_| Known::Value(value.to_owned()));
-            apart.set(name, known);
+            if let Some(function) = name.strip_prefix("BASH_FUNC_") {
+                // A shell takes it for a function.
+                let function = function.trim_end_matches("%%").trim_end_matches("()");
+                self.text(&format!("{function} {value}"), &mut apart)?;
+                apart.export_function(function);
+            }
+            self.runs_text(name, &known, &apart)?;
+            apart.put(name, known);
+            apart.export(name);
             rest = others;
         }
         if let Some(line) = given.value(&["S", "split-string"]) {
@@ -394,9 +424,9 @@ fn split_string(line: &str, state: &State) -> Vec<Field> {
                     .filter(|next| *next != '{')
                     .collect();
                 let field = open.get_or_insert_default();
-                match state.variable(&name) {
+                match state.single(&name) {
                     Known::Value(text) => field.push(&text),
-                    Known::Nothing => field.push_unknown(),
+                    _ => field.push_unknown(),
                 }
             }
             (character, _) => {

@@ -214,7 +214,9 @@ impl Judge<'_> {
                 places: self.places(),
             });
         }
-        if path.tail.is_some() && folder_of(path).is_none() {
+        let is_elsewhere =
+            state.folder.is_none() && !path.head.is_empty() && !path.head.starts_with('/');
+        if is_elsewhere || (path.tail.is_some() && folder_of(path).is_none()) {
             self.ask(Reason::Removal(program.to_owned()));
         }
         Ok(())
