@@ -198,7 +198,12 @@ impl Judge<'_> {
     /// A shell that runs what it reads.
     pub(super) fn read_by(&mut self, name: &str, state: &mut State) -> Result<(), Reason> {
         match self.input.clone() {
-            Input::Text(text) => self.text(&text, state),
+            Input::Text(text) => {
+                if name != "source" {
+                    self.plain_text(name, &text, state)?;
+                }
+                self.text(&text, state)
+            }
             Input::Program => {
                 self.ask(Reason::Input(name.to_owned()));
                 Ok(())

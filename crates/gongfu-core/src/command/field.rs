@@ -284,7 +284,11 @@ impl Judge<'_> {
                 add(adds, *is_quoted, fields);
             }
             Part::Process(list) => {
-                self.apart(list, state)?;
+                // What it reads is what another one writes.
+                let outer = std::mem::replace(&mut self.input, Input::Program);
+                let outcome = self.apart(list, state);
+                self.input = outer;
+                outcome?;
                 fields.open().push("/dev/fd/63");
             }
             Part::Arithmetic(word) => {

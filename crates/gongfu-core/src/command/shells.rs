@@ -9,6 +9,46 @@ use super::state::{Known, State};
 use super::{Reason, place};
 
 impl Judge<'_> {
+    /// A text as a shell reads it that knows nothing but what POSIX has: it runs more of it than others do,
+    /// where they have a word or an operator of their own.
+    pub(super) fn plain_text(
+        &mut self,
+        name: &str,
+        text: &str,
+        state: &State,
+    ) -> Result<(), Reason> {
+        let is_other = matches!(
+            name,
+            "alias" | "bash" | "rbash" | "zsh" | "ksh" | "mksh" | "fish" | "yash"
+        );
+        let has_one = ["&>", "((", "[[", "function "]
+            .into_iter()
+            .any(|own| text.contains(own));
+        if is_other || !has_one {
+            return Ok(());
+        }
+        let mut plain = text
+            .replace("&>", "& >")
+            .replace("$((", "$(: $(: ")
+            .replace("((", "( (")
+            .replace("))", ") )")
+            .replace("[[ ", "[ ")
+            .replace(" ]]", " ]");
+        // The name is taken for an argument, and what follows is run.
+        while let Some((before, after)) = plain.split_once("function ") {
+            let Some((_, body)) = after.split_once(['{', '(']) else {
+                break;
+            };
+            self.charge(plain.len())?;
+            let begin = if after.contains('{') { '{' } else { '(' };
+            plain = format!("{before}{begin}{body}");
+        }
+        match self.text(&plain, &mut state.clone()) {
+            Err(Reason::Unreadable(_)) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
     /// A shell that is run as a program.
     pub(super) fn shell(
         &mut self,

@@ -4,10 +4,14 @@ use super::Reason;
 use super::field::{Field, saying};
 use super::judge::Judge;
 use super::state::{Attribute, Known, State};
-use crate::shell::{Assignment, Command, Item, Operation, Part, Redirection, Simple, Value, Word};
+use crate::shell::{
+    Assignment, Command, Item, Joint, Operation, Part, Redirection, Simple, Value, Word,
+};
 
 /// How many ways one command is followed, where variables may have several values.
 const WAYS: usize = 8;
+/// Builtins that do the same whatever they are given.
+const SAYS: [&str; 5] = [":", "[", "echo", "test", "true"];
 /// How many parts of words are looked at for variables.
 const PARTS: usize = 256;
 
@@ -19,7 +23,15 @@ impl Judge<'_> {
         state: &mut State,
     ) -> Result<Option<String>, Reason> {
         let mut names = Names::default();
-        names.of_simple(simple);
+        let only_says = matches!(
+            simple.words.first().map(Vec::as_slice),
+            Some([Part::Text(name)]) if SAYS.contains(&name.as_str())
+        );
+        if only_says && simple.assignments.is_empty() && state.is_plain() {
+            names.of_redirections(&simple.redirections);
+        } else {
+            names.of_simple(simple);
+        }
         self.ways(simple, &names.found, WAYS, state)
     }
 
@@ -177,6 +189,33 @@ impl Judge<'_> {
         Ok(())
     }
 
+    /// What several commands say of which the first that can says it: `$(which a || which b)`.
+    fn alternatives(&mut self, word: &Word, state: &State) -> Result<Option<Known>, Reason> {
+        let [Part::Substitution { list, .. }] = word.as_slice() else {
+            return Ok(None);
+        };
+        let is_chain = list.len() > 1
+            && list
+                .iter()
+                .skip(1)
+                .all(|item| item.joint == Joint::Or && !item.is_background);
+        if !is_chain {
+            return Ok(None);
+        }
+        let mut known: Option<Known> = None;
+        for item in list {
+            let said = self.heard(&item.command, &mut state.clone())?;
+            let one = said.map_or(Known::Nothing, |text| {
+                Known::Value(text.trim_end_matches('\n').to_owned())
+            });
+            known = Some(match known {
+                Some(before) => before.or(&one),
+                None => one,
+            });
+        }
+        Ok(known)
+    }
+
     /// What is assigned.
     fn assigned(&mut self, assignment: &Assignment, state: &mut State) -> Result<Assigned, Reason> {
         if let Some(subscript) = &assignment.subscript {
@@ -184,7 +223,15 @@ impl Judge<'_> {
             self.calculated(&subscript, state)?;
         }
         let value = match &assignment.value {
-            Value::Word(word) => self.one(word, state)?,
+            Value::Word(word) => {
+                if !assignment.adds
+                    && assignment.subscript.is_none()
+                    && let Some(known) = self.alternatives(word, state)?
+                {
+                    return Ok(Assigned::Value(known));
+                }
+                self.one(word, state)?
+            }
             Value::Array(words) => {
                 let mut fields = Vec::new();
                 if assignment.adds {
@@ -245,7 +292,11 @@ impl<'a> Names<'a> {
                 Value::Array(words) => words.iter().for_each(|word| self.of_word(word)),
             }
         }
-        for redirection in &simple.redirections {
+        self.of_redirections(&simple.redirections);
+    }
+
+    fn of_redirections(&mut self, redirections: &'a [Redirection]) {
+        for redirection in redirections {
             let redirection = match redirection {
                 Redirection::Other(other) => other,
                 redirection => redirection,

@@ -360,6 +360,11 @@ impl State {
         self.aliases.get(name).cloned()
     }
 
+    /// Whether no name means a function or an alias.
+    pub(super) fn is_plain(&self) -> bool {
+        self.functions.is_empty() && self.aliases.is_empty()
+    }
+
     /// Has a name be no alias.
     pub(super) fn unalias(&mut self, name: &str) {
         if self.aliases.contains_key(name) {
@@ -493,17 +498,7 @@ impl State {
             return;
         }
         if !Rc::ptr_eq(&self.variables, &other.variables) {
-            let names = self.variables.keys().chain(other.variables.keys());
-            let merged: Vec<(String, Known)> = names
-                .filter(|name| self.variables.get(*name) != other.variables.get(*name))
-                .map(|name| {
-                    let known = self.variable(name).or(&other.variable(name));
-                    (name.clone(), known)
-                })
-                .collect();
-            if !merged.is_empty() {
-                Rc::make_mut(&mut self.variables).extend(merged);
-            }
+            self.merge_variables(&other);
         }
         if !Rc::ptr_eq(&self.arrays, &other.arrays) {
             Rc::make_mut(&mut self.arrays)
@@ -558,6 +553,34 @@ impl State {
             self.arguments = None;
         }
         self.merge_functions(&other);
+    }
+
+    fn merge_variables(&mut self, other: &Self) {
+        let (ours, theirs) = (self.variables.iter(), other.variables.iter());
+        let has_same_names = self.variables.len() == other.variables.len()
+            && ours
+                .clone()
+                .zip(theirs.clone())
+                .all(|(one, two)| one.0 == two.0);
+        let merged: Vec<(String, Known)> = if has_same_names {
+            // Most often few of them differ: both are gone through at once.
+            ours.zip(theirs)
+                .filter(|(one, two)| one.1 != two.1)
+                .map(|(one, two)| (one.0.clone(), one.1.clone().or(two.1)))
+                .collect()
+        } else {
+            ours.chain(theirs)
+                .map(|(name, _)| name)
+                .filter(|name| self.variables.get(*name) != other.variables.get(*name))
+                .map(|name| {
+                    let known = self.variable(name).or(&other.variable(name));
+                    (name.clone(), known)
+                })
+                .collect()
+        };
+        if !merged.is_empty() {
+            Rc::make_mut(&mut self.variables).extend(merged);
+        }
     }
 
     fn merge_functions(&mut self, other: &Self) {

@@ -1,6 +1,8 @@
 //! Lines and what becomes of them.
 
 mod lines;
+mod ordinary;
+mod spelled;
 mod values;
 mod wrappers;
 
@@ -593,4 +595,14 @@ fn wrappers_are_followed() {
 #[test]
 fn values_are_followed() {
     assert!(check(values::LINES, &GENERAL) > 10);
+}
+
+#[test]
+fn spelled_are_followed() {
+    assert!(check(spelled::LINES, &GENERAL) > 10);
+}
+
+#[test]
+fn ordinary_are_followed() {
+    assert!(check(ordinary::LINES, &GENERAL) > 10);
 }

@@ -291,6 +291,7 @@ impl Judge<'_> {
         mut apart: State,
     ) -> Result<(), Reason> {
         let Some(tail) = &line.tail else {
+            self.plain_text(name, &line.head, &apart)?;
             return self.text(&line.head, &mut apart);
         };
         self.ask(Reason::Dynamic(name.to_owned()));
