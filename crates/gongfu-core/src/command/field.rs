@@ -392,6 +392,15 @@ impl Judge<'_> {
                 Adds::Unknown
             }
             (Operation::Other(words), _) => {
+                if name == "@"
+                    && let Some(all) = behind(words, state)
+                {
+                    return Ok(Adds::Fields(if is_quoted {
+                        all
+                    } else {
+                        split(&all, state)
+                    }));
+                }
                 for word in words {
                     let field = self.one(word, state)?;
                     if matches!(field.head.as_str(), "@P") {
@@ -529,6 +538,10 @@ pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<S
         ["printf", text] | ["printf", "%s" | "%s\\n", text] if !text.contains(['%', '\\']) => {
             Some((*text).to_owned())
         }
+        // No function is meant.
+        ["which", name] | ["type", "-P", name] if !name.contains('/') => {
+            Some(format!("/usr/bin/{name}"))
+        }
         ["which", name] | ["command", "-v", name] | ["type", "-p" | "-P", name] => {
             Some((*name).to_owned())
         }
@@ -541,6 +554,17 @@ pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<S
         },
         _ => None,
     }
+}
+
+/// The arguments from a number on: `${@:2}`.
+fn behind(words: &[Word], state: &State) -> Option<Vec<Field>> {
+    let [word] = words else { return None };
+    let [Part::Text(text)] = word.as_slice() else {
+        return None;
+    };
+    let from = text.strip_prefix(':')?.trim().parse::<usize>().ok()?;
+    let all = state.arguments.as_deref()?;
+    all.get(from.checked_sub(1)?..).map(<[Field]>::to_vec)
 }
 
 /// Arguments that aren't quoted: blanks in them separate words.

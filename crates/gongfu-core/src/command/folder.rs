@@ -22,7 +22,14 @@ impl Judge<'_> {
         state.folder = match given.operands.first() {
             None => known(state.single("HOME")),
             Some(field) if field.text() == Some("-") => known(state.single("OLDPWD")),
-            Some(field) => self.folder_at(field, state),
+            Some(field) => {
+                if let Some(path) = field.text() {
+                    for folder in &mut state.folders {
+                        *folder = place::resolved(folder, path);
+                    }
+                }
+                self.folder_at(field, state)
+            }
         };
         moved(before, state);
     }

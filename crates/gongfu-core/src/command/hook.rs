@@ -88,7 +88,7 @@ const HOOKED: &[Hooked] = &[
 /// What stands before a line in the value of an option.
 const MARKS: [&str; 6] = ["exec=", ":!", "!", ":r!", ":silent !", "silent !"];
 /// What programs of other languages give a line to a shell with.
-const CALLS: [&str; 8] = [
+const CALLS: [&str; 11] = [
     "system(",
     "popen(",
     "execSync(",
@@ -97,6 +97,9 @@ const CALLS: [&str; 8] = [
     "passthru(",
     "run(",
     "call(",
+    "execvp(",
+    "execlp(",
+    "spawn(",
 ];
 /// How many lines of a script in another language are looked at.
 const LINES: usize = 64;

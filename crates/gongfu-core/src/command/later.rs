@@ -55,6 +55,10 @@ impl Judge<'_> {
                 return self.expanded(name, &value, state);
             }
         }
+        if matches!(name, "BASH_CMDS" | "BASH_ALIASES") {
+            // A name stands for what is put there.
+            self.ask(Reason::Dynamic(name.to_owned()));
+        }
         if LINES.contains(&name) && value.tail.is_none() {
             return match self.line_of(name, &value, state) {
                 Err(Reason::Unreadable(_)) => Ok(()),
@@ -70,9 +74,10 @@ impl Judge<'_> {
             let known = Field::known(&field.shown());
             self.expanded("[", &known, state)?;
         }
+        let apart = state.without_evaluated();
         for text in state.evaluated().iter() {
             self.charge(text.len())?;
-            self.expanded("[", &Field::known(text), state)?;
+            self.expanded("[", &Field::known(text), &apart)?;
         }
         Ok(())
     }

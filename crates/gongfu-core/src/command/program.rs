@@ -136,7 +136,7 @@ fn runs(first: &Field, policy: &Policy<'_>, state: &State) -> Runs {
         let resolved = match &state.folder {
             _ if path.starts_with('/') => place::resolved("/", path),
             Some(folder) => place::resolved(folder, path),
-            None => return true,
+            None => return !is_refused(place::last_name(path)),
         };
         let places = policy.writable.iter().copied();
         place::is_below(&resolved, places.chain(["/tmp"]))

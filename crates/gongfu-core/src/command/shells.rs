@@ -75,7 +75,7 @@ impl Judge<'_> {
         // What it begins with may be what it reads.
         for variable in ["BASH_ENV", "ENV"] {
             if let Known::Value(path) = apart.single(variable)
-                && place::is_handle(&path)
+                && (place::is_handle(&path) || place::is_input(&path))
             {
                 self.file(name, &path, &mut apart)?;
             }

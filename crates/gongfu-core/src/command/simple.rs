@@ -171,7 +171,10 @@ impl Judge<'_> {
             }
             self.declaration(name, fields, &assignment.name, state);
             match known {
-                Assigned::Value(value) => state.set(&assignment.name, value),
+                Assigned::Value(value) => {
+                    self.runs_text(&assignment.name, &value, state)?;
+                    state.set(&assignment.name, value);
+                }
                 Assigned::Array(values) => state.set_array(&assignment.name, &values),
             }
         }
@@ -182,6 +185,9 @@ impl Judge<'_> {
         match self.assigned(assignment, state)? {
             Assigned::Value(value) => {
                 self.runs_text(&assignment.name, &value, state)?;
+                if state.changes(&assignment.name) {
+                    self.calculated(&Field::unknown(), state)?;
+                }
                 state.set(&assignment.name, value);
             }
             Assigned::Array(values) => state.set_array(&assignment.name, &values),

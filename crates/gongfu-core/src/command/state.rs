@@ -127,6 +127,8 @@ pub(super) struct State {
     pub(super) arguments: Option<Rc<[Field]>>,
     /// The folder; `None` where it isn't known.
     pub(super) folder: Option<String>,
+    /// Folders that may be it where it isn't known.
+    pub(super) folders: Vec<String>,
     /// The folders that `popd` goes back to; `None` where they aren't known.
     pub(super) stack: Option<Rc<Vec<Option<String>>>>,
     /// Variables that were never named may have values.
@@ -194,6 +196,7 @@ impl State {
             evaluated: Rc::default(),
             arguments: Some(Rc::from([])),
             folder: Some(folder.to_owned()),
+            folders: Vec::new(),
             stack: Some(Rc::default()),
             has_unnamed: false,
             is_over: false,
@@ -353,6 +356,18 @@ impl State {
     /// Values in which something is run once they are calculated with.
     pub(super) fn evaluated(&self) -> Rc<Vec<String>> {
         Rc::clone(&self.evaluated)
+    }
+
+    /// The same, where those values aren't looked at again.
+    pub(super) fn without_evaluated(&self) -> Self {
+        let mut apart = self.clone();
+        apart.evaluated = Rc::default();
+        apart
+    }
+
+    /// Whether a variable changes what is assigned to it.
+    pub(super) fn changes(&self, name: &str) -> bool {
+        self.attributes.get(name) == Some(&Attribute::Changes)
     }
 
     /// What an alias stands for.
@@ -543,8 +558,14 @@ impl State {
             }
         }
         self.has_unnamed |= other.has_unnamed;
+        self.merge_functions(&other);
         if self.folder != other.folder {
-            self.folder = None;
+            let all = self.folder.take().into_iter().chain(other.folder);
+            for folder in all.chain(other.folders) {
+                if self.folders.len() < VALUES && !self.folders.contains(&folder) {
+                    self.folders.push(folder);
+                }
+            }
         }
         if self.stack != other.stack {
             self.stack = None;
@@ -552,7 +573,6 @@ impl State {
         if self.arguments != other.arguments {
             self.arguments = None;
         }
-        self.merge_functions(&other);
     }
 
     fn merge_variables(&mut self, other: &Self) {
@@ -605,5 +625,5 @@ impl State {
 
 /// Whether something in a text is run once it is calculated with.
 pub(super) fn is_evaluated(text: &str) -> bool {
-    text.contains('[') && (text.contains("$(") || text.contains('`') || text.contains("${"))
+    text.contains('[') && (text.contains("$(") || text.contains('`') || text.contains("@P}"))
 }

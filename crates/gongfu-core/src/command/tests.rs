@@ -2,6 +2,8 @@
 
 mod lines;
 mod ordinary;
+mod places;
+mod repeated;
 mod spelled;
 mod values;
 mod wrappers;
@@ -605,4 +607,14 @@ fn spelled_are_followed() {
 #[test]
 fn ordinary_are_followed() {
     assert!(check(ordinary::LINES, &GENERAL) > 10);
+}
+
+#[test]
+fn places_are_followed() {
+    assert!(check(places::LINES, &GENERAL) > 10);
+}
+
+#[test]
+fn repeated_are_followed() {
+    assert!(check(repeated::LINES, &GENERAL) > 10);
 }

@@ -73,6 +73,11 @@ impl Judge<'_> {
                         continue;
                     }
                     self.named_by(field, state)?;
+                    if let Some((variable, value)) =
+                        field.text().and_then(|text| text.split_once('='))
+                    {
+                        self.runs_text(variable, &Known::Value(value.to_owned()), state)?;
+                    }
                     self.declare(name, fields, field, state);
                 }
             }

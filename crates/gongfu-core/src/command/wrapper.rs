@@ -23,6 +23,8 @@ pub(super) enum Wraps {
     Watch,
     /// `setarch`, whose first operand may be left out.
     Architecture,
+    /// `at`, which runs what it reads later on.
+    Later,
     /// Somewhere among options that aren't followed.
     Anywhere,
     /// A shell.
@@ -45,6 +47,8 @@ const fn valued(short: &'static str, long: &'static [&'static str]) -> Valued {
 /// All of them by their names.
 const WRAPPERS: &[(&str, Wraps)] = &[
     ("ash", Wraps::Shell),
+    ("at", Wraps::Later),
+    ("batch", Wraps::Later),
     ("bash", Wraps::Shell),
     ("busybox", Wraps::After(valued("", &[]), 0)),
     ("bwrap", Wraps::Anywhere),
@@ -139,6 +143,7 @@ const WRAPPERS: &[(&str, Wraps)] = &[
     ("sh", Wraps::Shell),
     ("softlimit", Wraps::Anywhere),
     ("ssh-agent", Wraps::After(valued("aEkOPt", &[]), 0)),
+    ("sshpass", Wraps::Anywhere),
     ("start-stop-daemon", Wraps::Anywhere),
     (
         "stdbuf",
@@ -202,6 +207,7 @@ impl Judge<'_> {
             Wraps::Parallel => self.parallel(arguments, state),
             Wraps::Watch => self.watch(arguments, state),
             Wraps::Architecture => self.architecture(arguments, state),
+            Wraps::Later => self.read_by(name, &mut state.child()),
             Wraps::Anywhere => self.anywhere(arguments, state),
             Wraps::Line(valued, options, operands) => {
                 let given = read(arguments, valued, false);
