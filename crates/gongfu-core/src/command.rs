@@ -15,6 +15,7 @@ mod finder;
 mod folder;
 mod hook;
 mod judge;
+mod known;
 mod later;
 mod option;
 mod place;

@@ -4,110 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::field::Field;
+pub(super) use super::known::{Attribute, Function, Known};
+use super::known::{LONGEST, VALUES, is_evaluated};
 use crate::sandbox::WORKSPACE;
 use crate::shell::Command;
 
 /// How many variables and functions are followed.
 const FOLLOWED: usize = 256;
-/// The longest value that is followed, in bytes.
-const LONGEST: usize = 64 * 1024;
-
-/// How many values of a variable are followed.
-const VALUES: usize = 8;
-/// How many meanings of a function are followed.
-const BODIES: usize = 4;
-
-/// What is known of a variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Known {
-    /// Its value.
-    Value(String),
-    /// One of these values.
-    OneOf(Vec<String>),
-    /// Nothing.
-    Nothing,
-}
-
-impl Known {
-    /// The values that it may have, where they are known.
-    fn values(&self) -> Option<&[String]> {
-        match self {
-            Self::Value(text) => Some(std::slice::from_ref(text)),
-            Self::OneOf(texts) => Some(texts),
-            Self::Nothing => None,
-        }
-    }
-
-    /// What is known where it may be either.
-    pub(super) fn or(self, other: &Self) -> Self {
-        if self == *other {
-            return self;
-        }
-        let (Some(one), Some(two)) = (self.values(), other.values()) else {
-            return Self::Nothing;
-        };
-        let mut all: Vec<String> = one.to_vec();
-        all.extend(two.iter().filter(|text| !one.contains(text)).cloned());
-        let size: usize = all.iter().map(String::len).sum();
-        if all.len() > VALUES || size > LONGEST {
-            return Self::Nothing;
-        }
-        all.sort_unstable();
-        Self::OneOf(all)
-    }
-}
-
-/// What a name of a function means.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Function {
-    /// What it may do.
-    pub(super) bodies: Vec<Rc<Command>>,
-    /// It may mean no function.
-    pub(super) may_be_none: bool,
-    /// There are more meanings than are followed.
-    pub(super) has_more: bool,
-    /// Shells that are run have it as well.
-    is_exported: bool,
-}
-
-impl Function {
-    fn is_same(&self, other: &Self) -> bool {
-        self.may_be_none == other.may_be_none
-            && self.has_more == other.has_more
-            && self.is_exported == other.is_exported
-            && self.bodies.len() == other.bodies.len()
-            && self
-                .bodies
-                .iter()
-                .zip(&other.bodies)
-                .all(|(one, two)| Rc::ptr_eq(one, two))
-    }
-
-    fn merge(&mut self, other: &Self) {
-        for body in &other.bodies {
-            if self.bodies.iter().any(|known| Rc::ptr_eq(known, body)) {
-                continue;
-            }
-            if self.bodies.len() >= BODIES {
-                self.has_more = true;
-                break;
-            }
-            self.bodies.push(Rc::clone(body));
-        }
-        self.may_be_none |= other.may_be_none;
-        self.has_more |= other.has_more;
-        self.is_exported |= other.is_exported;
-    }
-}
-
-/// What a variable does with what is assigned to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attribute {
-    /// It changes it, or stands for another variable.
-    Changes,
-    /// It may refuse it.
-    Refuses,
-}
 
 /// What is known at a place of a line. A copy shares with it what it doesn't change.
 #[derive(Debug, Clone)]
@@ -621,9 +524,4 @@ impl State {
             }
         }
     }
-}
-
-/// Whether something in a text is run once it is calculated with.
-pub(super) fn is_evaluated(text: &str) -> bool {
-    text.contains('[') && (text.contains("$(") || text.contains('`') || text.contains("@P}"))
 }

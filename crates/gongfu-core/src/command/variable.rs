@@ -3,8 +3,9 @@
 use super::Reason;
 use super::field::Field;
 use super::judge::Judge;
+use super::known::is_evaluated;
 use super::option::{Valued, read};
-use super::state::{Known, State, is_evaluated};
+use super::state::{Known, State};
 
 impl Judge<'_> {
     /// A builtin that sets variables.
