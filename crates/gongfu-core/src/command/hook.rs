@@ -133,6 +133,9 @@ impl Judge<'_> {
             _ if is_interpreter(name) => {
                 for field in arguments {
                     self.calls(name, &field.head, state)?;
+                    if name.ends_with("awk") {
+                        self.pipes(name, &field.head, state)?;
+                    }
                 }
                 Ok(())
             }
@@ -283,6 +286,9 @@ impl Judge<'_> {
                 }
             }
             self.substituted(&script.head, state)?;
+            for piece in script.head.split(['\n', ';', '{']).skip(1).take(LINES) {
+                self.substituted(piece, state)?;
+            }
         }
         Ok(())
     }
@@ -306,6 +312,27 @@ impl Judge<'_> {
             if flags.contains('e') {
                 self.ask(Reason::Dynamic("sed".to_owned()));
                 return self.hook("sed", &Field::known(by), state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lines that a script of `awk` writes to or reads from.
+    fn pipes(&mut self, name: &str, script: &str, state: &State) -> Result<(), Reason> {
+        for (at, _) in script.match_indices('|').take(LINES) {
+            let before = script.get(..at).unwrap_or_default().trim_end();
+            let before = before
+                .strip_suffix('"')
+                .and_then(|text| text.rsplit_once('"'));
+            let behind = script.get(at + 1..).unwrap_or_default();
+            let behind = behind.trim_start_matches(['&', ' ']);
+            let is_read = behind.starts_with("getline");
+            let behind = behind
+                .strip_prefix('"')
+                .and_then(|text| text.split_once('"'));
+            let read = before.map(|(_, line)| line).filter(|_| is_read);
+            for line in read.into_iter().chain(behind.map(|(line, _)| line)) {
+                self.hook(name, &Field::known(line), state)?;
             }
         }
         Ok(())

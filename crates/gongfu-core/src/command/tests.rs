@@ -4,6 +4,7 @@ mod lines;
 mod ordinary;
 mod places;
 mod repeated;
+mod scripts;
 mod spelled;
 mod values;
 mod wrappers;
@@ -617,4 +618,9 @@ fn places_are_followed() {
 #[test]
 fn repeated_are_followed() {
     assert!(check(repeated::LINES, &GENERAL) > 10);
+}
+
+#[test]
+fn scripts_are_followed() {
+    assert!(check(scripts::LINES, &GENERAL) > 10);
 }
