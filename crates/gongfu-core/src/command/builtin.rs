@@ -227,6 +227,7 @@ fn shift(arguments: &[Field], state: &mut State) {
     });
 }
 
+/// `set`: arguments, and options of which one changes what programs see.
 fn set(arguments: &[Field], state: &mut State) {
     let given = read(arguments, Valued::default(), false);
     let is_all = |field: &Field| field.text() == Some("allexport");

@@ -83,6 +83,7 @@ impl Judge<'_> {
         outcome
     }
 
+    /// `case`: each of its lists may be run, and those behind one that goes on.
     fn case(
         &mut self,
         subject: &Word,

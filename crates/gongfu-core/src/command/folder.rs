@@ -12,6 +12,7 @@ use super::state::{Known, State};
 const STACK: usize = 16;
 
 impl Judge<'_> {
+    /// `cd`
     pub(super) fn change_folder(&mut self, arguments: &[Field], state: &mut State) {
         let given = read(arguments, Valued::default(), false);
         let before = state.folder.clone();

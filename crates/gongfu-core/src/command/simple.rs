@@ -90,6 +90,7 @@ impl Judge<'_> {
         self.one_way(simple, state)
     }
 
+    /// Judges it with the values that its variables have now.
     fn one_way(&mut self, simple: &Simple, state: &mut State) -> Result<Option<String>, Reason> {
         self.step()?;
         let mut fields = Vec::new();
@@ -181,6 +182,7 @@ impl Judge<'_> {
         self.program(fields, state)
     }
 
+    /// Assigns to a variable.
     fn assign(&mut self, assignment: &Assignment, state: &mut State) -> Result<(), Reason> {
         match self.assigned(assignment, state)? {
             Assigned::Value(value) => {
