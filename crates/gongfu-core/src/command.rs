@@ -8,15 +8,24 @@
 
 mod brace;
 mod builtin;
+mod call;
 mod compound;
 mod field;
+mod finder;
+mod folder;
+mod hook;
 mod judge;
+mod known;
+mod later;
 mod option;
 mod place;
 mod program;
+mod shells;
+mod simple;
 mod state;
 #[cfg(test)]
 mod tests;
+mod variable;
 mod wrapper;
 mod written;
 

@@ -34,6 +34,7 @@ pub(super) fn words<'a>(tokens: &[Token<'a>]) -> Option<Vec<Vec<Token<'a>>>> {
     }
     let mut waiting = vec![tokens.to_vec()];
     let mut done = Vec::new();
+    let mut from_range: Vec<Vec<Token<'a>>> = Vec::new();
     while let Some(word) = waiting.pop() {
         if waiting.len() + done.len() > BRACES {
             return None;
@@ -42,8 +43,15 @@ pub(super) fn words<'a>(tokens: &[Token<'a>]) -> Option<Vec<Vec<Token<'a>>>> {
             None => done.push(word),
             Some((open, commas, close)) => {
                 if commas.is_empty() {
-                    // From one to another.
-                    return None;
+                    let inner = word.get(open + 1..close).unwrap_or_default();
+                    for text in range(inner)? {
+                        let mut made = word.get(..open).unwrap_or_default().to_vec();
+                        made.extend(text.chars().map(Token::Character));
+                        made.extend(word.get(close + 1..).unwrap_or_default().iter().cloned());
+                        from_range.push(made);
+                    }
+                    waiting.extend(from_range.drain(..).rev());
+                    continue;
                 }
                 let mut from = open + 1;
                 let mut made = Vec::new();
@@ -87,4 +95,29 @@ fn first_brace(tokens: &[Token<'_>]) -> Option<(usize, Vec<usize>, usize)> {
         }
     }
     found
+}
+
+/// The texts from one to another; `None` where they aren't plain.
+fn range(tokens: &[Token<'_>]) -> Option<Vec<String>> {
+    let mut text = String::new();
+    for token in tokens {
+        match token {
+            Token::Character(character) => text.push(*character),
+            Token::Part(_) => return None,
+        }
+    }
+    let (from, to) = text.split_once("..")?;
+    let fits = |number: u32| usize::try_from(number).is_ok_and(|number| number < BRACES);
+    let mut letters = (from.chars(), to.chars());
+    let ends = (letters.0.next()?, letters.1.next()?);
+    let are_letters = ends.0.is_ascii_alphabetic() && ends.1.is_ascii_alphabetic();
+    if are_letters && letters.0.as_str().is_empty() && letters.1.as_str().is_empty() {
+        let (least, most) = (ends.0.min(ends.1), ends.0.max(ends.1));
+        return Some((least..=most).map(String::from).collect());
+    }
+    let is_plain = |text: &str| text == "0" || !text.starts_with(['0', '+']);
+    let numbers = (from.parse::<u32>().ok()?, to.parse::<u32>().ok()?);
+    let (least, most) = (numbers.0.min(numbers.1), numbers.0.max(numbers.1));
+    let is_short = is_plain(from) && is_plain(to) && fits(most - least);
+    is_short.then(|| (least..=most).map(|number| number.to_string()).collect())
 }

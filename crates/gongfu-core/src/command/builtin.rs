@@ -4,9 +4,8 @@ use super::Reason;
 use super::field::Field;
 use super::judge::{Input, Judge};
 use super::option::{Valued, read};
-use super::place;
 use super::state::{Known, State};
-use crate::sandbox::WORKSPACE;
+use super::{place, variable};
 use std::rc::Rc;
 
 /// Builtins of `bash`.
@@ -96,8 +95,9 @@ impl Judge<'_> {
     ) -> Result<(), Reason> {
         let arguments = fields.get(1..).unwrap_or_default();
         match name {
-            "cd" | "pushd" => change_folder(arguments, state),
-            "popd" => state.folder = None,
+            "cd" => self.change_folder(arguments, state),
+            "pushd" | "popd" => self.stacked(name, arguments, state),
+            "break" | "continue" => self.break_loop(state),
             "eval" => {
                 let given = read(arguments, Valued::default(), false);
                 return self.eval(given.operands, state);
@@ -106,6 +106,7 @@ impl Judge<'_> {
                 let valued = Valued {
                     short: "a",
                     long: &[],
+                    attached: "",
                 };
                 return self.alone(read(arguments, valued, false).operands, state);
             }
@@ -123,74 +124,39 @@ impl Judge<'_> {
                 let given = read(arguments, Valued::default(), false);
                 return self.source(given.operands, state);
             }
-            "trap" => {
-                let given = read(arguments, Valued::default(), false);
-                if let [action, _, ..] = given.operands {
-                    return self.deferred("trap", action, state);
-                }
-            }
-            "alias" => {
-                for field in arguments {
-                    if let Some((_, value)) = field.text().and_then(|text| text.split_once('=')) {
-                        self.deferred("alias", &Field::known(value), state)?;
-                    }
-                }
-            }
-            "hash" => {
-                let valued = Valued {
-                    short: "p",
-                    long: &[],
-                };
-                let given = read(arguments, valued, false);
-                if let Some(path) = given.value(&["p"]) {
-                    return self.program(std::slice::from_ref(path), state);
-                }
-            }
-            "exit" | "return" => state.is_over = true,
+            "exit" | "logout" => self.end(state),
+            "return" => self.leave(state),
             "set" => set(arguments, state),
-            "shift" => shift(arguments, state),
-            "unset" => {
-                for name in arguments.iter().filter_map(Field::text) {
-                    state.set(name, Known::Value(String::new()));
-                    state.undefine(name);
-                }
-            }
-            "read" | "mapfile" | "readarray" | "getopts" => {
-                for name in arguments.iter().filter_map(Field::text) {
-                    state.set(name, Known::Nothing);
-                }
-                state.set("REPLY", Known::Nothing);
-                state.set("MAPFILE", Known::Nothing);
-            }
-            "printf" => {
-                if let Some(name) = arguments.first().and_then(Field::text)
-                    && name.starts_with("-v")
-                {
-                    let attached = name.get(2..).filter(|name| !name.is_empty());
-                    let separate = arguments.get(1).and_then(Field::text);
-                    if let Some(name) = attached.or(separate) {
-                        state.set(name, Known::Nothing);
-                    }
-                }
-            }
-            name if declares(name) => {
+            "let" => {
                 for field in arguments {
-                    declare(field, state);
+                    self.calculated(field, state)?;
+                    let name = field.head.split(['=', '+', '-', '*', '/']).next();
+                    state.set(variable::base(name.unwrap_or_default()), Known::Nothing);
                 }
             }
-            _ => {}
+            "test" | "[" => {
+                for field in arguments {
+                    self.named_by(field, state)?;
+                }
+            }
+            "shift" => shift(arguments, state),
+            "unset" | "read" | "mapfile" | "readarray" | "getopts" | "printf" => {
+                return self.sets(name, fields, state);
+            }
+            name if declares(name) => return self.sets(name, fields, state),
+            _ => return self.later(name, arguments, state),
         }
         Ok(())
     }
 
     /// A program or a builtin, for which no function stands.
-    fn alone(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
+    pub(super) fn alone(&mut self, fields: &[Field], state: &mut State) -> Result<(), Reason> {
         let name = fields.first().and_then(Field::text).unwrap_or_default();
         let function = state.function(name);
         state.undefine(name);
         let outcome = self.program(fields, state);
-        if let Some(body) = function {
-            state.define(name, &body);
+        if let Some(function) = function {
+            state.redefine(name, function);
         }
         outcome
     }
@@ -210,19 +176,6 @@ impl Judge<'_> {
         }
     }
 
-    /// What is run later on.
-    fn deferred(&mut self, name: &str, action: &Field, state: &State) -> Result<(), Reason> {
-        let mut apart = state.clone();
-        match action.text() {
-            Some("-" | "") => Ok(()),
-            Some(text) => self.text(text, &mut apart),
-            None => {
-                self.ask(Reason::Dynamic(name.to_owned()));
-                Ok(())
-            }
-        }
-    }
-
     /// A file that is run in the same shell: what it sets isn't known.
     fn source(&mut self, arguments: &[Field], state: &mut State) -> Result<(), Reason> {
         let path = arguments.first().map(Field::shown).unwrap_or_default();
@@ -233,10 +186,10 @@ impl Judge<'_> {
 
     /// A shell that runs a file, which may be what it reads.
     pub(super) fn file(&mut self, name: &str, path: &str, state: &mut State) -> Result<(), Reason> {
-        if matches!(path, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") {
+        if path == "-" || place::is_input(path) {
             return self.read_by(name, state);
         }
-        if place::is_below(path, ["/dev/fd", "/proc/self/fd"]) {
+        if place::is_handle(path) {
             self.ask(Reason::Input(name.to_owned()));
         }
         Ok(())
@@ -245,7 +198,12 @@ impl Judge<'_> {
     /// A shell that runs what it reads.
     pub(super) fn read_by(&mut self, name: &str, state: &mut State) -> Result<(), Reason> {
         match self.input.clone() {
-            Input::Text(text) => self.text(&text, state),
+            Input::Text(text) => {
+                if name != "source" {
+                    self.plain_text(name, &text, state)?;
+                }
+                self.text(&text, state)
+            }
             Input::Program => {
                 self.ask(Reason::Input(name.to_owned()));
                 Ok(())
@@ -253,23 +211,6 @@ impl Judge<'_> {
             Input::File => Ok(()),
         }
     }
-}
-
-fn change_folder(arguments: &[Field], state: &mut State) {
-    let given = read(arguments, Valued::default(), false);
-    let path = match given.operands.first() {
-        None => Some(WORKSPACE),
-        Some(field) => field.text(),
-    };
-    state.folder = match (path, &state.folder) {
-        (Some("-") | None, _) => None,
-        (Some(path), _) if path.starts_with('/') => Some(place::resolved("/", path)),
-        (Some(path), Some(folder)) => Some(place::resolved(folder, path)),
-        (Some(_), None) => None,
-    };
-    let known = state.folder.clone().map_or(Known::Nothing, Known::Value);
-    state.set("PWD", known);
-    state.set("OLDPWD", Known::Nothing);
 }
 
 /// Takes arguments away, as far as it is known how many.
@@ -286,7 +227,11 @@ fn shift(arguments: &[Field], state: &mut State) {
     });
 }
 
+/// `set`: arguments, and options of which one changes what programs see.
 fn set(arguments: &[Field], state: &mut State) {
+    let given = read(arguments, Valued::default(), false);
+    let is_all = |field: &Field| field.text() == Some("allexport");
+    state.exports_all |= given.has(&["a"]) || arguments.iter().any(is_all);
     let end = arguments
         .iter()
         .position(|field| field.text() == Some("--"));
@@ -299,19 +244,4 @@ fn set(arguments: &[Field], state: &mut State) {
         // Options with values, or arguments: which of them isn't looked at.
         state.arguments = None;
     }
-}
-
-/// `name=value` in a word that is put together.
-fn declare(field: &Field, state: &mut State) {
-    let Some((name, value)) = field.head.split_once('=') else {
-        if field.tail.is_some() {
-            state.forget();
-        }
-        return;
-    };
-    let value = match field.text() {
-        Some(_) => Known::Value(value.to_owned()),
-        None => Known::Nothing,
-    };
-    state.set(name.trim_end_matches('+'), value);
 }

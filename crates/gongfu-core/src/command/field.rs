@@ -40,12 +40,23 @@ impl Field {
         (self.tail.is_none() && !self.is_pattern).then_some(self.head.as_str())
     }
 
-    fn push(&mut self, text: &str) {
+    /// Adds text.
+    pub(super) fn push(&mut self, text: &str) {
         self.tail.as_mut().unwrap_or(&mut self.head).push_str(text);
     }
 
-    fn push_unknown(&mut self) {
+    /// Adds what isn't known.
+    pub(super) fn push_unknown(&mut self) {
         self.tail = Some(String::new());
+    }
+
+    /// Adds another one.
+    pub(super) fn push_field(&mut self, other: &Self) {
+        self.push(&other.head);
+        if let Some(tail) = &other.tail {
+            self.push_unknown();
+            self.push(tail);
+        }
     }
 
     /// What it costs to look at it, in bytes.
@@ -77,9 +88,40 @@ struct Fields {
     open: Option<Field>,
     /// Words aren't split.
     is_one: bool,
+    /// What separates words that aren't quoted, where that is another than blanks.
+    separators: Separators,
+}
+
+/// What separates words that aren't quoted.
+#[derive(Default, Clone)]
+enum Separators {
+    /// Blanks.
+    #[default]
+    Blanks,
+    /// These.
+    These(String),
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Separators {
+    fn of(state: &State) -> Self {
+        match state.single("IFS") {
+            Known::Value(text) if text == " \t\n" => Self::Blanks,
+            Known::Value(text) => Self::These(text),
+            _ => Self::Unknown,
+        }
+    }
 }
 
 impl Fields {
+    fn new(state: &State) -> Self {
+        Self {
+            separators: Separators::of(state),
+            ..Self::default()
+        }
+    }
+
     fn open(&mut self) -> &mut Field {
         self.open.get_or_insert_with(Field::default)
     }
@@ -94,8 +136,22 @@ impl Fields {
             self.open().push(text);
             return;
         }
+        let separators = self.separators.clone();
         for character in text.chars() {
-            if matches!(character, ' ' | '\t' | '\n') {
+            let is_blank = matches!(character, ' ' | '\t' | '\n');
+            let separates = match &separators {
+                Separators::Blanks => is_blank,
+                Separators::These(these) => these.contains(character),
+                Separators::Unknown => {
+                    self.open().push_unknown();
+                    return;
+                }
+            };
+            if separates && !is_blank {
+                // There is a word before it, if an empty one.
+                self.open();
+                self.close();
+            } else if separates {
                 self.close();
             } else {
                 self.open().push(character.encode_utf8(&mut [0; 4]));
@@ -106,12 +162,7 @@ impl Fields {
     fn extend(&mut self, fields: Vec<Field>) {
         let mut fields = fields.into_iter();
         if let Some(first) = fields.next() {
-            let open = self.open();
-            open.push(&first.head);
-            if let Some(tail) = first.tail {
-                open.push_unknown();
-                open.push(&tail);
-            }
+            self.open().push_field(&first);
         }
         for field in fields {
             self.close();
@@ -124,7 +175,7 @@ impl Judge<'_> {
     /// The words that a word becomes. What is run for it is judged.
     pub(super) fn fields(&mut self, word: &Word, state: &mut State) -> Result<Vec<Field>, Reason> {
         let tokens = brace::tokens(word);
-        let mut fields = Fields::default();
+        let mut fields = Fields::new(state);
         self.charge(tokens.len())?;
         if let Some(words) = brace::words(&tokens) {
             self.charge(words.iter().map(Vec::len).sum())?;
@@ -157,11 +208,7 @@ impl Judge<'_> {
         let mut one = all.next().unwrap_or_default();
         for field in all {
             one.push(" ");
-            one.push(&field.head);
-            if let Some(tail) = field.tail {
-                one.push_unknown();
-                one.push(&tail);
-            }
+            one.push_field(&field);
         }
         Ok(one)
     }
@@ -203,9 +250,9 @@ impl Judge<'_> {
     /// What a tilde with a name means.
     fn home(name: &str, state: &State, fields: &mut Fields) {
         match name {
-            "" => match state.variable("HOME") {
+            "" => match state.single("HOME") {
                 Known::Value(home) => fields.open().push(&home),
-                Known::Nothing => fields.open().push_unknown(),
+                _ => fields.open().push_unknown(),
             },
             "+" => match &state.folder {
                 Some(folder) => fields.open().push(folder),
@@ -223,9 +270,10 @@ impl Judge<'_> {
             Part::Parameter {
                 name,
                 operation,
+                has_colon,
                 is_quoted,
             } => {
-                let adds = self.parameter(name, operation, *is_quoted, state)?;
+                let adds = self.parameter(name, operation, *has_colon, *is_quoted, state)?;
                 add(adds, *is_quoted, fields);
             }
             Part::Substitution { list, is_quoted } => {
@@ -236,11 +284,16 @@ impl Judge<'_> {
                 add(adds, *is_quoted, fields);
             }
             Part::Process(list) => {
-                self.apart(list, state)?;
+                // What it reads is what another one writes.
+                let outer = std::mem::replace(&mut self.input, Input::Program);
+                let outcome = self.apart(list, state);
+                self.input = outer;
+                outcome?;
                 fields.open().push("/dev/fd/63");
             }
             Part::Arithmetic(word) => {
-                self.one(word, state)?;
+                let word = self.one(word, state)?;
+                self.calculated(&word, state)?;
                 fields.open().push_unknown();
             }
             Part::Pattern(word) => {
@@ -257,28 +310,56 @@ impl Judge<'_> {
         &mut self,
         name: &str,
         operation: &Operation,
+        has_colon: bool,
         is_quoted: bool,
         state: &mut State,
     ) -> Result<Adds, Reason> {
+        if let Operation::Element(subscript) = operation {
+            return self.element(name, subscript, is_quoted, state);
+        }
         let value = match name {
             "@" | "*" if *operation == Operation::None => {
                 return Ok(match (&state.arguments, name, is_quoted) {
-                    (Some(all), "*", true) => joined(all).map_or(Adds::Unknown, Adds::Text),
+                    (Some(all), "*", true) => joined(all, state).map_or(Adds::Unknown, Adds::Text),
                     (Some(all), _, true) => Adds::Fields(all.to_vec()),
-                    (Some(all), _, false) => Adds::Fields(split(all)),
+                    (Some(all), _, false) => Adds::Fields(split(all, state)),
                     (None, ..) => Adds::Unknown,
                 });
             }
-            "0" => state.variable("0"),
+            "0" => state.single("0"),
+            // Some number.
+            "$" => Known::Value("1".to_owned()),
             _ if name.bytes().all(|byte| byte.is_ascii_digit()) => argument(name, state),
             _ if name.len() == 1 && !name.bytes().all(|byte| byte.is_ascii_alphabetic()) => {
                 Known::Nothing
             }
-            _ => state.variable(name),
+            _ => state.single(name),
         };
+        if !has_colon
+            && value == Known::Value(String::new())
+            && let Operation::Alternative(word) | Operation::Default(word) = operation
+        {
+            // What is set may be empty.
+            let may_be_set =
+                state.may_be_set(name) || name.starts_with(|next: char| !next.is_alphabetic());
+            let is_used = may_be_set || matches!(operation, Operation::Default(_));
+            return if is_used {
+                self.instead(word, is_quoted, state)
+            } else {
+                self.one(word, state)?;
+                Ok(Adds::Text(String::new()))
+            };
+        }
         Ok(match (operation, value) {
+            (Operation::Check(word), known) => {
+                self.one(word, state)?;
+                match known {
+                    Known::Value(text) if !text.is_empty() => Adds::Text(text),
+                    _ => Adds::Unknown,
+                }
+            }
             (Operation::None, Known::Value(text)) => Adds::Text(text),
-            (Operation::None, Known::Nothing) => Adds::Unknown,
+            (Operation::None, _) => Adds::Unknown,
             (Operation::Default(word), Known::Value(text)) if text.is_empty() => {
                 self.instead(word, is_quoted, state)?
             }
@@ -303,19 +384,74 @@ impl Judge<'_> {
                 self.one(word, state)?;
                 match known {
                     Known::Value(text) => Adds::Text(text),
-                    Known::Nothing => Adds::Unknown,
+                    _ => Adds::Unknown,
                 }
             }
-            (Operation::Alternative(word), Known::Nothing) => {
+            (Operation::Alternative(word) | Operation::Element(word), _) => {
                 self.one(word, state)?;
                 Adds::Unknown
             }
             (Operation::Other(words), _) => {
+                if name == "@"
+                    && let Some(all) = behind(words, state)
+                {
+                    return Ok(Adds::Fields(if is_quoted {
+                        all
+                    } else {
+                        split(&all, state)
+                    }));
+                }
                 for word in words {
-                    self.one(word, state)?;
+                    let field = self.one(word, state)?;
+                    if matches!(field.head.as_str(), "@P") {
+                        // What it holds is expanded once more.
+                        let value = match state.single(name) {
+                            Known::Value(text) => Field::known(&text),
+                            _ => Field::unknown(),
+                        };
+                        self.expanded(name, &value, state)?;
+                    }
+                    self.calculated(&field, state)?;
                 }
                 Adds::Unknown
             }
+        })
+    }
+
+    /// `${name[subscript]}`
+    fn element(
+        &mut self,
+        name: &str,
+        subscript: &Word,
+        is_quoted: bool,
+        state: &mut State,
+    ) -> Result<Adds, Reason> {
+        let subscript = self.one(subscript, state)?;
+        self.calculated(&subscript, state)?;
+        let Some(all) = state.array(name) else {
+            return Ok(match subscript.head.as_str() {
+                "0" | "@" | "*" if subscript.tail.is_none() => match state.single(name) {
+                    Known::Value(text) => Adds::Text(text),
+                    _ => Adds::Unknown,
+                },
+                _ => Adds::Unknown,
+            });
+        };
+        if subscript.tail.is_some() {
+            return Ok(Adds::Unknown);
+        }
+        // Where something isn't known it may be several words, so that numbers aren't known either.
+        let is_whole = all.iter().all(|field| field.text().is_some());
+        let index = subscript.head.parse::<usize>().ok().filter(|_| is_whole);
+        Ok(match (subscript.head.as_str(), is_quoted, index) {
+            ("*", true, _) => joined(&all, state).map_or(Adds::Unknown, Adds::Text),
+            ("@", true, _) => Adds::Fields(all.to_vec()),
+            ("@" | "*", false, _) => Adds::Fields(split(&all, state)),
+            (_, _, Some(index)) => {
+                let text = all.get(index).map_or(Some(""), Field::text);
+                text.map_or(Adds::Unknown, |text| Adds::Text(text.to_owned()))
+            }
+            _ => Adds::Unknown,
         })
     }
 
@@ -331,7 +467,7 @@ impl Judge<'_> {
 
     /// The words that a word becomes where blanks in it separate them.
     fn split_field(&mut self, word: &Word, state: &mut State) -> Result<Vec<Field>, Reason> {
-        let mut fields = Fields::default();
+        let mut fields = Fields::new(state);
         for part in word {
             match part {
                 Part::Text(text) => fields.split(text),
@@ -383,7 +519,15 @@ fn add(adds: Adds, is_quoted: bool, fields: &mut Fields) {
 /// What a command says, where its arguments tell.
 pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<String> {
     let texts: Option<Vec<&str>> = fields.iter().map(Field::text).collect();
-    match texts?.as_slice() {
+    let texts = texts?;
+    // It may mean something else.
+    if texts
+        .first()
+        .is_some_and(|name| state.function(name).is_some() || state.alias(name).is_some())
+    {
+        return None;
+    }
+    match texts.as_slice() {
         ["echo", "-n", rest @ ..] | ["echo", rest @ ..]
             if rest
                 .iter()
@@ -393,6 +537,10 @@ pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<S
         }
         ["printf", text] | ["printf", "%s" | "%s\\n", text] if !text.contains(['%', '\\']) => {
             Some((*text).to_owned())
+        }
+        // No function is meant.
+        ["which", name] | ["type", "-P", name] if !name.contains('/') => {
+            Some(format!("/usr/bin/{name}"))
         }
         ["which", name] | ["command", "-v", name] | ["type", "-p" | "-P", name] => {
             Some((*name).to_owned())
@@ -408,9 +556,20 @@ pub(super) fn saying(fields: &[Field], input: &Input, state: &State) -> Option<S
     }
 }
 
+/// The arguments from a number on: `${@:2}`.
+fn behind(words: &[Word], state: &State) -> Option<Vec<Field>> {
+    let [word] = words else { return None };
+    let [Part::Text(text)] = word.as_slice() else {
+        return None;
+    };
+    let from = text.strip_prefix(':')?.trim().parse::<usize>().ok()?;
+    let all = state.arguments.as_deref()?;
+    all.get(from.checked_sub(1)?..).map(<[Field]>::to_vec)
+}
+
 /// Arguments that aren't quoted: blanks in them separate words.
-fn split(all: &[Field]) -> Vec<Field> {
-    let mut fields = Fields::default();
+fn split(all: &[Field], state: &State) -> Vec<Field> {
+    let mut fields = Fields::new(state);
     for field in all {
         fields.split(&field.head);
         if let Some(tail) = &field.tail {
@@ -423,9 +582,14 @@ fn split(all: &[Field]) -> Vec<Field> {
 }
 
 /// All arguments in one text.
-fn joined(fields: &[Field]) -> Option<String> {
+fn joined(fields: &[Field], state: &State) -> Option<String> {
     let texts: Option<Vec<&str>> = fields.iter().map(Field::text).collect();
-    texts.map(|texts| texts.join(" "))
+    let between = match state.single("IFS") {
+        Known::Value(text) => text.chars().next().map(String::from).unwrap_or_default(),
+        _ if fields.len() < 2 => String::new(),
+        _ => return None,
+    };
+    texts.map(|texts| texts.join(&between))
 }
 
 /// What is known of an argument by its number.

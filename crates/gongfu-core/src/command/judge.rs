@@ -2,12 +2,11 @@
 
 use std::rc::Rc;
 
-use super::field::{Field, saying};
-use super::state::{Known, State};
-use super::{Policy, Reason, Verdict};
-use crate::shell::{
-    self, Assignment, Command, Item, Joint, List, Redirection, Script, Simple, Value, Word,
-};
+use super::call::Call;
+use super::field::Field;
+use super::state::State;
+use super::{Policy, Reason, Verdict, place};
+use crate::shell::{self, Command, Item, Joint, List, Redirection, Script, Word};
 
 /// How many commands are followed.
 const STEPS: usize = 4096;
@@ -16,7 +15,10 @@ const BYTES: usize = 2 * 1024 * 1024;
 /// How deep commands may stand in one another, and programs run others.
 const DEPTH: usize = 128;
 /// How deep texts that are run may stand in texts, and functions may call one another.
-const TEXTS: usize = 16;
+pub(super) const TEXTS: usize = 16;
+/// What a shell calls for what isn't there.
+const HANDLER: &str = "command_not_found_handle";
+
 /// From where a command reads.
 #[derive(Debug, Clone)]
 pub(super) enum Input {
@@ -33,12 +35,20 @@ pub(super) struct Judge<'a> {
     pub(super) policy: &'a Policy<'a>,
     /// The first thing that a person is to be asked about.
     asked: Option<Reason>,
-    steps: usize,
+    pub(super) steps: usize,
     bytes: usize,
     depth: usize,
     pub(super) loops: usize,
     /// The functions that are being followed.
-    calls: Vec<String>,
+    pub(super) calls: Vec<Call>,
+    /// What is known where loops are left, or begun anew.
+    pub(super) exits: Vec<Option<State>>,
+    /// How many commands that may be left out this stands in.
+    pub(super) branches: usize,
+    /// What is run at the end.
+    pub(super) traps: Vec<Field>,
+    /// What is known where the line is ended by a command.
+    pub(super) ended: Option<State>,
     texts: usize,
     documents: Rc<Vec<Word>>,
     pub(super) input: Input,
@@ -46,7 +56,10 @@ pub(super) struct Judge<'a> {
 
 pub(super) fn line(line: &str, policy: &Policy<'_>) -> Verdict {
     let mut judge = Judge::new(policy);
-    let outcome = judge.text(line, &mut State::new(policy.folder));
+    let mut state = State::new(policy.folder);
+    let outcome = judge
+        .text(line, &mut state)
+        .and_then(|()| judge.last(&mut state));
     judge.verdict(outcome)
 }
 
@@ -71,6 +84,10 @@ impl<'a> Judge<'a> {
             depth: 0,
             loops: 0,
             calls: Vec::new(),
+            exits: Vec::new(),
+            branches: 0,
+            traps: Vec::new(),
+            ended: None,
             texts: 0,
             documents: Rc::default(),
             input,
@@ -160,6 +177,8 @@ impl<'a> Judge<'a> {
             if *joint == Joint::And {
                 skipped.get_or_insert_with(|| state.clone());
             }
+            let may_be_left_out = usize::from(*joint != Joint::Then);
+            self.branches += may_be_left_out;
             match joint {
                 Joint::Then | Joint::And => {
                     failed = state.clone();
@@ -173,6 +192,7 @@ impl<'a> Judge<'a> {
                     failed.merge(before);
                 }
             }
+            self.branches -= may_be_left_out;
         }
         if let Some(skipped) = skipped {
             state.merge_values(skipped);
@@ -197,6 +217,12 @@ impl<'a> Judge<'a> {
             }
             Command::Function(name, body) => {
                 if state.define(name, body) {
+                    if name == HANDLER {
+                        // The shell calls it for what isn't there, with whatever that is.
+                        let mut apart = state.clone();
+                        apart.arguments = None;
+                        return self.command(body, &mut apart);
+                    }
                     return Ok(());
                 }
                 // One too many: what it does is judged where it stands.
@@ -205,6 +231,17 @@ impl<'a> Judge<'a> {
                 self.command(body, &mut apart)
             }
         }
+    }
+
+    /// Judges what is run when everything else is over.
+    fn last(&mut self, state: &mut State) -> Result<(), Reason> {
+        if let Some(ended) = self.ended.take() {
+            state.merge(ended);
+        }
+        for action in std::mem::take(&mut self.traps) {
+            self.deferred("trap", &action, state)?;
+        }
+        Ok(())
     }
 
     fn pipeline(&mut self, commands: &[Command], state: &State) -> Result<(), Reason> {
@@ -230,95 +267,8 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Judges a command with arguments; answers what it says, where that is plain.
-    fn simple(&mut self, simple: &Simple, state: &mut State) -> Result<Option<String>, Reason> {
-        self.step()?;
-        let mut fields = Vec::new();
-        for word in &simple.words {
-            fields.extend(self.fields(word, state)?);
-        }
-        let input = self.redirections(&simple.redirections, state)?;
-        let mut assigned = Vec::new();
-        for assignment in &simple.assignments {
-            let value = self.assigned(assignment, state)?;
-            if fields.is_empty() {
-                // The next one sees it.
-                state.set(&assignment.name, value.clone());
-            }
-            assigned.push((assignment.name.as_str(), value));
-        }
-        let said = saying(&fields, &input, state);
-        let outer = std::mem::replace(&mut self.input, input);
-        let is_builtin = fields
-            .first()
-            .and_then(Field::text)
-            .is_some_and(super::builtin::declares);
-        let outcome = if fields.is_empty() || is_builtin {
-            for (name, value) in assigned {
-                state.set(name, value);
-            }
-            self.program(&fields, state)
-        } else if assigned.is_empty() {
-            self.program(&fields, state)
-        } else {
-            // They are for this command alone.
-            let before: Vec<(&str, Known)> = assigned
-                .iter()
-                .map(|(name, _)| (*name, state.variable(name)))
-                .collect();
-            for (name, value) in assigned {
-                state.set(name, value);
-            }
-            let outcome = self.program(&fields, state);
-            for (name, value) in before {
-                state.set(name, value);
-            }
-            outcome
-        };
-        // It changes what the shell itself reads.
-        let stays = matches!(fields.as_slice(), [only] if only.text() == Some("exec"));
-        if !stays {
-            self.input = outer;
-        }
-        outcome.map(|()| said)
-    }
-
-    /// What is assigned.
-    fn assigned(&mut self, assignment: &Assignment, state: &mut State) -> Result<Known, Reason> {
-        if let Some(subscript) = &assignment.subscript {
-            self.one(subscript, state)?;
-        }
-        let value = match &assignment.value {
-            Value::Word(word) => self.one(word, state)?,
-            Value::Array(words) => {
-                let mut first = None;
-                for word in words {
-                    let fields = self.fields(word, state)?;
-                    first = first.or_else(|| fields.into_iter().next());
-                }
-                // Its name alone stands for the first of them; the others are not followed.
-                let only = words.len() <= 1;
-                return Ok(match first.as_ref().and_then(Field::text) {
-                    Some(text) if only => Known::Value(text.to_owned()),
-                    _ => Known::Nothing,
-                });
-            }
-        };
-        let before = match (assignment.adds, state.variable(&assignment.name)) {
-            (false, _) => Some(String::new()),
-            (true, Known::Value(text)) => Some(text),
-            (true, Known::Nothing) => None,
-        };
-        // A pattern stays as it is when it is assigned.
-        let known = (value.tail.is_none() && assignment.subscript.is_none()).then_some(value.head);
-        Ok(match (before, known) {
-            (Some(before), Some(text)) => Known::Value(before + &text),
-            _ => Known::Nothing,
-        })
-    }
-
     /// Judges where a command writes; answers from where it reads.
-    fn redirections(
+    pub(super) fn redirections(
         &mut self,
         redirections: &[Redirection],
         state: &mut State,
@@ -329,12 +279,8 @@ impl<'a> Judge<'a> {
                 Redirection::Read(word) => {
                     let path = self.one(word, state)?;
                     input = match path.text() {
-                        Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") => input,
-                        Some(path)
-                            if super::place::is_below(path, ["/dev/fd", "/proc/self/fd"]) =>
-                        {
-                            Input::Program
-                        }
+                        Some(path) if place::is_input(path) => input,
+                        Some(path) if place::is_handle(path) => Input::Program,
                         _ => Input::File,
                     };
                 }
@@ -370,28 +316,6 @@ impl<'a> Judge<'a> {
             }
         }
         Ok(input)
-    }
-
-    /// Follows a function with arguments.
-    pub(super) fn call(
-        &mut self,
-        name: &str,
-        body: &Command,
-        fields: &[Field],
-        state: &mut State,
-    ) -> Result<(), Reason> {
-        // What calls itself does what it does already.
-        if self.calls.len() >= TEXTS || self.calls.iter().any(|call| call == name) {
-            return Ok(());
-        }
-        self.calls.push(name.to_owned());
-        let arguments = Some(Rc::from(fields.get(1..).unwrap_or_default()));
-        let outer = std::mem::replace(&mut state.arguments, arguments);
-        let outcome = self.command(body, state);
-        state.arguments = outer;
-        state.is_over = false;
-        self.calls.pop();
-        outcome
     }
 }
 

@@ -47,6 +47,19 @@ impl Given<'_> {
 pub(super) struct Valued {
     pub(super) short: &'static str,
     pub(super) long: &'static [&'static str],
+    /// Letters whose value, if there is one, stands in the same word.
+    pub(super) attached: &'static str,
+}
+
+impl Valued {
+    /// Whether a value follows a long option, whose name may be shortened.
+    fn follows(&self, name: &str) -> Option<&'static str> {
+        let exact = self.long.iter().find(|known| **known == name);
+        let shortened = || self.long.iter().find(|known| known.starts_with(name));
+        exact
+            .or_else(|| shortened().filter(|_| !name.is_empty()))
+            .copied()
+    }
 }
 
 /// Reads what a program was given, up to its first operand or, where operands may be `mixed` with
@@ -71,23 +84,33 @@ pub(super) fn read(fields: &[Field], valued: Valued, mixed: bool) -> Given<'_> {
         let name = field.head.trim_start_matches('-');
         if field.head.starts_with("--") {
             match name.split_once('=') {
-                Some((name, value)) => given.values.push((name.to_owned(), rest(field, value))),
-                None if valued.long.contains(&name) => {
-                    given
-                        .values
-                        .extend(fields.get(at).map(|value| (name.to_owned(), value.clone())));
-                    at += 1;
+                Some((name, value)) => {
+                    let name = valued.follows(name).unwrap_or(name);
+                    given.values.push((name.to_owned(), rest(field, value)));
                 }
-                None => given.options.push(name.to_owned()),
+                None => match valued.follows(name) {
+                    Some(name) => {
+                        let value = fields.get(at).cloned();
+                        given
+                            .values
+                            .extend(value.map(|value| (name.to_owned(), value)));
+                        at += 1;
+                    }
+                    None => given.options.push(name.to_owned()),
+                },
             }
             continue;
         }
         for (index, letter) in name.char_indices() {
+            let after = name.get(index + letter.len_utf8()..).unwrap_or_default();
+            if valued.attached.contains(letter) && !after.is_empty() {
+                given.values.push((letter.to_string(), rest(field, after)));
+                break;
+            }
             if !valued.short.contains(letter) {
                 given.options.push(letter.to_string());
                 continue;
             }
-            let after = name.get(index + letter.len_utf8()..).unwrap_or_default();
             if after.is_empty() && field.tail.is_none() {
                 given.values.extend(
                     fields

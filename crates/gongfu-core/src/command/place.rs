@@ -60,3 +60,16 @@ pub(super) fn is_of_system(path: &str) -> bool {
 pub(super) fn last_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
+
+/// Whether it is what a program reads.
+pub(super) fn is_input(path: &str) -> bool {
+    let path = resolved("/", path);
+    path == "/dev/stdin" || (is_handle(&path) && last_name(&path) == "0")
+}
+
+/// Whether it is a handle that is open.
+pub(super) fn is_handle(path: &str) -> bool {
+    let path = resolved("/", path);
+    is_below(&path, ["/dev/fd"])
+        || (is_below(&path, ["/proc"]) && path.split('/').nth_back(1) == Some("fd"))
+}

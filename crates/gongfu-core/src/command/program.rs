@@ -61,6 +61,11 @@ const SYSTEM: [&str; 45] = [
 /// What programs begin with that make file systems.
 const MAKES_FILE_SYSTEMS: &str = "mkfs";
 
+/// Whether no program of this name is run.
+pub(super) fn is_refused(name: &str) -> bool {
+    PRIVILEGE.contains(&name) || SYSTEM.contains(&name) || name.starts_with(MAKES_FILE_SYSTEMS)
+}
+
 /// What a word runs.
 enum Runs {
     /// A program, a builtin or a function of this name.
@@ -94,8 +99,11 @@ impl Judge<'_> {
             }
         };
         let is_path = first.head.contains('/');
-        if let Some(body) = state.function(&name).filter(|_| !is_path) {
-            return self.call(&name, &body, fields, state);
+        if let Some(alias) = state.alias(&name).filter(|_| !is_path) {
+            self.alias(&name, &alias, fields, state)?;
+        }
+        if let Some(function) = state.function(&name).filter(|_| !is_path) {
+            return self.call(&name, &function, fields, state);
         }
         if PRIVILEGE.contains(&name.as_str()) {
             return Err(Reason::Privilege(name));
@@ -110,6 +118,7 @@ impl Judge<'_> {
             return self.wrapped(&name, wraps, fields, state);
         }
         self.written(&name, fields, state)?;
+        self.hooks(&name, fields.get(1..).unwrap_or_default(), state)?;
         if self
             .policy
             .programs
@@ -127,7 +136,7 @@ fn runs(first: &Field, policy: &Policy<'_>, state: &State) -> Runs {
         let resolved = match &state.folder {
             _ if path.starts_with('/') => place::resolved("/", path),
             Some(folder) => place::resolved(folder, path),
-            None => return true,
+            None => return !is_refused(place::last_name(path)),
         };
         let places = policy.writable.iter().copied();
         place::is_below(&resolved, places.chain(["/tmp"]))

@@ -1,12 +1,10 @@
 //! Programs that run others.
 
-use std::rc::Rc;
-
 use super::field::Field;
 use super::judge::Judge;
-use super::option::{Given, Valued, read};
+use super::option::{Valued, read};
 use super::state::{Known, State};
-use super::{Reason, place};
+use super::{Reason, place, program};
 
 /// How a program runs another one.
 #[derive(Debug, Clone, Copy)]
@@ -19,79 +17,171 @@ pub(super) enum Wraps {
     Find,
     /// `xargs`
     Xargs,
+    /// `parallel`
+    Parallel,
+    /// `watch`, which joins what it is given into a line unless it is told not to.
+    Watch,
+    /// `setarch`, whose first operand may be left out.
+    Architecture,
+    /// `at`, which runs what it reads later on.
+    Later,
+    /// Somewhere among options that aren't followed.
+    Anywhere,
     /// A shell.
     Shell,
     /// What stands behind an option is for a shell.
     Line(Valued, &'static [&'static str], usize),
 }
 
+/// What the names of programs begin with that load others.
+const LOADERS: [&str; 3] = ["ld-linux", "ld-musl", "ld.so"];
+
 const fn valued(short: &'static str, long: &'static [&'static str]) -> Valued {
-    Valued { short, long }
+    Valued {
+        short,
+        long,
+        attached: "",
+    }
 }
 
 /// All of them by their names.
-const WRAPPERS: [(&str, Wraps); 33] = [
+const WRAPPERS: &[(&str, Wraps)] = &[
     ("ash", Wraps::Shell),
+    ("at", Wraps::Later),
+    ("batch", Wraps::Later),
     ("bash", Wraps::Shell),
     ("busybox", Wraps::After(valued("", &[]), 0)),
-    ("chrt", Wraps::After(valued("TPD", &[]), 1)),
+    ("bwrap", Wraps::Anywhere),
+    ("catchsegv", Wraps::Anywhere),
+    ("choom", Wraps::After(valued("np", &["adjust", "pid"]), 0)),
+    (
+        "chrt",
+        Wraps::After(
+            valued("TPD", &["sched-runtime", "sched-period", "sched-deadline"]),
+            1,
+        ),
+    ),
+    ("cpulimit", Wraps::Anywhere),
+    ("daemonize", Wraps::Anywhere),
     ("dash", Wraps::Shell),
+    ("dbus-launch", Wraps::Anywhere),
+    (
+        "dbus-run-session",
+        Wraps::After(valued("", &["config-file", "dbus-daemon"]), 0),
+    ),
+    ("dumb-init", Wraps::After(valued("r", &["rewrite"]), 0)),
+    ("eatmydata", Wraps::After(valued("", &[]), 0)),
+    ("entr", Wraps::Anywhere),
     ("env", Wraps::Env),
-    ("fakeroot", Wraps::After(valued("lsib", &[]), 0)),
+    ("expect", Wraps::Anywhere),
+    ("fakechroot", Wraps::Anywhere),
+    (
+        "fakeroot",
+        Wraps::After(valued("lsib", &["lib", "faked", "save-file"]), 0),
+    ),
+    ("faketime", Wraps::Anywhere),
     ("find", Wraps::Find),
+    ("firejail", Wraps::Anywhere),
     ("fish", Wraps::Shell),
     (
         "flock",
         Wraps::Line(
-            valued("Ewc", &["timeout", "command", "conflict-exit-code"]),
+            valued("Ewc", &["timeout", "wait", "command", "conflict-exit-code"]),
             &["c", "command"],
             1,
         ),
     ),
+    ("gdb", Wraps::Anywhere),
+    ("hyperfine", Wraps::Anywhere),
+    ("i386", Wraps::After(valued("", &[]), 0)),
     (
         "ionice",
-        Wraps::After(valued("cnp", &["class", "classdata"]), 0),
+        Wraps::After(
+            valued("cnpPu", &["class", "classdata", "pid", "pgid", "uid"]),
+            0,
+        ),
     ),
     ("ksh", Wraps::Shell),
+    ("linux32", Wraps::After(valued("", &[]), 0)),
+    ("linux64", Wraps::After(valued("", &[]), 0)),
     ("ltrace", Wraps::After(valued("aeDlnopsSu", &[]), 0)),
     ("mksh", Wraps::Shell),
     ("nice", Wraps::After(valued("n", &["adjustment"]), 0)),
     ("nohup", Wraps::After(valued("", &[]), 0)),
-    (
-        "parallel",
-        Wraps::After(valued("jIaNnLS", &["jobs", "arg-file"]), 0),
-    ),
-    ("prlimit", Wraps::After(valued("p", &["pid"]), 0)),
+    ("numactl", Wraps::Anywhere),
+    ("parallel", Wraps::Parallel),
+    ("perf", Wraps::Anywhere),
+    ("prlimit", Wraps::After(valued("po", &["pid", "output"]), 0)),
+    ("proot", Wraps::Anywhere),
+    ("proxychains", Wraps::Anywhere),
+    ("proxychains4", Wraps::Anywhere),
     ("rbash", Wraps::Shell),
+    ("rlwrap", Wraps::Anywhere),
     (
         "script",
-        Wraps::Line(valued("cEIOBTmot", &["command"]), &["c", "command"], 1),
+        Wraps::Line(
+            valued(
+                "cEIOBTmo",
+                &[
+                    "command",
+                    "echo",
+                    "log-in",
+                    "log-out",
+                    "log-io",
+                    "log-timing",
+                    "logging-format",
+                    "output-limit",
+                ],
+            ),
+            &["c", "command"],
+            1,
+        ),
     ),
-    ("setarch", Wraps::After(valued("p", &[]), 1)),
+    ("setarch", Wraps::Architecture),
     ("setsid", Wraps::After(valued("", &[]), 0)),
+    ("setuidgid", Wraps::Anywhere),
     ("sh", Wraps::Shell),
+    ("softlimit", Wraps::Anywhere),
+    ("ssh-agent", Wraps::After(valued("aEkOPt", &[]), 0)),
+    ("sshpass", Wraps::Anywhere),
+    ("start-stop-daemon", Wraps::Anywhere),
     (
         "stdbuf",
         Wraps::After(valued("ioe", &["input", "output", "error"]), 0),
     ),
     (
         "strace",
-        Wraps::After(valued("aeEoOpPsSuUIX", &["output", "trace"]), 0),
+        Wraps::After(valued("abeEoOpPsSuUIX", &["output", "trace"]), 0),
     ),
-    ("taskset", Wraps::After(valued("p", &[]), 1)),
+    ("systemd-cat", Wraps::Anywhere),
+    ("systemd-inhibit", Wraps::Anywhere),
+    ("systemd-run", Wraps::Anywhere),
+    ("taskset", Wraps::After(valued("", &[]), 1)),
     ("time", Wraps::After(valued("of", &["format", "output"]), 0)),
     (
         "timeout",
         Wraps::After(valued("ks", &["kill-after", "signal"]), 1),
     ),
-    ("toybox", Wraps::After(valued("", &[]), 0)),
     ("tini", Wraps::After(valued("pe", &[]), 0)),
-    ("watch", Wraps::Line(valued("nq", &["interval"]), &[], 0)),
+    ("torsocks", Wraps::Anywhere),
+    ("toybox", Wraps::After(valued("", &[]), 0)),
+    ("tsocks", Wraps::Anywhere),
+    ("uname26", Wraps::After(valued("", &[]), 0)),
+    ("unbuffer", Wraps::After(valued("", &[]), 0)),
+    ("valgrind", Wraps::Anywhere),
+    ("watch", Wraps::Watch),
+    ("x86_64", Wraps::After(valued("", &[]), 0)),
     ("xargs", Wraps::Xargs),
+    ("xvfb-run", Wraps::Anywhere),
+    ("yash", Wraps::Shell),
     ("zsh", Wraps::Shell),
 ];
 
+/// How a program runs another one, if it does.
 pub(super) fn of(name: &str) -> Option<Wraps> {
+    if LOADERS.iter().any(|loader| name.starts_with(loader)) {
+        return Some(Wraps::Anywhere);
+    }
     let found = WRAPPERS.iter().find(|(known, _)| *known == name);
     found.map(|(_, wraps)| *wraps)
 }
@@ -114,6 +204,11 @@ impl Judge<'_> {
             Wraps::Find => self.find(arguments, state),
             Wraps::Xargs => self.xargs(arguments, state),
             Wraps::Shell => self.shell(name, arguments, state),
+            Wraps::Parallel => self.parallel(arguments, state),
+            Wraps::Watch => self.watch(arguments, state),
+            Wraps::Architecture => self.architecture(arguments, state),
+            Wraps::Later => self.read_by(name, &mut state.child()),
+            Wraps::Anywhere => self.anywhere(arguments, state),
             Wraps::Line(valued, options, operands) => {
                 let given = read(arguments, valued, false);
                 if let Some(line) = given.value(options) {
@@ -128,9 +223,56 @@ impl Judge<'_> {
         }
     }
 
+    /// `watch`
+    fn watch(&mut self, arguments: &[Field], state: &State) -> Result<(), Reason> {
+        let given = read(
+            arguments,
+            valued("nqs", &["interval", "equexit", "shotsdir"]),
+            false,
+        );
+        if given.has(&["x", "exec"]) {
+            return self.inner(given.operands, state);
+        }
+        self.line_of("watch", &line_from(given.operands), state)
+    }
+
+    /// `setarch`
+    fn architecture(&mut self, arguments: &[Field], state: &State) -> Result<(), Reason> {
+        let given = read(arguments, Valued::default(), false);
+        self.inner(given.operands, state)?;
+        let behind = given.operands.get(1..).unwrap_or_default();
+        self.inner(read(behind, Valued::default(), false).operands, state)
+    }
+
+    /// A program whose options aren't followed: what it is given is judged from the first word on that
+    /// names a program that is refused or runs others.
+    fn anywhere(&mut self, arguments: &[Field], state: &State) -> Result<(), Reason> {
+        let runs = |field: &Field| {
+            field.text().is_some_and(|text| {
+                let name = place::last_name(text);
+                let word = name.split([' ', '\t']).next().unwrap_or_default();
+                program::is_refused(word) || of(word).is_some()
+            })
+        };
+        let Some(at) = arguments.iter().position(runs) else {
+            return Ok(());
+        };
+        let command = arguments.get(at..).unwrap_or_default();
+        match command {
+            // A whole line in one word.
+            [line, ..] if line.head.contains([' ', '\t']) => self.line_of("a program", line, state),
+            _ => self.inner(command, state),
+        }
+    }
+
     /// A program that another one runs: functions and folders of the shell are its own.
-    fn inner(&mut self, fields: &[Field], state: &State) -> Result<(), Reason> {
+    pub(super) fn inner(&mut self, fields: &[Field], state: &State) -> Result<(), Reason> {
+        let fields = match fields {
+            [first, rest @ ..] if first.text() == Some("--") => rest,
+            fields => fields,
+        };
         let mut apart = state.clone();
+        apart.forget_names();
         if let Some(name) = fields.first().and_then(Field::text) {
             apart.undefine(name);
         }
@@ -138,9 +280,24 @@ impl Judge<'_> {
     }
 
     /// A line that a program gives to a shell.
-    fn line_of(&mut self, name: &str, line: &Field, state: &State) -> Result<(), Reason> {
-        let mut apart = state.clone();
+    pub(super) fn line_of(
+        &mut self,
+        name: &str,
+        line: &Field,
+        state: &State,
+    ) -> Result<(), Reason> {
+        self.line_in(name, line, state.child())
+    }
+
+    /// A line that is given to a shell which knows this.
+    pub(super) fn line_in(
+        &mut self,
+        name: &str,
+        line: &Field,
+        mut apart: State,
+    ) -> Result<(), Reason> {
         let Some(tail) = &line.tail else {
+            self.plain_text(name, &line.head, &apart)?;
             return self.text(&line.head, &mut apart);
         };
         self.ask(Reason::Dynamic(name.to_owned()));
@@ -152,7 +309,7 @@ impl Judge<'_> {
     }
 
     fn env(&mut self, arguments: &[Field], state: &State) -> Result<(), Reason> {
-        let valued = valued("uCSa", &["unset", "chdir", "split-string", "argv0"]);
+        let valued = valued("uCSaP", &["unset", "chdir", "split-string", "argv0"]);
         let given = read(arguments, valued, false);
         let mut apart = state.clone();
         if let Some(folder) = given.value(&["C", "chdir"]) {
@@ -162,10 +319,22 @@ impl Judge<'_> {
             });
         }
         let mut rest = given.operands;
+        let mut is_empty = given.has(&["i", "ignore-environment"]);
         if let [first, others @ ..] = rest
             && first.text() == Some("-")
         {
             rest = others;
+            is_empty = true;
+        }
+        if is_empty {
+            let folder = apart.folder.take();
+            apart = State::new("/");
+            apart.folder = folder;
+        }
+        for (option, value) in &given.values {
+            if matches!(option.as_str(), "u" | "unset") {
+                apart.unset(&value.head);
+            }
         }
         while let [first, others @ ..] = rest
             && let Some((name, value)) = first.head.split_once('=')
@@ -173,7 +342,15 @@ impl Judge<'_> {
             let known = first
                 .text()
                 .map_or(Known::Nothing, |_| Known::Value(value.to_owned()));
-            apart.set(name, known);
+            if let Some(function) = name.strip_prefix("BASH_FUNC_") {
+                // A shell takes it for a function.
+                let function = function.trim_end_matches("%%").trim_end_matches("()");
+                self.text(&format!("{function} {value}"), &mut apart)?;
+                apart.export_function(function);
+            }
+            self.runs_text(name, &known, &apart)?;
+            apart.put(name, known);
+            apart.export(name);
             rest = others;
         }
         if let Some(line) = given.value(&["S", "split-string"]) {
@@ -182,142 +359,11 @@ impl Judge<'_> {
                 return Ok(());
             }
             let mut words = vec![Field::known("env")];
-            words.extend(line.head.split_whitespace().map(Field::known));
+            words.extend(split_string(&line.head, &apart));
             words.extend(rest.iter().cloned());
             return self.program(&words, &mut apart);
         }
         self.inner(rest, &apart)
-    }
-
-    fn find(&mut self, arguments: &[Field], state: &mut State) -> Result<(), Reason> {
-        let is_start = |field: &&Field| !field.head.starts_with(['-', '(', '!']);
-        let skipped = arguments
-            .iter()
-            .take_while(|field| matches!(field.text(), Some("-H" | "-L" | "-P")))
-            .count();
-        let arguments = arguments.get(skipped..).unwrap_or_default();
-        let starts: Vec<Field> = arguments.iter().take_while(is_start).cloned().collect();
-        let here = [Field::known(".")];
-        let starts = if starts.is_empty() {
-            here.to_vec()
-        } else {
-            starts
-        };
-        let mut rest = arguments;
-        while let [first, others @ ..] = rest {
-            rest = others;
-            match first.text() {
-                Some("-exec" | "-execdir" | "-ok" | "-okdir") => {
-                    // A plus ends it only behind braces.
-                    let is_end = |at: usize| match others.get(at).and_then(Field::text) {
-                        Some(";") => true,
-                        Some("+") => {
-                            at > 0 && others.get(at - 1).and_then(Field::text) == Some("{}")
-                        }
-                        _ => false,
-                    };
-                    let end = (0..others.len()).find(|at| is_end(*at));
-                    let end = end.unwrap_or(others.len());
-                    let command = others.get(..end).unwrap_or_default();
-                    for start in &starts {
-                        let found = Field {
-                            head: format!("{}/", start.head),
-                            tail: Some(String::new()),
-                            is_pattern: false,
-                        };
-                        let filled: Vec<Field> = command
-                            .iter()
-                            .map(|field| filled(field, "{}", &found))
-                            .collect();
-                        self.inner(&filled, state)?;
-                    }
-                    rest = others.get(end..).unwrap_or_default();
-                }
-                Some("-delete") => {
-                    for start in &starts {
-                        self.charge(start.size())?;
-                        self.remove("find -delete", start, state)?;
-                    }
-                }
-                Some("-fprint" | "-fprint0" | "-fls" | "-fprintf") => {
-                    if let Some(file) = others.first() {
-                        self.write("find", file, state)?;
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn xargs(&mut self, arguments: &[Field], state: &State) -> Result<(), Reason> {
-        let valued = valued(
-            "adEILnPs",
-            &[
-                "arg-file",
-                "delimiter",
-                "max-args",
-                "max-procs",
-                "max-chars",
-                "max-lines",
-                "process-slot-var",
-            ],
-        );
-        let given: Given<'_> = read(arguments, valued, false);
-        let replaced = match given.value(&["I", "replace"]) {
-            Some(text) => Some(text.head.clone()),
-            None => given.has(&["i", "replace"]).then(|| "{}".to_owned()),
-        };
-        let mut command: Vec<Field> = given.operands.to_vec();
-        match replaced.filter(|text| !text.is_empty()) {
-            Some(text) => {
-                for field in &mut command {
-                    *field = filled(field, &text, &Field::unknown());
-                }
-            }
-            None if command.is_empty() => {}
-            None => command.push(Field::unknown()),
-        }
-        self.inner(&command, state)
-    }
-
-    fn shell(&mut self, name: &str, arguments: &[Field], state: &State) -> Result<(), Reason> {
-        // What stands behind `-c` is an operand; its letter may stand among others.
-        let valued = valued("oO", &["rcfile", "init-file"]);
-        let mut arguments = arguments;
-        // Options that switch something off.
-        while let [first, rest @ ..] = arguments
-            && first.head.starts_with('+')
-        {
-            let takes_name = matches!(first.text(), Some("+o" | "+O"));
-            arguments = rest.get(usize::from(takes_name)..).unwrap_or_default();
-        }
-        let given = read(arguments, valued, false);
-        let mut apart = state.clone();
-        if given.has(&["c"]) {
-            let mut operands = given.operands;
-            while let [first, rest @ ..] = operands
-                && (first.text() == Some("-") || first.head.starts_with(['-', '+']))
-            {
-                operands = rest;
-            }
-            let [line, arguments @ ..] = operands else {
-                return Ok(());
-            };
-            if let Some(zero) = arguments.first() {
-                let known = zero.text().map(|text| Known::Value(text.to_owned()));
-                apart.set("0", known.unwrap_or(Known::Nothing));
-            }
-            apart.arguments = Some(Rc::from(arguments.get(1..).unwrap_or_default()));
-            return self.line_of(name, line, &apart);
-        }
-        match given.operands.first() {
-            Some(file) if !given.has(&["s"]) => self.file(name, &file.head, &mut apart),
-            _ => {
-                apart.arguments = Some(Rc::from(given.operands));
-                self.read_by(name, &mut apart)
-            }
-        }
     }
 }
 
@@ -332,17 +378,70 @@ fn later<'a>(fields: &'a [Field], options: &[&str]) -> Option<&'a Field> {
     fields.get(at + 1)
 }
 
-/// A word in which something else stands for a text.
-fn filled(field: &Field, text: &str, by: &Field) -> Field {
-    if field.text() == Some(text) {
-        return by.clone();
+/// Words as one line.
+pub(super) fn line_from(fields: &[Field]) -> Field {
+    let mut line = Field::default();
+    for (index, field) in fields.iter().enumerate() {
+        if index > 0 {
+            line.push(" ");
+        }
+        line.push_field(field);
     }
-    match field.head.split_once(text) {
-        Some((before, after)) => Field {
-            head: before.to_owned(),
-            tail: Some(after.to_owned()),
-            is_pattern: field.is_pattern,
-        },
-        None => field.clone(),
+    line
+}
+
+/// The words that `env` makes of one, with its own quotes and escapes.
+fn split_string(line: &str, state: &State) -> Vec<Field> {
+    let mut words = Vec::new();
+    let mut open: Option<Field> = None;
+    let mut quote: Option<char> = None;
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            (' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c', None) => words.extend(open.take()),
+            ('#', None) if open.is_none() => break,
+            ('\'' | '"', None) => {
+                quote = Some(character);
+                open.get_or_insert_default();
+            }
+            (end, Some(begun)) if end == begun => quote = None,
+            ('\\', _) => {
+                let next = characters.next().unwrap_or('\\');
+                if matches!(next, '_' | 'n' | 't' | 'r' | 'v' | 'f') && quote.is_none() {
+                    words.extend(open.take());
+                    continue;
+                }
+                let field = open.get_or_insert_default();
+                match (next, quote) {
+                    ('\'' | '\\', Some('\'')) => field.push(next.encode_utf8(&mut [0; 4])),
+                    (_, Some('\'')) => {
+                        field.push("\\");
+                        field.push(next.encode_utf8(&mut [0; 4]));
+                    }
+                    ('_', Some(_)) => field.push(" "),
+                    ('c', None) => break,
+                    ('n' | 't' | 'r' | 'v' | 'f', Some(_)) => field.push("\n"),
+                    (next, _) => field.push(next.encode_utf8(&mut [0; 4])),
+                }
+            }
+            ('$', None | Some('"')) => {
+                let name: String = characters
+                    .by_ref()
+                    .take_while(|next| *next != '}')
+                    .filter(|next| *next != '{')
+                    .collect();
+                let field = open.get_or_insert_default();
+                match state.single(&name) {
+                    Known::Value(text) => field.push(&text),
+                    _ => field.push_unknown(),
+                }
+            }
+            (character, _) => {
+                let field = open.get_or_insert_default();
+                field.push(character.encode_utf8(&mut [0; 4]));
+            }
+        }
     }
+    words.extend(open);
+    words
 }

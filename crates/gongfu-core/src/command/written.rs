@@ -33,7 +33,11 @@ const fn writer(
     which: Which,
     into: &'static [&'static str],
 ) -> Writer {
-    let valued = Valued { short, long: into };
+    let valued = Valued {
+        short,
+        long: into,
+        attached: "",
+    };
     Writer {
         name,
         valued,
@@ -42,7 +46,7 @@ const fn writer(
     }
 }
 
-const WRITERS: [Writer; 30] = [
+const WRITERS: [Writer; 32] = [
     writer("bzip2", "", Which::All, &[]),
     writer("chgrp", "", Which::AfterFirst, &[]),
     writer("chmod", "", Which::AfterFirst, &[]),
@@ -63,7 +67,9 @@ const WRITERS: [Writer; 30] = [
     writer("mknod", "m", Which::All, &[]),
     writer("mv", "St", Which::All, &["t", "target-directory"]),
     writer("rm", "", Which::All, &[]),
+    writer("rsync", "efTBM", Which::Last, &[]),
     writer("rmdir", "", Which::All, &[]),
+    writer("scp", "cFiJloPSDX", Which::Last, &[]),
     writer("shred", "ns", Which::All, &[]),
     writer("sort", "okStT", Which::None, &["o", "output"]),
     writer("split", "bCnlad", Which::None, &[]),
@@ -135,6 +141,7 @@ impl Judge<'_> {
             Which::All => all.as_slice(),
             Which::AfterFirst if given.has(&["reference"]) => all.as_slice(),
             Which::AfterFirst => all.get(1..).unwrap_or_default(),
+            Which::Last if name == "install" && given.has(&["d", "directory"]) => all.as_slice(),
             Which::Last if is_named || all.len() < 2 => &[],
             Which::Last => all.get(all.len() - 1..).unwrap_or_default(),
             Which::None => &[],
@@ -165,6 +172,7 @@ impl Judge<'_> {
         let valued = Valued {
             short: "efl",
             long: &["expression", "file"],
+            attached: "i",
         };
         let given = read(arguments, valued, true);
         let is_given = given.has(&["e", "f", "expression", "file"]);
@@ -182,16 +190,36 @@ impl Judge<'_> {
         state: &State,
     ) -> Result<(), Reason> {
         // What can't be written elsewhere, in a mount that is only read, is said when it is tried.
-        match self
-            .outside(path, state)
-            .filter(|path| place::is_of_system(path))
-        {
-            Some(path) => Err(Reason::Written {
+        let outside = self.outside(path, state);
+        if let Some(path) = outside.filter(|path| place::is_of_system(path)) {
+            return Err(Reason::Written {
                 program: program.to_owned(),
                 path,
                 places: self.places(),
-            }),
-            None => Ok(()),
+            });
+        }
+        self.may_write(program, path, state);
+        Ok(())
+    }
+
+    /// Asks where one of the folders that this may be is a part of the system.
+    fn may_write(&mut self, program: &str, path: &Field, state: &State) {
+        if state.folder.is_some() || path.head.starts_with('/') {
+            return;
+        }
+        for folder in &state.folders {
+            let mut there = state.clone();
+            there.folder = Some(folder.clone());
+            if let Some(path) = self
+                .outside(path, &there)
+                .filter(|path| place::is_of_system(path))
+            {
+                self.ask(Reason::Written {
+                    program: program.to_owned(),
+                    path,
+                    places: self.places(),
+                });
+            }
         }
     }
 
@@ -209,7 +237,9 @@ impl Judge<'_> {
                 places: self.places(),
             });
         }
-        if path.tail.is_some() && folder_of(path).is_none() {
+        let is_elsewhere =
+            state.folder.is_none() && !path.head.is_empty() && !path.head.starts_with('/');
+        if is_elsewhere || (path.tail.is_some() && folder_of(path).is_none()) {
             self.ask(Reason::Removal(program.to_owned()));
         }
         Ok(())

@@ -50,6 +50,7 @@ impl Parser<'_> {
                     Part::Parameter {
                         name,
                         operation: Operation::None,
+                        has_colon: false,
                         is_quoted,
                     }
                 } else {
@@ -103,18 +104,19 @@ impl Parser<'_> {
         let operation = match self.cursor.peek() {
             Some(b'}') => {
                 self.cursor.at += 1;
-                if is_simple {
-                    Operation::None
-                } else {
-                    Operation::Other(words)
+                match (words.pop(), is_indirect || is_length) {
+                    (None, false) => Operation::None,
+                    (Some(subscript), false) => Operation::Element(subscript),
+                    (word, true) => Operation::Other(word.into_iter().collect()),
                 }
             }
-            Some(operator @ (b'-' | b'=' | b'+')) if is_simple => {
+            Some(operator @ (b'-' | b'=' | b'+' | b'?')) if is_simple => {
                 self.cursor.at += 1;
                 let word = self.until(b'}', from, "${", is_quoted)?;
                 match operator {
                     b'-' => Operation::Default(word),
                     b'=' => Operation::Assign(word),
+                    b'?' => Operation::Check(word),
                     _ => Operation::Alternative(word),
                 }
             }
@@ -128,6 +130,7 @@ impl Parser<'_> {
         Ok(Part::Parameter {
             name,
             operation,
+            has_colon,
             is_quoted,
         })
     }

@@ -423,11 +423,12 @@ impl Parser<'_> {
             if !self.cursor.accept(b')') {
                 return Err(self.cursor.unexpected());
             }
-            arms.push((patterns, self.list()?));
-            let is_ended = [";;&", ";;", ";&"]
-                .iter()
-                .any(|end| self.cursor.accept_all(end));
-            if !is_ended {
+            let list = self.list()?;
+            let end = [";;&", ";;", ";&"]
+                .into_iter()
+                .find(|end| self.cursor.accept_all(end));
+            arms.push((patterns, list, end.is_some_and(|end| end != ";;")));
+            if end.is_none() {
                 self.close(from, "case", "esac")?;
                 return Ok(Compound::Case(subject, arms));
             }

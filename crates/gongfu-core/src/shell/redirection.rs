@@ -32,7 +32,7 @@ impl Parser<'_> {
     /// A redirection, if one stands here.
     pub(super) fn redirection(&mut self) -> Result<Option<Redirection>, Unreadable> {
         let before = self.cursor.at;
-        let is_other = self.skip_handle();
+        let handle = self.skip_handle();
         let Some(kind) = self.operator() else {
             self.cursor.at = before;
             return Ok(None);
@@ -53,16 +53,20 @@ impl Parser<'_> {
                 | Redirection::Document(_)
                 | Redirection::Copy(_)
         );
-        Ok(Some(if is_other && reads {
+        let is_other = match handle {
+            Handle::Default => false,
+            Handle::Number(number) => number != u32::from(!reads),
+            Handle::Named => true,
+        };
+        Ok(Some(if is_other {
             Redirection::Other(Box::new(redirection))
         } else {
             redirection
         }))
     }
 
-    /// Goes over a number or a `{name}` that says which handle it is; answers whether it is another one
-    /// than standard input.
-    fn skip_handle(&mut self) -> bool {
+    /// Goes over a number or a `{name}` that says which handle it is.
+    fn skip_handle(&mut self) -> Handle {
         if self.cursor.raw(0) == Some(b'{') && self.cursor.raw(1).is_some_and(begins_name) {
             let mut ahead = 1;
             while self.cursor.raw(ahead).is_some_and(is_of_name) {
@@ -70,22 +74,24 @@ impl Parser<'_> {
             }
             let is_it = self.cursor.raw(ahead) == Some(b'}')
                 && matches!(self.cursor.raw(ahead + 1), Some(b'<' | b'>'));
-            if is_it {
-                self.cursor.at += ahead + 1;
+            if !is_it {
+                return Handle::Default;
             }
-            return is_it;
+            self.cursor.at += ahead + 1;
+            return Handle::Named;
         }
         let before = self.cursor.at;
-        let mut is_other = false;
+        let mut number: Option<u32> = None;
         while let Some(digit) = self.cursor.peek().filter(u8::is_ascii_digit) {
-            is_other |= digit != b'0';
+            let digits = number.unwrap_or_default().saturating_mul(10);
+            number = Some(digits.saturating_add(u32::from(digit - b'0')));
             self.cursor.at += 1;
         }
         if !matches!(self.cursor.peek(), Some(b'<' | b'>')) {
             self.cursor.at = before;
-            return false;
+            return Handle::Default;
         }
-        is_other
+        number.map_or(Handle::Default, Handle::Number)
     }
 
     fn operator(&mut self) -> Option<Operator> {
@@ -219,6 +225,16 @@ impl Parser<'_> {
 fn is_continued(line: &str) -> bool {
     let backslashes = line.bytes().rev().take_while(|byte| *byte == b'\\').count();
     backslashes % 2 == 1
+}
+
+/// Which handle a redirection says that it is about.
+enum Handle {
+    /// The one that its operator is about.
+    Default,
+    /// The one of this number.
+    Number(u32),
+    /// One whose number is put into a variable.
+    Named,
 }
 
 /// What a redirection does.

@@ -34,7 +34,11 @@ impl Parser<'_> {
             if (simple.words.is_empty() || declares)
                 && let Some(assignment) = self.assignment()?
             {
-                simple.assignments.push(assignment);
+                if simple.words.is_empty() {
+                    simple.assignments.push(assignment);
+                } else {
+                    simple.declared.push(assignment);
+                }
                 continue;
             }
             simple.words.push(self.word()?);
@@ -132,6 +136,14 @@ impl Parser<'_> {
             match byte {
                 b'\\' => {
                     bytes.next();
+                }
+                b'\'' | b'"' => {
+                    // What is quoted is no bracket.
+                    for (_, other) in bytes.by_ref() {
+                        if other == byte {
+                            break;
+                        }
+                    }
                 }
                 b'[' => depth += 1,
                 b']' => depth -= 1,

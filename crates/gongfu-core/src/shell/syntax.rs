@@ -54,6 +54,8 @@ pub enum Command {
 pub struct Simple {
     /// What is assigned before it.
     pub assignments: Vec<Assignment>,
+    /// What is assigned behind it, where it is one that declares variables.
+    pub declared: Vec<Assignment>,
     /// Its name and its arguments.
     pub words: Vec<Word>,
     /// From where it reads and where it writes.
@@ -75,8 +77,8 @@ pub enum Compound {
     For(String, Option<Vec<Word>>, List),
     /// `for (( … ))`.
     Count(Word, List),
-    /// `case`: patterns and what is run where one fits.
-    Case(Word, Vec<(Vec<Word>, List)>),
+    /// `case`: patterns, what is run where one fits, and whether others may be run after it.
+    Case(Word, Vec<(Vec<Word>, List, bool)>),
     /// `[[ … ]]`
     Test(Vec<Word>),
     /// `(( … ))`
@@ -122,7 +124,7 @@ pub enum Redirection {
     Duplicate(Word),
     /// Reads what another handle reads.
     Copy(Word),
-    /// The same by another handle than standard input.
+    /// The same by another handle than standard input and standard output.
     Other(Box<Redirection>),
 }
 
@@ -142,6 +144,8 @@ pub enum Part {
         name: String,
         /// What becomes of its value.
         operation: Operation,
+        /// Whether an empty value is taken for none (`:`).
+        has_colon: bool,
         /// Whether it stands in double quotes.
         is_quoted: bool,
     },
@@ -171,6 +175,10 @@ pub enum Operation {
     Assign(Word),
     /// `${name:+word}`: another value where there is one.
     Alternative(Word),
+    /// `${name:?word}`: an error where there is none.
+    Check(Word),
+    /// `${name[subscript]}`
+    Element(Word),
     /// Anything else, with the words in it.
     Other(Vec<Word>),
 }

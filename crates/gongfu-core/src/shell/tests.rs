@@ -185,9 +185,20 @@ fn parameters_say_what_becomes_of_them() {
     assert_eq!(operation("${a-b}"), Operation::Default(word()));
     assert_eq!(operation("${a:=b}"), Operation::Assign(word()));
     assert_eq!(operation("${a+b}"), Operation::Alternative(word()));
+    assert_eq!(operation("${a:?b}"), Operation::Check(word()));
+    assert_eq!(operation("${a[b]}"), Operation::Element(word()));
     for text in [
-        "${#a}", "${!a}", "${a#b}", "${a%%b}", "${a/b/c}", "${a:1:2}", "${a^^}", "${a@Q}",
-        "${a[1]}", "${a[@]}", "${!a@}", "${a:?b}",
+        "${#a}",
+        "${!a}",
+        "${a#b}",
+        "${a%%b}",
+        "${a/b/c}",
+        "${a:1:2}",
+        "${a^^}",
+        "${a@Q}",
+        "${!a@}",
+        "${#a[@]}",
+        "${a[1]:-b}",
     ] {
         assert!(matches!(operation(text), Operation::Other(_)), "{text:?}");
     }

@@ -52,29 +52,26 @@ impl Parser<'_> {
 
     /// A word; an empty one where none stands.
     pub(super) fn word_or_nothing(&mut self) -> Result<Word, Unreadable> {
-        self.read_word(false)
+        self.read_word()
     }
 
     /// A pattern, as `case` has it.
     pub(super) fn pattern(&mut self) -> Result<Word, Unreadable> {
         let before = self.cursor.at;
-        let word = self.read_word(true)?;
+        let word = self.read_word()?;
         if self.cursor.at == before {
             return Err(self.cursor.unexpected());
         }
         Ok(word)
     }
 
-    fn read_word(&mut self, has_patterns: bool) -> Result<Word, Unreadable> {
+    fn read_word(&mut self) -> Result<Word, Unreadable> {
         let mut parts = Parts::default();
         while let Some(next) = self.cursor.peek() {
             let second = self.cursor.peek_second();
             if matches!(next, b'<' | b'>') && second == Some(b'(') {
                 parts.part(self.process()?);
-            } else if has_patterns
-                && second == Some(b'(')
-                && matches!(next, b'?' | b'*' | b'+' | b'@' | b'!')
-            {
+            } else if second == Some(b'(') && matches!(next, b'?' | b'*' | b'+' | b'@' | b'!') {
                 self.cursor.at += 1;
                 parts.part(self.nested_pattern()?);
             } else if ends_word(next) {
