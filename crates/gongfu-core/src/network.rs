@@ -8,7 +8,7 @@ mod grant;
 mod host;
 mod rule;
 
-pub use address::is_public;
+pub use address::{is_of_a_host, is_public};
 pub use grant::{Grant, Grants};
 pub use host::{Destination, Host, HostError};
 pub use rule::{Rule, RuleError, Rules};

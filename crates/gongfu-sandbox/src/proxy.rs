@@ -13,8 +13,9 @@ mod tunnel;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::sync::{Semaphore, oneshot};
@@ -25,20 +26,55 @@ use resolver::Resolver;
 /// Where the proxy is, inside.
 pub(crate) const ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
 /// How many connections a run has at once.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 32;
 /// How many of them are told.
 const TOLD: usize = 100;
 
-/// What the run asked for, and what became of it: each once.
+/// How many connections all runs of this process have at once: each takes two handles.
+static ALL: Semaphore = Semaphore::const_new(256);
+/// How long it is waited where nobody can be let in: there are no more handles.
+const PAUSE: Duration = Duration::from_millis(50);
+/// What is told of a host of which nobody knows yet whether it is reached.
+const OPEN: &str = "the run ended before it was known whether it is reached";
+
+/// What the run asked for, and what became of it: each once, those that were reached before others.
 #[derive(Debug, Clone, Default)]
 struct Contacts(Arc<Mutex<Vec<Contact>>>);
 
 impl Contacts {
+    /// Notes that a host is asked for.
+    fn open(&self, host: &str) {
+        self.add(Contact {
+            host: host.to_owned(),
+            refused: Some(OPEN.to_owned()),
+        });
+    }
+
+    /// Notes what became of it.
+    fn close(&self, contact: Contact) {
+        let mut all = self.held();
+        all.retain(|known| known.host != contact.host || known.refused.as_deref() != Some(OPEN));
+        drop(all);
+        self.add(contact);
+    }
+
     fn add(&self, contact: Contact) {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < TOLD && !all.contains(&contact) {
+        let mut all = self.held();
+        if all.contains(&contact) {
+            return;
+        }
+        if all.len() >= TOLD && contact.refused.is_none() {
+            // What is refused can be asked for without end, to hide what isn't.
+            let refused = all.iter().rposition(|known| known.refused.is_some());
+            refused.map(|at| all.remove(at));
+        }
+        if all.len() < TOLD {
             all.push(contact);
         }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<Contact>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,9 +131,7 @@ impl Proxy {
     /// Ends it, with every connection; answers what was asked for.
     pub(crate) fn end(mut self) -> Vec<Contact> {
         self.stop();
-        let mut all = self.contacts.0.lock();
-        let all = all.as_deref_mut();
-        all.map(std::mem::take).unwrap_or_default()
+        std::mem::take(&mut *self.contacts.held())
     }
 
     fn stop(&mut self) {
@@ -126,12 +160,18 @@ async fn serve(
         let Ok(room) = Arc::clone(&room).acquire_owned().await else {
             return Ok(());
         };
-        let (stream, _) = listener.accept().await?;
+        let Ok(shared) = ALL.acquire().await else {
+            return Ok(());
+        };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
         let (reach, contacts) = (Arc::clone(&reach), contacts.clone());
         let resolver = Arc::clone(&resolver);
         tokio::spawn(async move {
-            tunnel::carry(stream, &reach, &*resolver, |contact| contacts.add(contact)).await;
-            drop(room);
+            tunnel::carry(stream, &reach, &*resolver, &contacts).await;
+            drop((room, shared));
         });
     }
 }

@@ -309,7 +309,11 @@ impl Run<'_> {
         if let Some(listener) = ended.listener.take() {
             match Proxy::begin(listener, self.spec.reach.clone()) {
                 Ok(proxy) => self.proxy = Some(proxy),
-                Err(error) => told = Err(error),
+                Err(error) => {
+                    // It would ask somebody who never answers.
+                    let _ = control.shutdown(Shutdown::Both);
+                    told = Err(error);
+                }
             }
         }
         if ended.stood && !self.stood {

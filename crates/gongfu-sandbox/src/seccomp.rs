@@ -142,8 +142,11 @@ const UNPAIRED: [u64; 6] = [0, 2, 3, 4, 6, 10];
 
 /// The family of the older kind of addresses (`AF_INET`).
 const INTERNET: u64 = 2;
-/// The kinds of sockets that are no streams of bytes.
-const UNSTREAMED: [u64; 7] = [0, 2, 3, 4, 5, 6, 10];
+/// The kinds of sockets that are no streams of bytes, and those that aren't known, for which the kernel
+/// would look.
+const UNSTREAMED: [u64; 15] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+/// The option of TCP by which the kernel speaks something else over it (`TCP_ULP`).
+const OVER_TCP: u64 = 31;
 /// The protocol of streams.
 const TCP: u64 = 6;
 
@@ -208,6 +211,13 @@ fn refused(is_proxied: bool) -> Option<BpfProgram> {
     if is_proxied {
         rules.remove(&libc::SYS_connect);
         rules.insert(libc::SYS_socket, any_of(unstreamed())?);
+        let equal = |argument, value| {
+            let (length, same) = (SeccompCmpArgLen::Dword, SeccompCmpOp::Eq);
+            SeccompCondition::new(argument, length, same, value).ok()
+        };
+        let over = equal(1, TCP).zip(equal(2, OVER_TCP));
+        let over = over.and_then(|(tcp, over)| SeccompRule::new(vec![tcp, over]).ok());
+        rules.insert(libc::SYS_setsockopt, any_of(vec![over])?);
     }
     let namespaces = NAMESPACES.iter().map(|flag| {
         let flag = u64::from(flag.unsigned_abs());

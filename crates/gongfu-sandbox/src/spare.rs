@@ -91,11 +91,18 @@ impl Spares {
 
     /// A network for such a run, if there is one that no other run is in.
     pub(crate) fn network(&self, key: &Key) -> Option<Network> {
+        // One that leads to a proxy is of its run alone.
+        if key.ground.proxied {
+            return None;
+        }
         self.networks.take(&key.tenancy())
     }
 
     /// Takes back the network of such a run, of which every process is dead.
     pub(crate) fn keep_network(&self, key: &Key, network: Network) {
+        if key.ground.proxied {
+            return;
+        }
         self.networks.keep(key.tenancy(), network);
     }
 

@@ -38,7 +38,7 @@ impl LocalGrants {
         if grants.all.is_empty() {
             return Ok(Reach::default());
         }
-        Ok(grants.reach(&self.folder(skill)?))
+        Ok(grants.reach(&self.folder(skill)?, skill.name.as_str()))
     }
 
     /// All of them.
@@ -57,6 +57,7 @@ impl LocalGrants {
         let grant = Grant {
             folder: self.folder(skill)?,
             skill: skill.full_name.to_string(),
+            name: skill.name.as_str().to_owned(),
             host,
             private,
         };
@@ -70,6 +71,15 @@ impl LocalGrants {
     pub fn remove(&self, skill: &Skill, host: &Rule) -> Result<bool, PortError> {
         let folder = self.folder(skill)?;
         self.change(|grants| grants.remove(&folder, host))
+    }
+
+    /// Takes away what was granted to a skill that isn't there any more, by its full name or the folder that
+    /// it lay in; answers whether there was anything.
+    ///
+    /// # Errors
+    /// The file can't be read or written.
+    pub fn forget(&self, skill: &str, host: &Rule) -> Result<bool, PortError> {
+        self.change(|grants| grants.forget(skill, host))
     }
 
     /// Where a skill lies. A name that is no text would be another's as well.

@@ -9,6 +9,8 @@ const SPECIAL_4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(10, 0, 0, 0), 8),
     (Ipv4Addr::new(100, 64, 0, 0), 10),
     (Ipv4Addr::new(127, 0, 0, 0), 8),
+    // What a cloud tells its machines of themselves.
+    (Ipv4Addr::new(168, 63, 129, 16), 32),
     (Ipv4Addr::new(169, 254, 0, 0), 16),
     (Ipv4Addr::new(172, 16, 0, 0), 12),
     (Ipv4Addr::new(192, 0, 0, 0), 24),
@@ -55,9 +57,52 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Whether an address is of one machine that can be connected to, here or elsewhere, and not of nobody, of
+/// many, or of a link alone, by which clouds tell machines their secrets.
+pub fn is_of_a_host(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(address) => {
+            let [first, ..] = address.octets();
+            first != 0 && first < 224 && !address.is_link_local()
+        }
+        IpAddr::V6(address) => {
+            let is_link_local = address.segments()[0] & 0xffc0 == 0xfe80;
+            !address.is_unspecified() && !address.is_multicast() && !is_link_local
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_public;
+    use super::{is_of_a_host, is_public};
+
+    #[test]
+    fn what_is_nobodys_or_manys_is_no_host() {
+        for text in [
+            "127.0.0.1",
+            "10.0.0.1",
+            "::1",
+            "fd00::1",
+            "8.8.8.8",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(is_of_a_host(text.parse().unwrap()), "{text}");
+        }
+        for text in [
+            "0.0.0.0",
+            "0.1.1.1",
+            "169.254.169.254",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "fe80::1",
+            "ff02::1",
+            "::ffff:169.254.169.254",
+            "::ffff:0.0.0.0",
+        ] {
+            assert!(!is_of_a_host(text.parse().unwrap()), "{text}");
+        }
+    }
 
     #[test]
     fn only_what_is_everybodys_is_public() {
@@ -93,6 +138,7 @@ mod tests {
             "100.127.255.255",
             "127.0.0.1",
             "127.255.255.254",
+            "168.63.129.16",
             "169.254.169.254",
             "172.16.0.1",
             "172.31.255.255",

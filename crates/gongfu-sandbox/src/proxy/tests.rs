@@ -23,7 +23,7 @@ struct Names {
 }
 
 impl Resolver for Names {
-    fn resolve<'a>(&'a self, destination: &'a Destination) -> Resolving<'a> {
+    fn resolve<'a>(&'a self, destination: &'a Destination, _is_private: bool) -> Resolving<'a> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         let mut known = self.known.lock().unwrap();
         let answers = known.get_mut(destination.host.as_str());
@@ -189,6 +189,37 @@ fn a_name_is_resolved_once_and_that_address_is_connected_to() {
 }
 
 #[test]
+fn what_is_reached_is_told_whatever_else_is_asked_for() {
+    let host = Host::new();
+    let names: &[(&str, &[&[&str]])] = &[
+        ("host.test", &[&["127.0.0.1"]]),
+        ("metadata.test", &[&["169.254.169.254"]]),
+        ("nobody.test", &[&["0.0.0.0"]]),
+    ];
+    let ground = Ground::new(
+        host.port,
+        names,
+        &["host.test", "metadata.test", "nobody.test"],
+    );
+    for number in 0..150 {
+        assert_eq!(
+            ground.ask(&format!("no{number}.test"), host.port).unwrap(),
+            "403"
+        );
+    }
+    assert_eq!(ground.ask("host.test", host.port).unwrap(), "200 hi");
+    // Not even a host of this network may be nobody's, or one that knows the machine's secrets.
+    assert_eq!(ground.ask("metadata.test", host.port).unwrap(), "403");
+    assert_eq!(ground.ask("nobody.test", host.port).unwrap(), "403");
+    let contacts = ground.proxy.end();
+    assert_eq!(contacts.len(), super::TOLD);
+    assert!(
+        contacts.iter().any(|contact| contact.refused.is_none()),
+        "it is hidden"
+    );
+}
+
+#[test]
 fn the_end_waits_for_nobody() {
     let host = Host::new();
     // One name is never resolved, and one connection never ends.
@@ -199,7 +230,13 @@ fn the_end_waits_for_nobody() {
     let silent = TcpStream::connect(ground.at).unwrap();
     assert_eq!(ground.ask("host.test", host.port).unwrap(), "200 hi");
     let ended = ground.proxy.end();
-    assert_eq!(ended.len(), 1);
+    // What wasn't answered yet was asked for all the same.
+    let hosts: Vec<&str> = ended.iter().map(|contact| contact.host.as_str()).collect();
+    assert!(
+        hosts.iter().any(|host| host.starts_with("never.test")),
+        "{hosts:?}"
+    );
+    assert_eq!(hosts.len(), 2);
     for mut stream in [waits, silent] {
         stream
             .set_read_timeout(Some(Duration::from_secs(30)))

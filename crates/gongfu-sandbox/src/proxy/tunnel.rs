@@ -4,12 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use gongfu_core::network::{Destination, is_public};
+use gongfu_core::network::{Destination, is_of_a_host, is_public};
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::Contacts;
 use super::head::{self, Refusal};
 use super::hello::{Heard, Hello};
 use super::resolver::Resolver;
@@ -28,7 +29,7 @@ pub(super) async fn carry(
     mut inside: TcpStream,
     reach: &Reach,
     resolver: &dyn Resolver,
-    tell: impl Fn(Contact),
+    contacts: &Contacts,
 ) {
     let asked = match timeout(SAYING, asked(&mut inside)).await {
         Ok(Ok(Ok(asked))) => asked,
@@ -37,30 +38,32 @@ pub(super) async fn carry(
         Ok(Err(_)) | Err(_) => return,
     };
     let (destination, early) = asked;
-    let contact = |refused: Option<String>| Contact {
-        host: destination.to_string(),
-        refused,
+    let host = destination.to_string();
+    contacts.open(&host);
+    let tell = |refused: Option<String>| {
+        let host = host.clone();
+        contacts.close(Contact { host, refused });
     };
     let mut outside = match reached(&destination, reach, resolver).await {
         Ok(outside) => outside,
         Err(refusal) => {
-            tell(contact(Some(refusal.why.clone())));
+            tell(Some(refusal.why.clone()));
             return refuse(&mut inside, &refusal).await;
         }
     };
     let established = b"HTTP/1.1 200 Connection Established\r\n\r\n";
     if inside.write_all(established).await.is_err() {
-        return;
+        return tell(Some("the program left before it said anything".to_owned()));
     }
     let greeted = timeout(SAYING, greeted(&mut inside, &destination, &early)).await;
     let bytes = match greeted {
         Ok(Ok(Ok(bytes))) => bytes,
-        Ok(Ok(Err(why))) => return tell(contact(Some(why))),
+        Ok(Ok(Err(why))) => return tell(Some(why)),
         Ok(Err(_)) | Err(_) => {
-            return tell(contact(Some("it said nothing by TLS".to_owned())));
+            return tell(Some("it said nothing by TLS".to_owned()));
         }
     };
-    tell(contact(None));
+    tell(None);
     if outside.write_all(&bytes).await.is_ok() {
         let _ = copy_bidirectional(&mut inside, &mut outside).await;
     }
@@ -121,8 +124,9 @@ async fn reached(
         );
         return Err(Refusal::new("403 Forbidden", why));
     }
+    let is_private = reach.private.allow(destination);
     let unreachable = |why: String| Refusal::new("502 Bad Gateway", why);
-    let resolved = resolver.resolve(destination);
+    let resolved = resolver.resolve(destination, is_private);
     let addresses: Vec<SocketAddr> = match timeout(CONNECTING, resolved).await {
         Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => {
@@ -134,8 +138,10 @@ async fn reached(
             return Err(unreachable(why));
         }
     };
-    let is_private = reach.private.allow(destination);
-    let may_be = |address: &&SocketAddr| is_private || is_public(address.ip());
+    let may_be = |address: &&SocketAddr| {
+        let address = address.ip();
+        is_of_a_host(address) && (is_private || is_public(address))
+    };
     let public: Vec<&SocketAddr> = addresses.iter().filter(may_be).take(ADDRESSES).collect();
     if public.is_empty() {
         let why = format!(
@@ -147,6 +153,9 @@ async fn reached(
     let mut last = None;
     for address in public {
         match timeout(CONNECTING, TcpStream::connect(address)).await {
+            Ok(Ok(outside)) if !is_private && is_here(&outside) => {
+                last = Some("it is this machine, and not on the internet".to_owned());
+            }
             Ok(Ok(outside)) => {
                 // Where it can't be, small pieces take longer.
                 let _ = outside.set_nodelay(true);
@@ -161,6 +170,12 @@ async fn reached(
         last.unwrap_or_default()
     );
     Err(unreachable(why))
+}
+
+/// Whether both ends are of this machine, by whatever address.
+fn is_here(outside: &TcpStream) -> bool {
+    let ends = outside.local_addr().ok().zip(outside.peer_addr().ok());
+    ends.is_none_or(|(ours, theirs)| ours.ip() == theirs.ip())
 }
 
 /// What is said first by TLS, which is for that host; or why it isn't.

@@ -305,6 +305,16 @@ except OSError as error:
 print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
 "#
     );
+    // Some networks are there that can be used again, before there is one that leads anywhere.
+    let inode = "print(os.readlink('/proc/self/ns/net'))";
+    let before = runs(&runner, &ground, Reach::default(), inode);
+    let before = text(&before.stdout);
+    for _ in 0..3 {
+        let one = runs(&runner, &ground, granted(), inode);
+        let next = runs(&runner, &ground, Reach::default(), inode);
+        assert_ne!(text(&one.stdout), before);
+        assert_ne!(text(&one.stdout), text(&next.stdout));
+    }
     for _ in 0..3 {
         let with = runs(&runner, &ground, granted(), &asks);
         assert_eq!(text(&with.stdout), "200 hi\nTrue\n");

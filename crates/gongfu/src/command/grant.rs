@@ -38,6 +38,11 @@ pub(crate) fn run(
             )
         }
         GrantCommand::Remove { of } => {
+            if forgotten(of, environment)? {
+                let name = plain(&of.skill);
+                terminal.line(&format!("{name} can no longer reach {}", hosts(of)))?;
+                return Ok(Outcome::Good);
+            }
             let Some((grants, skill)) = found(of, environment, terminal)? else {
                 return Ok(Outcome::Findings);
             };
@@ -78,6 +83,23 @@ fn found(
     }
 }
 
+/// Takes away what was granted to a skill that was called so, or lay there; answers whether there was
+/// anything. It needn't be there any more.
+fn forgotten(of: &GrantArguments, environment: &Environment) -> anyhow::Result<bool> {
+    let parts = wiring::parts(environment, &of.places)?;
+    let grants = LocalGrants::new(wiring::home(environment)?, Arc::clone(&parts.skills));
+    let mut is_any = false;
+    for host in &of.hosts {
+        is_any |= grants.forget(&of.skill, host)?;
+    }
+    Ok(is_any)
+}
+
+fn hosts(of: &GrantArguments) -> String {
+    let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
+    hosts.join(", ")
+}
+
 fn told(
     skill: &Skill,
     of: &GrantArguments,
@@ -86,10 +108,9 @@ fn told(
     already: &str,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
     let what = if changed { done } else { already };
     let name = plain(&skill.full_name);
-    terminal.line(&format!("{name} {what} {}", hosts.join(", ")))?;
+    terminal.line(&format!("{name} {what} {}", hosts(of)))?;
     Ok(Outcome::Good)
 }
 

@@ -107,6 +107,16 @@ fn a_person_grants_a_host_to_one_skill() {
     assert_eq!(says("asker"), "403\n");
     grant(&["remove", "asker", "api.example.com", "*.example.org:8443"]).good();
     assert_eq!(says("asker"), "EPERM\n");
+    // What comes to lie where a skill lay that was granted something is another skill, and what was granted
+    // to one that has gone can be taken back.
+    grant(&["add", "asker", &host, "--private"]).good();
+    assert_eq!(says("asker"), "200 hi\n");
+    std::fs::rename(world.path("skills/asker"), world.path("gone")).unwrap();
+    std::fs::rename(world.path("skills/other"), world.path("skills/asker")).unwrap();
+    assert_eq!(says("other"), "EPERM\n");
+    let gone = grant(&["remove", "skills/asker", &host]).good().text();
+    assert!(gone.contains("can no longer reach"), "{gone}");
+    assert_eq!(grant(&["list"]).good().text(), "");
     client.close();
     // Each is in the audit, with the call that it was of.
     let audit = world.read("home/audit/audit.jsonl");
