@@ -270,10 +270,14 @@ for family, kind, address, protocol in [
     (socket.AF_UNIX, socket.SOCK_STREAM, "\0name", 0),
     (socket.AF_NETLINK, socket.SOCK_RAW, (0, 0), 0),
     (40, socket.SOCK_STREAM, (2, 1), 0),
+    (socket.AF_INET, 7, ("127.0.0.1", {port}), 0),
+    (socket.AF_INET, 10, ("127.0.0.1", {port}), 0),
 ]:
     print(direct(family, kind, address, protocol))
 end = socket.socket()
-for act in [lambda: end.bind(("127.0.0.1", 0)), lambda: end.listen()]:
+for act in [
+    lambda: end.bind(("127.0.0.1", 0)), lambda: end.listen(), lambda: end.setsockopt(6, 31, b"tls"),
+]:
     try:
         act()
         print("done")
@@ -283,7 +287,7 @@ for act in [lambda: end.bind(("127.0.0.1", 0)), lambda: end.listen()]:
     );
     let granted = || reach(&[format!("localhost:{port}")], &["localhost"]);
     let (lines, _) = says(&ground, granted(), &program);
-    assert_eq!(lines.len(), 13, "{lines:?}");
+    assert_eq!(lines.len(), 16, "{lines:?}");
     assert_eq!(lines[0], "200 hi");
     assert_eq!(lines[1], "ECONNREFUSED");
     assert_eq!(lines[2..4], ["ENETUNREACH", "ENETUNREACH"]);
