@@ -100,8 +100,8 @@ pub(crate) struct Ran {
     /// How many there are; more than are listed, perhaps.
     pub(crate) artifacts_total: usize,
     /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) network: Vec<Contacted>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) network: Option<Vec<Contacted>>,
 }
 
 /// A host that a run asked for.
@@ -213,11 +213,11 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
         },
         duration_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
         artifacts_total: outcome.changed,
-        network: outcome
-            .contacts
-            .into_iter()
-            .map(|Contact { host, refused }| Contacted { host, refused })
-            .collect(),
+        network: (!outcome.contacts.is_empty()).then(|| {
+            let contacts = outcome.contacts.into_iter();
+            let told = contacts.map(|Contact { host, refused }| Contacted { host, refused });
+            told.collect()
+        }),
         artifacts: outcome
             .artifacts
             .into_iter()

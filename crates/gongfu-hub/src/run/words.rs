@@ -76,7 +76,7 @@ impl Ran {
 
     /// Which hosts it didn't reach, and why, in one line.
     fn hosts(&self) -> Option<String> {
-        let refused = self.network.iter();
+        let refused = self.network.iter().flatten();
         let refused = refused.filter_map(|one| {
             let why = one.refused.as_ref()?;
             // It mostly says which host by itself.
