@@ -110,7 +110,7 @@ pub(super) const LINES: &[(&str, &[&str])] = &[
             "systemd-run --user --scope sudo ls",
             "sshpass -p x sudo ls",
             "strace -f -e trace=file sudo ls",
-            "strace -fo x sudo ls",
+            "strace -fo x sudo ls", // typos: ignore
             "ltrace -f sudo ls",
             "catchsegv sudo ls",
             "rlwrap sudo ls",
