@@ -27,12 +27,19 @@ impl Record {
         Self { home, lock }
     }
 
-    /// What a file holds; what is there by default where there is none.
+    /// What a file holds; what is there by default where there is none, or no home. It makes none.
     ///
     /// # Errors
     /// It can't be read, or is damaged.
     pub(crate) fn read<T: DeserializeOwned + Default>(&self, file: &str) -> io::Result<T> {
-        read(&self.home.open()?, file)
+        match Root::open(self.home.path()) {
+            Ok(root) => read(&root, file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(T::default()),
+            Err(error) => {
+                let text = format!("{} can't be opened: {error}", self.home.path().display());
+                Err(io::Error::new(error.kind(), text))
+            }
+        }
     }
 
     /// Has something be done to what a file holds, and writes it where that changed anything.

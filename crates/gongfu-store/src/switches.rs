@@ -6,16 +6,14 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use gongfu_core::skill::SkillPath;
 use serde::{Deserialize, Serialize};
 
-use crate::disk::Root;
 use crate::home::Home;
+use crate::record::Record;
 
 /// The file that they are kept in.
 pub(crate) const FILE: &str = "switches.json";
 const LOCK: &str = "switches.lock";
-const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// The skills that are switched off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,33 +30,7 @@ impl Switches {
     /// # Errors
     /// The file is there and can't be read or understood: nothing is guessed about it.
     pub fn read(home: &Home) -> io::Result<Self> {
-        match Root::open(home.path()) {
-            Ok(root) => Self::read_from(&root),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => {
-                let text = format!("{} can't be opened: {error}", home.path().display());
-                Err(io::Error::new(error.kind(), text))
-            }
-        }
-    }
-
-    fn read_from(root: &Root) -> io::Result<Self> {
-        let path = SkillPath::new(FILE).map_err(io::Error::other)?;
-        match root.read(&path, LIMIT) {
-            Ok(content) => Self::parse(&content.bytes).map_err(|error| {
-                let file = root.path().join(FILE);
-                let text = format!("{} is damaged ({error}); mend or remove it", file.display());
-                io::Error::new(io::ErrorKind::InvalidData, text)
-            }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// An object and nothing else: serde would take a list for it as well.
-    fn parse(bytes: &[u8]) -> serde_json::Result<Self> {
-        let object = serde_json::from_slice::<serde_json::Map<_, _>>(bytes)?;
-        serde_json::from_value(serde_json::Value::Object(object))
+        record(home).read(FILE)
     }
 
     /// Switches one skill; answers whether that changed anything.
@@ -68,22 +40,18 @@ impl Switches {
     /// # Errors
     /// The home can't be written.
     pub fn set(home: &Home, skill: &str, enabled: bool) -> io::Result<bool> {
-        let root = home.open()?;
-        let lock = root.dir().create(LOCK)?.into_std();
-        lock.lock()?;
-        let mut switches = Self::read_from(&root)?;
-        let changed = if enabled {
-            switches.disabled.remove(skill)
-        } else {
-            switches.disabled.insert(skill.to_owned())
-        };
-        if changed {
-            let mut text = serde_json::to_vec_pretty(&switches).map_err(io::Error::other)?;
-            text.push(b'\n');
-            root.replace(FILE, &text, true)?;
-        }
-        Ok(changed)
+        record(home).change(FILE, |switches: &mut Self| {
+            if enabled {
+                switches.disabled.remove(skill)
+            } else {
+                switches.disabled.insert(skill.to_owned())
+            }
+        })
     }
+}
+
+fn record(home: &Home) -> Record {
+    Record::new(home.clone(), LOCK)
 }
 
 #[cfg(test)]

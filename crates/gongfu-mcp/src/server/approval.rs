@@ -63,10 +63,7 @@ pub(super) fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
 
 /// What a person has to be asked, if that is why a call failed. What is too long to be read isn't asked.
 pub(super) fn question(tool: &str, error: &ToolError) -> Option<Question> {
-    let Problem::CommandWaits {
-        reason, id, what, ..
-    } = &error.problem
-    else {
+    let Problem::CommandWaits { reason, id, what } = &error.problem else {
         return None;
     };
     let what = what.as_ref()?;

@@ -11,7 +11,7 @@ use super::{Outcome, skill};
 use crate::cli::{GrantArguments, GrantCommand, Places};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring;
+use crate::wiring::{self, Parts};
 
 pub(crate) fn run(
     command: &GrantCommand,
@@ -19,62 +19,31 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     match command {
-        GrantCommand::List { json, places } => list(places, *json, environment, terminal),
-        GrantCommand::Add { of, private } => {
-            let Some((grants, skill)) = found(of, environment, terminal)? else {
-                return Ok(Outcome::Findings);
-            };
-            let mut changed = false;
-            for host in &of.hosts {
-                changed |= grants.add(&skill, host.clone(), *private)?;
-            }
-            told(
-                &skill,
-                of,
-                changed,
-                "may now reach",
-                "could already reach",
-                terminal,
-            )
+        GrantCommand::List { json, places } => {
+            let (_, grants) = opened(places, environment)?;
+            list(&grants, *json, terminal)
         }
-        GrantCommand::Remove { of } => {
-            if forgotten(of, environment)? {
-                let name = plain(&of.skill);
-                terminal.line(&format!("{name} can no longer reach {}", hosts(of)))?;
-                return Ok(Outcome::Good);
-            }
-            let Some((grants, skill)) = found(of, environment, terminal)? else {
-                return Ok(Outcome::Findings);
-            };
-            let mut changed = false;
-            for host in &of.hosts {
-                changed |= grants.remove(&skill, host)?;
-            }
-            told(
-                &skill,
-                of,
-                changed,
-                "can no longer reach",
-                "could not reach",
-                terminal,
-            )
-        }
+        GrantCommand::Add { of, private } => add(of, *private, environment, terminal),
+        GrantCommand::Remove { of } => remove(of, environment, terminal),
     }
 }
 
-/// The grants, and the skill that is meant; `None` where there is none, which was told.
+/// The library and what was granted to its skills.
+fn opened(places: &Places, environment: &Environment) -> anyhow::Result<(Parts, LocalGrants)> {
+    let parts = wiring::parts(environment, places)?;
+    let grants = LocalGrants::new(wiring::home(environment)?, Arc::clone(&parts.skills));
+    Ok((parts, grants))
+}
+
+/// The skill that is meant; `None` where there is none, which was told.
 fn found(
     of: &GrantArguments,
-    environment: &Environment,
+    parts: &Parts,
     terminal: &mut Terminal,
-) -> anyhow::Result<Option<(LocalGrants, Arc<Skill>)>> {
-    let parts = wiring::parts(environment, &of.places)?;
-    let library = skill::library(&parts)?;
+) -> anyhow::Result<Option<Arc<Skill>>> {
+    let library = skill::library(parts)?;
     match library.resolve(&of.skill) {
-        Ok(skill) => {
-            let grants = LocalGrants::new(wiring::home(environment)?, Arc::clone(&parts.skills));
-            Ok(Some((grants, Arc::clone(skill))))
-        }
+        Ok(skill) => Ok(Some(Arc::clone(skill))),
         Err(why) => {
             let error = Problem::unresolved(&of.skill, why).error();
             skill::tell(&error, false, terminal)?;
@@ -83,45 +52,69 @@ fn found(
     }
 }
 
-/// Takes away what was granted to a skill that was called so, or lay there; answers whether there was
-/// anything. It needn't be there any more.
-fn forgotten(of: &GrantArguments, environment: &Environment) -> anyhow::Result<bool> {
-    let parts = wiring::parts(environment, &of.places)?;
-    let grants = LocalGrants::new(wiring::home(environment)?, Arc::clone(&parts.skills));
-    let mut is_any = false;
-    for host in &of.hosts {
-        is_any |= grants.forget(&of.skill, host)?;
-    }
-    Ok(is_any)
-}
-
-fn hosts(of: &GrantArguments) -> String {
-    let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
-    hosts.join(", ")
-}
-
-fn told(
-    skill: &Skill,
+fn add(
     of: &GrantArguments,
-    changed: bool,
-    done: &str,
-    already: &str,
-    terminal: &mut Terminal,
-) -> anyhow::Result<Outcome> {
-    let what = if changed { done } else { already };
-    let name = plain(&skill.full_name);
-    terminal.line(&format!("{name} {what} {}", hosts(of)))?;
-    Ok(Outcome::Good)
-}
-
-fn list(
-    places: &Places,
-    json: bool,
+    private: bool,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
-    let grants = LocalGrants::new(wiring::home(environment)?, Arc::clone(&parts.skills)).all()?;
+    let (parts, grants) = opened(&of.places, environment)?;
+    let Some(skill) = found(of, &parts, terminal)? else {
+        return Ok(Outcome::Findings);
+    };
+    let mut is_new = false;
+    for host in &of.hosts {
+        is_new |= grants.add(&skill, host.clone(), private)?;
+    }
+    let what = if is_new {
+        "may now reach"
+    } else {
+        "could already reach"
+    };
+    told(&skill.full_name, what, of, terminal)
+}
+
+fn remove(
+    of: &GrantArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let (parts, grants) = opened(&of.places, environment)?;
+    // A skill that was granted something needn't be there any more.
+    let mut was_granted = false;
+    for host in &of.hosts {
+        was_granted |= grants.forget(&of.skill, host)?;
+    }
+    if was_granted {
+        return told(&of.skill, "can no longer reach", of, terminal);
+    }
+    let Some(skill) = found(of, &parts, terminal)? else {
+        return Ok(Outcome::Findings);
+    };
+    for host in &of.hosts {
+        was_granted |= grants.remove(&skill, host)?;
+    }
+    let what = if was_granted {
+        "can no longer reach"
+    } else {
+        "could not reach"
+    };
+    told(&skill.full_name, what, of, terminal)
+}
+
+fn told(
+    skill: &str,
+    what: &str,
+    of: &GrantArguments,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
+    terminal.line(&format!("{} {what} {}", plain(skill), hosts.join(", ")))?;
+    Ok(Outcome::Good)
+}
+
+fn list(grants: &LocalGrants, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let grants = grants.all()?;
     if json {
         let shown = grants.all.iter().map(|grant| {
             json!({
