@@ -9,6 +9,7 @@ pub mod approval;
 pub mod capability;
 pub mod catalogue;
 pub mod command;
+pub mod dependency;
 pub mod edit;
 pub mod library;
 pub mod near;

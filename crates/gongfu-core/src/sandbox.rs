@@ -204,6 +204,17 @@ pub struct Reach {
     pub rules: Rules,
     /// Those of them that may be of this machine or its network; all others are of the internet.
     pub private: Rules,
+    /// Those of them that may besides be where those of `private` are.
+    pub beside: Rules,
+    /// Whether it may ask even where it reaches nothing, so that it is told what it asked for.
+    pub is_watched: bool,
+}
+
+impl Reach {
+    /// Whether there is no network at all.
+    pub fn is_off(&self) -> bool {
+        self.rules.is_empty() && !self.is_watched
+    }
 }
 
 /// A host that a run asked for.

@@ -44,6 +44,7 @@ impl Grants {
         Reach {
             rules: Rules(rules),
             private: Rules(private.into_iter().collect()),
+            ..Reach::default()
         }
     }
 

@@ -34,6 +34,23 @@ pub enum RuleError {
 }
 
 impl Rule {
+    /// The rule for one host at one port.
+    pub fn exactly(destination: &Destination) -> Self {
+        Self {
+            host: destination.host.clone(),
+            below: false,
+            port: destination.port,
+        }
+    }
+
+    /// The one host that it is for; `None` where it is for all below a name.
+    pub fn destination(&self) -> Option<Destination> {
+        (!self.below).then(|| Destination {
+            host: self.host.clone(),
+            port: self.port,
+        })
+    }
+
     /// Whether a host at a port is one of these.
     pub fn allows(&self, destination: &Destination) -> bool {
         let host = destination.host.as_str();

@@ -39,7 +39,7 @@ pub(super) fn plan(
         tenant,
         sources: Vec::new(),
         view: Vec::new(),
-        proxied: !spec.reach.rules.is_empty(),
+        proxied: !spec.reach.is_off(),
         disk: limits.disk,
         files: limits.files,
         arguments: arguments(&spec.command),
@@ -74,7 +74,7 @@ pub(super) fn variables(
         ("LANG".to_owned(), LANGUAGE.to_owned()),
         ("TMPDIR".to_owned(), places.scratch.to_owned()),
     ];
-    if !spec.reach.rules.is_empty() {
+    if !spec.reach.is_off() {
         let proxy = format!("http://{}", proxy::ADDRESS);
         // Both spellings are asked for; what goes without TLS is told there why it isn't carried.
         let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];

@@ -90,6 +90,8 @@ impl Ground {
         let reach = Reach {
             rules: Rules(names.iter().map(|(name, _)| rule(name)).collect()),
             private: Rules(private.iter().map(|name| rule(name)).collect()),
+            beside: Rules(vec![rule("files.example.com")]),
+            is_watched: false,
         };
         let known = names.iter().filter(|(_, answers)| !answers.is_empty());
         let known = known.map(|(name, answers)| {
@@ -186,6 +188,26 @@ fn a_name_is_resolved_once_and_that_address_is_connected_to() {
     let names: &[(&str, &[&[&str]])] = &[("turns.test", &[&["127.0.0.1"]])];
     let ground = Ground::new(host.port, names, &["turns.test"]);
     assert_eq!(ground.ask("turns.test", host.port).unwrap(), "200 hi");
+}
+
+#[test]
+fn what_an_index_names_may_be_where_the_index_is() {
+    let host = Host::new();
+    let beside = |address: &'static str| {
+        let files: &[&[&str]] = match address {
+            "127.0.0.1" => &[&["127.0.0.1"]],
+            _ => &[&["127.8.9.10"]],
+        };
+        let names: &[(&str, &[&[&str]])] = &[
+            ("index.test", &[&["127.0.0.1"]]),
+            ("files.example.com", files),
+        ];
+        let ground = Ground::new(host.port, names, &["index.test"]);
+        ground.ask("files.example.com", host.port).unwrap()
+    };
+    assert_eq!(beside("127.0.0.1"), "200 hi");
+    // Elsewhere in the same network is nothing that the index could speak for.
+    assert_eq!(beside("127.8.9.10"), "403");
 }
 
 #[test]

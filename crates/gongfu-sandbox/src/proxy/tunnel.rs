@@ -1,10 +1,11 @@
 //! One connection of a run, from what it asks for to its end.
 
+use std::collections::BTreeSet;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-use gongfu_core::network::{Destination, is_of_a_host, is_public};
+use gongfu_core::network::{Destination, Rule, is_of_a_host, is_public};
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
@@ -138,9 +139,10 @@ async fn reached(
             return Err(unreachable(why));
         }
     };
+    let near = neighbours(destination, reach, resolver).await;
     let may_be = |address: &&SocketAddr| {
         let address = address.ip();
-        is_of_a_host(address) && (is_private || is_public(address))
+        is_of_a_host(address) && (is_private || is_public(address) || near.contains(&address))
     };
     let public: Vec<&SocketAddr> = addresses.iter().filter(may_be).take(ADDRESSES).collect();
     if public.is_empty() {
@@ -153,7 +155,9 @@ async fn reached(
     let mut last = None;
     for address in public {
         match timeout(CONNECTING, TcpStream::connect(address)).await {
-            Ok(Ok(outside)) if !is_private && is_here(&outside) => {
+            Ok(Ok(outside))
+                if !is_private && !near.contains(&address.ip()) && is_here(&outside) =>
+            {
                 last = Some("it is this machine, and not on the internet".to_owned());
             }
             Ok(Ok(outside)) => {
@@ -170,6 +174,25 @@ async fn reached(
         last.unwrap_or_default()
     );
     Err(unreachable(why))
+}
+
+/// The addresses at which a host may be because others are there that may be anywhere: what an index names
+/// is often the index by another name.
+async fn neighbours(
+    destination: &Destination,
+    reach: &Reach,
+    resolver: &dyn Resolver,
+) -> BTreeSet<IpAddr> {
+    let mut near = BTreeSet::new();
+    if !reach.beside.allow(destination) {
+        return near;
+    }
+    for other in reach.private.0.iter().filter_map(Rule::destination) {
+        let resolved = timeout(CONNECTING, resolver.resolve(&other, true)).await;
+        let addresses = resolved.ok().and_then(Result::ok).unwrap_or_default();
+        near.extend(addresses.iter().map(SocketAddr::ip));
+    }
+    near
 }
 
 /// Whether both ends are of this machine, by whatever address.

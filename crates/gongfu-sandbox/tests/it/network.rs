@@ -104,6 +104,7 @@ fn reach(rules: &[String], private: &[&str]) -> Reach {
     Reach {
         rules: Rules(rules.iter().map(of).collect()),
         private: Rules(rules.iter().filter(is_private).map(of).collect()),
+        ..Reach::default()
     }
 }
 

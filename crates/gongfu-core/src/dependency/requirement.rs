@@ -1,0 +1,243 @@
+//! Requirements of Python: a line each (PEP 508), and the files that `pip` reads them from.
+
+use std::collections::BTreeSet;
+
+use super::{Language, Manifest, Requirements, Texts, Unfit, Wanted};
+use crate::skill::SkillPath;
+
+/// How many lines there may be, in all files together.
+const MOST: usize = 5_000;
+/// How many files may be read.
+const FILES: usize = 32;
+/// Options that say where packages come from or how: that isn't for a skill to say. Whether a value
+/// follows each.
+const PASSED_OVER: [(&str, bool); 15] = [
+    ("--index-url", true),
+    ("-i", true),
+    ("--extra-index-url", true),
+    ("--find-links", true),
+    ("-f", true),
+    ("--trusted-host", true),
+    ("--only-binary", true),
+    ("--no-binary", true),
+    ("--use-feature", true),
+    ("--config-settings", true),
+    ("--no-index", false),
+    ("--pre", false),
+    ("--prefer-binary", false),
+    ("--require-hashes", false),
+    ("--use-pep517", false),
+];
+
+/// Why a line can't be a requirement of a package from an index; `None` where it can.
+///
+/// What comes after the name is for the installer to read; it only can't lead elsewhere.
+pub fn unfit(line: &str) -> Option<String> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let end = line.bytes().position(|byte| !is_of_name(byte));
+    let (name, rest) = line.split_at(end.unwrap_or(line.len()));
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric());
+    let elsewhere = || {
+        Some(format!(
+            "`{line}` is no package of an index, and packages come from the index alone; name the package and its versions, e.g. `requests>=2`"
+        ))
+    };
+    if line.chars().any(char::is_control) {
+        return Some("it holds a control character; write it without".to_owned());
+    }
+    if !is_name {
+        return elsewhere();
+    }
+    let rest = rest.trim_start();
+    let rest = match rest.strip_prefix('[') {
+        Some(extras) => match extras.split_once(']') {
+            Some((_, rest)) => rest.trim_start(),
+            None => return Some(format!("`{line}` has a `[` without its `]`; add it")),
+        },
+        None => rest,
+    };
+    let is_path = rest.starts_with(['/', ':', '\\']) || name.ends_with(".whl");
+    let is_url = rest.starts_with('@');
+    if is_path || is_url {
+        return elsewhere();
+    }
+    let is_version = rest.is_empty() || rest.starts_with(['<', '>', '=', '!', '~', '(', ';', '-']);
+    let is_digest = !rest.starts_with('-') || rest.starts_with("--hash");
+    (!is_version || !is_digest).then(|| {
+        format!("`{line}` can't be read; write the name and its versions, e.g. `requests>=2`")
+    })
+}
+
+/// What a file of requirements says, and those that it names.
+///
+/// # Errors
+/// A line is for something else than packages of an index, or a file that it names isn't there.
+pub(super) fn read(file: &SkillPath, texts: &Texts) -> Result<Manifest, Unfit> {
+    let mut reading = Reading {
+        texts,
+        seen: BTreeSet::new(),
+        files: Vec::new(),
+        wanted: Requirements::default(),
+        passed_over: Vec::new(),
+    };
+    reading.file(file, false, None)?;
+    let Reading {
+        files,
+        mut wanted,
+        passed_over,
+        ..
+    } = reading;
+    // A single digest means to pip as well that all have to have one.
+    wanted.is_lock = wanted.lines.iter().any(|line| line.contains(" --hash"));
+    Ok(Manifest {
+        language: Language::Python,
+        files,
+        wanted: Wanted::Requirements(wanted),
+        passed_over,
+    })
+}
+
+struct Reading<'a> {
+    texts: &'a Texts,
+    seen: BTreeSet<(SkillPath, bool)>,
+    files: Vec<SkillPath>,
+    wanted: Requirements,
+    passed_over: Vec<String>,
+}
+
+impl Reading<'_> {
+    fn file(
+        &mut self,
+        file: &SkillPath,
+        constrains: bool,
+        named: Option<(&SkillPath, usize)>,
+    ) -> Result<(), Unfit> {
+        if !self.seen.insert((file.clone(), constrains)) {
+            return Ok(());
+        }
+        let (by, at) = named.map_or((file, None), |(by, at)| (by, Some(at)));
+        if self.seen.len() > FILES {
+            return Err(Unfit::new(
+                by,
+                at,
+                format!("it leads to more than {FILES} files; write them into one"),
+            ));
+        }
+        let Some(text) = self.texts.get(file) else {
+            return Err(Unfit::new(
+                by,
+                at,
+                format!(
+                    "`{file}` isn't there; requirements name files that lie beside them, and are called requirements or constraints and end in .txt"
+                ),
+            ));
+        };
+        if !self.files.contains(file) {
+            self.files.push(file.clone());
+        }
+        for (number, line) in lines(text) {
+            self.line(file, number, &line, constrains)?;
+            if self.wanted.lines.len() + self.wanted.constraints.len() > MOST {
+                let why = format!("there are more than {MOST} requirements; name fewer");
+                return Err(Unfit::new(file, Some(number), why));
+            }
+        }
+        Ok(())
+    }
+
+    fn line(
+        &mut self,
+        file: &SkillPath,
+        number: usize,
+        line: &str,
+        constrains: bool,
+    ) -> Result<(), Unfit> {
+        if !line.starts_with('-') {
+            if let Some(why) = unfit(line) {
+                return Err(Unfit::new(file, Some(number), why));
+            }
+            let known = if constrains {
+                &mut self.wanted.constraints
+            } else {
+                &mut self.wanted.lines
+            };
+            known.push(line.to_owned());
+            return Ok(());
+        }
+        let (option, value) = line
+            .split_once([' ', '='])
+            .map_or((line, ""), |(option, value)| (option, value.trim()));
+        let further = match option {
+            "-r" | "--requirement" => Some(constrains),
+            "-c" | "--constraint" => Some(true),
+            _ => None,
+        };
+        if let Some(constrains) = further {
+            let other = file.parent().join(value.trim_matches(['"', '\'']));
+            let other = other.map_err(|error| {
+                Unfit::new(
+                    file,
+                    Some(number),
+                    format!("`{value}` can't be read: {error}; name a file of the skill"),
+                )
+            })?;
+            return self.file(&other, constrains, Some((file, number)));
+        }
+        // `-rother.txt` as well.
+        if let Some(value) = line.strip_prefix("-r").or_else(|| line.strip_prefix("-c"))
+            && !value.starts_with('-')
+        {
+            let spaced = format!("{} {value}", line.get(..2).unwrap_or_default());
+            return self.line(file, number, &spaced, constrains);
+        }
+        if PASSED_OVER.iter().any(|(known, _)| *known == option) {
+            let why = "where packages come from, and how, is for whoever runs gongfu to say";
+            self.passed_over
+                .push(format!("{file}:{number}: `{option}`: {why}"));
+            return Ok(());
+        }
+        let why = match option {
+            "-e" | "--editable" => {
+                "`--editable` is for a project in development; name packages of an index".to_owned()
+            }
+            _ => format!("`{option}` isn't known here; leave it out"),
+        };
+        Err(Unfit::new(file, Some(number), why))
+    }
+}
+
+/// The lines that say something, without comments, each with its number: as `pip` reads them.
+fn lines(text: &str) -> Vec<(usize, String)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut all = Vec::new();
+    let mut open: Option<(usize, String)> = None;
+    for (index, line) in text.lines().enumerate() {
+        let is_comment = line.trim_start().starts_with('#');
+        let (continued, piece) = match line.strip_suffix('\\') {
+            Some(piece) if !is_comment => (true, piece),
+            _ => (false, line),
+        };
+        let (number, mut whole) = open.take().unwrap_or((index + 1, String::new()));
+        if !is_comment {
+            whole.push_str(piece);
+        }
+        if continued {
+            open = Some((number, whole));
+        } else {
+            all.push((number, whole));
+        }
+    }
+    all.extend(open);
+    let bare = all.into_iter().map(|(number, line)| {
+        let end = line.match_indices('#').map(|(at, _)| at).find(|at| {
+            line.get(..*at)
+                .is_some_and(|before| before.is_empty() || before.ends_with([' ', '\t']))
+        });
+        let line = line.get(..end.unwrap_or(line.len())).unwrap_or_default();
+        // Blanks are one blank, so that an option is found behind them.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        (number, words.join(" "))
+    });
+    bare.filter(|(_, line)| !line.is_empty()).collect()
+}

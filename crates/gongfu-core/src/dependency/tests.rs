@@ -1,0 +1,537 @@
+use std::collections::BTreeMap;
+
+use super::{
+    Failure, Kind, Language, Manifest, Needs, Requirements, Texts, Wanted, declared, distributions,
+    is_told_by, missing, named, needs, packages, unfit,
+};
+use crate::sandbox::Command;
+use crate::skill::SkillPath;
+
+fn path(text: &str) -> SkillPath {
+    SkillPath::new(text).unwrap()
+}
+
+fn texts(files: &[(&str, &str)]) -> Texts {
+    let files = files.iter();
+    files
+        .map(|(name, text)| (path(name), (*text).to_owned()))
+        .collect()
+}
+
+fn python(files: &[(&str, &str)]) -> Result<Option<Manifest>, String> {
+    let scripts: Vec<SkillPath> = files.iter().map(|(name, _)| path(name)).collect();
+    let scripts: Vec<SkillPath> = scripts
+        .into_iter()
+        .filter(|path| path.extension() == "py")
+        .collect();
+    declared(Language::Python, &texts(files), &scripts).map_err(|unfit| unfit.to_string())
+}
+
+fn node(files: &[(&str, &str)]) -> Result<Option<Manifest>, String> {
+    declared(Language::Node, &texts(files), &[]).map_err(|unfit| unfit.to_string())
+}
+
+fn requirements(manifest: Option<Manifest>) -> Requirements {
+    match manifest.unwrap().wanted {
+        Wanted::Requirements(wanted) => wanted,
+        other => panic!("{other:?}"),
+    }
+}
+
+const HEADER: &str = "#!/usr/bin/env python\n# /// script\n# requires-python = \">=3.11\"\n# dependencies = [\n#   \"six\",\n# ]\n# ///\nimport six\n";
+
+#[test]
+fn the_first_that_says_anything_is_followed() {
+    let project =
+        "[project]\nname = \"x\"\ndependencies = [\"idna>=3\"]\nrequires-python = \">=3.10\"\n";
+    let all = [
+        ("scripts/pyproject.toml", project),
+        ("scripts/x.py", HEADER),
+        ("requirements.txt", "attrs\n"),
+    ];
+    let found = requirements(python(&all).unwrap());
+    assert_eq!(
+        (found.lines, found.python.as_deref()),
+        (vec!["idna>=3".to_owned()], Some(">=3.10"))
+    );
+    let found = python(&all[1..]).unwrap().unwrap();
+    assert_eq!(found.from(), "scripts/x.py");
+    let found = requirements(Some(found));
+    assert_eq!(
+        (found.lines, found.python.as_deref()),
+        (vec!["six".to_owned()], Some(">=3.11"))
+    );
+    assert_eq!(requirements(python(&all[2..]).unwrap()).lines, ["attrs"]);
+    // One that is there for tools alone says nothing.
+    let tools = ("pyproject.toml", "[tool.ruff]\nline-length = 100\n");
+    assert_eq!(
+        requirements(python(&[tools, all[2]]).unwrap()).lines,
+        ["attrs"]
+    );
+    assert_eq!(python(&[tools]).unwrap(), None);
+    assert_eq!(python(&[("x.py", "import os\n")]).unwrap(), None);
+    // The folder of the scripts comes first.
+    let both = [
+        ("requirements.txt", "a\n"),
+        ("scripts/requirements.txt", "b\n"),
+    ];
+    assert_eq!(requirements(python(&both).unwrap()).lines, ["b"]);
+}
+
+#[test]
+fn a_lock_is_taken_with_its_project() {
+    let project = "[project]\nname = \"x\"\ndependencies = [\"idna\"]\n";
+    let found = python(&[
+        ("scripts/pyproject.toml", project),
+        ("scripts/uv.lock", "version = 1\n"),
+    ]);
+    let found = found.unwrap().unwrap();
+    assert!(matches!(found.wanted, Wanted::Project { .. }), "{found:?}");
+    assert_eq!(found.from(), "scripts/pyproject.toml, scripts/uv.lock");
+    let elsewhere = python(&[
+        ("scripts/pyproject.toml", project),
+        ("uv.lock", "version = 1\n"),
+    ]);
+    assert!(matches!(
+        elsewhere.unwrap().unwrap().wanted,
+        Wanted::Requirements(_)
+    ));
+}
+
+#[test]
+fn headers_are_read_as_pep_723_says() {
+    let read = |text: &str| python(&[("x.py", text)]);
+    assert_eq!(requirements(read(HEADER).unwrap()).lines, ["six"]);
+    assert_eq!(
+        requirements(read(&HEADER.replace('\n', "\r\n")).unwrap()).lines,
+        ["six"]
+    );
+    // A line `# ///` in the middle ends nothing when another follows in the same block.
+    let text = "# /// script\n# dependencies = [\"a\"]\n# # ///\n# ///\n";
+    assert_eq!(requirements(read(text).unwrap()).lines, ["a"]);
+    for none in [
+        "# /// script\nprint()\n# ///\n",
+        "# /// other\n# dependencies = [\"a\"]\n# ///\n",
+        "#/// script\n# dependencies = [\"a\"]\n# ///\n",
+        " # /// script\n # ///\n",
+        "",
+    ] {
+        assert_eq!(read(none).unwrap(), None, "{none:?}");
+    }
+    let two = format!("{HEADER}\n{HEADER}");
+    assert!(
+        read(&two)
+            .unwrap_err()
+            .starts_with("x.py:11: it has two headers")
+    );
+    let broken = read("\n# /// script\n# dependencies = [\n# ///\n").unwrap_err();
+    assert!(
+        broken.starts_with("x.py:") && broken.contains("no TOML"),
+        "{broken}"
+    );
+    // Several scripts of a line are given what all of them want.
+    let other =
+        "# /// script\n# requires-python = \"<4\"\n# dependencies = [\"six\", \"idna\"]\n# ///\n";
+    let both = requirements(python(&[("a.py", HEADER), ("b.py", other)]).unwrap());
+    assert_eq!(both.lines, ["six", "idna"]);
+    assert_eq!(both.python.as_deref(), Some(">=3.11,<4"));
+}
+
+#[test]
+fn requirements_are_read_as_pip_does() {
+    let text = "\u{feff}# all of it\nrequests [socks] >= 2 , < 3 ; python_version < \"4\"  # why\n\nnumpy==2.4.6 \\\n  --hash=sha256:00\n-r more/../requirements-more.txt\n";
+    let refused = python(&[("requirements.txt", text)]).unwrap_err();
+    assert!(
+        refused.contains("requirements.txt:6") && refused.contains("climbs"),
+        "{refused}"
+    );
+    let text = text.replace("more/../", "");
+    let refused = python(&[("requirements.txt", &text)]).unwrap_err();
+    assert!(
+        refused.contains("`requirements-more.txt` isn't there"),
+        "{refused}"
+    );
+    let more = "-c constraints.txt\n--index-url https://elsewhere.example/simple\nidna\n-rrequirements.txt\n";
+    let found = python(&[
+        ("requirements.txt", text.as_str()),
+        ("requirements-more.txt", more),
+        ("constraints.txt", "idna<4\n"),
+    ]);
+    let found = found.unwrap().unwrap();
+    assert_eq!(found.files.len(), 3);
+    assert!(
+        found
+            .passed_over
+            .iter()
+            .any(|line| line.contains("`--index-url`")),
+        "{:?}",
+        found.passed_over
+    );
+    let found = requirements(Some(found));
+    assert_eq!(
+        found.lines,
+        [
+            "requests [socks] >= 2 , < 3 ; python_version < \"4\"",
+            "numpy==2.4.6 --hash=sha256:00",
+            "idna"
+        ]
+    );
+    assert_eq!(found.constraints, ["idna<4"]);
+    assert!(found.is_lock);
+    assert!(
+        is_told_by(&path("requirements-more.txt")) && is_told_by(&path("requirements/base.txt"))
+    );
+    assert!(!is_told_by(&path("data/requirements.txt")) && !is_told_by(&path("notes.txt")));
+}
+
+#[test]
+fn nothing_leads_elsewhere_than_to_the_index() {
+    for line in [
+        "six",
+        "six==1.0",
+        "six>=1,<2",
+        "six[a,b]~=1.0",
+        "six ; python_version > '3'",
+        "six (>=1)",
+        "a.b-c_d",
+        "six==1 --hash=sha256:ab",
+    ] {
+        assert_eq!(unfit(line), None, "{line}");
+    }
+    for line in [
+        "six @ https://example.com/six.whl",
+        "six@git+https://example.com/six",
+        "git+https://example.com/six",
+        "https://example.com/six.whl",
+        "./six",
+        "../six",
+        "/six",
+        "six.whl",
+        "six/other",
+        "six\\other",
+        "C:\\six",
+        "file:six",
+        "",
+        "-e .",
+        "--index-url=x",
+        "six --index-url x",
+        "six --global-option=x",
+        "six\u{0}",
+        "六",
+        "six[",
+        "six x",
+    ] {
+        assert!(unfit(line).is_some(), "{line}");
+    }
+    for line in ["-e .", "--editable=.", "--unknown x", "six @ file:///x"] {
+        assert!(python(&[("requirements.txt", line)]).is_err(), "{line}");
+    }
+    let project = |line: &str| {
+        let text = format!("[project]\ndependencies = [\"six\", \"{line}\"]\n");
+        python(&[("pyproject.toml", &text)])
+    };
+    assert!(project("idna").is_ok());
+    for line in [
+        "six @ https://example.com",
+        "-r x",
+        "six --hash=sha256:ab",
+        "six --index-url x",
+    ] {
+        assert!(project(line).is_err(), "{line}");
+    }
+    for text in [
+        "[project]\ndynamic = [\"dependencies\"]\n",
+        "[project]\ndependencies = \"six\"\n",
+        "[project]\ndependencies = [1]\n",
+        "[project]\nrequires-python = \"$(x)\"\n",
+        "[tool.poetry.dependencies]\nsix = \"*\"\n",
+        "[project\n",
+    ] {
+        assert!(python(&[("pyproject.toml", text)]).is_err(), "{text}");
+    }
+    let sources = "[project]\ndependencies = [\"six\"]\n[tool.uv.sources]\nsix = { url = \"https://example.com\" }\n";
+    let found = python(&[("pyproject.toml", sources)]).unwrap().unwrap();
+    assert!(
+        found.passed_over[0].contains("[tool.uv]"),
+        "{:?}",
+        found.passed_over
+    );
+    for version in [
+        "git+https://example.com/x",
+        "https://example.com/x.tgz",
+        "file:../x",
+        "link:../x",
+        "user/x",
+        "github:user/x",
+        "workspace:*",
+        "npm:../x@1",
+        "./x",
+        "HTTPS://example.com",
+        "ssh://x",
+        "git@example.com:x",
+    ] {
+        let text = format!("{{\"dependencies\": {{\"x\": \"{version}\"}}}}");
+        assert!(node(&[("package.json", &text)]).is_err(), "{version}");
+    }
+    for version in [
+        "",
+        "*",
+        "^1.2.3",
+        "1.x || >=2.5.0",
+        "latest",
+        "npm:other@^1",
+        "npm:@a/b@1",
+        "~1 - 2",
+    ] {
+        let text = format!("{{\"dependencies\": {{\"x\": \"{version}\"}}}}");
+        assert!(
+            node(&[("package.json", &text)]).unwrap().is_some(),
+            "{version}"
+        );
+    }
+}
+
+#[test]
+fn a_package_is_its_dependencies_alone() {
+    let text = r#"{"name": "x", "scripts": {"postinstall": "sh x"}, "dependencies": {"a": "1"}, "devDependencies": {"b": "2"}}"#;
+    let found = node(&[("package.json", text)]).unwrap().unwrap();
+    let Wanted::Package {
+        package,
+        lock: None,
+    } = &found.wanted
+    else {
+        panic!("{found:?}");
+    };
+    assert!(
+        package.contains("\"a\"") && !package.contains("postinstall") && !package.contains("\"b\""),
+        "{package}"
+    );
+    assert_eq!(
+        node(&[("package.json", r#"{"name": "x", "type": "module"}"#)]).unwrap(),
+        None
+    );
+    let lock = r#"{"lockfileVersion": 3, "packages": {"": {"dependencies": {"a": "1"}}, "node_modules/a": {"version": "1.0.0", "resolved": "https://elsewhere.example/a.tgz", "integrity": "sha512-x"}}}"#;
+    let found = node(&[("package.json", text), ("package-lock.json", lock)])
+        .unwrap()
+        .unwrap();
+    let Wanted::Package {
+        package,
+        lock: Some(lock),
+    } = &found.wanted
+    else {
+        panic!("{found:?}");
+    };
+    assert!(package.contains("\"b\""), "{package}");
+    assert!(
+        !lock.contains("elsewhere") && lock.contains("sha512-x"),
+        "{lock}"
+    );
+    assert_eq!(packages(Language::Node, lock).len(), 1);
+    for entry in [
+        r#""node_modules/a": {"resolved": "git+ssh://x", "version": "1.0.0"}"#,
+        r#""node_modules/a": {"resolved": "../a", "link": true}"#,
+        r#""../a": {"version": "1.0.0"}"#,
+        r#""node_modules/a": {"version": "1.0.0", "resolved": "https://x/a.tgz"}"#,
+        r#""node_modules/a": 1"#,
+    ] {
+        let lock = format!("{{\"packages\": {{{entry}}}}}");
+        let refused = node(&[("package.json", text), ("package-lock.json", &lock)]);
+        assert!(refused.is_err(), "{entry}");
+    }
+    let deep = format!(
+        "{}{}",
+        r#"{"dependencies": {"a": "#.repeat(200),
+        "{}".to_owned() + &"}}".repeat(200)
+    );
+    assert!(node(&[("package.json", text), ("package-lock.json", &deep)]).is_err());
+}
+
+#[test]
+fn what_tells_manifests_apart_is_what_they_want() {
+    let digest = |text: &str, name: &str| python(&[(name, text)]).unwrap().unwrap().digest();
+    let one = digest("six\n", "requirements.txt");
+    assert_eq!(one, digest("# why\nsix  \n", "scripts/requirements.txt"));
+    assert_ne!(one, digest("six==1\n", "requirements.txt"));
+    assert_ne!(
+        one,
+        node(&[("package.json", r#"{"dependencies": {"six": ""}}"#)])
+            .unwrap()
+            .unwrap()
+            .digest()
+    );
+}
+
+fn line(text: &str) -> Command {
+    Command::Line(text.to_owned())
+}
+
+#[test]
+fn commands_say_for_what_they_need_packages() {
+    let (none, both) = (
+        Needs::default(),
+        Needs {
+            python: true,
+            node: true,
+        },
+    );
+    let python = Needs {
+        python: true,
+        node: false,
+    };
+    let node = Needs {
+        python: false,
+        node: true,
+    };
+    for (text, expected) in [
+        ("python scripts/x.py", python),
+        ("python3.11 -c 'import six'", python),
+        ("cd scripts && ./x.py --fast", python),
+        ("/usr/bin/env python x", python),
+        ("uv run scripts/x.py", python),
+        ("node x.js", node),
+        ("npx tool", node),
+        ("ls -la scripts/x.py", none),
+        ("cat a | grep b > c; cd d && ls", none),
+        ("bash run.sh", both),
+        ("X=1 markitdown /workspace/x.pdf", both),
+        ("node a.js && python b.py", both),
+        ("", none),
+    ] {
+        assert_eq!(needs(&line(text)), expected, "{text}");
+    }
+    let program = Command::Program(["python", "x"].map(str::to_owned).into());
+    assert_eq!(needs(&program), python);
+}
+
+#[test]
+fn the_scripts_that_a_command_names_are_found() {
+    let files = ["scripts/x.py", "scripts/y.py", "x.py", "lib/z.py"].map(path);
+    let found = |text: &str| {
+        let found = named(&line(text), &files);
+        found
+            .iter()
+            .map(|file| file.as_str().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(found("python /skill/scripts/x.py a b"), ["scripts/x.py"]);
+    assert_eq!(found("cd scripts && python ./y.py"), ["scripts/y.py"]);
+    assert_eq!(found("python '../lib/z.py';"), ["lib/z.py"]);
+    assert_eq!(found("python x.py"), ["scripts/x.py", "x.py"]);
+    assert!(found("python w.py . / ''").is_empty());
+}
+
+#[test]
+fn modules_are_proposed_by_the_names_of_their_packages() {
+    let names = distributions(
+        Language::Python,
+        ["yaml", "PIL", "numpy", "my_tool", "a b", "", "-x"],
+    );
+    assert_eq!(names, ["Pillow", "PyYAML", "my-tool", "numpy"]);
+    assert_eq!(distributions(Language::Node, ["@a/b", "c"]), ["@a/b", "c"]);
+    let said = "Traceback\nModuleNotFoundError: No module named 'yaml.x'\nError: Cannot find module '@a/b/c'\nError: Cannot find module './x'\nError: Cannot find module 'node:x'\nCannot find package 'lodash' imported from /skill/x.mjs\n";
+    let found = missing(said);
+    let expected = [
+        (Language::Python, "yaml"),
+        (Language::Node, "@a/b"),
+        (Language::Node, "lodash"),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(language, name)| (language, name.to_owned()))
+    );
+}
+
+#[test]
+fn what_installers_say_is_told_by_kind() {
+    let python = |said: &str| Failure::of(Language::Python, said);
+    for (said, kind, package) in [
+        (
+            "error: No solution found when resolving dependencies\n  cause: Because no-such was not found in the package registry and you require no-such, we can",
+            Kind::PackageUnknown,
+            Some("no-such"),
+        ),
+        (
+            "error: No solution found\n  cause: Because docopt==0.6.2 has no usable wheels and you",
+            Kind::NothingBuilt,
+            Some("docopt"),
+        ),
+        (
+            "error: No solution found\n  cause: Because a==1 depends on b<3 and you require b==3",
+            Kind::Conflict,
+            None,
+        ),
+        (
+            "error: The lockfile at `uv.lock` needs to be updated, but `--locked` was provided.",
+            Kind::LockStale,
+            None,
+        ),
+        (
+            "error: Failed to fetch: `https://x/simple/six/`\n  cause: Connection refused",
+            Kind::IndexUnreachable,
+            None,
+        ),
+        (
+            "error: Failed to download `six`\n  Caused by: Hash mismatch for `six`",
+            Kind::DigestMismatch,
+            None,
+        ),
+        (
+            "error: No interpreter found for Python >=3.15",
+            Kind::Interpreter,
+            None,
+        ),
+        ("what?", Kind::Other, None),
+        ("", Kind::Other, None),
+    ] {
+        let failure = python(said);
+        assert_eq!(
+            (failure.kind, failure.package.as_deref()),
+            (kind, package),
+            "{said}"
+        );
+        assert!(
+            !failure.why.is_empty() && !failure.why.contains('\n'),
+            "{}",
+            failure.why
+        );
+    }
+    let node = |said: &str| Failure::of(Language::Node, said);
+    let unknown =
+        node("npm error code E404\nnpm error 404  'no-such@*' is not in this registry.\n");
+    assert_eq!(
+        (unknown.kind, unknown.package.as_deref()),
+        (Kind::PackageUnknown, Some("no-such"))
+    );
+    for (said, kind) in [
+        (
+            "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your package.json and package-lock.json are in sync.",
+            Kind::LockStale,
+        ),
+        ("npm error code EINTEGRITY\n", Kind::DigestMismatch),
+        ("npm error code ETARGET\n", Kind::Conflict),
+        ("npm error code ECONNREFUSED\n", Kind::IndexUnreachable),
+        (
+            "npm error tunneling socket could not be established, statusCode=403",
+            Kind::IndexUnreachable,
+        ),
+        ("npm error code EWHAT\n", Kind::Other),
+    ] {
+        assert_eq!(node(said).kind, kind, "{said}");
+    }
+}
+
+#[test]
+fn a_lock_says_what_is_installed() {
+    let lock = "six==1.17.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\nidna[x]==3.1 ; python_version > '3'\n# a==1\n";
+    let found: BTreeMap<String, String> = packages(Language::Python, lock)
+        .into_iter()
+        .map(|one| (one.name, one.version))
+        .collect();
+    let expected = [("idna", "3.1"), ("six", "1.17.0")];
+    assert_eq!(
+        found,
+        expected
+            .map(|(name, version)| (name.to_owned(), version.to_owned()))
+            .into()
+    );
+}
