@@ -3,6 +3,8 @@
 //! Other crates implement them; nothing here says how. Every method that touches somebody's data
 //! takes its [`Owner`].
 
+use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -13,6 +15,7 @@ use serde::Serialize;
 use crate::account::{Owner, Role};
 use crate::approval::{Approval, Decision, Request, Ruling};
 use crate::capability::Access;
+use crate::dependency::{Failure, Imported, Manifest, Record};
 use crate::library::{Library, Revision, Skill};
 use crate::place::Location;
 use crate::sandbox::{Contact, Mount, Outcome, Reach, Spec, Standing, Stream};
@@ -129,6 +132,8 @@ pub struct Grounds {
     pub programs: Vec<String>,
     /// What of the network it reaches.
     pub reach: Reach,
+    /// The files that runs left in the owner's layer of the skill.
+    pub left: Vec<SkillPath>,
     /// Where its outputs are kept whole, once they are long.
     pub logs: PathBuf,
     /// The same folder as later runs and the tools for files see it, absolute.
@@ -160,6 +165,80 @@ pub trait Runs: Send + Sync {
         owner: &'a Owner,
         skill: &'a Skill,
     ) -> Pending<'a, Vec<(SkillPath, u64)>>;
+}
+
+/// An environment that is there, as runs see it; nobody takes it away while this is held.
+#[derive(Clone)]
+pub struct Environment {
+    /// What is known of it.
+    pub record: Arc<Record>,
+    /// What a run sees of it; `None` where nothing is installed.
+    pub mount: Option<Mount>,
+    /// Where it has programs, as a run sees them.
+    pub programs: Vec<String>,
+    /// What a run finds in its variables.
+    pub variables: BTreeMap<String, String>,
+    /// What keeps it there.
+    pub held: Arc<dyn Any + Send + Sync>,
+}
+
+/// An environment that was just made.
+pub struct Made {
+    /// The environment.
+    pub environment: Environment,
+    /// The hosts that were asked for.
+    pub contacts: Vec<Contact>,
+}
+
+/// An environment in a list.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// What it is called by.
+    pub key: String,
+    /// Where it lies.
+    pub folder: PathBuf,
+    /// What is known of it, and when it was used last; or why that can't be told, for people.
+    pub known: Result<(Record, Timestamp), String>,
+}
+
+/// The packages that scripts of skills need: installed once, and only read by runs.
+pub trait Environments: Send + Sync {
+    /// The environment of a manifest, where it was made.
+    fn find<'a>(
+        &'a self,
+        owner: &'a Owner,
+        manifest: &'a Manifest,
+    ) -> Pending<'a, Option<Environment>>;
+
+    /// Makes it, and answers once it is there; the listener hears how that goes on. Whoever no longer waits
+    /// doesn't end it.
+    fn make<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+        manifest: Manifest,
+        listener: Listener,
+    ) -> Pending<'a, Result<Made, Failure>>;
+
+    /// What the scripts of a manifest import that neither the language nor the skill itself has.
+    fn imports<'a>(
+        &'a self,
+        owner: &'a Owner,
+        skill: &'a Skill,
+        manifest: &'a Manifest,
+    ) -> Pending<'a, Result<Imported, Failure>>;
+
+    /// All that are there.
+    fn list<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Vec<Kept>>;
+
+    /// Takes one away, unless it is used right now or isn't there; answers whether it did.
+    fn remove<'a>(&'a self, owner: &'a Owner, key: &'a str) -> Pending<'a, bool>;
+
+    /// Whether its files are otherwise than when it was made.
+    fn changed<'a>(&'a self, owner: &'a Owner, key: &'a str) -> Pending<'a, bool>;
+
+    /// Takes away what those left who were interrupted while they made one.
+    fn sweep<'a>(&'a self, owner: &'a Owner) -> Pending<'a, ()>;
 }
 
 /// The skills of an owner.

@@ -8,7 +8,7 @@ use gongfu_core::capability::Access;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
 use gongfu_core::port::{
-    ApprovalStore, AuditLog, Clock, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+    ApprovalStore, AuditLog, Clock, Environments, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
 };
 use gongfu_core::sandbox::Limits;
 use serde_json::{Map, Value};
@@ -20,6 +20,7 @@ use crate::gate::{Call, Gate, Hosts};
 use crate::guide;
 use crate::problem::Problem;
 use crate::profile::Profile;
+use crate::run::Installs;
 use crate::shelf;
 use crate::surface::resource::Fingerprint;
 use crate::surface::{Operation, Tables};
@@ -71,6 +72,10 @@ pub struct Ports {
     pub sandbox: Arc<dyn Sandbox>,
     /// What each of them may use at most.
     pub limits: Limits,
+    /// The packages that they need.
+    pub environments: Arc<dyn Environments>,
+    /// Which of those are installed without anybody being asked.
+    pub installs: Installs,
     /// What people said about calls that need one.
     pub approvals: Arc<dyn ApprovalStore>,
     /// Where every call is written down.
@@ -273,6 +278,8 @@ impl Catalog {
             runs: Arc::clone(&self.ports.runs),
             sandbox: Arc::clone(&self.ports.sandbox),
             limits: self.ports.limits,
+            environments: Arc::clone(&self.ports.environments),
+            installs: self.ports.installs,
             approvals: Arc::clone(&self.ports.approvals),
             clock: Arc::clone(&self.ports.clock),
             talk: Talk::default(),

@@ -66,6 +66,10 @@ pub enum ErrorCode {
     ApprovalRequired,
     /// The command is refused.
     CommandBlocked,
+    /// What a skill says it needs can't be followed, or can't be had as it is said.
+    DependenciesInvalid,
+    /// What a skill needs can't be installed right now.
+    DependenciesUnavailable,
     /// A part of gongfu doesn't work right now.
     Unavailable,
     /// No sandbox works here, so nothing is run.
@@ -87,7 +91,7 @@ struct Row {
 
 impl ErrorCode {
     /// Every code, for documentation and tests.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::ToolNotFound,
         Self::MissingArgument,
         Self::UnknownArgument,
@@ -116,6 +120,8 @@ impl ErrorCode {
         Self::Forbidden,
         Self::ApprovalRequired,
         Self::CommandBlocked,
+        Self::DependenciesInvalid,
+        Self::DependenciesUnavailable,
         Self::Unavailable,
         Self::SandboxUnavailable,
         Self::QuotaExceeded,
@@ -173,6 +179,8 @@ impl ErrorCode {
             Self::Forbidden => ("FORBIDDEN", 403, 1),
             Self::ApprovalRequired => ("APPROVAL_REQUIRED", 403, 1),
             Self::CommandBlocked => ("COMMAND_BLOCKED", 403, 1),
+            Self::DependenciesInvalid => ("DEPENDENCIES_INVALID", 422, 1),
+            Self::DependenciesUnavailable => ("DEPENDENCIES_UNAVAILABLE", 503, 1),
             Self::Unavailable => ("UNAVAILABLE", 503, 1),
             Self::SandboxUnavailable => ("SANDBOX_UNAVAILABLE", 503, 1),
             Self::QuotaExceeded => ("QUOTA_EXCEEDED", 429, 1),

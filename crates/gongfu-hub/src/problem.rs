@@ -3,6 +3,7 @@
 mod english;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::dependency::{Failure, Language};
 use gongfu_core::edit::EditError;
 use gongfu_core::library::Unresolved;
 use gongfu_core::port::PortError;
@@ -165,6 +166,11 @@ pub enum Problem {
         /// All that would be run, where it can be shown.
         what: Option<String>,
     },
+    Dependencies {
+        language: Language,
+        from: String,
+        failure: Failure,
+    },
     RunEnded {
         reason: Reason,
         why: String,
@@ -214,6 +220,10 @@ impl Problem {
             Self::CommandBlocked { .. } | Self::CommandDeclined { .. } => ErrorCode::CommandBlocked,
             Self::PartBroken { .. } => ErrorCode::Unavailable,
             Self::SandboxUnavailable { .. } => ErrorCode::SandboxUnavailable,
+            Self::Dependencies { failure, .. } if failure.kind.is_of_the_skill() => {
+                ErrorCode::DependenciesInvalid
+            }
+            Self::Dependencies { .. } => ErrorCode::DependenciesUnavailable,
             Self::RunEnded { reason, .. } => match reason {
                 Reason::Timeout => ErrorCode::Timeout,
                 _ => ErrorCode::QuotaExceeded,
@@ -250,6 +260,16 @@ impl Problem {
             } => json!({ "prompt": clipped(name), "available": nearest, "total": total }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
             Self::CommandWaits { id, .. } => json!({ "approval": id }),
+            Self::Dependencies {
+                language,
+                from,
+                failure,
+            } => json!({
+                "reason": failure.kind.as_str(),
+                "language": language.as_str(),
+                "from": clipped(from),
+                "package": failure.package.as_deref().map(clipped),
+            }),
             Self::UnknownArgument { known, .. } => json!({ "available": known }),
             _ => json!({}),
         };

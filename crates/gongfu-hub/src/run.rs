@@ -15,11 +15,14 @@ use serde::Serialize;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::tool::Context;
+use dependency::{Proposed, Used};
 
 mod approval;
+pub(crate) mod dependency;
 mod plain;
 mod words;
 
+pub use dependency::Installs;
 pub use plain::Plain;
 
 /// How many bytes of each output an answer of gongfu's own tools carries, unless more are asked for.
@@ -102,6 +105,12 @@ pub(crate) struct Ran {
     /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<Vec<Contacted>>,
+    /// The environments of packages that it had; missing where it had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) environments: Option<Vec<Used>>,
+    /// What it lacks, and what would mend that; missing where it lacks nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lacks: Option<Vec<Proposed>>,
 }
 
 /// A host that a run asked for.
@@ -157,13 +166,22 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
     };
     let folder = task.folder.clone().unwrap_or_else(|| home.to_owned());
     approval::passed(context, &task, &folder, &grounds.mounts).await?;
+    let given = dependency::given(context, &task, &grounds.left).await?;
     let wall = Duration::from_secs(task.seconds.into());
+    let (mut mounts, mut programs) = (grounds.mounts, Vec::new());
+    let mut environment = BTreeMap::new();
+    for one in &given.environments {
+        mounts.extend(one.mount.clone());
+        programs.extend(one.programs.iter().cloned());
+        environment.extend(one.variables.clone());
+    }
+    programs.extend(grounds.programs);
     let spec = Spec {
         command: task.command,
         folder: folder.clone(),
-        mounts: grounds.mounts,
-        programs: grounds.programs,
-        environment: BTreeMap::new(),
+        mounts,
+        programs,
+        environment,
         input: task.input,
         reach: grounds.reach,
         limits: Limits {
@@ -182,7 +200,13 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
         error => Problem::broken("the sandbox", &error).error(),
     })?;
     context.hosts.leave(&outcome.contacts);
-    Ok(ran(outcome, &grounds.logs_seen))
+    let mut ran = ran(outcome, &grounds.logs_seen);
+    if let Some(skill) = task.skill.filter(|_| ran.exit_code != Some(0)) {
+        let proposed = given.proposed(context, &skill, &ran.stderr).await;
+        ran.lacks = (!proposed.is_empty()).then_some(proposed);
+    }
+    ran.environments = (!given.used.is_empty()).then_some(given.used);
+    Ok(ran)
 }
 
 fn ran(outcome: Outcome, logs: &str) -> Ran {
@@ -218,6 +242,8 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
             let told = contacts.map(|Contact { host, refused }| Contacted { host, refused });
             told.collect()
         }),
+        environments: None,
+        lacks: None,
         artifacts: outcome
             .artifacts
             .into_iter()

@@ -9,6 +9,7 @@
 pub mod address;
 pub mod approval;
 pub mod completion;
+pub mod environment;
 pub mod manifest;
 pub mod operation;
 pub mod page;

@@ -9,7 +9,7 @@ use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::port::{
-    ApprovalStore, Clock, Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+    ApprovalStore, Clock, Environments, Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
 };
 use gongfu_core::sandbox::{Input, Limits};
 use gongfu_core::skill::SkillPath;
@@ -22,6 +22,7 @@ use crate::binary;
 use crate::error::ToolError;
 use crate::excerpt::Excerpt;
 use crate::gate::Hosts;
+use crate::run::Installs;
 use crate::schema;
 use crate::surface::{Tables, address};
 
@@ -88,6 +89,10 @@ pub struct Context {
     pub sandbox: Arc<dyn Sandbox>,
     /// What each of them may use at most.
     pub limits: Limits,
+    /// The packages that they need.
+    pub environments: Arc<dyn Environments>,
+    /// Which of those are installed without anybody being asked.
+    pub installs: Installs,
     /// What they say to whoever calls, and what they read of them.
     pub talk: Talk,
     /// What people said about calls that need one.

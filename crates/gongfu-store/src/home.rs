@@ -19,6 +19,8 @@ use crate::source::slug;
 /// workspaces/      files that agents work on, one folder a project; yours
 /// layers/          what runs of skills wrote beside their files, one folder a skill; yours
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
+/// environments/    packages that scripts need, one folder a set of them; may be deleted
+/// tools/           programs that gongfu got, such as uv; may be deleted
 /// switches.json    which skills are switched off; yours
 /// config.toml      settings; yours
 /// ```
@@ -96,6 +98,16 @@ impl Home {
         self.path
             .join(kind)
             .join(format!("{}-{digest}", slug(&name)))
+    }
+
+    /// Where the environments of dependencies are.
+    pub fn environments(&self) -> PathBuf {
+        self.path.join("environments")
+    }
+
+    /// Where a program is that gongfu itself got.
+    pub fn tool(&self, name: &str) -> PathBuf {
+        self.path.join("tools").join(name).join("bin").join(name)
     }
 
     /// Where the settings are.

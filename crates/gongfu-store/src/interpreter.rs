@@ -5,6 +5,11 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::UNIX_EPOCH;
+
+use gongfu_core::dependency::Language;
+use gongfu_core::sandbox::{Mode, Mount};
 
 /// The interpreters that scripts of skills are written for.
 const NAMES: [&str; 6] = ["python3", "python", "node", "ruby", "perl", "php"];
@@ -12,6 +17,96 @@ const NAMES: [&str; 6] = ["python3", "python", "node", "ruby", "perl", "php"];
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/nix/store", "/gnu/store"];
 /// What a program of the system begins with.
 const PROGRAM: [u8; 4] = *b"\x7fELF";
+
+/// Where systems have their programs.
+const FOLDERS: [&str; 3] = ["/usr/local/bin", "/usr/bin", "/bin"];
+
+/// The interpreters of a search path and of the system.
+#[derive(Debug, Default)]
+pub struct Interpreters {
+    /// Where a person's are looked for.
+    search_path: Vec<PathBuf>,
+    /// Where those lie that aren't the system's, once somebody asks: most commands run nothing.
+    beyond: OnceLock<Vec<PathBuf>>,
+}
+
+impl Interpreters {
+    /// Those of a search path.
+    pub fn new(search_path: Vec<PathBuf>) -> Self {
+        Self {
+            search_path,
+            beyond: OnceLock::new(),
+        }
+    }
+
+    fn beyond(&self) -> &[PathBuf] {
+        self.beyond
+            .get_or_init(|| beyond_the_system(&self.search_path))
+    }
+
+    /// How runs see those that aren't the system's: each with the folder of its programs.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = (Mount, String)> {
+        // What can't be written down can't be looked for.
+        let named = self.beyond().iter().filter_map(|folder| Some((folder, folder.to_str()?)));
+        named.map(|(folder, at)| {
+            let mount = Mount {
+                sources: vec![folder.clone()],
+                target: at.to_owned(),
+                mode: Mode::ReadOnly,
+                keep: None,
+            };
+            (mount, format!("{at}/bin"))
+        })
+    }
+
+    /// What tells the interpreters of a language here from others: where each lies, how long it is and when
+    /// it was installed.
+    pub(crate) fn identity(&self, language: Language) -> Vec<String> {
+        let names: &[&str] = match language {
+            Language::Python => &["python3", "python"],
+            Language::Node => &["node", "nodejs"],
+        };
+        let mut found: Vec<String> = Vec::new();
+        for folder in self.folders() {
+            let programs = names.iter().filter_map(|name| program(&folder, name));
+            for program in programs.filter_map(|program| stamped(&program)) {
+                if !found.contains(&program) {
+                    found.push(program);
+                }
+            }
+        }
+        found
+    }
+
+    /// Where a program of this name is.
+    pub(crate) fn program(&self, name: &str) -> Option<PathBuf> {
+        self.folders().find_map(|folder| program(&folder, name))
+    }
+
+    /// Whether a path is a program that runs see.
+    pub(crate) fn has(&self, file: &Path) -> bool {
+        let is_seen = SYSTEM.iter().map(Path::new).chain(self.beyond().iter().map(PathBuf::as_path));
+        let is_plain = file.components().all(|part| !matches!(part, std::path::Component::ParentDir));
+        is_plain && is_program(file) && is_seen.into_iter().any(|folder| file.starts_with(folder))
+    }
+
+    fn folders(&self) -> impl Iterator<Item = PathBuf> {
+        let own = self.search_path.iter().filter(|folder| folder.is_absolute());
+        own.cloned().chain(FOLDERS.map(PathBuf::from))
+    }
+}
+
+/// Where a program really lies, with what changes when it is another one.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a look at what the search path of whoever runs gongfu names"
+)]
+fn stamped(file: &Path) -> Option<String> {
+    let real = std::fs::canonicalize(file).ok()?;
+    let found = std::fs::metadata(&real).ok()?;
+    let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{} {} {}", real.display(), found.len(), changed.as_nanos()))
+}
 
 /// The folders of the interpreters that a search path finds first, each with `bin` and `lib` in it, and
 /// none of the system's.
@@ -73,7 +168,7 @@ fn is_file(file: &Path) -> bool {
     clippy::disallowed_methods,
     reason = "a look at what the search path of whoever runs gongfu names"
 )]
-fn is_program(file: &Path) -> bool {
+pub(crate) fn is_program(file: &Path) -> bool {
     let mut begins = [0; 4];
     let read = is_file(file)
         && std::fs::File::open(file).is_ok_and(|mut file| file.read_exact(&mut begins).is_ok());

@@ -9,6 +9,7 @@ pub mod built_in;
 pub mod check;
 pub mod copy;
 pub mod disk;
+pub mod environments;
 pub mod grants;
 pub mod home;
 pub mod index;
@@ -26,7 +27,9 @@ pub mod walk;
 pub mod watch;
 pub mod workspace;
 
+pub use environments::LocalEnvironments;
 pub use home::Home;
+pub use interpreter::Interpreters;
 pub use local::LocalSkills;
 pub use runs::LocalRuns;
 pub use search::Search;

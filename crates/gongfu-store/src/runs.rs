@@ -5,7 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::Skill;
@@ -16,7 +16,7 @@ use gongfu_core::skill::SkillPath;
 use crate::disk::{self, EntryKind, Root};
 use crate::grants::LocalGrants;
 use crate::home::Home;
-use crate::interpreter;
+use crate::interpreter::Interpreters;
 use crate::local::LocalSkills;
 use crate::workspace::{self, LocalWorkspace};
 
@@ -32,10 +32,8 @@ pub struct LocalRuns {
     grants: LocalGrants,
     workspace: Arc<LocalWorkspace>,
     clock: Arc<dyn Clock>,
-    /// Where a person's interpreters are looked for.
-    search_path: Vec<PathBuf>,
-    /// Where those lie that aren't the system's, once something is run.
-    interpreters: OnceLock<Vec<PathBuf>>,
+    /// Those that aren't the system's.
+    interpreters: Arc<Interpreters>,
     /// Runs of this process, so that two of one millisecond don't share a folder.
     count: AtomicU64,
 }
@@ -55,29 +53,23 @@ impl LocalRuns {
             grants,
             workspace,
             clock,
-            search_path: Vec::new(),
-            interpreters: OnceLock::new(),
+            interpreters: Arc::default(),
             count: AtomicU64::new(0),
         }
     }
 
-    /// The same, in which runs also see the interpreters that this search path finds.
+    /// The same, in which runs also see these interpreters.
     #[must_use]
-    pub fn with_search_path(self, search_path: Vec<PathBuf>) -> Self {
+    pub fn with_interpreters(self, interpreters: Arc<Interpreters>) -> Self {
         Self {
-            search_path,
+            interpreters,
             ..self
         }
     }
 
-    /// The interpreters, looked for with the first run: most commands run nothing.
-    fn interpreters(&self) -> &[PathBuf] {
-        self.interpreters
-            .get_or_init(|| interpreter::beyond_the_system(&self.search_path))
-    }
-
     fn see(&self, skill: Option<&Skill>) -> Result<Grounds, PortError> {
         let mut mounts = Vec::new();
+        let mut left = Vec::new();
         let reach = skill.map(|skill| self.grants.reach(skill)).transpose()?;
         let reach = reach.unwrap_or_default();
         if let Some(skill) = skill {
@@ -85,7 +77,7 @@ impl LocalRuns {
             let folder = original.path().to_owned();
             let layer = self.home.layer_of(&folder);
             let above = Root::create(&layer).map_err(|error| unusable(&error))?;
-            refresh(&above, &original).map_err(|error| unusable(&error))?;
+            left = refresh(&above, &original).map_err(|error| unusable(&error))?;
             mounts.push(Mount {
                 sources: vec![layer.clone(), folder],
                 target: SKILL.to_owned(),
@@ -110,15 +102,11 @@ impl LocalRuns {
         }));
         mounts.push(only_read(logs.clone(), LOGS.to_owned()));
         let mut programs = Vec::new();
-        for interpreter in self.interpreters() {
-            // What can't be written down can't be looked for.
-            let Some(at) = interpreter.to_str() else {
-                continue;
-            };
-            programs.push(format!("{at}/bin"));
-            let is_seen = mounts.iter().any(|mount| within(at, &mount.target));
+        for (shown, at) in self.interpreters.shown() {
+            programs.push(at);
+            let is_seen = mounts.iter().any(|mount| within(&shown.target, &mount.target));
             if !is_seen {
-                mounts.push(only_read(interpreter.clone(), at.to_owned()));
+                mounts.push(shown);
             }
         }
         tidy(&kept).map_err(|error| unusable(&error))?;
@@ -128,6 +116,7 @@ impl LocalRuns {
             mounts,
             programs,
             reach,
+            left,
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
         })
@@ -195,14 +184,17 @@ fn is_older(layer: &Root, original: &Root, path: &SkillPath) -> bool {
 }
 
 /// Takes out of a layer what the skill itself has in a newer form: whoever mends a script means the
-/// mended one to be run.
-fn refresh(layer: &Root, original: &Root) -> io::Result<()> {
+/// mended one to be run. Answers what stays.
+fn refresh(layer: &Root, original: &Root) -> io::Result<Vec<SkillPath>> {
+    let mut left = Vec::new();
     for (path, _) in files(layer)? {
         if is_older(layer, original, &path) {
             layer.dir().remove_file(path.as_str())?;
+        } else {
+            left.push(path);
         }
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Whether a path is this folder, or lies below it.

@@ -61,6 +61,9 @@ pub(crate) enum Command {
     /// Say which hosts the scripts of a skill may reach; without it they reach none
     #[command(subcommand)]
     Grant(GrantCommand),
+    /// Make, list and remove the environments of packages that scripts of skills need
+    #[command(subcommand)]
+    Env(EnvCommand),
     /// Enter gongfu into the configuration of the programs that use it, and take it out again
     #[command(subcommand)]
     Client(ClientCommand),
@@ -195,6 +198,52 @@ pub(crate) enum GrantCommand {
     Remove {
         #[command(flatten)]
         of: GrantArguments,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EnvCommand {
+    /// List every environment, the one used last first
+    List {
+        #[command(flatten)]
+        places: Places,
+        /// Look at the files of each, and say which aren't as they were made; exit 1 if there is one
+        #[arg(long)]
+        verify: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make the environments that a skill needs, before it is run
+    ///
+    /// They are for what the skill says it needs (scripts/pyproject.toml with uv.lock, the headers of scripts,
+    /// requirements.txt, package.json). Where it says nothing, what its scripts import is shown; --inferred
+    /// installs that.
+    Build {
+        /// The name or full name of the skill
+        skill: String,
+        /// Install what its scripts import, where it says nothing of what it needs
+        #[arg(long)]
+        inferred: bool,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove the environments that weren't used for some time; those that are used right now stay
+    Prune {
+        /// For how many days they weren't used
+        #[arg(long, default_value_t = 30, conflicts_with = "all")]
+        days: u32,
+        /// All of them
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        places: Places,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -4,6 +4,7 @@ mod approve;
 mod check;
 mod client;
 mod doctor;
+mod env;
 mod generate;
 mod grant;
 mod init;
@@ -51,6 +52,7 @@ pub(crate) fn run(
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),
         Command::Grant(command) => grant::run(&command, environment, terminal),
+        Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
         Command::Init { places } => init::run(&places, environment, terminal),
         Command::Doctor {

@@ -1,8 +1,10 @@
 //! The settings file: `config.toml` in gongfu's home.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use gongfu_core::network::Rule;
 use gongfu_core::sandbox::{Level, Limits};
 use gongfu_core::skill::SkillPath;
 use gongfu_store::Home;
@@ -26,6 +28,71 @@ pub(crate) struct Config {
     pub(crate) server: Server,
     /// What scripts of skills are run in.
     pub(crate) sandbox: Sandbox,
+    /// The packages that scripts of skills need.
+    pub(crate) dependencies: Dependencies,
+}
+
+/// The packages that scripts of skills need. They are installed once, in a sandbox that reaches the index
+/// alone, and nothing of them is built.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Dependencies {
+    /// Install what a skill says it needs: `pyproject.toml`, the header of a script, `requirements.txt`,
+    /// `package.json`.
+    pub(crate) install: bool,
+    /// Install what scripts import as well, where a skill says nothing of what it needs.
+    pub(crate) auto_install: bool,
+    /// The index of Python's packages, by https; without it, what `uv` and `pip` are configured for.
+    pub(crate) index: Option<String>,
+    /// Indexes of Python's packages that are asked besides.
+    pub(crate) extra_indexes: Vec<String>,
+    /// The registry of Node.js's packages, by https; without it, what `npm` is configured for.
+    pub(crate) registry: Option<String>,
+    /// Hosts that an index keeps its files at, such as `files.example.com`, where they are on this network.
+    /// Those on the internet, and those at the address of the index itself, needn't be named.
+    #[schemars(with = "Vec<String>")]
+    pub(crate) hosts: Vec<Rule>,
+    /// What one environment may take while it is made, in MiB.
+    #[schemars(range(min = 16))]
+    pub(crate) disk_mib: u32,
+    /// How long it may take to make one, in seconds.
+    #[schemars(range(min = 10))]
+    pub(crate) seconds: u32,
+}
+
+impl Default for Dependencies {
+    fn default() -> Self {
+        Self {
+            install: true,
+            auto_install: false,
+            index: None,
+            extra_indexes: Vec::new(),
+            registry: None,
+            hosts: Vec::new(),
+            disk_mib: 2048,
+            seconds: 600,
+        }
+    }
+}
+
+impl Dependencies {
+    /// What making an environment may use.
+    pub(crate) fn limits(&self) -> Limits {
+        let disk = u64::from(self.disk_mib.max(16)) * MIB;
+        let wall = Duration::from_secs(self.seconds.max(10).into());
+        Limits {
+            // What is written is counted as memory as well.
+            memory: disk + 1024 * MIB,
+            processes: 256,
+            cpu: wall,
+            wall,
+            disk,
+            file: disk,
+            files: 500_000,
+            open_files: 4_096,
+            ..Limits::default()
+        }
+    }
 }
 
 /// What scripts of skills are run in, and what each run may use.

@@ -22,7 +22,12 @@ use std::path::PathBuf;
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
 /// | `LLP_CLAUDE_SKILLS_DIR` | one more, when `LLP_ENABLE_CLAUDE_GLOBAL=1` (seed 004) |
 /// | `LLP_ENABLE_CLAUDE_GLOBAL` | `0`: don't look below the person's home folder (seed 004) |
-/// | `PATH` | where interpreters for scripts and the commands in the configurations of clients are looked for |
+/// | `UV_DEFAULT_INDEX`, `UV_INDEX_URL`, `PIP_INDEX_URL` | the index that packages of Python come from, the first that is set; the settings win over it, and over files of `uv` and `pip` it wins |
+/// | `UV_INDEX`, `UV_EXTRA_INDEX_URL`, `PIP_EXTRA_INDEX_URL` | others that are asked besides |
+/// | `NPM_CONFIG_REGISTRY`, `npm_config_registry` | the registry that packages of Node.js come from |
+/// | `UV_CONFIG_FILE`, `PIP_CONFIG_FILE`, `NPM_CONFIG_USERCONFIG`, `npm_config_userconfig` | files in which these are said, before those in the usual places |
+/// | `SSL_CERT_FILE` | the certificates that are believed when packages are fetched; else the system's |
+/// | `PATH` | where interpreters for scripts, `uv`, and the commands in the configurations of clients are looked for |
 /// | `XDG_CONFIG_HOME`, `APPDATA` | where clients keep their configuration, as the system has it |
 /// | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `GOOSE_PATH_ROOT` | the same for one client |
 /// | `VSCODE_PORTABLE`, `VSCODE_APPDATA`, `FLATPAK_XDG_CONFIG_HOME` | the same for VS Code and for Zed |
@@ -44,8 +49,22 @@ pub(crate) struct Environment {
     pub(crate) data: Option<PathBuf>,
     pub(crate) directory: Option<PathBuf>,
     pub(crate) search_path: Vec<PathBuf>,
+    /// Where packages come from, as far as variables say it.
+    pub(crate) packages: Packages,
     /// The folders of clients that are set, by the name of their variable.
     pub(crate) client_folders: BTreeMap<&'static str, PathBuf>,
+}
+
+/// Where packages come from, as variables say it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Packages {
+    pub(crate) index: Option<String>,
+    pub(crate) extra: Vec<String>,
+    pub(crate) registry: Option<String>,
+    pub(crate) certificates: Option<PathBuf>,
+    pub(crate) uv: Option<PathBuf>,
+    pub(crate) pip: Option<PathBuf>,
+    pub(crate) npm: Option<PathBuf>,
 }
 
 /// How lines are logged.
@@ -133,6 +152,26 @@ impl Environment {
             }),
             no_color: given("NO_COLOR").is_some(),
             search_path: paths("PATH"),
+            packages: {
+                let first = |names: &[&str]| names.iter().find_map(|name| text(name));
+                let file = |names: &[&str]| first(names).map(PathBuf::from);
+                let extra = first(&["UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"]);
+                let extra = extra.unwrap_or_default();
+                Packages {
+                    index: first(&["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"]),
+                    // `uv` lets each have a name before it.
+                    extra: extra
+                        .split_whitespace()
+                        .map(|one| one.split_once("=http").map_or(one, |(name, _)| &one[name.len() + 1..]))
+                        .map(str::to_owned)
+                        .collect(),
+                    registry: first(&["NPM_CONFIG_REGISTRY", "npm_config_registry"]),
+                    certificates: file(&["SSL_CERT_FILE"]),
+                    uv: file(&["UV_CONFIG_FILE"]),
+                    pip: file(&["PIP_CONFIG_FILE"]),
+                    npm: file(&["NPM_CONFIG_USERCONFIG", "npm_config_userconfig"]),
+                }
+            },
             // A relative one would mean another folder for every program.
             client_folders: CLIENT_FOLDERS
                 .into_iter()

@@ -8,14 +8,18 @@ use anyhow::{Context as _, bail};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{AuditLog, SkillStore};
 use gongfu_core::sandbox::Level;
+use gongfu_hub::run::Installs;
 use gongfu_hub::{Catalog, Ports};
 use gongfu_sandbox::Runner;
 use gongfu_store::approvals::LocalApprovals;
 use gongfu_store::audit::LocalAudit;
 use gongfu_store::disk::{self, EntryKind};
+use gongfu_store::environments;
 use gongfu_store::source::{self, Settings};
 use gongfu_store::workspace::Mount;
-use gongfu_store::{Home, LocalRuns, LocalSkills, LocalWorkspace, Search, built_in};
+use gongfu_store::{
+    Home, Interpreters, LocalEnvironments, LocalRuns, LocalSkills, LocalWorkspace, Search, built_in,
+};
 use include_dir::{Dir, include_dir};
 
 use crate::cli::Places;
@@ -35,6 +39,7 @@ pub(crate) struct Parts {
     pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) sandbox: Arc<Runner>,
+    pub(crate) environments: Arc<LocalEnvironments>,
     /// How many characters the catalogue of skills takes in the instructions of a server.
     pub(crate) budget: usize,
     /// What a person should know of the folders of skills that they named.
@@ -127,9 +132,21 @@ pub(crate) fn parts_of(
         Arc::clone(&workspace),
         Arc::new(SystemClock),
     );
-    let runs = runs.with_search_path(environment.search_path.clone());
+    let interpreters = Arc::new(Interpreters::new(environment.search_path.clone()));
+    let runs = runs.with_interpreters(Arc::clone(&interpreters));
     let runner = Runner::new(config.sandbox.level.map(Level::from));
     let sandbox = Arc::new(runner.with_levels_for_one(config.sandbox.levels_for_one));
+    let environments = Arc::new(LocalEnvironments::new(
+        home.clone(),
+        Arc::clone(&skills),
+        interpreters,
+        Arc::<Runner>::clone(&sandbox),
+        Arc::new(SystemClock),
+        environments::Settings {
+            sources: package_sources(environment, &config),
+            limits: config.dependencies.limits(),
+        },
+    ));
     let catalog = Arc::new(Catalog::new(Ports {
         skills: store,
         search: Arc::<Search>::clone(&search),
@@ -137,6 +154,11 @@ pub(crate) fn parts_of(
         runs: Arc::new(runs),
         sandbox: Arc::<Runner>::clone(&sandbox),
         limits: config.sandbox.limits(),
+        environments: Arc::<LocalEnvironments>::clone(&environments),
+        installs: Installs {
+            declared: config.dependencies.install,
+            inferred: config.dependencies.auto_install,
+        },
         approvals: Arc::new(LocalApprovals::new(home.clone())),
         audit: audited(Arc::new(LocalAudit::new(home))),
         clock: Arc::new(SystemClock),
@@ -146,9 +168,42 @@ pub(crate) fn parts_of(
         search,
         catalog,
         sandbox,
+        environments,
         budget: config.catalogue.budget,
         doubtful,
     })
+}
+
+/// Where packages come from: the settings, then variables, then the files of the installers. What is wrong
+/// with them is told when something is to be installed.
+fn package_sources(
+    environment: &Environment,
+    config: &Config,
+) -> Result<environments::Sources, String> {
+    let (said, config) = (&environment.packages, &config.dependencies);
+    let is_file = |file: &&PathBuf| disk::kind_outside(file) == Some(EntryKind::File);
+    let sources = environments::Sources {
+        index: config.index.clone().or_else(|| said.index.clone()),
+        extra: if config.extra_indexes.is_empty() {
+            said.extra.clone()
+        } else {
+            config.extra_indexes.clone()
+        },
+        registry: config.registry.clone().or_else(|| said.registry.clone()),
+        hosts: config.hosts.clone(),
+        certificates: said.certificates.as_ref().filter(is_file).cloned(),
+    };
+    let user = environment.user.as_deref();
+    let files = |own: &Option<PathBuf>, places: &[&str], of_all: &str| {
+        let below = places.iter().filter_map(|place| Some(user?.join(place)));
+        own.iter().cloned().chain(below).chain([PathBuf::from(of_all)]).collect()
+    };
+    let files = environments::Files {
+        uv: files(&said.uv, &[".config/uv/uv.toml"], "/etc/uv/uv.toml"),
+        pip: files(&said.pip, &[".config/pip/pip.conf", ".pip/pip.conf"], "/etc/pip.conf"),
+        npm: files(&said.npm, &[".npmrc"], "/etc/npmrc"),
+    };
+    sources.or_of(&files).map_err(|error| error.to_string())
 }
 
 /// What a person should know of the folders of skills that were named.

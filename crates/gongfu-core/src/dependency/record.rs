@@ -31,7 +31,8 @@ pub struct Record {
     pub left_out: Vec<String>,
     /// What is installed.
     pub packages: Vec<Installed>,
-    /// The lock: what was given, or what it was resolved to.
+    /// The file of it that says which packages are wanted, with their digests: what was given, or what it
+    /// was resolved to.
     pub lock: String,
     /// The interpreter, where the language has one environment each.
     pub interpreter: Option<String>,

@@ -240,11 +240,11 @@ impl Tool for RunShellCommand {
             }
             .error());
         }
-        if let Some(ended) = ran.ended() {
+        for line in [ran.lacks(), ran.ended()].into_iter().flatten() {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            let _ = write!(text, "[{ended}]");
+            let _ = write!(text, "[{line}]");
         }
         Ok(Data { text, data: ran })
     }

@@ -382,6 +382,12 @@ fn told(ran: &Ran, seconds: u32) -> Document {
         }
         let _ = write!(text, "[stderr]\n{}", ran.stderr);
     }
+    if let Some(lacks) = ran.lacks() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let _ = write!(text, "[{lacks}]");
+    }
     if text.is_empty() {
         text.push_str("(no output)");
     }

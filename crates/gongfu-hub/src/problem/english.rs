@@ -210,6 +210,19 @@ impl Problem {
                     "nothing was run; whoever runs gongfu allows it by `gongfu approve allow {id}`, then call again with the same arguments"
                 ),
             ),
+            Self::Dependencies {
+                language,
+                from,
+                failure,
+            } => (
+                format!(
+                    "the {} packages that {} names can't be installed: {}",
+                    language.title(),
+                    clipped(from),
+                    failure.why
+                ),
+                format!("nothing was run; {}", failure.kind.advice()),
+            ),
             Self::RunEnded { why, said, .. } => (
                 why.clone(),
                 if said.is_empty() {

@@ -19,7 +19,7 @@ impl Ran {
             end_line(&mut text);
             let _ = write!(text, "[stderr]\n{}", self.stderr);
         }
-        for line in [self.ended(), self.files(), self.hosts()]
+        for line in [self.ended(), self.lacks(), self.files(), self.hosts()]
             .into_iter()
             .flatten()
         {
@@ -88,6 +88,13 @@ impl Ran {
         });
         let refused: Vec<String> = refused.take(HOSTS).collect();
         (!refused.is_empty()).then(|| format!("not reached: {}", refused.join("; ")))
+    }
+
+    /// What it lacks, and what to do about it, in one line.
+    pub(crate) fn lacks(&self) -> Option<String> {
+        let lacks = self.lacks.iter().flatten();
+        let advice: Vec<&str> = lacks.map(|one| one.advice.as_str()).collect();
+        (!advice.is_empty()).then(|| format!("packages are missing: {}", advice.join("; ")))
     }
 
     /// What it left, in one line.

@@ -1,0 +1,425 @@
+//! Making one environment: what it is made of is laid out, steps are run in the sandbox, and what they leave
+//! is measured and put where runs find it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use gongfu_core::account::Owner;
+use gongfu_core::dependency::{
+    Failure, Imported, Installed, Kind, Language, Manifest, Record, Requirements, Wanted, distributions, packages, unfit,
+};
+use gongfu_core::port::{Listener, PortError};
+use gongfu_core::sandbox::{
+    Change, Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reach, Reason, SKILL, Spec, Stream,
+};
+use gongfu_core::skill::SkillPath;
+
+use super::index::Index;
+use super::kept::{self, Making};
+use super::recipe::{CERTIFICATES, IN, Recipe};
+use super::{Inner, Progress, node, only_read, python};
+
+/// How often an index may name another host before it is believed to name them without end.
+const TRIES: usize = 10;
+/// How many names are left out of what scripts import before nothing of it is believed.
+const LEFT_OUT: usize = 20;
+/// How long it may take to read what scripts import.
+const READING: Duration = Duration::from_secs(30);
+/// How much of what a step says is looked at, in bytes.
+const SHOWN: usize = 1024 * 1024;
+/// The longest lock that is kept, in bytes.
+const LOCK: u64 = 16 * 1024 * 1024;
+
+/// What is made, and for whom.
+pub(super) struct Of {
+    pub(super) owner: Owner,
+    pub(super) skill: String,
+    /// Where the skill lies.
+    pub(super) folder: PathBuf,
+    pub(super) key: String,
+    pub(super) manifest: Manifest,
+}
+
+/// Makes it; answers which hosts were asked for.
+pub(super) async fn run(
+    inner: &Arc<Inner>,
+    of: &Of,
+    progress: &Arc<Progress>,
+) -> Result<Vec<Contact>, Failure> {
+    let begun = Instant::now();
+    let room = inner.room.acquire().await;
+    let _room = room.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+    let title = of.manifest.language.title();
+    tell(progress, &format!("making the {title} environment of {} from {}", of.skill, of.manifest.from()));
+    for passed_over in &of.manifest.passed_over {
+        tell(progress, &format!("passed over: {passed_over}"));
+    }
+    let making = begin(inner, &of.key).await?;
+    if inner.find(&of.key).map_err(|error| of_port(&error))?.is_some() {
+        // Another process made it meanwhile.
+        return Ok(Vec::new());
+    }
+    let mut work = Work {
+        inner,
+        of,
+        progress,
+        making,
+        contacts: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let filled = work.fill().await?;
+    let said = work.publish(filled, begun.elapsed()).await?;
+    tell(progress, &said);
+    Ok(work.contacts)
+}
+
+/// What an environment was filled with.
+struct Filled {
+    /// The file that says it.
+    lock: &'static str,
+    packages: Vec<Installed>,
+    /// Where it is from.
+    index: String,
+}
+
+struct Work<'a> {
+    inner: &'a Arc<Inner>,
+    of: &'a Of,
+    progress: &'a Arc<Progress>,
+    making: Making,
+    contacts: Vec<Contact>,
+    left_out: Vec<String>,
+}
+
+impl Work<'_> {
+    /// Fills it; answers with what, or `None` where nothing is wanted.
+    async fn fill(&mut self) -> Result<Option<Filled>, Failure> {
+        let manifest = &self.of.manifest;
+        if !manifest.is_inferred() {
+            return self.install(&manifest.wanted).await.map(Some);
+        }
+        let imported = imports(self.inner, &self.of.owner, &self.of.folder, manifest).await?;
+        self.left_out.extend(imported.unread);
+        let mut names = distributions(manifest.language, imported.modules.keys().map(String::as_str));
+        names.retain(|name| unfit(name).is_none() || manifest.language == Language::Node);
+        loop {
+            if names.is_empty() {
+                return Ok(None);
+            }
+            let shown = names.join(", ");
+            tell(self.progress, &format!("what its scripts import is taken for: {shown}"));
+            let failure = match self.install(&guessed(manifest.language, &names)).await {
+                Ok(filled) => return Ok(Some(filled)),
+                Err(failure) => failure,
+            };
+            // A guess that is none doesn't take the others with it.
+            let is_guess = matches!(failure.kind, Kind::PackageUnknown | Kind::NothingBuilt);
+            let wrong = failure.package.as_ref().filter(|_| is_guess);
+            let at = wrong.and_then(|wrong| {
+                let is_it = |name: &String| normal(name) == normal(wrong);
+                names.iter().position(is_it)
+            });
+            match at {
+                Some(at) if self.left_out.len() < LEFT_OUT => {
+                    let name = names.remove(at);
+                    self.left_out.push(format!("{name}: {}", failure.kind.as_str()));
+                    self.making.empty().map_err(|error| of_io(&error))?;
+                }
+                _ => return Err(failure),
+            }
+        }
+    }
+
+    /// Installs it.
+    async fn install(&mut self, wanted: &Wanted) -> Result<Filled, Failure> {
+        let sources = self.inner.settings.sources.clone();
+        let sources = sources.map_err(|why| Failure::new(Kind::Other, why))?;
+        let mut index = Index::of(self.of.manifest.language, &sources, &self.inner.learned)?;
+        let recipe = match self.of.manifest.language {
+            Language::Python => python::recipe(wanted, &index, self.inner.uv()?),
+            Language::Node => node::recipe(wanted, &index),
+        };
+        for (name, text) in &recipe.inputs {
+            self.making.give(name, text).map_err(|error| of_io(&error))?;
+        }
+        if let Some((line, file)) = recipe.export {
+            let outcome = self.step(&recipe, line, Reach::default()).await?;
+            let locked = String::from_utf8_lossy(&outcome.stdout.head).into_owned();
+            if outcome.stdout.left_out > 0 {
+                return Err(Failure::new(Kind::TooLarge, "the lock is longer than 1 MiB"));
+            }
+            fits(&locked)?;
+            self.making.give(file, &locked).map_err(|error| of_io(&error))?;
+        }
+        self.fetch(&recipe, &mut index).await?;
+        if let Some(line) = recipe.finish {
+            tell(self.progress, "compiling its modules");
+            self.step(&recipe, line, Reach::default()).await?;
+        }
+        let root = self.making.open().map_err(|error| of_io(&error))?;
+        let lock = SkillPath::new(recipe.lock).map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+        let lock = root.read(&lock, LOCK).map_err(|error| of_io(&error))?;
+        Ok(Filled {
+            lock: recipe.lock,
+            packages: packages(self.of.manifest.language, &String::from_utf8_lossy(&lock.bytes)),
+            index: index.shown(),
+        })
+    }
+
+    /// Fetches what is wanted, and learns where it lies where that isn't known yet.
+    async fn fetch(&mut self, recipe: &Recipe, index: &mut Index) -> Result<(), Failure> {
+        let mut tries = 0;
+        loop {
+            let known = self.contacts.len();
+            let failure = match self.step(recipe, recipe.fetch, index.reach()).await {
+                Ok(_) => return Ok(()),
+                Err(failure) => failure,
+            };
+            let new = self.contacts.get(known..).unwrap_or_default();
+            tries += 1;
+            if tries > TRIES || !index.learn(new, &self.inner.learned)? {
+                return Err(failure);
+            }
+            tell(self.progress, &format!("the package index is {}; trying again", index.shown()));
+            self.making.empty().map_err(|error| of_io(&error))?;
+        }
+    }
+
+    /// Runs one step to its end.
+    async fn step(&mut self, recipe: &Recipe, line: &str, reach: Reach) -> Result<Outcome, Failure> {
+        let shown = self.inner.interpreters.shown();
+        let mut mounts = vec![
+            Mount {
+                sources: vec![self.making.root()],
+                target: recipe.seen.to_owned(),
+                mode: Mode::Layered,
+                keep: Some(self.making.root()),
+            },
+            only_read(&self.making.inputs(), IN),
+        ];
+        mounts.extend(recipe.mounts.iter().cloned());
+        if let Ok(sources) = &self.inner.settings.sources
+            && let Some(file) = &sources.certificates
+        {
+            mounts.push(only_read(file, CERTIFICATES));
+        }
+        let mut programs = recipe.programs.clone();
+        for (mount, program) in shown {
+            mounts.push(mount);
+            programs.push(program);
+        }
+        let spec = Spec {
+            command: Command::Line(line.to_owned()),
+            folder: "/tmp".to_owned(),
+            mounts,
+            programs,
+            environment: recipe.variables.clone(),
+            input: Input::Nothing,
+            reach,
+            limits: Limits { shown: SHOWN, ..self.inner.settings.limits },
+            logs: None,
+        };
+        let (heard, said) = self.listening();
+        let outcome = self.inner.sandbox.run(&self.of.owner, spec, heard).await;
+        let outcome = outcome.map_err(|error| of_port(&error))?;
+        self.contacts.extend(outcome.contacts.iter().cloned());
+        let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        judged(self.of.manifest.language, outcome, &said)
+    }
+
+    /// Passes on what a step says of how it goes, and keeps it.
+    fn listening(&self) -> (Listener, Arc<Mutex<String>>) {
+        let said = Arc::new(Mutex::new(String::new()));
+        let (progress, kept) = (Arc::clone(self.progress), Arc::clone(&said));
+        let heard: Listener = Arc::new(move |stream, bytes| {
+            if stream == Stream::Stderr {
+                progress.tell(stream, bytes);
+            }
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() < SHOWN {
+                kept.push_str(&String::from_utf8_lossy(bytes));
+            }
+        });
+        (heard, said)
+    }
+
+    /// Puts it where runs find it; answers what it is, for people.
+    async fn publish(&self, filled: Option<Filled>, took: Duration) -> Result<String, Failure> {
+        let manifest = &self.of.manifest;
+        let root = self.making.open().map_err(|error| of_io(&error))?;
+        let mut interpreter = None;
+        if filled.is_some() && manifest.language == Language::Python {
+            interpreter = Some(self.link_interpreter(&root)?);
+        }
+        let measured = tokio::task::spawn_blocking(move || kept::measure(&root)).await;
+        let measured = measured.map_err(|error| of_io(&io::Error::other(error)))?;
+        let measured = measured.map_err(|error| of_io(&error))?;
+        let record = Record {
+            key: self.of.key.clone(),
+            language: manifest.language,
+            skill: self.of.skill.clone(),
+            from: manifest.files.iter().map(ToString::to_string).collect(),
+            inferred: manifest.is_inferred(),
+            left_out: self.left_out.clone(),
+            lock: filled.as_ref().map(|filled| filled.lock.to_owned()).unwrap_or_default(),
+            index: filled.as_ref().map(|filled| filled.index.clone()).unwrap_or_default(),
+            packages: filled.map(|filled| filled.packages).unwrap_or_default(),
+            interpreter,
+            made: self.inner.clock.now().to_seconds(),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            bytes: measured.bytes,
+            files: measured.files,
+            digest: measured.digest.to_string(),
+        };
+        self.inner.shelf.publish(&self.making, &record).map_err(|error| of_io(&error))?;
+        let (count, seconds) = (record.packages.len(), took.as_secs_f32());
+        Ok(format!("made: {count} packages, {} MiB, {seconds:.1} s", record.bytes >> 20))
+    }
+
+    /// Has the environment be run by the interpreter that it was made for: a link that leads out of it, so a
+    /// step can't leave it there.
+    fn link_interpreter(&self, root: &crate::disk::Root) -> Result<String, Failure> {
+        let odd = || Failure::new(Kind::Other, "the build doesn't say which interpreter it is for");
+        let path = SkillPath::new(python::INTERPRETER).map_err(|_| odd())?;
+        let told = root.read(&path, 4096).map_err(|_| odd())?;
+        let told = String::from_utf8(told.bytes).map_err(|_| odd())?;
+        let told = told.trim();
+        if !self.inner.interpreters.has(Path::new(told)) {
+            return Err(odd());
+        }
+        // Whatever stands there, nothing of it is followed.
+        let _ = root.dir().remove_file("bin/python");
+        root.dir().symlink_contents(told, "bin/python").map_err(|error| of_io(&error))?;
+        Ok(told.to_owned())
+    }
+}
+
+async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failure> {
+    let (inner, key) = (Arc::clone(inner), key.to_owned());
+    // Another process may be at it for minutes.
+    let begun = tokio::task::spawn_blocking(move || inner.shelf.begin(&key, &[])).await;
+    let begun = begun.map_err(|error| of_io(&io::Error::other(error)))?;
+    begun.map_err(|error| of_io(&error))
+}
+
+/// Which modules the scripts of a skill import.
+pub(super) async fn imports(
+    inner: &Arc<Inner>,
+    owner: &Owner,
+    folder: &Path,
+    manifest: &Manifest,
+) -> Result<Imported, Failure> {
+    let words = match manifest.language {
+        Language::Python => python::imports(),
+        Language::Node => node::imports(),
+    };
+    let scripts: Vec<&str> = manifest.files.iter().map(SkillPath::as_str).collect();
+    let scripts = serde_json::json!(scripts).to_string();
+    let mut mounts = vec![only_read(folder, SKILL)];
+    let mut programs = Vec::new();
+    for (mount, program) in inner.interpreters.shown() {
+        mounts.push(mount);
+        programs.push(program);
+    }
+    let spec = Spec {
+        command: Command::Program(words),
+        folder: SKILL.to_owned(),
+        mounts,
+        programs,
+        environment: BTreeMap::new(),
+        input: Input::Bytes(scripts.into_bytes()),
+        reach: Reach::default(),
+        limits: Limits { wall: READING, cpu: READING, shown: SHOWN, ..Limits::default() },
+        logs: None,
+    };
+    let outcome = inner.sandbox.run(owner, spec, Arc::new(|_, _| {})).await;
+    let outcome = outcome.map_err(|error| of_port(&error))?;
+    let said = String::from_utf8_lossy(&outcome.stderr.head).into_owned();
+    let outcome = judged(manifest.language, outcome, &said)?;
+    let imported: Imported = serde_json::from_slice(&outcome.stdout.head)
+        .map_err(|error| Failure::new(Kind::Other, format!("what scripts import can't be told: {error}")))?;
+    Ok(imported)
+}
+
+/// How a step ended.
+fn judged(language: Language, outcome: Outcome, said: &str) -> Result<Outcome, Failure> {
+    let why = match outcome.reason {
+        Reason::Ok => None,
+        Reason::Timeout => Some((Kind::IndexUnreachable, "it took longer than it may; the index is slow, or much is wanted")),
+        Reason::Disk | Reason::Oom => Some((Kind::TooLarge, "it is larger than an environment may be")),
+        Reason::Cancelled => Some((Kind::Other, "it was cancelled")),
+        Reason::Pids | Reason::Output | Reason::Denied => Some((Kind::Other, "an installer did what it may not")),
+    };
+    if let Some((kind, why)) = why {
+        return Err(Failure::new(kind, why));
+    }
+    match outcome.exit {
+        Some(Exit::Code(0)) => {}
+        Some(Exit::Code(127)) => {
+            let program = match language {
+                Language::Python => "`uv` or the interpreter of Python",
+                Language::Node => "`node` or `npm`",
+            };
+            return Err(Failure::new(Kind::ToolMissing, format!("{program} isn't installed where the sandbox sees it")));
+        }
+        _ => return Err(Failure::of(language, said)),
+    }
+    // A link to the interpreter leads out, and is made later.
+    let is_lost = |change: &Change| matches!(change, Change::Refused(_));
+    let lost = outcome.artifacts.iter().find(|one| is_lost(&one.change) && !one.path.ends_with("/bin/python"));
+    if let Some(lost) = lost {
+        let Change::Refused(why) = &lost.change else {
+            return Ok(outcome);
+        };
+        return Err(Failure::new(Kind::TooLarge, format!("{} can't be kept: {why}", lost.path)));
+    }
+    Ok(outcome)
+}
+
+/// Whether a project's lock names nothing but packages of an index.
+fn fits(locked: &str) -> Result<(), Failure> {
+    let lines = locked.lines().map(|line| line.trim_end_matches('\\').trim());
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with(['#']) && !line.starts_with("--hash=")) {
+        if let Some(why) = unfit(line) {
+            return Err(Failure::new(Kind::Unfit, format!("uv.lock: {why}")));
+        }
+    }
+    Ok(())
+}
+
+/// What is installed for the sake of what is imported.
+fn guessed(language: Language, names: &[String]) -> Wanted {
+    match language {
+        Language::Python => Wanted::Requirements(Requirements {
+            lines: names.to_vec(),
+            ..Requirements::default()
+        }),
+        Language::Node => {
+            let wanted: BTreeMap<&String, &str> = names.iter().map(|name| (name, "*")).collect();
+            Wanted::Package {
+                package: serde_json::json!({ "private": true, "dependencies": wanted }).to_string(),
+                lock: None,
+            }
+        }
+    }
+}
+
+/// A name as indexes compare it (PEP 503).
+fn normal(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+fn tell(progress: &Progress, line: &str) {
+    progress.tell(Stream::Stderr, format!("gongfu: {line}\n").as_bytes());
+}
+
+fn of_port(error: &PortError) -> Failure {
+    Failure::new(Kind::Sandbox, error.to_string())
+}
+
+fn of_io(error: &io::Error) -> Failure {
+    Failure::new(Kind::Other, format!("the environments in the home can't be written: {error}"))
+}
