@@ -8,7 +8,8 @@ use gongfu_core::capability::Access;
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
 use gongfu_core::port::{
-    ApprovalStore, AuditLog, Clock, Environments, PortError, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
+    ApprovalStore, AuditLog, Clock, Environments, PortError, Runs, Sandbox, SkillSearch,
+    SkillStore, Workspace,
 };
 use gongfu_core::sandbox::Limits;
 use serde_json::{Map, Value};

@@ -5,6 +5,7 @@
 //! machine. Whoever wants one that is being made waits for it; who no longer waits doesn't end it.
 
 mod build;
+mod get;
 mod index;
 mod kept;
 mod node;
@@ -127,7 +128,10 @@ impl Inner {
         let found = self.interpreters.program("uv");
         let own = crate::interpreter::is_program(&own).then_some(own);
         found.or(own).ok_or_else(|| {
-            Failure::new(Kind::ToolMissing, "`uv` isn't installed, which packages of Python are installed by")
+            Failure::new(
+                Kind::ToolMissing,
+                "`uv` isn't installed, which packages of Python are installed by",
+            )
         })
     }
 }
@@ -213,11 +217,19 @@ impl LocalEnvironments {
         let contacts = match outcome {
             Some(Ok(contacts)) => contacts,
             Some(Err(failure)) => return Ok(Err(failure)),
-            None => return Ok(Err(Failure::new(Kind::Other, "it was interrupted while it was made"))),
+            None => {
+                return Ok(Err(Failure::new(
+                    Kind::Other,
+                    "it was interrupted while it was made",
+                )));
+            }
         };
         let found = self.0.find(&key)?;
         Ok(found
-            .map(|environment| Made { environment, contacts })
+            .map(|environment| Made {
+                environment,
+                contacts,
+            })
             .ok_or_else(|| Failure::new(Kind::Other, "it was taken away as soon as it was made")))
     }
 }
@@ -233,13 +245,19 @@ impl Drop for Ended {
 
 impl Progress {
     fn hears(&self, listener: Listener) {
-        let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listeners = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         listeners.push(listener);
     }
 
     /// Has everybody hear something.
     fn tell(&self, stream: Stream, bytes: &[u8]) {
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         for listener in listeners.iter() {
             listener(stream, bytes);
         }
@@ -247,7 +265,9 @@ impl Progress {
 }
 
 fn unusable(error: &io::Error) -> PortError {
-    PortError::Unavailable(format!("the environments in the home can't be used: {error}"))
+    PortError::Unavailable(format!(
+        "the environments in the home can't be used: {error}"
+    ))
 }
 
 impl Environments for LocalEnvironments {
@@ -308,7 +328,8 @@ impl Environments for LocalEnvironments {
         let looked = || {
             let all = self.0.shelf.all()?;
             let found = all.into_iter().find(|(known, _)| known == key);
-            let (record, _): (Known, _) = found.map_or_else(|| Err(io::ErrorKind::NotFound.into()), |(_, read)| read)?;
+            let (record, _): (Known, _) =
+                found.map_or_else(|| Err(io::ErrorKind::NotFound.into()), |(_, read)| read)?;
             let root = crate::disk::Root::open(&self.0.shelf.root_of(key))?;
             Ok(kept::measure(&root)?.digest.to_string() != record.digest)
         };

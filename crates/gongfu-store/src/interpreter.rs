@@ -47,7 +47,10 @@ impl Interpreters {
     /// How runs see those that aren't the system's: each with the folder of its programs.
     pub(crate) fn shown(&self) -> impl Iterator<Item = (Mount, String)> {
         // What can't be written down can't be looked for.
-        let named = self.beyond().iter().filter_map(|folder| Some((folder, folder.to_str()?)));
+        let named = self
+            .beyond()
+            .iter()
+            .filter_map(|folder| Some((folder, folder.to_str()?)));
         named.map(|(folder, at)| {
             let mount = Mount {
                 sources: vec![folder.clone()],
@@ -85,13 +88,21 @@ impl Interpreters {
 
     /// Whether a path is a program that runs see.
     pub(crate) fn has(&self, file: &Path) -> bool {
-        let is_seen = SYSTEM.iter().map(Path::new).chain(self.beyond().iter().map(PathBuf::as_path));
-        let is_plain = file.components().all(|part| !matches!(part, std::path::Component::ParentDir));
+        let is_seen = SYSTEM
+            .iter()
+            .map(Path::new)
+            .chain(self.beyond().iter().map(PathBuf::as_path));
+        let is_plain = file
+            .components()
+            .all(|part| !matches!(part, std::path::Component::ParentDir));
         is_plain && is_program(file) && is_seen.into_iter().any(|folder| file.starts_with(folder))
     }
 
     fn folders(&self) -> impl Iterator<Item = PathBuf> {
-        let own = self.search_path.iter().filter(|folder| folder.is_absolute());
+        let own = self
+            .search_path
+            .iter()
+            .filter(|folder| folder.is_absolute());
         own.cloned().chain(FOLDERS.map(PathBuf::from))
     }
 }
@@ -105,7 +116,12 @@ fn stamped(file: &Path) -> Option<String> {
     let real = std::fs::canonicalize(file).ok()?;
     let found = std::fs::metadata(&real).ok()?;
     let changed = found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some(format!("{} {} {}", real.display(), found.len(), changed.as_nanos()))
+    Some(format!(
+        "{} {} {}",
+        real.display(),
+        found.len(),
+        changed.as_nanos()
+    ))
 }
 
 /// The folders of the interpreters that a search path finds first, each with `bin` and `lib` in it, and

@@ -4,8 +4,8 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gongfu_core::account::Owner;
 use gongfu_core::library::Skill;
@@ -104,7 +104,9 @@ impl LocalRuns {
         let mut programs = Vec::new();
         for (shown, at) in self.interpreters.shown() {
             programs.push(at);
-            let is_seen = mounts.iter().any(|mount| within(&shown.target, &mount.target));
+            let is_seen = mounts
+                .iter()
+                .any(|mount| within(&shown.target, &mount.target));
             if !is_seen {
                 mounts.push(shown);
             }

@@ -162,7 +162,10 @@ impl Environment {
                     // `uv` lets each have a name before it.
                     extra: extra
                         .split_whitespace()
-                        .map(|one| one.split_once("=http").map_or(one, |(name, _)| &one[name.len() + 1..]))
+                        .map(|one| {
+                            one.split_once("=http")
+                                .map_or(one, |(name, _)| &one[name.len() + 1..])
+                        })
                         .map(str::to_owned)
                         .collect(),
                     registry: first(&["NPM_CONFIG_REGISTRY", "npm_config_registry"]),

@@ -196,11 +196,19 @@ fn package_sources(
     let user = environment.user.as_deref();
     let files = |own: &Option<PathBuf>, places: &[&str], of_all: &str| {
         let below = places.iter().filter_map(|place| Some(user?.join(place)));
-        own.iter().cloned().chain(below).chain([PathBuf::from(of_all)]).collect()
+        own.iter()
+            .cloned()
+            .chain(below)
+            .chain([PathBuf::from(of_all)])
+            .collect()
     };
     let files = environments::Files {
         uv: files(&said.uv, &[".config/uv/uv.toml"], "/etc/uv/uv.toml"),
-        pip: files(&said.pip, &[".config/pip/pip.conf", ".pip/pip.conf"], "/etc/pip.conf"),
+        pip: files(
+            &said.pip,
+            &[".config/pip/pip.conf", ".pip/pip.conf"],
+            "/etc/pip.conf",
+        ),
         npm: files(&said.npm, &[".npmrc"], "/etc/npmrc"),
     };
     sources.or_of(&files).map_err(|error| error.to_string())

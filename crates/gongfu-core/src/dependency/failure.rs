@@ -4,6 +4,8 @@ use super::Language;
 
 /// How much of what an installer said is repeated, in characters.
 const REPEATED: usize = 600;
+/// How many of its last lines, where none of them says that it is an error.
+const LAST: usize = 5;
 
 /// What kind of thing went wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -263,10 +265,13 @@ fn between_quotes(said: &str) -> Option<String> {
 
 /// What of it a person has to read: the error, and not what went well before.
 fn essence(language: Language, said: &str) -> String {
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let lines: Vec<&str> = match language {
+    let all: Vec<&str> = said
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let mut lines: Vec<&str> = match language {
         Language::Python => {
-            let all: Vec<&str> = lines.collect();
             let from = all
                 .iter()
                 .position(|line| line.starts_with("error:") || line.starts_with('×'));
@@ -274,7 +279,8 @@ fn essence(language: Language, said: &str) -> String {
                 .unwrap_or_default()
                 .to_vec()
         }
-        Language::Node => lines
+        Language::Node => all
+            .iter()
             .filter(|line| line.starts_with("npm error") || line.starts_with("npm ERR!"))
             .filter(|line| !line.contains("A complete log of this run"))
             .map(|line| {
@@ -285,6 +291,11 @@ fn essence(language: Language, said: &str) -> String {
             .filter(|line| !line.is_empty())
             .collect(),
     };
+    if lines.is_empty() {
+        // Whatever it is, it was said in the end.
+        let from = all.len().saturating_sub(LAST);
+        lines = all.get(from..).unwrap_or_default().to_vec();
+    }
     let text = lines.join("; ");
     let text = text.trim_start_matches("error: ");
     if text.is_empty() {

@@ -33,7 +33,10 @@ pub struct Installs {
 impl Default for Installs {
     /// What is declared, and no guess.
     fn default() -> Self {
-        Self { declared: true, inferred: false }
+        Self {
+            declared: true,
+            inferred: false,
+        }
     }
 }
 
@@ -88,7 +91,12 @@ impl Told {
     ///
     /// # Errors
     /// A file can't be read.
-    async fn of(context: &Context, skill: &Skill, left: &[SkillPath], scripts: Vec<SkillPath>) -> Result<Self, ToolError> {
+    async fn of(
+        context: &Context,
+        skill: &Skill,
+        left: &[SkillPath],
+        scripts: Vec<SkillPath>,
+    ) -> Result<Self, ToolError> {
         let all = skill.files.iter().filter(|file| file.size <= LONGEST);
         let all = all.map(|file| &file.path).chain(left);
         let mut texts = Texts::new();
@@ -136,7 +144,9 @@ pub(super) async fn given(
             Language::Node => needs.node,
         };
         if is_needed {
-            given.language(context, skill, language, &told, &task.command).await?;
+            given
+                .language(context, skill, language, &told, &task.command)
+                .await?;
         }
     }
     Ok(given)
@@ -171,7 +181,10 @@ impl Given {
             self.take(&manifest, environment, false);
         } else if wanted {
             let heard = Arc::clone(&context.talk.heard);
-            let made = context.environments.make(owner, skill, manifest.clone(), heard).await;
+            let made = context
+                .environments
+                .make(owner, skill, manifest.clone(), heard)
+                .await;
             let made = made.map_err(|error| Problem::broken("environments", &error).error())?;
             match made {
                 Ok(made) => {
@@ -212,7 +225,10 @@ impl Given {
         let mut proposed = Vec::new();
         for language in Language::ALL {
             let of_it = missing(said).into_iter();
-            let lacks: Vec<String> = of_it.filter(|(of, _)| *of == language).map(|(_, name)| name).collect();
+            let lacks: Vec<String> = of_it
+                .filter(|(of, _)| *of == language)
+                .map(|(_, name)| name)
+                .collect();
             let Some(manifest) = self.manifests.get(&language).filter(|_| !lacks.is_empty()) else {
                 continue;
             };
@@ -267,8 +283,14 @@ pub(crate) fn short(key: &str) -> String {
 /// An environment that can't be made, as the problem of a call.
 pub(crate) fn problem(language: Language, from: String, failure: Failure) -> ToolError {
     let error = match failure.kind {
-        Kind::Sandbox => Problem::SandboxUnavailable { reason: failure.why },
-        _ => Problem::Dependencies { language, from, failure },
+        Kind::Sandbox => Problem::SandboxUnavailable {
+            reason: failure.why,
+        },
+        _ => Problem::Dependencies {
+            language,
+            from,
+            failure,
+        },
     };
     error.error()
 }
@@ -286,13 +308,18 @@ pub(crate) async fn all(
     let left = shelf::all_left(context, skill).await;
     let left: Vec<SkillPath> = left.into_iter().map(|(path, _)| path).collect();
     let files = skill.files.iter().map(|file| &file.path).chain(&left);
-    let scripts: Vec<SkillPath> = files.filter(|path| path.extension() == "py").cloned().collect();
+    let scripts: Vec<SkillPath> = files
+        .filter(|path| path.extension() == "py")
+        .cloned()
+        .collect();
     let told = Told::of(context, skill, &left, scripts.clone()).await?;
     let unfit = |language, unfit: Unfit| problem(language, unfit.file.clone(), unfit.into());
     let mut all: Vec<Manifest> = Vec::new();
     for language in Language::ALL {
         let whole = declared(language, &told.texts, &[]).map_err(|error| unfit(language, error))?;
-        let of_scripts = scripts.iter().filter(|_| language == Language::Python && whole.is_none());
+        let of_scripts = scripts
+            .iter()
+            .filter(|_| language == Language::Python && whole.is_none());
         let mut found = Vec::new();
         for script in of_scripts {
             let one = declared(language, &told.texts, std::slice::from_ref(script));

@@ -65,23 +65,39 @@ impl Operation for EnvironmentBuild {
         // A proposal is told where nothing is said.
         for manifest in dependency::all(context, &skill, true).await? {
             let language = manifest.language;
-            if let Some(there) = context.environments.find(owner, &manifest).await.map_err(broken)? {
+            if let Some(there) = context
+                .environments
+                .find(owner, &manifest)
+                .await
+                .map_err(broken)?
+            {
                 built.push(Built::Environment(there.record, false));
                 continue;
             }
             let from = manifest.from();
             if manifest.is_inferred() && !self.inferred {
                 let imports = context.environments.imports(owner, &skill, &manifest).await;
-                let imported = imports.map_err(broken)?.map_err(|failure| dependency::problem(language, from, failure))?;
+                let imported = imports
+                    .map_err(broken)?
+                    .map_err(|failure| dependency::problem(language, from, failure))?;
                 let modules = imported.modules.keys().map(String::as_str);
                 let packages = gongfu_core::dependency::distributions(language, modules);
                 if !packages.is_empty() {
-                    built.push(Built::Proposed { language: language.as_str(), packages, imported });
+                    built.push(Built::Proposed {
+                        language: language.as_str(),
+                        packages,
+                        imported,
+                    });
                 }
                 continue;
             }
-            let made = context.environments.make(owner, &skill, manifest, Arc::clone(&listener)).await;
-            let made = made.map_err(broken)?.map_err(|failure| dependency::problem(language, from, failure))?;
+            let made = context
+                .environments
+                .make(owner, &skill, manifest, Arc::clone(&listener))
+                .await;
+            let made = made
+                .map_err(broken)?
+                .map_err(|failure| dependency::problem(language, from, failure))?;
             context.hosts.leave(&made.contacts);
             built.push(Built::Environment(made.environment.record, true));
         }
@@ -116,7 +132,13 @@ impl Operation for EnvironmentList {
         let mut listed = Vec::new();
         for kept in context.environments.list(owner).await.map_err(broken)? {
             let changed = if self.verify && kept.known.is_ok() {
-                Some(context.environments.changed(owner, &kept.key).await.map_err(broken)?)
+                Some(
+                    context
+                        .environments
+                        .changed(owner, &kept.key)
+                        .await
+                        .map_err(broken)?,
+                )
             } else {
                 None
             };
@@ -124,7 +146,9 @@ impl Operation for EnvironmentList {
         }
         listed.sort_by(|one, other| {
             let used = |listed: &Listed| listed.kept.known.as_ref().ok().map(|(_, used)| *used);
-            used(other).cmp(&used(one)).then_with(|| one.kept.key.cmp(&other.kept.key))
+            used(other)
+                .cmp(&used(one))
+                .then_with(|| one.kept.key.cmp(&other.kept.key))
         });
         Ok(listed)
     }
@@ -170,10 +194,18 @@ impl Operation for EnvironmentPrune {
         let mut pruned = Pruned::default();
         context.environments.sweep(owner).await.map_err(broken)?;
         for kept in context.environments.list(owner).await.map_err(broken)? {
-            let unused = kept.known.as_ref().map_or(i64::MAX, |(_, used)| now.0.saturating_sub(used.0));
+            let unused = kept
+                .known
+                .as_ref()
+                .map_or(i64::MAX, |(_, used)| now.0.saturating_sub(used.0));
             if self.days > 0 && unused < i64::from(self.days).saturating_mul(DAY) {
                 pruned.recent += 1;
-            } else if context.environments.remove(owner, &kept.key).await.map_err(broken)? {
+            } else if context
+                .environments
+                .remove(owner, &kept.key)
+                .await
+                .map_err(broken)?
+            {
                 pruned.removed.push(kept);
             } else {
                 pruned.used += 1;

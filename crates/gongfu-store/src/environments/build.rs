@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::dependency::{
-    Failure, Imported, Installed, Kind, Language, Manifest, Record, Requirements, Wanted, distributions, packages, unfit,
+    Failure, Imported, Installed, Kind, Language, Manifest, Record, Requirements, Wanted,
+    distributions, packages, unfit,
 };
 use gongfu_core::port::{Listener, PortError};
 use gongfu_core::sandbox::{
-    Change, Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reach, Reason, SKILL, Spec, Stream,
+    Change, Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reach, Reason, SKILL,
+    Spec, Stream,
 };
 use gongfu_core::skill::SkillPath;
 
@@ -21,6 +23,7 @@ use super::index::Index;
 use super::kept::{self, Making};
 use super::recipe::{CERTIFICATES, IN, Recipe};
 use super::{Inner, Progress, node, only_read, python};
+use crate::disk::Root;
 
 /// How often an index may name another host before it is believed to name them without end.
 const TRIES: usize = 10;
@@ -53,23 +56,27 @@ pub(super) async fn run(
     let room = inner.room.acquire().await;
     let _room = room.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
     let title = of.manifest.language.title();
-    tell(progress, &format!("making the {title} environment of {} from {}", of.skill, of.manifest.from()));
+    tell(
+        progress,
+        &format!(
+            "making the {title} environment of {} from {}",
+            of.skill,
+            of.manifest.from()
+        ),
+    );
     for passed_over in &of.manifest.passed_over {
         tell(progress, &format!("passed over: {passed_over}"));
     }
     let making = begin(inner, &of.key).await?;
-    if inner.find(&of.key).map_err(|error| of_port(&error))?.is_some() {
+    if inner
+        .find(&of.key)
+        .map_err(|error| of_port(&error))?
+        .is_some()
+    {
         // Another process made it meanwhile.
         return Ok(Vec::new());
     }
-    let mut work = Work {
-        inner,
-        of,
-        progress,
-        making,
-        contacts: Vec::new(),
-        left_out: Vec::new(),
-    };
+    let mut work = Work::new(inner, of, progress, making);
     let filled = work.fill().await?;
     let said = work.publish(filled, begun.elapsed()).await?;
     tell(progress, &said);
@@ -85,7 +92,8 @@ struct Filled {
     index: String,
 }
 
-struct Work<'a> {
+/// The making of an environment.
+pub(super) struct Work<'a> {
     inner: &'a Arc<Inner>,
     of: &'a Of,
     progress: &'a Arc<Progress>,
@@ -94,7 +102,29 @@ struct Work<'a> {
     left_out: Vec<String>,
 }
 
-impl Work<'_> {
+impl<'a> Work<'a> {
+    /// Nothing is done yet.
+    pub(super) fn new(
+        inner: &'a Arc<Inner>,
+        of: &'a Of,
+        progress: &'a Arc<Progress>,
+        making: Making,
+    ) -> Self {
+        Self {
+            inner,
+            of,
+            progress,
+            making,
+            contacts: Vec::new(),
+            left_out: Vec::new(),
+        }
+    }
+
+    /// What was made so far.
+    pub(super) fn root(&self) -> Result<Root, Failure> {
+        self.making.open().map_err(|error| of_io(&error))
+    }
+
     /// Fills it; answers with what, or `None` where nothing is wanted.
     async fn fill(&mut self) -> Result<Option<Filled>, Failure> {
         let manifest = &self.of.manifest;
@@ -103,14 +133,20 @@ impl Work<'_> {
         }
         let imported = imports(self.inner, &self.of.owner, &self.of.folder, manifest).await?;
         self.left_out.extend(imported.unread);
-        let mut names = distributions(manifest.language, imported.modules.keys().map(String::as_str));
+        let mut names = distributions(
+            manifest.language,
+            imported.modules.keys().map(String::as_str),
+        );
         names.retain(|name| unfit(name).is_none() || manifest.language == Language::Node);
         loop {
             if names.is_empty() {
                 return Ok(None);
             }
             let shown = names.join(", ");
-            tell(self.progress, &format!("what its scripts import is taken for: {shown}"));
+            tell(
+                self.progress,
+                &format!("what its scripts import is taken for: {shown}"),
+            );
             let failure = match self.install(&guessed(manifest.language, &names)).await {
                 Ok(filled) => return Ok(Some(filled)),
                 Err(failure) => failure,
@@ -125,7 +161,8 @@ impl Work<'_> {
             match at {
                 Some(at) if self.left_out.len() < LEFT_OUT => {
                     let name = names.remove(at);
-                    self.left_out.push(format!("{name}: {}", failure.kind.as_str()));
+                    self.left_out
+                        .push(format!("{name}: {}", failure.kind.as_str()));
                     self.making.empty().map_err(|error| of_io(&error))?;
                 }
                 _ => return Err(failure),
@@ -143,53 +180,98 @@ impl Work<'_> {
             Language::Node => node::recipe(wanted, &index),
         };
         for (name, text) in &recipe.inputs {
-            self.making.give(name, text).map_err(|error| of_io(&error))?;
+            self.making
+                .give(name, text)
+                .map_err(|error| of_io(&error))?;
         }
         if let Some((line, file)) = recipe.export {
             let outcome = self.step(&recipe, line, Reach::default()).await?;
             let locked = String::from_utf8_lossy(&outcome.stdout.head).into_owned();
             if outcome.stdout.left_out > 0 {
-                return Err(Failure::new(Kind::TooLarge, "the lock is longer than 1 MiB"));
+                return Err(Failure::new(
+                    Kind::TooLarge,
+                    "the lock is longer than 1 MiB",
+                ));
             }
             fits(&locked)?;
-            self.making.give(file, &locked).map_err(|error| of_io(&error))?;
+            self.making
+                .give(file, &locked)
+                .map_err(|error| of_io(&error))?;
         }
         self.fetch(&recipe, &mut index).await?;
         if let Some(line) = recipe.finish {
             tell(self.progress, "compiling its modules");
             self.step(&recipe, line, Reach::default()).await?;
         }
-        let root = self.making.open().map_err(|error| of_io(&error))?;
-        let lock = SkillPath::new(recipe.lock).map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+        let root = self.root()?;
+        let lock = SkillPath::new(recipe.lock)
+            .map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
         let lock = root.read(&lock, LOCK).map_err(|error| of_io(&error))?;
         Ok(Filled {
             lock: recipe.lock,
-            packages: packages(self.of.manifest.language, &String::from_utf8_lossy(&lock.bytes)),
+            packages: packages(
+                self.of.manifest.language,
+                &String::from_utf8_lossy(&lock.bytes),
+            ),
             index: index.shown(),
         })
     }
 
     /// Fetches what is wanted, and learns where it lies where that isn't known yet.
-    async fn fetch(&mut self, recipe: &Recipe, index: &mut Index) -> Result<(), Failure> {
-        let mut tries = 0;
-        loop {
+    pub(super) async fn fetch(
+        &mut self,
+        recipe: &Recipe,
+        index: &mut Index,
+    ) -> Result<(), Failure> {
+        // Until it is known where the index is, what fails isn't tried again, and nobody hears of it.
+        let mut trial = index.is_new().then(|| {
+            let mut trial = recipe.clone();
+            let impatient = trial.impatient.iter();
+            trial
+                .variables
+                .extend(impatient.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+            trial
+        });
+        for _ in 0..TRIES {
             let known = self.contacts.len();
-            let failure = match self.step(recipe, recipe.fetch, index.reach()).await {
+            let used = trial.as_ref().unwrap_or(recipe);
+            let failure = match self
+                .heard(used, recipe.fetch, index.reach(), trial.is_some())
+                .await
+            {
                 Ok(_) => return Ok(()),
                 Err(failure) => failure,
             };
             let new = self.contacts.get(known..).unwrap_or_default();
-            tries += 1;
-            if tries > TRIES || !index.learn(new, &self.inner.learned)? {
-                return Err(failure);
+            match index.learn(new, &self.inner.learned)? {
+                Some(host) => tell(self.progress, &format!("packages come from {host} as well")),
+                None if trial.is_some() => trial = None,
+                None => return Err(failure),
             }
-            tell(self.progress, &format!("the package index is {}; trying again", index.shown()));
             self.making.empty().map_err(|error| of_io(&error))?;
         }
+        let why = format!("the index {} names one host after the other", index.shown());
+        Err(Failure::new(Kind::IndexUnreachable, why))
     }
 
     /// Runs one step to its end.
-    async fn step(&mut self, recipe: &Recipe, line: &str, reach: Reach) -> Result<Outcome, Failure> {
+    async fn step(
+        &mut self,
+        recipe: &Recipe,
+        line: &str,
+        reach: Reach,
+    ) -> Result<Outcome, Failure> {
+        self.heard(recipe, line, reach, false).await
+    }
+
+    /// The same; nobody hears of one that `is_quiet`.
+    async fn heard(
+        &mut self,
+        recipe: &Recipe,
+        line: &str,
+        reach: Reach,
+        is_quiet: bool,
+    ) -> Result<Outcome, Failure> {
         let shown = self.inner.interpreters.shown();
         let mut mounts = vec![
             Mount {
@@ -219,10 +301,13 @@ impl Work<'_> {
             environment: recipe.variables.clone(),
             input: Input::Nothing,
             reach,
-            limits: Limits { shown: SHOWN, ..self.inner.settings.limits },
+            limits: Limits {
+                shown: SHOWN,
+                ..self.inner.settings.limits
+            },
             logs: None,
         };
-        let (heard, said) = self.listening();
+        let (heard, said) = self.listening(is_quiet);
         let outcome = self.inner.sandbox.run(&self.of.owner, spec, heard).await;
         let outcome = outcome.map_err(|error| of_port(&error))?;
         self.contacts.extend(outcome.contacts.iter().cloned());
@@ -231,11 +316,11 @@ impl Work<'_> {
     }
 
     /// Passes on what a step says of how it goes, and keeps it.
-    fn listening(&self) -> (Listener, Arc<Mutex<String>>) {
+    fn listening(&self, is_quiet: bool) -> (Listener, Arc<Mutex<String>>) {
         let said = Arc::new(Mutex::new(String::new()));
         let (progress, kept) = (Arc::clone(self.progress), Arc::clone(&said));
         let heard: Listener = Arc::new(move |stream, bytes| {
-            if stream == Stream::Stderr {
+            if stream == Stream::Stderr && !is_quiet {
                 progress.tell(stream, bytes);
             }
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -249,7 +334,7 @@ impl Work<'_> {
     /// Puts it where runs find it; answers what it is, for people.
     async fn publish(&self, filled: Option<Filled>, took: Duration) -> Result<String, Failure> {
         let manifest = &self.of.manifest;
-        let root = self.making.open().map_err(|error| of_io(&error))?;
+        let root = self.root()?;
         let mut interpreter = None;
         if filled.is_some() && manifest.language == Language::Python {
             interpreter = Some(self.link_interpreter(&root)?);
@@ -264,8 +349,14 @@ impl Work<'_> {
             from: manifest.files.iter().map(ToString::to_string).collect(),
             inferred: manifest.is_inferred(),
             left_out: self.left_out.clone(),
-            lock: filled.as_ref().map(|filled| filled.lock.to_owned()).unwrap_or_default(),
-            index: filled.as_ref().map(|filled| filled.index.clone()).unwrap_or_default(),
+            lock: filled
+                .as_ref()
+                .map(|filled| filled.lock.to_owned())
+                .unwrap_or_default(),
+            index: filled
+                .as_ref()
+                .map(|filled| filled.index.clone())
+                .unwrap_or_default(),
             packages: filled.map(|filled| filled.packages).unwrap_or_default(),
             interpreter,
             made: self.inner.clock.now().to_seconds(),
@@ -274,15 +365,26 @@ impl Work<'_> {
             files: measured.files,
             digest: measured.digest.to_string(),
         };
-        self.inner.shelf.publish(&self.making, &record).map_err(|error| of_io(&error))?;
+        self.inner
+            .shelf
+            .publish(&self.making, &record)
+            .map_err(|error| of_io(&error))?;
         let (count, seconds) = (record.packages.len(), took.as_secs_f32());
-        Ok(format!("made: {count} packages, {} MiB, {seconds:.1} s", record.bytes >> 20))
+        Ok(format!(
+            "made: {count} packages, {} MiB, {seconds:.1} s",
+            record.bytes >> 20
+        ))
     }
 
     /// Has the environment be run by the interpreter that it was made for: a link that leads out of it, so a
     /// step can't leave it there.
-    fn link_interpreter(&self, root: &crate::disk::Root) -> Result<String, Failure> {
-        let odd = || Failure::new(Kind::Other, "the build doesn't say which interpreter it is for");
+    fn link_interpreter(&self, root: &Root) -> Result<String, Failure> {
+        let odd = || {
+            Failure::new(
+                Kind::Other,
+                "the build doesn't say which interpreter it is for",
+            )
+        };
         let path = SkillPath::new(python::INTERPRETER).map_err(|_| odd())?;
         let told = root.read(&path, 4096).map_err(|_| odd())?;
         let told = String::from_utf8(told.bytes).map_err(|_| odd())?;
@@ -292,12 +394,14 @@ impl Work<'_> {
         }
         // Whatever stands there, nothing of it is followed.
         let _ = root.dir().remove_file("bin/python");
-        root.dir().symlink_contents(told, "bin/python").map_err(|error| of_io(&error))?;
+        root.dir()
+            .symlink_contents(told, "bin/python")
+            .map_err(|error| of_io(&error))?;
         Ok(told.to_owned())
     }
 }
 
-async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failure> {
+pub(super) async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failure> {
     let (inner, key) = (Arc::clone(inner), key.to_owned());
     // Another process may be at it for minutes.
     let begun = tokio::task::spawn_blocking(move || inner.shelf.begin(&key, &[])).await;
@@ -332,15 +436,24 @@ pub(super) async fn imports(
         environment: BTreeMap::new(),
         input: Input::Bytes(scripts.into_bytes()),
         reach: Reach::default(),
-        limits: Limits { wall: READING, cpu: READING, shown: SHOWN, ..Limits::default() },
+        limits: Limits {
+            wall: READING,
+            cpu: READING,
+            shown: SHOWN,
+            ..Limits::default()
+        },
         logs: None,
     };
     let outcome = inner.sandbox.run(owner, spec, Arc::new(|_, _| {})).await;
     let outcome = outcome.map_err(|error| of_port(&error))?;
     let said = String::from_utf8_lossy(&outcome.stderr.head).into_owned();
     let outcome = judged(manifest.language, outcome, &said)?;
-    let imported: Imported = serde_json::from_slice(&outcome.stdout.head)
-        .map_err(|error| Failure::new(Kind::Other, format!("what scripts import can't be told: {error}")))?;
+    let imported: Imported = serde_json::from_slice(&outcome.stdout.head).map_err(|error| {
+        Failure::new(
+            Kind::Other,
+            format!("what scripts import can't be told: {error}"),
+        )
+    })?;
     Ok(imported)
 }
 
@@ -348,10 +461,17 @@ pub(super) async fn imports(
 fn judged(language: Language, outcome: Outcome, said: &str) -> Result<Outcome, Failure> {
     let why = match outcome.reason {
         Reason::Ok => None,
-        Reason::Timeout => Some((Kind::IndexUnreachable, "it took longer than it may; the index is slow, or much is wanted")),
-        Reason::Disk | Reason::Oom => Some((Kind::TooLarge, "it is larger than an environment may be")),
+        Reason::Timeout => Some((
+            Kind::IndexUnreachable,
+            "it took longer than it may; the index is slow, or much is wanted",
+        )),
+        Reason::Disk | Reason::Oom => {
+            Some((Kind::TooLarge, "it is larger than an environment may be"))
+        }
         Reason::Cancelled => Some((Kind::Other, "it was cancelled")),
-        Reason::Pids | Reason::Output | Reason::Denied => Some((Kind::Other, "an installer did what it may not")),
+        Reason::Pids | Reason::Output | Reason::Denied => {
+            Some((Kind::Other, "an installer did what it may not"))
+        }
     };
     if let Some((kind, why)) = why {
         return Err(Failure::new(kind, why));
@@ -363,26 +483,39 @@ fn judged(language: Language, outcome: Outcome, said: &str) -> Result<Outcome, F
                 Language::Python => "`uv` or the interpreter of Python",
                 Language::Node => "`node` or `npm`",
             };
-            return Err(Failure::new(Kind::ToolMissing, format!("{program} isn't installed where the sandbox sees it")));
+            return Err(Failure::new(
+                Kind::ToolMissing,
+                format!("{program} isn't installed where the sandbox sees it"),
+            ));
         }
         _ => return Err(Failure::of(language, said)),
     }
     // A link to the interpreter leads out, and is made later.
     let is_lost = |change: &Change| matches!(change, Change::Refused(_));
-    let lost = outcome.artifacts.iter().find(|one| is_lost(&one.change) && !one.path.ends_with("/bin/python"));
+    let lost = outcome
+        .artifacts
+        .iter()
+        .find(|one| is_lost(&one.change) && !one.path.ends_with("/bin/python"));
     if let Some(lost) = lost {
         let Change::Refused(why) = &lost.change else {
             return Ok(outcome);
         };
-        return Err(Failure::new(Kind::TooLarge, format!("{} can't be kept: {why}", lost.path)));
+        return Err(Failure::new(
+            Kind::TooLarge,
+            format!("{} can't be kept: {why}", lost.path),
+        ));
     }
     Ok(outcome)
 }
 
 /// Whether a project's lock names nothing but packages of an index.
 fn fits(locked: &str) -> Result<(), Failure> {
-    let lines = locked.lines().map(|line| line.trim_end_matches('\\').trim());
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with(['#']) && !line.starts_with("--hash=")) {
+    let lines = locked
+        .lines()
+        .map(|line| line.trim_end_matches('\\').trim());
+    for line in lines
+        .filter(|line| !line.is_empty() && !line.starts_with(['#']) && !line.starts_with("--hash="))
+    {
         if let Some(why) = unfit(line) {
             return Err(Failure::new(Kind::Unfit, format!("uv.lock: {why}")));
         }
@@ -421,5 +554,8 @@ fn of_port(error: &PortError) -> Failure {
 }
 
 fn of_io(error: &io::Error) -> Failure {
-    Failure::new(Kind::Other, format!("the environments in the home can't be written: {error}"))
+    Failure::new(
+        Kind::Other,
+        format!("the environments in the home can't be written: {error}"),
+    )
 }

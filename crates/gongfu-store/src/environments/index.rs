@@ -64,7 +64,10 @@ impl Sources {
                 && let Some(text) = text(file)?
             {
                 (self.index, extra) = of_uv(&text).ok_or_else(|| {
-                    let why = format!("{} is no TOML; mend it, or set `index` below `[dependencies]`", file.display());
+                    let why = format!(
+                        "{} is no TOML; mend it, or set `index` below `[dependencies]`",
+                        file.display()
+                    );
                     io::Error::new(io::ErrorKind::InvalidData, why)
                 })?;
             }
@@ -91,8 +94,10 @@ impl Sources {
 }
 
 fn text(file: &Path) -> io::Result<Option<String>> {
-    let (Some(folder), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str()))
-    else {
+    let (Some(folder), Some(name)) = (
+        file.parent(),
+        file.file_name().and_then(|name| name.to_str()),
+    ) else {
         return Ok(None);
     };
     let read = Root::open(folder).and_then(|root| {
@@ -101,8 +106,18 @@ fn text(file: &Path) -> io::Result<Option<String>> {
     });
     match read {
         Ok(content) => Ok(Some(String::from_utf8_lossy(&content.bytes).into_owned())),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(io::Error::new(error.kind(), format!("{} can't be read: {error}", file.display()))),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(io::Error::new(
+            error.kind(),
+            format!("{} can't be read: {error}", file.display()),
+        )),
     }
 }
 
@@ -113,7 +128,11 @@ fn of_uv(text: &str) -> Option<(Option<String>, Vec<String>)> {
     let mut index = None;
     let mut extra = Vec::new();
     let named = table.get("index").and_then(toml::Value::as_array);
-    for one in named.into_iter().flatten().filter_map(toml::Value::as_table) {
+    for one in named
+        .into_iter()
+        .flatten()
+        .filter_map(toml::Value::as_table)
+    {
         let Some(url) = said(one, "url") else {
             continue;
         };
@@ -177,7 +196,11 @@ pub(super) struct Index {
 
 impl Index {
     /// The index of a language, with what was learned of it before.
-    pub(super) fn of(language: Language, sources: &Sources, record: &Record) -> Result<Self, Failure> {
+    pub(super) fn of(
+        language: Language,
+        sources: &Sources,
+        record: &Record,
+    ) -> Result<Self, Failure> {
         let (url, extra) = match language {
             Language::Python => (sources.index.clone(), sources.extra.clone()),
             Language::Node => (sources.registry.clone(), Vec::new()),
@@ -187,7 +210,9 @@ impl Index {
             configured.push(Rule::exactly(&destination(url)?));
         }
         configured.extend(sources.hosts.iter().cloned());
-        let shown = url.as_deref().map_or_else(|| "the installer's own".to_owned(), shown);
+        let shown = url
+            .as_deref()
+            .map_or_else(|| "the installer's own".to_owned(), shown);
         let name = format!("{} {shown}", language.as_str());
         let known: Known = record.read(FILE).map_err(|error| unusable(&error))?;
         let learned = known.indexes.get(&name).cloned().unwrap_or_default();
@@ -224,8 +249,17 @@ impl Index {
         }
     }
 
-    /// Takes up what a build asked for and wasn't granted; answers whether it may reach more now.
-    pub(super) fn learn(&mut self, contacts: &[Contact], record: &Record) -> Result<bool, Failure> {
+    /// Whether nothing was learned of it yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.learned == Learned::default()
+    }
+
+    /// Takes up what a build asked for and wasn't granted; answers what it may reach besides from now on.
+    pub(super) fn learn(
+        &mut self,
+        contacts: &[Contact],
+        record: &Record,
+    ) -> Result<Option<Rule>, Failure> {
         let reach = self.reach();
         let asked = contacts.iter().filter(|contact| contact.refused.is_some());
         let asked = asked.filter_map(|contact| contact.host.parse::<Destination>().ok());
@@ -233,40 +267,43 @@ impl Index {
         for destination in asked.filter(|destination| !reach.rules.allow(destination)) {
             new.push(Rule::exactly(&destination));
         }
-        if new.is_empty() {
-            return Ok(false);
-        }
         let before = self.learned.clone();
         if self.url.is_none() && self.learned.index.is_none() {
             // Nobody has named any host to it yet: what it asks for by itself is its own.
-            self.learned.index = new.into_iter().next();
+            self.learned.index = new.first().cloned();
         } else {
-            for rule in new {
-                if self.learned.files.len() < HOSTS && !self.learned.files.contains(&rule) {
-                    self.learned.files.push(rule);
+            for rule in &new {
+                if self.learned.files.len() < HOSTS && !self.learned.files.contains(rule) {
+                    self.learned.files.push(rule.clone());
                 }
             }
         }
         if self.learned == before {
-            return Ok(false);
+            return Ok(None);
         }
         let learned = self.learned.clone();
         let changed = record.change(FILE, |known: &mut Known| {
             known.indexes.insert(self.name.clone(), learned);
         });
         changed.map_err(|error| unusable(&error))?;
-        Ok(true)
+        Ok(new.into_iter().next())
     }
 }
 
 fn unusable(error: &io::Error) -> Failure {
-    Failure::new(Kind::Other, format!("what is known of the package index can't be kept: {error}"))
+    Failure::new(
+        Kind::Other,
+        format!("what is known of the package index can't be kept: {error}"),
+    )
 }
 
 /// The host and port of an index.
 fn destination(url: &str) -> Result<Destination, Failure> {
     let wrong = |why: &str| {
-        let why = format!("the index {} {why}; set `index` or `registry` below `[dependencies]` in the settings", shown(url));
+        let why = format!(
+            "the index {} {why}; set `index` or `registry` below `[dependencies]` in the settings",
+            shown(url)
+        );
         Failure::new(Kind::IndexUnreachable, why)
     };
     let Some(rest) = url.strip_prefix("https://") else {
@@ -274,8 +311,13 @@ fn destination(url: &str) -> Result<Destination, Failure> {
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    let host = if host.contains(':') { host.to_owned() } else { format!("{host}:443") };
-    host.parse().map_err(|error| wrong(&format!("has no host that can be granted ({error})")))
+    let host = if host.contains(':') {
+        host.to_owned()
+    } else {
+        format!("{host}:443")
+    };
+    host.parse()
+        .map_err(|error| wrong(&format!("has no host that can be granted ({error})")))
 }
 
 /// A URL without who asks, and by which secret.
@@ -312,23 +354,56 @@ mod tests {
         let sources = Sources::default();
         let mut index = Index::of(Language::Python, &sources, &record).unwrap();
         assert!(index.reach().rules.is_empty() && !index.reach().is_off());
-        assert!(!index.learn(&[], &record).unwrap());
-        assert!(index.learn(&[refused("index.example:443"), refused("other.example:443")], &record).unwrap());
+        assert_eq!(index.learn(&[], &record).unwrap(), None);
+        assert!(
+            index
+                .learn(
+                    &[refused("index.example:443"), refused("other.example:443")],
+                    &record
+                )
+                .unwrap()
+                .is_some()
+        );
         assert_eq!(index.reach().private.0.len(), 1);
-        assert!(index.learn(&[refused("index.example:443"), refused("files.example:443")], &record).unwrap());
+        assert!(
+            index
+                .learn(
+                    &[refused("index.example:443"), refused("files.example:443")],
+                    &record
+                )
+                .unwrap()
+                .is_some()
+        );
         // What was asked for and refused for another reason isn't learned again.
-        assert!(!index.learn(&[refused("files.example:443")], &record).unwrap());
+        assert_eq!(
+            index
+                .learn(&[refused("files.example:443")], &record)
+                .unwrap(),
+            None
+        );
         let again = Index::of(Language::Python, &sources, &record).unwrap();
         assert_eq!(again.reach(), index.reach());
         let reach = again.reach();
-        assert_eq!((reach.private.0.len(), reach.beside.0.len(), reach.rules.0.len()), (1, 1, 2));
+        assert_eq!(
+            (
+                reach.private.0.len(),
+                reach.beside.0.len(),
+                reach.rules.0.len()
+            ),
+            (1, 1, 2)
+        );
         // Another index has to say for itself.
-        let sources = Sources { index: Some("https://user:secret@mirror.example/simple".to_owned()), ..sources };
+        let sources = Sources {
+            index: Some("https://user:secret@mirror.example/simple".to_owned()),
+            ..sources
+        };
         let other = Index::of(Language::Python, &sources, &record).unwrap();
         assert_eq!(other.reach().rules.0.len(), 1);
         assert!(!format!("{:?}", other.shown()).contains("secret"));
         for number in 0..20 {
-            let _ = index.learn(&[refused(&format!("f{number}.example:443"))], &record).unwrap();
+            let _ = index
+                .learn(&[refused(&format!("f{number}.example:443"))], &record)
+                .unwrap();
         }
         assert_eq!(index.reach().beside.0.len(), super::HOSTS);
     }
@@ -341,29 +416,66 @@ mod tests {
         assert_eq!(extra, ["https://b.example"]);
         assert_eq!(of_uv("[["), None);
         let pip = "[global]\n# index-url = https://no.example\nindex-url = https://a.example/simple\ntimeout = 3\n";
-        assert_eq!(of_ini(pip, "index-url").as_deref(), Some("https://a.example/simple"));
-        assert_eq!(of_ini("@a:registry=https://no.example\nregistry=https://r.example/\n", "registry").as_deref(), Some("https://r.example/"));
+        assert_eq!(
+            of_ini(pip, "index-url").as_deref(),
+            Some("https://a.example/simple")
+        );
+        assert_eq!(
+            of_ini(
+                "@a:registry=https://no.example\nregistry=https://r.example/\n",
+                "registry"
+            )
+            .as_deref(),
+            Some("https://r.example/")
+        );
         assert_eq!(of_ini("registry=${HOST}\n", "registry"), None);
         let folder = tempfile::tempdir().unwrap();
         let root = crate::disk::Root::open(folder.path()).unwrap();
         root.replace("pip.conf", pip.as_bytes(), false).unwrap();
         let files = Files {
-            pip: vec![folder.path().join("none/pip.conf"), folder.path().join("pip.conf")],
+            pip: vec![
+                folder.path().join("none/pip.conf"),
+                folder.path().join("pip.conf"),
+            ],
             ..Files::default()
         };
         let read = Sources::default().or_of(&files).unwrap();
         assert_eq!(read.index.as_deref(), Some("https://a.example/simple"));
-        let said = Sources { index: Some("https://said.example".to_owned()), ..Sources::default() };
-        assert_eq!(said.or_of(&files).unwrap().index.as_deref(), Some("https://said.example"));
+        let said = Sources {
+            index: Some("https://said.example".to_owned()),
+            ..Sources::default()
+        };
+        assert_eq!(
+            said.or_of(&files).unwrap().index.as_deref(),
+            Some("https://said.example")
+        );
     }
 
     #[test]
     fn an_index_is_a_name_reached_by_https() {
-        assert_eq!(destination("https://a.example/simple").unwrap().to_string(), "a.example:443");
-        assert_eq!(destination("https://me:key@a.example:8443/").unwrap().to_string(), "a.example:8443");
-        for url in ["http://a.example", "a.example", "https://127.0.0.1/simple", "https://[::1]/", "https:///", "file:///x"] {
+        assert_eq!(
+            destination("https://a.example/simple").unwrap().to_string(),
+            "a.example:443"
+        );
+        assert_eq!(
+            destination("https://me:key@a.example:8443/")
+                .unwrap()
+                .to_string(),
+            "a.example:8443"
+        );
+        for url in [
+            "http://a.example",
+            "a.example",
+            "https://127.0.0.1/simple",
+            "https://[::1]/",
+            "https:///",
+            "file:///x",
+        ] {
             assert!(destination(url).is_err(), "{url}");
         }
-        assert_eq!(shown("https://me:key@a.example:8443/x?token=y"), "https://a.example:8443/x");
+        assert_eq!(
+            shown("https://me:key@a.example:8443/x?token=y"),
+            "https://a.example:8443/x"
+        );
     }
 }

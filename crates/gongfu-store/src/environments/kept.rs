@@ -88,7 +88,10 @@ impl Shelf {
         if held.try_lock_shared().is_err() || !folder.is_linked() {
             return Ok(None);
         }
-        let record = record(&folder)?;
+        let Ok(record) = record(&folder) else {
+            // A damaged one is made again in its place.
+            return Ok(None);
+        };
         let at = Duration::from_millis(u64::try_from(now.0).unwrap_or_default());
         // Where it can't be written any more it can be used all the same.
         let _ = held.set_modified(UNIX_EPOCH + at);
@@ -142,7 +145,8 @@ impl Shelf {
             Err(error) => return Err(error),
         };
         let entries = all.list(&SkillPath::root())?.into_iter();
-        let folders = entries.filter(|entry| entry.kind == EntryKind::Folder && entry.name != MAKING);
+        let folders =
+            entries.filter(|entry| entry.kind == EntryKind::Folder && entry.name != MAKING);
         let found = folders.map(|entry| {
             let read = Root::open(&all.path().join(&entry.name)).and_then(|folder| {
                 let used = folder.dir().metadata(HELD)?.modified()?.into_std();
@@ -284,7 +288,9 @@ impl Measuring {
                     self.files += 1;
                 }
                 EntryKind::Special(_) | EntryKind::Unnameable => {
-                    return Err(io::Error::other(format!("`{path}` is neither a file nor a folder")));
+                    return Err(io::Error::other(format!(
+                        "`{path}` is neither a file nor a folder"
+                    )));
                 }
             }
         }
@@ -314,7 +320,8 @@ impl Measuring {
     fn entry(&mut self, kind: u8, path: &SkillPath, content: &[u8]) {
         self.hasher.update(&[kind]);
         for part in [path.as_str().as_bytes(), content] {
-            self.hasher.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+            self.hasher
+                .update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
             self.hasher.update(part);
         }
     }
@@ -374,7 +381,14 @@ mod tests {
         drop(making);
         shelf.sweep().unwrap();
         let making = shelf.begin("k", &[]).unwrap();
-        assert!(making.open().unwrap().list(&gongfu_core::skill::SkillPath::root()).unwrap().is_empty());
+        assert!(
+            making
+                .open()
+                .unwrap()
+                .list(&gongfu_core::skill::SkillPath::root())
+                .unwrap()
+                .is_empty()
+        );
         making.open().unwrap().replace("file", b"2", false).unwrap();
         shelf.publish(&making, &record("k")).unwrap();
         let kept = shelf.find("k", NOW).unwrap().unwrap();

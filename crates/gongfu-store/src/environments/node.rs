@@ -41,7 +41,7 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
     let fixed = [
         ("npm_config_cache", "/tmp/npm"),
         ("npm_config_userconfig", "/tmp/none"),
-        ("npm_config_globalconfig", "/tmp/none"),
+        ("npm_config_globalconfig", "/tmp/none-of-all"),
         ("npm_config_audit", "false"),
         ("npm_config_fund", "false"),
         ("npm_config_update_notifier", "false"),
@@ -69,6 +69,7 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
         fetch: FETCH,
         finish: None,
         variables,
+        impatient: &[("npm_config_fetch_retries", "0")],
         mounts: Vec::new(),
         programs: Vec::new(),
         seen: BUILT,

@@ -23,7 +23,8 @@ pub(super) const INTERPRETER: &str = "interpreter";
 pub(super) const IMPORTS: &str = include_str!("imports.py");
 
 /// Writes a project's lock as requirements with digests; it never asks an index.
-const EXPORT: &str = "mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
+const EXPORT: &str =
+    "mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
 exec uv export --locked --offline --no-dev --no-emit-project --no-header --no-annotate --quiet";
 
 /// Resolves where there is no lock, and installs. Nothing is built: no code of a package is run by it.
@@ -113,6 +114,7 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index, uv: PathBuf) -> Recipe {
         fetch: FETCH,
         finish: Some(FINISH),
         variables,
+        impatient: &[("UV_HTTP_RETRIES", "0")],
         mounts: vec![uv],
         programs: vec![TOOLS.to_owned()],
         seen: SEEN,
@@ -138,4 +140,3 @@ pub(super) fn imports() -> Vec<String> {
     let words = ["python3", "-I", "-S", "-c", IMPORTS];
     words.map(str::to_owned).into()
 }
-

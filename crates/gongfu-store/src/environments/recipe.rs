@@ -22,6 +22,8 @@ pub(super) struct Recipe {
     pub(super) finish: Option<&'static str>,
     /// What each of them finds in its environment.
     pub(super) variables: BTreeMap<String, String>,
+    /// What has it give up at once where it can't reach something.
+    pub(super) impatient: &'static [(&'static str, &'static str)],
     /// What it sees besides.
     pub(super) mounts: Vec<Mount>,
     /// Where it looks for programs first.

@@ -32,11 +32,23 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     match command {
-        EnvCommand::List { places, verify, json } => list(&places, verify, json, environment, terminal),
-        EnvCommand::Build { skill, inferred, places, json } => {
-            build(skill, inferred, &places, json, environment, terminal)
-        }
-        EnvCommand::Prune { days, all, places, json } => {
+        EnvCommand::List {
+            places,
+            verify,
+            json,
+        } => list(&places, verify, json, environment, terminal),
+        EnvCommand::Build {
+            skill,
+            inferred,
+            places,
+            json,
+        } => build(skill, inferred, &places, json, environment, terminal),
+        EnvCommand::Prune {
+            days,
+            all,
+            places,
+            json,
+        } => {
             let days = if all { 0 } else { days };
             prune(days, &places, json, environment, terminal)
         }
@@ -74,7 +86,10 @@ fn list(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
     let actor = actor();
-    let listed = match wait(&parts, parts.catalog.operate(EnvironmentList { verify }, &actor))? {
+    let listed = match wait(
+        &parts,
+        parts.catalog.operate(EnvironmentList { verify }, &actor),
+    )? {
         None => return Ok(Outcome::Code(INTERRUPTED)),
         Some(Err(error)) => return failed(&error, json, terminal),
         Some(Ok(listed)) => listed,
@@ -101,7 +116,11 @@ fn list(
             terminal.note("no environment was made yet");
         }
     }
-    Ok(if wrong { Outcome::Findings } else { Outcome::Good })
+    Ok(if wrong {
+        Outcome::Findings
+    } else {
+        Outcome::Good
+    })
 }
 
 fn of_kept(kept: &Kept) -> Value {
@@ -126,7 +145,10 @@ fn line(kept: &Kept, terminal: &mut Terminal) -> anyhow::Result<()> {
     let key: String = kept.key.chars().take(KEY).collect();
     let key = terminal.paint(Paint::Bold, &key);
     match &kept.known {
-        Err(why) => terminal.line(&format!("{key}  can't be used: {}; gongfu env prune removes it", plain(why))),
+        Err(why) => terminal.line(&format!(
+            "{key}  can't be used: {}; gongfu env prune removes it",
+            plain(why)
+        )),
         Ok((record, used)) => {
             let size = format!("{} MiB", record.bytes >> 20);
             let about = format!(
@@ -138,7 +160,10 @@ fn line(kept: &Kept, terminal: &mut Terminal) -> anyhow::Result<()> {
             );
             terminal.line(&format!("{key}  {about}"))?;
             let packages = packages(record);
-            terminal.line(&format!("  {}", terminal.paint(Paint::Dim, &plain(&packages))))
+            terminal.line(&format!(
+                "  {}",
+                terminal.paint(Paint::Dim, &plain(&packages))
+            ))
         }
     }?;
     Ok(())
@@ -154,8 +179,14 @@ fn from(record: &Record) -> String {
 
 fn packages(record: &Record) -> String {
     let named = record.packages.iter().take(NAMED);
-    let named: Vec<String> = named.map(|one| format!("{} {}", one.name, one.version)).collect();
-    let mut shown = if named.is_empty() { "no packages".to_owned() } else { named.join(", ") };
+    let named: Vec<String> = named
+        .map(|one| format!("{} {}", one.name, one.version))
+        .collect();
+    let mut shown = if named.is_empty() {
+        "no packages".to_owned()
+    } else {
+        named.join(", ")
+    };
     let more = record.packages.len().saturating_sub(NAMED);
     if more > 0 {
         shown.push_str(&format!(" … and {more} more"));
@@ -192,7 +223,11 @@ fn build(
             Built::Environment(record, is_new) => {
                 json!({ "environment": of_record(record), "new": is_new })
             }
-            Built::Proposed { language, packages, imported } => json!({
+            Built::Proposed {
+                language,
+                packages,
+                imported,
+            } => json!({
                 "proposed": packages,
                 "language": language,
                 "modules": imported.modules,
@@ -242,20 +277,38 @@ fn prune(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
     let actor = actor();
-    let pruned = match wait(&parts, parts.catalog.operate(EnvironmentPrune { days }, &actor))? {
+    let pruned = match wait(
+        &parts,
+        parts.catalog.operate(EnvironmentPrune { days }, &actor),
+    )? {
         None => return Ok(Outcome::Code(INTERRUPTED)),
         Some(Err(error)) => return failed(&error, json, terminal),
         Some(Ok(pruned)) => pruned,
     };
     if json {
-        let removed: Vec<&str> = pruned.removed.iter().map(|kept| kept.key.as_str()).collect();
-        terminal.json(&json!({ "removed": removed, "used": pruned.used, "recent": pruned.recent }))?;
+        let removed: Vec<&str> = pruned
+            .removed
+            .iter()
+            .map(|kept| kept.key.as_str())
+            .collect();
+        terminal
+            .json(&json!({ "removed": removed, "used": pruned.used, "recent": pruned.recent }))?;
         return Ok(Outcome::Good);
     }
-    let known = pruned.removed.iter().filter_map(|kept| kept.known.as_ref().ok());
+    let known = pruned
+        .removed
+        .iter()
+        .filter_map(|kept| kept.known.as_ref().ok());
     let bytes: u64 = known.map(|(record, _)| record.bytes).sum();
-    terminal.line(&format!("removed {} environments, {} MiB", pruned.removed.len(), bytes >> 20))?;
-    for (count, why) in [(pruned.used, "are used right now"), (pruned.recent, "were used since")] {
+    terminal.line(&format!(
+        "removed {} environments, {} MiB",
+        pruned.removed.len(),
+        bytes >> 20
+    ))?;
+    for (count, why) in [
+        (pruned.used, "are used right now"),
+        (pruned.recent, "were used since"),
+    ] {
         if count > 0 {
             terminal.line(&format!("{count} stay: they {why}"))?;
         }

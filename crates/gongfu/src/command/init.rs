@@ -1,12 +1,17 @@
 //! `gongfu init`: the first minutes.
 
+use std::sync::Arc;
+
 use anyhow::Context as _;
+use gongfu_core::account::Owner;
 
 use super::Outcome;
 use crate::cli::Places;
 use crate::client::{self, CLIENTS};
 use crate::environment::Environment;
+use crate::signal::Signals;
 use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring::Parts;
 use crate::{progress, wiring};
 
 pub(crate) fn run(
@@ -68,6 +73,7 @@ pub(crate) fn run(
         }
     }
 
+    uv(&parts, terminal)?;
     let found: Vec<_> = CLIENTS
         .iter()
         .filter_map(|client| client.found(environment).map(|path| (client.title, path)))
@@ -89,6 +95,42 @@ pub(crate) fn run(
     ))?;
     terminal.line(&client::snippet(&client::program(environment)))?;
     Ok(Outcome::Good)
+}
+
+/// Sees to it that packages of Python can be installed.
+fn uv(parts: &Parts, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let name = heading(terminal, "uv");
+    if let Some(at) = parts.environments.uv() {
+        let at = plain(&at.to_string_lossy());
+        return Ok(terminal.line(&format!("{name} {at}"))?);
+    }
+    let runtime = wiring::runtime()?;
+    let got = progress::during("getting uv, which installs what scripts need", || {
+        runtime.block_on(async {
+            let mut signals = Signals::listen();
+            let listener = Arc::new(|_, _: &[u8]| {});
+            tokio::select! {
+                got = parts.environments.get_uv(&Owner::Local, listener) => got.map(Some),
+                () = signals.next() => Ok(None),
+            }
+        })
+    });
+    drop(runtime);
+    parts.sandbox.end();
+    let told = match got {
+        Ok(Some(at)) => format!(
+            "{name} {} (from the package index)",
+            plain(&at.to_string_lossy())
+        ),
+        Ok(None) => format!("{name} not there: interrupted"),
+        // Everything else works without it.
+        Err(failure) => format!(
+            "{name} not there, so no packages of Python are installed: {}; {}",
+            plain(&failure.why),
+            failure.kind.advice()
+        ),
+    };
+    Ok(terminal.line(&told)?)
 }
 
 fn heading(terminal: &Terminal, word: &str) -> String {
