@@ -11,11 +11,14 @@ use gongfu_core::port::{
 };
 use gongfu_core::sandbox::{Limits, Outcome, Spec, Standing};
 use gongfu_core::skill::SkillPath;
+use gongfu_hub::run::Installs;
 use gongfu_hub::{Catalog, Ports, ToolError};
 use gongfu_store::approvals::LocalApprovals;
 use gongfu_store::disk::Root;
 use gongfu_store::source::Settings;
-use gongfu_store::{Home, LocalRuns, LocalSkills, LocalWorkspace, Search};
+use gongfu_store::{
+    Home, LocalEnvironments, LocalRuns, LocalSkills, LocalWorkspace, Search, environments,
+};
 use tempfile::TempDir;
 
 use super::{Plant, Verdict, ensure};
@@ -114,6 +117,17 @@ impl Ground {
         let workspace = LocalWorkspace::new(base.join("workspace"), &[]).map_err(told)?;
         let workspace = Arc::new(workspace);
         let approvals = Arc::new(LocalApprovals::new(home.clone()));
+        let environments = Arc::new(LocalEnvironments::new(
+            home.clone(),
+            Arc::clone(&skills),
+            Arc::default(),
+            Arc::new(NoSandbox),
+            Arc::clone(&clock),
+            environments::Settings {
+                sources: Ok(environments::Sources::default()),
+                limits: Limits::default(),
+            },
+        ));
         let runs = LocalRuns::new(home, skills, Arc::clone(&workspace), Arc::clone(&clock));
         let ground = Self {
             root: Root::open(&skill).map_err(told)?,
@@ -124,6 +138,8 @@ impl Ground {
                 runs: Arc::new(runs),
                 sandbox: Arc::new(NoSandbox),
                 limits: Limits::default(),
+                environments,
+                installs: Installs::default(),
                 approvals,
                 audit: Arc::new(Silent),
                 clock,

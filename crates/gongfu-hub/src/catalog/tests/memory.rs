@@ -8,9 +8,9 @@ use gongfu_core::approval::{Approval, Approvals, Decision, Request, Ruling};
 use gongfu_core::library::{FindingCount, Library, Skill, Source, SourceKind};
 use gongfu_core::place::Location;
 use gongfu_core::port::{
-    ApprovalStore, AuditEntry, AuditLog, Change, Clock, FileContent, FolderEntry, FolderEntryKind,
-    Grounds, Listener, Pending, PortError, Runs, Sandbox, SkillSearch, SkillStore, Timestamp,
-    Workspace,
+    ApprovalStore, AuditEntry, AuditLog, Change, Clock, Environments, FileContent, FolderEntry,
+    FolderEntryKind, Grounds, Listener, Pending, PortError, Runs, Sandbox, SkillSearch, SkillStore,
+    Timestamp, Workspace,
 };
 use gongfu_core::sandbox::{
     Limits, Mode, Mount, Outcome, Reach, SKILL, Spec, Standing, Stream, WORKSPACE,
@@ -18,7 +18,9 @@ use gongfu_core::sandbox::{
 use gongfu_core::search::{Answer, Hit, Query};
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath, document};
 
+use super::dependency::Shelf;
 use crate::catalog::{Catalog, Ports};
+use crate::run::Installs;
 
 /// Skills in memory: full name to files; and a workspace, which is the skill without a name.
 pub(super) struct Memory {
@@ -165,6 +167,7 @@ impl Runs for Memory {
             mounts: mounts.collect(),
             programs: Vec::new(),
             reach: Reach::default(),
+            left: Vec::new(),
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
         })))
@@ -454,6 +457,15 @@ fn made(planned: Vec<Planned<'_>>, is_sealed: bool) -> Catalog {
 }
 
 fn catalog_over(memory: &Arc<Memory>) -> Catalog {
+    with_environments(memory, Arc::new(Shelf::default()), Installs::default())
+}
+
+/// The catalog over what is in memory, with these environments of packages.
+pub(super) fn with_environments(
+    memory: &Arc<Memory>,
+    environments: Arc<dyn Environments>,
+    installs: Installs,
+) -> Catalog {
     Catalog::new(Ports {
         skills: Arc::clone(memory) as Arc<dyn SkillStore>,
         search: Arc::clone(memory) as Arc<dyn SkillSearch>,
@@ -461,6 +473,8 @@ fn catalog_over(memory: &Arc<Memory>) -> Catalog {
         runs: Arc::clone(memory) as Arc<dyn Runs>,
         sandbox: Arc::clone(memory) as Arc<dyn Sandbox>,
         limits: Limits::default(),
+        environments,
+        installs,
         approvals: Arc::clone(memory) as Arc<dyn ApprovalStore>,
         audit: Arc::clone(memory) as Arc<dyn AuditLog>,
         clock: Arc::clone(memory) as Arc<dyn Clock>,

@@ -56,6 +56,10 @@ pub(super) fn good(stdout: &str) -> Outcome {
     outcome(Some(Exit::Code(0)), Reason::Ok, stdout, "")
 }
 
+pub(super) fn failed(exit: Exit, stderr: &str) -> Outcome {
+    outcome(Some(exit), Reason::Ok, "", stderr)
+}
+
 /// The text of an answer; of a failure that of its own form or its code, behind `!`.
 fn tried(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
     match call_in(catalog, of.parse().unwrap(), tool, arguments) {
