@@ -165,6 +165,12 @@ replay *ARGUMENTS:
     cargo build --quiet --package gongfu
     {{ python }} scripts/replay.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Run skills that need packages: from an index that lies, from the configured one, and without any
+environments *ARGUMENTS:
+    cargo build --quiet --package gongfu
+    {{ python }} scripts/hostile_index.py --gongfu target/debug/gongfu
+    {{ python }} scripts/environments.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
+
 # Check, lint and test after each change of a source file
 dev:
     #!/usr/bin/env bash
@@ -181,7 +187,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc clients replay conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc clients replay environments conformance
 
 # Check the format
 fmt-check:

@@ -68,7 +68,13 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Client(ClientCommand),
     /// Make gongfu's home and say what was found: skills folders, clients, how to connect them
+    ///
+    /// Where there is no uv on the search path, which installs the packages of Python that scripts need, it is
+    /// got from the package index and put into the home.
     Init {
+        /// Get nothing from the network
+        #[arg(long)]
+        offline: bool,
         #[command(flatten)]
         places: Places,
     },

@@ -54,7 +54,7 @@ pub(crate) fn run(
         Command::Grant(command) => grant::run(&command, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
-        Command::Init { places } => init::run(&places, environment, terminal),
+        Command::Init { offline, places } => init::run(offline, &places, environment, terminal),
         Command::Doctor {
             places,
             attack,

@@ -26,8 +26,10 @@ pub enum Kind {
     Interpreter,
     /// It is larger than an environment may be.
     TooLarge,
-    /// The index doesn't answer, or not in time.
+    /// The index doesn't answer.
     IndexUnreachable,
+    /// It took longer than it may.
+    TooSlow,
     /// What is needed to install isn't there.
     ToolMissing,
     /// No sandbox works here in which it could be made.
@@ -49,6 +51,7 @@ impl Kind {
             Self::Interpreter => "interpreter",
             Self::TooLarge => "too_large",
             Self::IndexUnreachable => "index_unreachable",
+            Self::TooSlow => "too_slow",
             Self::ToolMissing => "tool_missing",
             Self::Sandbox => "sandbox",
             Self::Other => "other",
@@ -94,6 +97,9 @@ impl Kind {
             }
             Self::IndexUnreachable => {
                 "try again when the index answers; a person can see and set which it is: `gongfu doctor`, `index` and `registry` below `[dependencies]` in the settings"
+            }
+            Self::TooSlow => {
+                "try again when the index answers faster; a person can raise `seconds` below `[dependencies]` in the settings"
             }
             Self::ToolMissing => {
                 "a person can get it by `gongfu init`, or put it into the search path"
@@ -156,7 +162,11 @@ fn python(said: &str) -> (Kind, Option<String>) {
         let name = name.split(['=', '<', '>', '!', '~', '[']).next()?;
         (!name.is_empty()).then(|| name.to_owned())
     };
-    if has("but `--locked` was provided") {
+    if has("No space left") {
+        return (Kind::TooLarge, None);
+    }
+    // A lock is looked at without a network: what it lacks can't be resolved.
+    if has("but `--locked` was provided") || has("the network was disabled") {
         return (Kind::LockStale, None);
     }
     for marker in [
@@ -202,9 +212,6 @@ fn python(said: &str) -> (Kind, Option<String>) {
         || has("required, but missing a hash")
     {
         return (Kind::Conflict, None);
-    }
-    if has("No space left") {
-        return (Kind::TooLarge, None);
     }
     (Kind::Other, None)
 }

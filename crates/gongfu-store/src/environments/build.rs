@@ -245,7 +245,8 @@ impl<'a> Work<'a> {
             let new = self.contacts.get(known..).unwrap_or_default();
             match index.learn(new, &self.inner.learned)? {
                 Some(host) => tell(self.progress, &format!("packages come from {host} as well")),
-                None if trial.is_some() => trial = None,
+                // What took all of its time would take it again.
+                None if trial.is_some() && failure.kind != Kind::TooSlow => trial = None,
                 None => return Err(failure),
             }
             self.making.empty().map_err(|error| of_io(&error))?;
@@ -462,7 +463,7 @@ fn judged(language: Language, outcome: Outcome, said: &str) -> Result<Outcome, F
     let why = match outcome.reason {
         Reason::Ok => None,
         Reason::Timeout => Some((
-            Kind::IndexUnreachable,
+            Kind::TooSlow,
             "it took longer than it may; the index is slow, or much is wanted",
         )),
         Reason::Disk | Reason::Oom => {

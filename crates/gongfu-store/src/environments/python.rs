@@ -22,9 +22,10 @@ pub(super) const INTERPRETER: &str = "interpreter";
 /// What says which modules a script imports.
 pub(super) const IMPORTS: &str = include_str!("imports.py");
 
-/// Writes a project's lock as requirements with digests; it never asks an index.
-const EXPORT: &str =
-    "mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
+/// Writes a project's lock as requirements with digests; it never asks an index, and which one it was made by
+/// is of no interest.
+const EXPORT: &str = "unset UV_DEFAULT_INDEX UV_INDEX
+mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
 exec uv export --locked --offline --no-dev --no-emit-project --no-header --no-annotate --quiet";
 
 /// Resolves where there is no lock, and installs. Nothing is built: no code of a package is run by it.

@@ -15,6 +15,7 @@ use crate::wiring::Parts;
 use crate::{progress, wiring};
 
 pub(crate) fn run(
+    offline: bool,
     places: &Places,
     environment: &Environment,
     terminal: &mut Terminal,
@@ -73,7 +74,7 @@ pub(crate) fn run(
         }
     }
 
-    uv(&parts, terminal)?;
+    uv(&parts, offline, terminal)?;
     let found: Vec<_> = CLIENTS
         .iter()
         .filter_map(|client| client.found(environment).map(|path| (client.title, path)))
@@ -98,11 +99,15 @@ pub(crate) fn run(
 }
 
 /// Sees to it that packages of Python can be installed.
-fn uv(parts: &Parts, terminal: &mut Terminal) -> anyhow::Result<()> {
+fn uv(parts: &Parts, offline: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
     let name = heading(terminal, "uv");
     if let Some(at) = parts.environments.uv() {
         let at = plain(&at.to_string_lossy());
         return Ok(terminal.line(&format!("{name} {at}"))?);
+    }
+    if offline {
+        let told = "not there, so no packages of Python are installed: begin again without --offline, or put it into the search path";
+        return Ok(terminal.line(&format!("{name} {told}"))?);
     }
     let runtime = wiring::runtime()?;
     let got = progress::during("getting uv, which installs what scripts need", || {

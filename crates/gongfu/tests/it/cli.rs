@@ -72,7 +72,7 @@ fn no_colour_where_nobody_looks() {
         &["skill", "show", "nope"],
         &["tool", "list"],
         &["doctor"],
-        &["init"],
+        &["init", "--offline"],
     ] {
         for variables in [
             &[][..],

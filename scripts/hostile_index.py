@@ -1,0 +1,432 @@
+#!/usr/bin/env python3
+"""Has packages be installed from an index that lies, fails, is slow, or isn't there, and by skills that lie.
+
+    hostile_index.py [--gongfu BIN]
+
+The index is this program's own, on loopback. Each case says which code a run has to end with, and what must
+not have happened; that a good package of the same index is installed is the control of all of them.
+
+Prints a row for each. Exits 1 on any failure, 77 when what it needs is not installed here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from clients import NOT_INSTALLED, Row, binary, described, expect, print_table
+
+try:
+    from fake_index import Index, authority, source, wheel
+except ImportError:
+    Index = None
+
+PATIENCE = 120.0
+GOOD = {"good.py": b"def says():\n    return 'good'\n"}
+SAYS = "import good\nprint(good.says())\n"
+RUN = ["python", "x.py"]
+# How many bytes a wheel holds that is to be too large, and how many MiB there are.
+LARGE = 200 * 1024 * 1024
+DISK = 64
+
+
+class World:
+    """A home, skills, an index, and somebody else's server that nobody may ask."""
+
+    def __init__(self, base: Path, gongfu: Path, uv: Path) -> None:
+        self.base, self.gongfu, self.uv = base, gongfu, uv
+        made, self.certificate = authority(base)
+        self.index, self.other = Index(made), Index(made)
+        self.other.wheel("good", {"good.py": b"def says():\n    return 'elsewhere'\n"})
+        self.index.wheel("good", GOOD)
+        self.variables: dict[str, str] = {}
+        self.count = 0
+        self.configure()
+
+    def configure(self, *lines: str) -> None:
+        """Writes the settings."""
+        (self.base / "home").mkdir(exist_ok=True)
+        text = "\n".join(["[dependencies]", f"disk_mib = {DISK}", *lines, ""])
+        (self.base / "home" / "config.toml").write_text(text)
+
+    def environment(self) -> dict[str, str]:
+        """The variables of gongfu."""
+        return {
+            **os.environ,
+            "GONGFU_HOME": str(self.base / "home"),
+            "PATH": f"{self.uv.parent}:{os.environ['PATH']}",
+            "SSL_CERT_FILE": str(self.certificate),
+            "UV_DEFAULT_INDEX": f"{self.index.url}/simple",
+            "npm_config_registry": f"{self.index.url}/npm/",
+            **self.variables,
+        }
+
+    def skill(self, files: dict[str, str]) -> str:
+        """Makes a new skill; answers its name."""
+        self.count += 1
+        name = f"skill-{self.count}"
+        for path, text in {"SKILL.md": f"---\nname: {name}\ndescription: Is run by the checks.\n---\n", **files}.items():
+            file = self.base / "skills" / name / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        return name
+
+    def command(self, *arguments: str) -> list[str]:
+        """A command line of gongfu over these skills."""
+        places = ["--skills-dir", str(self.base / "skills"), "--no-default-dirs"]
+        head = 2 if arguments[0] == "env" else 1
+        return [str(self.gongfu), *arguments[:head], *places, *arguments[head:]]
+
+    def tell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs gongfu to its end."""
+        return subprocess.run(self.command(*arguments), env=self.environment(), cwd=self.base, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+
+    def run(self, name: str, command: list[str]) -> dict[str, Any]:
+        """Runs something of a skill; answers what JSON says of it."""
+        done = self.tell("run", "--json", name, "--", *command)
+        try:
+            return dict(json.loads(done.stdout))
+        except ValueError:
+            return {"said": done.stdout + done.stderr}
+
+    def fails(self, files: dict[str, str], code: str, reason: str, command: list[str] | None = None) -> dict[str, Any]:
+        """Sees to it that a skill ends with this code, for this reason."""
+        ran = self.run(self.skill(files), command or RUN)
+        error = ran.get("error", {})
+        expect(error.get("code") == code and error.get("reason") == reason, f"{code}, {reason}: {ran}")
+        expect("nothing was run" in error.get("hint", ""), f"it says that nothing was run: {error}")
+        return dict(error)
+
+    def works(self, files: dict[str, str], says: str, command: list[str] | None = None) -> dict[str, Any]:
+        """Sees to it that a skill runs."""
+        ran = self.run(self.skill(files), command or RUN)
+        expect(ran.get("exit_code") == 0 and says in ran.get("stdout", ""), f"it says {says!r}: {ran}")
+        return ran
+
+
+def python(requirements: str, script: str = SAYS) -> dict[str, str]:
+    """The files of a skill in Python."""
+    return {"requirements.txt": requirements, "x.py": script}
+
+
+def project(world: World, text: str) -> dict[str, str]:
+    """The files of a project with a lock, as `uv` makes it for this index."""
+    folder = Path(tempfile.mkdtemp(dir=world.base))
+    (folder / "pyproject.toml").write_text(text)
+    subprocess.run([str(world.uv), "lock", "--quiet"], cwd=folder, env=world.environment(), check=True, stdin=subprocess.DEVNULL)
+    return {"scripts/pyproject.toml": text, "scripts/uv.lock": (folder / "uv.lock").read_text(), "x.py": SAYS}
+
+
+PROJECT = '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.9"\ndependencies = ["good"]\n'
+
+
+def good(world: World) -> None:
+    """A good package is installed."""
+    world.works(python("good\n"), "good")
+
+
+def unknown(world: World) -> None:
+    """A package that isn't there."""
+    error = world.fails(python("gongfu-none\n"), "DEPENDENCIES_INVALID", "package_unknown")
+    expect(error["package"] == "gongfu-none", f"the package is named: {error}")
+
+
+def sources_alone(world: World) -> None:
+    """A source distribution, whose build has code."""
+    marker = world.base / "built"
+    setup = f"open({str(marker)!r}, 'w').write('x')\nfrom setuptools import setup\nsetup(name='srconly', version='1.0')\n"
+    world.index.files["srconly-1.0.tar.gz"] = source("srconly", "1.0", {"setup.py": setup, "PKG-INFO": "Metadata-Version: 2.1\nName: srconly\nVersion: 1.0\n"})
+    world.fails(python("srconly\n"), "DEPENDENCIES_INVALID", "nothing_built")
+    expect(not marker.exists(), "its build was run")
+
+
+def other_content(world: World) -> None:
+    """The index sends something else than it said."""
+    file = world.index.wheel("swapped", {"swapped.py": b"1"})
+    world.index.said[file] = hashlib.sha256(b"something else").hexdigest()
+    world.fails(python("swapped\n"), "DEPENDENCIES_INVALID", "digest_mismatch")
+
+
+def pinned_content(world: World) -> None:
+    """The index has another file than the digest in the requirements is of."""
+    world.index.wheel("pinned", {"pinned.py": b"1"})
+    wrong = hashlib.sha256(b"what the author had").hexdigest()
+    world.fails(python(f"pinned==1.0 --hash=sha256:{wrong}\n"), "DEPENDENCIES_INVALID", "digest_mismatch")
+
+
+def down(world: World) -> None:
+    """Nobody listens where the index should be."""
+    world.variables = {"UV_DEFAULT_INDEX": "https://localhost:9/simple"}
+    world.fails(python("good>=0.1\n"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable")
+
+
+def slow(world: World) -> None:
+    """The index doesn't answer in time."""
+    world.configure("seconds = 10")
+    world.index.delay = 60
+    world.fails(python("good>=0.2\n"), "DEPENDENCIES_UNAVAILABLE", "too_slow")
+
+
+def untrusted(world: World) -> None:
+    """The index has a certificate that nobody believes."""
+    world.variables = {"SSL_CERT_FILE": ""}
+    world.fails(python("good>=0.3\n"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable")
+
+
+def unencrypted(world: World) -> None:
+    """The index isn't reached by https."""
+    world.variables = {"UV_DEFAULT_INDEX": f"http://localhost:{world.index.port}/simple"}
+    error = world.fails(python("good>=0.4\n"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable")
+    expect("https" in error["message"], f"it says what is wrong: {error}")
+
+
+def climbing(world: World) -> None:
+    """A wheel whose files lead out of the environment."""
+    # It is refused, or all of it lands inside: nothing comes to lie elsewhere.
+    world.index.wheel("climbing", {"../../../../../../tmp/climbed.py": b"1", "climbing.py": b"1"})
+    ran = world.run(world.skill(python("climbing\n", "print(1)\n")), RUN)
+    expect("error" in ran or ran.get("exit_code") == 0, f"it is refused or harmless: {ran}")
+    strays = [*world.base.rglob("climbed.py"), *Path(tempfile.gettempdir()).glob("climbed.py")]
+    expect(not strays, f"it led out: {strays}")
+
+
+def bomb(world: World) -> None:
+    """A wheel that is small and holds much."""
+    world.index.wheel("bomb", {"bomb.bin": bytes(LARGE)})
+    world.fails(python("bomb\n"), "DEPENDENCIES_UNAVAILABLE", "too_large")
+
+
+def begins_with_python(world: World) -> None:
+    """A wheel whose code runs whenever Python starts: not while it is installed."""
+    code = b"import os; open('/env/ran-while-built', 'w').close() if os.access('/env', os.W_OK) else print('began')\n"
+    world.index.wheel("starter", {"starter.py": b"1", "starter.pth": code})
+    ran = world.works(python("starter\n", "import starter\nprint('end')\n"), "end")
+    expect("began" in ran["stdout"], f"the control: it begins with a run: {ran}")
+    expect(not list(world.base.rglob("ran-while-built")), "it ran while it was installed")
+
+
+def leads_on(world: World) -> None:
+    """A wheel that needs another one from elsewhere."""
+    world.other.wheel("evil", {"evil.py": b"1"})
+    world.index.wheel("leading", {"leading.py": b"1"}, needs=[f"evil @ {world.other.url}/files/evil-1.0-py3-none-any.whl"])
+    ran = world.run(world.skill(python("leading\n")), RUN)
+    expect("error" in ran, f"it is refused: {ran}")
+
+
+def settings_of_a_skill(world: World) -> None:
+    """A project that says which index is to be used."""
+    elsewhere = f'[[tool.uv.index]]\nurl = "{world.other.url}/simple"\ndefault = true\n[tool.uv]\nindex-url = "{world.other.url}/simple"\n'
+    world.works({"pyproject.toml": PROJECT + elsewhere, "x.py": SAYS}, "good")
+    sources = f'[tool.uv.sources]\ngood = {{ url = "{world.other.url}/files/good-1.0-py3-none-any.whl" }}\n'
+    world.works({"pyproject.toml": PROJECT.replace('"good"', '"good>=0.5"') + sources, "x.py": SAYS}, "good")
+    world.works({"uv.toml": f'index-url = "{world.other.url}/simple"\n', "pip.conf": f"[global]\nindex-url = {world.other.url}/simple\n", **python("good>=0.6\n")}, "good")
+
+
+def options_of_requirements(world: World) -> None:
+    """Requirements that say which index is to be used."""
+    world.works(python(f"--index-url {world.other.url}/simple\n--trusted-host localhost\ngood>=0.7\n"), "good")
+    for line in [f"good @ {world.other.url}/files/good-1.0-py3-none-any.whl", f"{world.other.url}/files/good-1.0-py3-none-any.whl", "-e .", "./good", "git+https://localhost/good"]:
+        world.fails(python(f"{line}\n"), "DEPENDENCIES_INVALID", "manifest_unfit")
+
+
+def header_of_a_script(world: World) -> None:
+    """The header of a script that leads elsewhere."""
+    script = f'# /// script\n# dependencies = ["good @ {world.other.url}/files/good-1.0-py3-none-any.whl"]\n# ///\n{SAYS}'
+    error = world.fails({"x.py": script}, "DEPENDENCIES_INVALID", "manifest_unfit")
+    expect("x.py:" in error["message"], f"the line is named: {error}")
+
+
+def locks(world: World) -> None:
+    """A lock is followed; one that is of something else isn't."""
+    files = project(world, PROJECT)
+    world.works(files, "good")
+    stale = {**files, "scripts/pyproject.toml": PROJECT.replace('"good"', '"good", "other"')}
+    world.fails(stale, "DEPENDENCIES_INVALID", "lock_stale")
+    # Wherever it says that the files lie, they come from the index, and have to be the same ones.
+    elsewhere = {path: text.replace(world.index.url, world.other.url) for path, text in files.items()}
+    world.works({**elsewhere, "scripts/note.txt": "another skill"}, "good")
+    true = hashlib.sha256(world.index.files["good-1.0-py3-none-any.whl"]).hexdigest()
+    wrong = {path: text.replace(true, "0" * 64) for path, text in files.items()}
+    expect(wrong != files, "the lock has the digest")
+    world.fails(wrong, "DEPENDENCIES_INVALID", "digest_mismatch")
+    world.fails({**files, "scripts/uv.lock": "version = [\n"}, "DEPENDENCIES_UNAVAILABLE", "other")
+
+
+def conflicts(world: World) -> None:
+    """What can't be had together, and what no interpreter here is for."""
+    world.fails(python("good>2\n"), "DEPENDENCIES_INVALID", "conflict")
+    script = f'# /// script\n# requires-python = ">=3.99"\n# dependencies = ["good"]\n# ///\n{SAYS}'
+    world.fails({"x.py": script}, "DEPENDENCIES_INVALID", "interpreter")
+
+
+def at_once(world: World) -> None:
+    """Several who want the same: it is fetched once."""
+    world.index.wheel("shared", {"shared.py": b"def says():\n    return 'shared'\n"})
+    def fetched(package: str) -> int:
+        return sum(path.startswith(f"/files/{package}-") for path in world.index.asked)
+
+    world.index.wheel("single", {"single.py": b"1"})
+    world.works(python("single\n", "import single\nprint('single')\n"), "single")
+    expect(fetched("single") > 0, "the control: it is fetched")
+    names = [world.skill(python("shared\n", "import shared\nprint(shared.says())\n")) for _ in range(6)]
+    with ThreadPoolExecutor(len(names)) as threads:
+        ran = list(threads.map(lambda name: world.run(name, RUN), names))
+    expect(all(one.get("stdout", "").strip() == "shared" for one in ran), f"all of them run: {ran}")
+    expect(fetched("shared") == fetched("single"), f"it is fetched once: {fetched('shared')}")
+
+
+def interrupted(world: World) -> None:
+    """gongfu is killed while it makes one: nothing half made is used, and nothing is left of it."""
+    world.index.wheel("late", {"late.py": b"def says():\n    return 'late'\n"})
+    name = world.skill(python("late\n", "import late\nprint(late.says())\n"))
+    world.index.delay = 3
+    process = subprocess.Popen(world.command("run", name, "--", *RUN), env=world.environment(), cwd=world.base, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    seen = len(world.index.asked)
+    for _ in range(300):
+        if len(world.index.asked) > seen:
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    world.index.delay = 0
+    making = world.base / "home" / "environments" / "making"
+    left = [one for one in making.iterdir() if one.is_dir()]
+    expect(bool(left), "the control: something was being made")
+    pruned = world.tell("env", "prune")
+    expect(pruned.returncode == 0, f"it is swept: {pruned.stderr}")
+    expect(not [one for one in making.iterdir() if one.is_dir()], "nothing is left of it")
+    ran = world.run(name, RUN)
+    expect(ran.get("stdout", "").strip() == "late", f"it is made then: {ran}")
+
+
+def secrets(world: World) -> None:
+    """Who asks the index, and by which secret, stands nowhere."""
+    world.variables = {"UV_DEFAULT_INDEX": f"https://me:verysecret@localhost:{world.index.port}/simple"}
+    ran = world.works(python("good>=0.8\n"), "good")
+    listed = world.tell("env", "list", "--json").stdout
+    expect("localhost" in listed, f"the index is told: {listed}")
+    kept = b"".join(file.read_bytes() for file in (world.base / "home").rglob("*") if file.is_file() and not file.is_symlink())
+    expect("verysecret" not in json.dumps(ran) + listed and b"verysecret" not in kept, "the secret is told")
+
+
+def removed(world: World) -> None:
+    """What was damaged, or removed, is made again."""
+    files = python("good>=0.9\n")
+    name = world.skill(files)
+    for how in ("nothing", "damage", "remove"):
+        ran = world.run(name, RUN)
+        expect(ran.get("stdout", "").strip() == "good", f"after {how}: {ran}")
+        key = ran["environments"][0]["key"]
+        folder = next((world.base / "home" / "environments").glob(f"{key}*"))
+        if how == "nothing":
+            (folder / "record.json").write_text("{")
+        if how == "damage":
+            shutil.rmtree(folder)
+    pruned = world.tell("env", "prune", "--all")
+    expect(pruned.returncode == 0 and "removed" in pruned.stdout, f"all of them are removed: {pruned.stdout}")
+    listed = json.loads(world.tell("env", "list", "--json").stdout)
+    expect(listed == [], f"none is left: {listed}")
+
+
+def node(package: str, script: str = "console.log(require('good-node'))\n", lock: str | None = None) -> dict[str, str]:
+    """The files of a skill in JavaScript."""
+    files = {"package.json": package, "x.cjs": script}
+    return {**files, "package-lock.json": lock} if lock else files
+
+
+NODE = ["node", "x.cjs"]
+WANTED = '{"dependencies": {"good-node": "%s"}}'
+
+
+def node_good(world: World) -> None:
+    """A good package of npm is installed, and no script of it is run."""
+    marker = world.base / "installed"
+    scripts = {name: f"touch {marker} /tmp/ran-by-npm" for name in ("preinstall", "install", "postinstall", "prepare")}
+    world.index.node("good-node", {"index.js": "module.exports = require('fs').existsSync('/tmp/ran-by-npm') ? 'ran' : 'good';\n"}, {"scripts": scripts, "main": "index.js"})
+    world.works(node(WANTED % "^1.0.0"), "good", NODE)
+    expect(not marker.exists(), "a script was run")
+
+
+def node_bad(world: World) -> None:
+    """Packages of npm that aren't there, aren't as they were said to be, or are from elsewhere."""
+    world.fails(node('{"dependencies": {"gongfu-none": "*"}}'), "DEPENDENCIES_INVALID", "package_unknown", NODE)
+    world.fails(node(WANTED % "^7.0.0"), "DEPENDENCIES_INVALID", "conflict", NODE)
+    world.index.said["false-node-1.0.0.tgz"] = "sha512-" + "A" * 86 + "=="
+    world.index.node("false-node", {"index.js": ""})
+    world.fails(node('{"dependencies": {"false-node": "*"}}'), "DEPENDENCIES_INVALID", "digest_mismatch", NODE)
+    for version in [f"{world.other.url}/x.tgz", "git+https://localhost/x", "file:../x", "user/x"]:
+        world.fails(node(WANTED % version), "DEPENDENCIES_INVALID", "manifest_unfit", NODE)
+    world.variables = {"npm_config_registry": "https://localhost:9/"}
+    world.fails(node(WANTED % "~1.0.0"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable", NODE)
+
+
+def node_lock(world: World) -> None:
+    """A lock of npm that is of something else, or says that files lie elsewhere."""
+    integrity = world.index.packages["good-node"]["versions"]["1.0.0"]["dist"]["integrity"]
+
+    def lock(version: str, digest: str) -> str:
+        entry = {"version": "1.0.0", "resolved": f"{world.other.url}/files/good-node-1.0.0.tgz", "integrity": digest}
+        root = {"dependencies": {"good-node": version}}
+        return json.dumps({"lockfileVersion": 3, "packages": {"": root, "node_modules/good-node": entry}})
+
+    world.index.node("good-node", {"index.js": ""}, version="1.1.0")
+    world.works(node(WANTED % "1.0.0", lock=lock("1.0.0", integrity)), "good", NODE)
+    world.fails(node(WANTED % "1.1.0", lock=lock("1.0.0", integrity)), "DEPENDENCIES_INVALID", "lock_stale", NODE)
+    wrong = "sha512-" + "B" * 86 + "=="
+    world.fails(node(WANTED % "1.0.0", lock=lock("1.0.0", wrong)), "DEPENDENCIES_INVALID", "digest_mismatch", NODE)
+
+
+CASES: list[Callable[[World], None]] = [
+    good, unknown, sources_alone, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
+    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, header_of_a_script, locks, conflicts,
+    at_once, interrupted, secrets, node_good, node_bad, node_lock, removed,
+]  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gongfu", type=Path, help="the binary (default: what cargo built)")
+    parser.add_argument("--only", default="", help="only the cases whose name holds this")
+    options = parser.parse_args()
+    uv = shutil.which("uv")
+    if Index is None or uv is None:
+        print("error: the Python packages trustme and uv are not installed", file=sys.stderr)
+        print("  hint: run `scripts/test --install`, and this with .tools/venv/bin/python", file=sys.stderr)
+        return NOT_INSTALLED
+    table: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="gongfu-index-") as folder:
+        world = World(Path(folder).resolve(), binary(options.gongfu), Path(uv).absolute())
+        for case in CASES:
+            if options.only not in case.__name__:
+                continue
+            begun, problem = time.monotonic(), ""
+            try:
+                case(world)
+                expect(not world.other.asked, f"somebody else was asked: {world.other.asked}")
+            except Exception as error:
+                problem = described(error)
+            world.variables = {}
+            world.index.delay = 0
+            world.other.asked.clear()
+            world.configure()
+            table.append(Row(case.__name__.replace("_", " "), (case.__doc__ or "").rstrip("."), problem, round((time.monotonic() - begun) * 1000)))
+    print_table(table)
+    failures = sum(bool(row.problem) for row in table)
+    print(f"{len(table) - failures} passed, {failures} failed")
+    return 1 if failures or not table else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
