@@ -165,6 +165,13 @@ SKILLS = [
         "requirements.txt",
     ),
     Skill(
+        "begun-by-uv",
+        {"scripts/show.py": header("six") + "import sys, six\nprint('six', six.PY3, sys.argv[1:])\n"},
+        "uv run --quiet --python 3.11 scripts/show.py --fast",
+        "six True ['--fast']",
+        "scripts/show.py",
+    ),
+    Skill(
         "shell-alone",
         {"run.sh": "set -eu\nsort -t, -k2 -n data.csv | tail -1\n", "data.csv": CSV},
         "bash run.sh",

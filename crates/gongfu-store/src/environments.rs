@@ -5,7 +5,9 @@
 //! machine. Whoever wants one that is being made waits for it; who no longer waits doesn't end it.
 
 mod build;
+mod ended;
 mod get;
+mod guess;
 mod index;
 mod kept;
 mod node;
@@ -298,7 +300,7 @@ impl Environments for LocalEnvironments {
     ) -> Pending<'a, Result<Imported, Failure>> {
         Box::pin(async move {
             let folder = self.0.skills.root_of(skill)?.path().to_owned();
-            Ok(build::imports(&self.0, owner, &folder, manifest).await)
+            Ok(guess::imports(&self.0, owner, &folder, manifest).await)
         })
     }
 

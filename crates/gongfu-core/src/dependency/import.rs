@@ -41,7 +41,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("mpl_toolkits", "matplotlib"),
     ("mx", "mxnet"),
     ("nacl", "PyNaCl"),
-    ("odf", "odfpy"),
+    ("odf", "odfpy"), // typos: ignore
     ("pkg_resources", "setuptools"),
     ("pptx", "python-pptx"),
     ("psycopg2", "psycopg2-binary"),

@@ -57,7 +57,7 @@ pub fn unfit(line: &str) -> Option<String> {
         },
         None => rest,
     };
-    let is_path = rest.starts_with(['/', ':', '\\']) || name.ends_with(".whl");
+    let is_path = rest.starts_with(['/', ':', '\\']) || name.to_ascii_lowercase().ends_with(".whl");
     let is_url = rest.starts_with('@');
     if is_path || is_url {
         return elsewhere();

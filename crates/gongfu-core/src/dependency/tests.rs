@@ -1,3 +1,5 @@
+//! What skills say they need, read: each form, and what none may lead to.
+
 use std::collections::BTreeMap;
 
 use super::{
@@ -256,6 +258,10 @@ fn nothing_leads_elsewhere_than_to_the_index() {
         "{:?}",
         found.passed_over
     );
+}
+
+#[test]
+fn versions_are_of_the_registry_alone() {
     for version in [
         "git+https://example.com/x",
         "https://example.com/x.tgz",

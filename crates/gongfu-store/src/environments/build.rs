@@ -1,7 +1,6 @@
 //! Making one environment: what it is made of is laid out, steps are run in the sandbox, and what they leave
 //! is measured and put where runs find it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::dependency::{
-    Failure, Imported, Installed, Kind, Language, Manifest, Record, Requirements, Wanted,
-    distributions, packages, unfit,
+    Failure, Installed, Kind, Language, Manifest, Record, Wanted, distributions, packages, unfit,
 };
-use gongfu_core::port::{Listener, PortError};
+use gongfu_core::port::Listener;
 use gongfu_core::sandbox::{
-    Change, Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reach, Reason, SKILL,
-    Spec, Stream,
+    Command, Contact, Input, Limits, Mode, Mount, Outcome, Reach, Spec, Stream,
 };
 use gongfu_core::skill::SkillPath;
 
+use super::ended::{fits, judged, of_io, of_port};
+use super::guess::{guessed, imports, normal};
 use super::index::Index;
 use super::kept::{self, Making};
 use super::recipe::{CERTIFICATES, IN, Recipe};
@@ -29,8 +28,6 @@ use crate::disk::Root;
 const TRIES: usize = 10;
 /// How many names are left out of what scripts import before nothing of it is believed.
 const LEFT_OUT: usize = 20;
-/// How long it may take to read what scripts import.
-const READING: Duration = Duration::from_secs(30);
 /// How much of what a step says is looked at, in bytes.
 const SHOWN: usize = 1024 * 1024;
 /// The longest lock that is kept, in bytes.
@@ -235,12 +232,9 @@ impl<'a> Work<'a> {
         for _ in 0..TRIES {
             let known = self.contacts.len();
             let used = trial.as_ref().unwrap_or(recipe);
-            let failure = match self
-                .heard(used, recipe.fetch, index.reach(), trial.is_some())
-                .await
-            {
-                Ok(_) => return Ok(()),
-                Err(failure) => failure,
+            let fetched = self.heard(used, recipe.fetch, index.reach(), trial.is_some());
+            let Err(failure) = fetched.await else {
+                return Ok(());
             };
             let new = self.contacts.get(known..).unwrap_or_default();
             match index.learn(new, &self.inner.learned)? {
@@ -398,8 +392,22 @@ impl<'a> Work<'a> {
         root.dir()
             .symlink_contents(told, "bin/python")
             .map_err(|error| of_io(&error))?;
+        put_program(root, "bin/uv", python::UV).map_err(|error| of_io(&error))?;
         Ok(told.to_owned())
     }
+}
+
+/// Puts a program into an environment, in place of whatever stands there.
+fn put_program(root: &Root, path: &str, text: &str) -> io::Result<()> {
+    let _ = root.dir().remove_file(path);
+    root.dir().write(path, text)?;
+    #[cfg(unix)]
+    {
+        use cap_std::fs::PermissionsExt as _;
+        let mode = cap_std::fs::Permissions::from_mode(0o755);
+        root.dir().set_permissions(path, mode)?;
+    }
+    Ok(())
 }
 
 pub(super) async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failure> {
@@ -410,153 +418,6 @@ pub(super) async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failu
     begun.map_err(|error| of_io(&error))
 }
 
-/// Which modules the scripts of a skill import.
-pub(super) async fn imports(
-    inner: &Arc<Inner>,
-    owner: &Owner,
-    folder: &Path,
-    manifest: &Manifest,
-) -> Result<Imported, Failure> {
-    let words = match manifest.language {
-        Language::Python => python::imports(),
-        Language::Node => node::imports(),
-    };
-    let scripts: Vec<&str> = manifest.files.iter().map(SkillPath::as_str).collect();
-    let scripts = serde_json::json!(scripts).to_string();
-    let mut mounts = vec![only_read(folder, SKILL)];
-    let mut programs = Vec::new();
-    for (mount, program) in inner.interpreters.shown() {
-        mounts.push(mount);
-        programs.push(program);
-    }
-    let spec = Spec {
-        command: Command::Program(words),
-        folder: SKILL.to_owned(),
-        mounts,
-        programs,
-        environment: BTreeMap::new(),
-        input: Input::Bytes(scripts.into_bytes()),
-        reach: Reach::default(),
-        limits: Limits {
-            wall: READING,
-            cpu: READING,
-            shown: SHOWN,
-            ..Limits::default()
-        },
-        logs: None,
-    };
-    let outcome = inner.sandbox.run(owner, spec, Arc::new(|_, _| {})).await;
-    let outcome = outcome.map_err(|error| of_port(&error))?;
-    let said = String::from_utf8_lossy(&outcome.stderr.head).into_owned();
-    let outcome = judged(manifest.language, outcome, &said)?;
-    let imported: Imported = serde_json::from_slice(&outcome.stdout.head).map_err(|error| {
-        Failure::new(
-            Kind::Other,
-            format!("what scripts import can't be told: {error}"),
-        )
-    })?;
-    Ok(imported)
-}
-
-/// How a step ended.
-fn judged(language: Language, outcome: Outcome, said: &str) -> Result<Outcome, Failure> {
-    let why = match outcome.reason {
-        Reason::Ok => None,
-        Reason::Timeout => Some((
-            Kind::TooSlow,
-            "it took longer than it may; the index is slow, or much is wanted",
-        )),
-        Reason::Disk | Reason::Oom => {
-            Some((Kind::TooLarge, "it is larger than an environment may be"))
-        }
-        Reason::Cancelled => Some((Kind::Other, "it was cancelled")),
-        Reason::Pids | Reason::Output | Reason::Denied => {
-            Some((Kind::Other, "an installer did what it may not"))
-        }
-    };
-    if let Some((kind, why)) = why {
-        return Err(Failure::new(kind, why));
-    }
-    match outcome.exit {
-        Some(Exit::Code(0)) => {}
-        Some(Exit::Code(127)) => {
-            let program = match language {
-                Language::Python => "`uv` or the interpreter of Python",
-                Language::Node => "`node` or `npm`",
-            };
-            return Err(Failure::new(
-                Kind::ToolMissing,
-                format!("{program} isn't installed where the sandbox sees it"),
-            ));
-        }
-        _ => return Err(Failure::of(language, said)),
-    }
-    // A link to the interpreter leads out, and is made later.
-    let is_lost = |change: &Change| matches!(change, Change::Refused(_));
-    let lost = outcome
-        .artifacts
-        .iter()
-        .find(|one| is_lost(&one.change) && !one.path.ends_with("/bin/python"));
-    if let Some(lost) = lost {
-        let Change::Refused(why) = &lost.change else {
-            return Ok(outcome);
-        };
-        return Err(Failure::new(
-            Kind::TooLarge,
-            format!("{} can't be kept: {why}", lost.path),
-        ));
-    }
-    Ok(outcome)
-}
-
-/// Whether a project's lock names nothing but packages of an index.
-fn fits(locked: &str) -> Result<(), Failure> {
-    let lines = locked
-        .lines()
-        .map(|line| line.trim_end_matches('\\').trim());
-    for line in lines
-        .filter(|line| !line.is_empty() && !line.starts_with(['#']) && !line.starts_with("--hash="))
-    {
-        if let Some(why) = unfit(line) {
-            return Err(Failure::new(Kind::Unfit, format!("uv.lock: {why}")));
-        }
-    }
-    Ok(())
-}
-
-/// What is installed for the sake of what is imported.
-fn guessed(language: Language, names: &[String]) -> Wanted {
-    match language {
-        Language::Python => Wanted::Requirements(Requirements {
-            lines: names.to_vec(),
-            ..Requirements::default()
-        }),
-        Language::Node => {
-            let wanted: BTreeMap<&String, &str> = names.iter().map(|name| (name, "*")).collect();
-            Wanted::Package {
-                package: serde_json::json!({ "private": true, "dependencies": wanted }).to_string(),
-                lock: None,
-            }
-        }
-    }
-}
-
-/// A name as indexes compare it (PEP 503).
-fn normal(name: &str) -> String {
-    name.to_ascii_lowercase().replace(['_', '.'], "-")
-}
-
 fn tell(progress: &Progress, line: &str) {
     progress.tell(Stream::Stderr, format!("gongfu: {line}\n").as_bytes());
-}
-
-fn of_port(error: &PortError) -> Failure {
-    Failure::new(Kind::Sandbox, error.to_string())
-}
-
-fn of_io(error: &io::Error) -> Failure {
-    Failure::new(
-        Kind::Other,
-        format!("the environments in the home can't be written: {error}"),
-    )
 }

@@ -150,7 +150,7 @@ fn of_uv(text: &str) -> Option<(Option<String>, Vec<String>)> {
 
 /// What a file of `name = value` says, as `pip.conf` and `.npmrc` are.
 fn of_ini(text: &str, wanted: &str) -> Option<String> {
-    let values = text.lines().filter_map(|line| {
+    let mut values = text.lines().filter_map(|line| {
         let line = line.trim();
         let (name, value) = line.split_once('=')?;
         let is_it = name.trim().replace('_', "-").eq_ignore_ascii_case(wanted);
@@ -158,7 +158,7 @@ fn of_ini(text: &str, wanted: &str) -> Option<String> {
         let is_plain = !value.is_empty() && !value.contains("${") && !line.starts_with(['#', ';']);
         (is_it && is_plain).then(|| value.to_owned())
     });
-    values.last()
+    values.next_back()
 }
 
 /// What was learned of an index.

@@ -47,6 +47,9 @@ pub(super) struct Kept {
     pub(super) held: File,
 }
 
+/// What is known of an environment and when it was used last; or why that can't be told.
+type Read = io::Result<(Record, Timestamp)>;
+
 /// An environment that is being made, by nobody else.
 #[derive(Debug)]
 pub(super) struct Making {
@@ -138,7 +141,7 @@ impl Shelf {
     }
 
     /// All that are there, each with when it was used last; those that can't be read by their keys.
-    pub(super) fn all(&self) -> io::Result<Vec<(String, io::Result<(Record, Timestamp)>)>> {
+    pub(super) fn all(&self) -> io::Result<Vec<(String, Read)>> {
         let all = match Root::open(&self.folder()) {
             Ok(all) => all,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -136,6 +136,9 @@ fn text(lines: &[String]) -> String {
     text
 }
 
+/// What scripts find under the name of `uv`, by which many are begun.
+pub(super) const UV: &str = include_str!("uv.sh");
+
 /// The line that says what these scripts import; it reads their paths.
 pub(super) fn imports() -> Vec<String> {
     let words = ["python3", "-I", "-S", "-c", IMPORTS];

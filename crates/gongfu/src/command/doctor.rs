@@ -2,6 +2,7 @@
 
 mod attack;
 
+use gongfu_core::dependency::Language;
 use gongfu_core::library::Library;
 use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Level, Standing};
@@ -21,6 +22,7 @@ use crate::client::CLIENTS;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring::Parts;
 use crate::{progress, wiring};
 
 /// The outcome of one check.
@@ -160,6 +162,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {
+                checks.push(packages_check(&parts));
                 checks.extend(library_checks(&library, &parts.skills.places()));
                 checks.extend(watching_checks(&parts.skills.watching(Limit::default())));
             }
@@ -189,6 +192,29 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         found => Check::ok("clients", found.join(", ")),
     });
     checks
+}
+
+/// By what the packages are installed that scripts need, and from where.
+fn packages_check(parts: &Parts) -> Check {
+    let mut from = Vec::new();
+    for language in Language::ALL {
+        match parts.environments.index(language) {
+            Ok(index) => from.push(format!("those of {} come from {index}", language.title())),
+            Err(why) => {
+                let fix = "set `index` or `registry` below `[dependencies]` in the settings, or mend those of the installers";
+                return Check::warn("packages", why, fix);
+            }
+        }
+    }
+    let from = from.join(", ");
+    match parts.environments.uv() {
+        Some(uv) => Check::ok("packages", format!("{from}; uv is {}", uv.display())),
+        None => Check::warn(
+            "packages",
+            "there is no uv, so packages of Python that scripts need can't be installed",
+            "get it by gongfu init, or put it into the search path",
+        ),
+    }
 }
 
 /// In what scripts would be run here, by the settings, and what else could be used.

@@ -1,5 +1,6 @@
 //! `gongfu env list|build|prune`: the environments of packages that scripts of skills need.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
 
@@ -189,7 +190,7 @@ fn packages(record: &Record) -> String {
     };
     let more = record.packages.len().saturating_sub(NAMED);
     if more > 0 {
-        shown.push_str(&format!(" … and {more} more"));
+        let _ = write!(shown, " … and {more} more");
     }
     shown
 }
