@@ -15,7 +15,8 @@ const SECONDS: u32 = 120;
 
 /// Run a command in the folder of a skill, in a sandbox: its scripts, or any program of the system.
 /// The folder is `/skill`, the workspace `/workspace`, mounted folders have their own paths, and there
-/// is no network. What is written there stays and is there for the next run; the skill itself never
+/// is no network. Packages that the skill declares (`pyproject.toml`, a script's PEP 723 header,
+/// `requirements.txt`, `package.json`) are installed before its scripts run. What is written there stays and is there for the next run; the skill itself never
 /// changes. Read what a run left with `skill_read` (below `/skill`) or `file_read`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

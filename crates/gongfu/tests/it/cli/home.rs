@@ -21,7 +21,7 @@ fn status<'a>(checks: &'a Value, id: &str) -> &'a str {
 #[test]
 fn init_can_be_repeated() {
     let world = World::with_skills();
-    let first = world.only(["init"]).good().text();
+    let first = world.only(["init", "--offline"]).good().text();
     assert!(
         first.contains("(made)") && first.contains("\"mcpServers\""),
         "{first}"
@@ -33,7 +33,7 @@ fn init_can_be_repeated() {
     fs::write(world.path("home/config.toml"), "# mine\n").unwrap();
     world.only(["skill", "disable", "pdf-tools"]).good();
     let switches = world.read("home/switches.json");
-    let second = world.only(["init"]).good().text();
+    let second = world.only(["init", "--offline"]).good().text();
     assert!(second.contains("(there already)"), "{second}");
     assert_eq!(first.replace("(made)", "(there already)"), second);
     assert_eq!(
@@ -60,7 +60,7 @@ fn init_finds_the_clients() {
     let world = World::new();
     assert!(
         world
-            .gongfu(["init"])
+            .gongfu(["init", "--offline"])
             .good()
             .text()
             .contains("none of those that gongfu knows")
@@ -68,7 +68,7 @@ fn init_finds_the_clients() {
     world.write("user/.cursor/mcp.json", "{}");
     world.write("user/.codex/config.toml", "");
     let before = fs::read_dir(world.path("user/.cursor")).unwrap().count();
-    let said = world.gongfu(["init"]).good().text();
+    let said = world.gongfu(["init", "--offline"]).good().text();
     assert!(said.contains("Cursor") && said.contains("Codex"), "{said}");
     assert_eq!(
         fs::read_dir(world.path("user/.cursor")).unwrap().count(),
@@ -194,7 +194,10 @@ fn a_home_that_cannot_be_written_is_told_and_skills_still_read() {
         "{}",
         disabled.stderr
     );
-    let init = world.only(["init"]).with("GONGFU_HOME", nowhere).ends(1);
+    let init = world
+        .only(["init", "--offline"])
+        .with("GONGFU_HOME", nowhere)
+        .ends(1);
     assert!(init.stderr.contains("GONGFU_HOME"), "{}", init.stderr);
     let with_built_in = world
         .gongfu(["skill", "list"])

@@ -243,7 +243,7 @@ fn a_place_that_is_missing_is_told_when_somebody_named_it() {
 fn the_home_folder_of_the_platform_stands_in() {
     let world = World::new();
     let said = world
-        .gongfu(["init"])
+        .gongfu(["init", "--offline"])
         .with("GONGFU_HOME", "")
         .with("XDG_DATA_HOME", world.path("data"))
         .good()

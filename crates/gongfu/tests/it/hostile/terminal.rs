@@ -77,7 +77,7 @@ fn no_line_for_people_carries_an_escape() {
             "section=nope",
         ],
         &["doctor"],
-        &["init"],
+        &["init", "--offline"],
         &["skill", "list", "--skills-dir", ESCAPES],
         &["skill", "list", "--workspace", ESCAPES],
         &["skill", "disable", "one"],
