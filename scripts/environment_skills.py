@@ -166,7 +166,7 @@ SKILLS = [
     ),
     Skill(
         "begun-by-uv",
-        {"scripts/show.py": header("six") + "import sys, six\nprint('six', six.PY3, sys.argv[1:])\n"},
+        {"scripts/show.py": header("six>=1.10") + "import sys, six\nprint('six', six.PY3, sys.argv[1:])\n"},
         "uv run --quiet --python 3.11 scripts/show.py --fast",
         "six True ['--fast']",
         "scripts/show.py",
