@@ -140,13 +140,18 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
         terminal.json(&told(ran))?;
         return Ok(outcome);
     }
-    let asked = ran.get("network").and_then(Value::as_array);
-    for why in asked
-        .into_iter()
-        .flatten()
-        .filter_map(|one| one.get("refused")?.as_str())
-    {
-        terminal.note(&format!("gongfu: not reached: {}", plain(why)));
+    for (list, member, what) in [
+        ("network", "refused", "not reached"),
+        ("lacks", "advice", "packages are missing"),
+    ] {
+        let told = ran.get(list).and_then(Value::as_array);
+        for why in told
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one.get(member)?.as_str())
+        {
+            terminal.note(&format!("gongfu: {what}: {}", plain(why)));
+        }
     }
     if reason != "ok" {
         let why = result.content.iter().filter_map(|content| match content {
