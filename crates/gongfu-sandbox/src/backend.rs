@@ -5,6 +5,8 @@
 mod bubblewrap;
 mod carry;
 mod copied;
+#[cfg(target_os = "linux")]
+pub(crate) mod docker;
 mod environment;
 mod folders;
 mod keep;
@@ -41,6 +43,8 @@ pub(crate) const BACKENDS: &[&dyn Backend] = &[
     #[cfg(target_os = "linux")]
     &bubblewrap::Bubblewrap,
     #[cfg(target_os = "linux")]
+    &docker::Contained,
+    #[cfg(target_os = "linux")]
     &lite::Lite,
     #[cfg(target_os = "macos")]
     &seatbelt::Seatbelt,
@@ -73,6 +77,9 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) since: Instant,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
+    /// The containers of a daemon that are kept.
+    #[cfg(target_os = "linux")]
+    pub(crate) containers: &'a docker::Containers,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

@@ -38,7 +38,7 @@ mod writing;
 
 use std::collections::BTreeMap;
 
-use gongfu_core::sandbox::Level;
+use gongfu_core::sandbox::{Docker, Level};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
@@ -117,6 +117,8 @@ pub struct Request {
     pub levels: Vec<Level>,
     /// Whether in what `bwrap` makes by itself as well.
     pub bwrap_alone: bool,
+    /// The daemon that makes containers.
+    pub docker: Docker,
     /// The probes by name; all of them where there is none.
     pub names: Vec<String>,
 }

@@ -11,10 +11,12 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
-    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec, Standing,
+    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec, Standing,
 };
 use tokio::sync::{Mutex, oneshot};
 
+#[cfg(target_os = "linux")]
+use crate::backend::docker::Containers;
 use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
 use crate::pace::{Pace, Room};
@@ -46,6 +48,8 @@ pub struct Runner {
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
     spares: Arc<Spares>,
+    #[cfg(target_os = "linux")]
+    containers: Arc<Containers>,
     threads: Arc<Threads>,
 }
 
@@ -80,8 +84,24 @@ impl Runner {
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
+            #[cfg(target_os = "linux")]
+            containers: Arc::new(Containers::new(Docker::default())),
             threads: Arc::default(),
         }
+    }
+
+    /// Uses this Docker daemon, where its level is asked for.
+    #[must_use]
+    #[cfg_attr(
+        target_os = "macos",
+        expect(unused_mut, unused_variables, reason = "containers are Linux's")
+    )]
+    pub fn with_docker(mut self, docker: Docker) -> Self {
+        #[cfg(target_os = "linux")]
+        {
+            self.containers = Arc::new(Containers::new(docker));
+        }
+        self
     }
 
     /// Begins nothing ahead of time: every run is the first one.
@@ -112,6 +132,8 @@ impl Runner {
     pub fn end(&self) {
         self.spares.close();
         self.threads.end(ENDING);
+        #[cfg(target_os = "linux")]
+        self.containers.close();
     }
 
     /// What things are run in here; `None` where nothing is.
@@ -161,7 +183,10 @@ impl Runner {
     async fn strongest(&self, owner: &Owner) -> Result<&'static dyn Backend, PortError> {
         let mut why = Vec::new();
         let is_one_of_many = matches!(owner, Owner::User(_)) && !self.crowded;
-        let is_wanted = |level| self.wanted.is_none_or(|wanted| wanted == level);
+        let is_wanted = |level: Level| match self.wanted {
+            Some(wanted) => wanted == level,
+            None => !level.must_be_asked_for(),
+        };
         for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
             let level = backend.level();
             if is_one_of_many && level.is_for_one() {
@@ -260,6 +285,8 @@ impl Runner {
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
         let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
+        #[cfg(target_os = "linux")]
+        let containers = Arc::clone(&self.containers);
         let groups = footing.grouped.then(Groups::of_this_process).flatten();
         let since = room.as_ref().map_or_else(Instant::now, |room| room.since);
         self.threads.begin("run", groups, move || {
@@ -271,6 +298,8 @@ impl Runner {
                 pace: &pace,
                 since,
                 spares: &spares,
+                #[cfg(target_os = "linux")]
+                containers: &containers,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
             };

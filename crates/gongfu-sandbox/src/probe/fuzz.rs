@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Exit, Level};
+use gongfu_core::sandbox::{Docker, Exit, Level};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
@@ -40,10 +40,12 @@ const LEFT_OUT: &[i64] = &[
 const SAID: &str = "calls ";
 
 /// What is to be done.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Fuzz {
     /// In which level.
     pub level: Level,
+    /// The daemon that makes containers.
+    pub docker: Docker,
     /// What decides which calls are made.
     pub seed: u64,
     /// For how long.
@@ -75,7 +77,7 @@ pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&Fuzzed)) -> io::Result<Fuzzed>
     }
     let begun = Instant::now();
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let runner = Runner::new(Some(what.level));
+    let runner = Runner::new(Some(what.level)).with_docker(what.docker.clone());
     let program = server::Program::new(&[what.level])?;
     let mut laid = Laid::new()?;
     let bait = server::seen_from(what.level, &program, &laid);

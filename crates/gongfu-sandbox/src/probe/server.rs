@@ -105,7 +105,10 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
     let runners: Vec<(Level, Runner)> = request
         .levels
         .iter()
-        .map(|level| (*level, Runner::new(Some(*level))))
+        .map(|level| {
+            let runner = Runner::new(Some(*level));
+            (*level, runner.with_docker(request.docker.clone()))
+        })
         .collect();
     for probe in probes {
         // Alone: what it does to the limits of a user, others of that user would feel.

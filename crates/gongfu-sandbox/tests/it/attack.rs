@@ -30,6 +30,7 @@ fn attack(level: Level, name: &str) -> Result<(), Failed> {
     let request = Request {
         levels: vec![level],
         bwrap_alone: false,
+        docker: ground::docker(),
         names: vec![name.to_owned()],
     };
     let rows = probe::run(&request, |_| {})?;

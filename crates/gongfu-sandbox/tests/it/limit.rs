@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
-use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 
 use crate::ground::{
-    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runtime, text, word,
+    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runner, runtime, text, word,
 };
 
 /// How soon everything is dead once a run is over.
@@ -327,7 +326,7 @@ fn whoever_no_longer_waits(level: Level) {
     let ground = Ground::new(level);
     let word = word(ground.folder.path());
     runtime().block_on(async {
-        let runner = Runner::new(Some(level));
+        let runner = runner(level);
         let spec = ground.spec(Command::Line(stubborn(&word)));
         let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
         let waited = tokio::time::timeout(Duration::from_secs(1), running).await;
