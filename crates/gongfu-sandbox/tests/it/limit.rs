@@ -71,8 +71,14 @@ pub(crate) fn trials() -> Vec<Trial> {
             let is_ignored = is_ignored || (grouped && !there_are);
             Trial::test(format!("{level}::{name}::{mode}"), run).with_ignored_flag(is_ignored)
         };
-        let in_both = |test| [false, true].map(|grouped| in_mode(test, grouped));
-        trials.extend(counted.into_iter().flat_map(in_both));
+        // A daemon gives every container a control group.
+        let modes: &[bool] = if level == Level::Docker {
+            &[true]
+        } else {
+            &[false, true]
+        };
+        let in_each = |test| modes.iter().map(move |grouped| in_mode(test, *grouped));
+        trials.extend(counted.into_iter().flat_map(in_each));
         trials.extend(only_grouped.into_iter().map(|test| in_mode(test, true)));
     }
     trials
@@ -80,6 +86,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Whether runs have control groups on this machine.
 fn is_grouped(level: Level) -> bool {
+    if level == Level::Docker {
+        return true;
+    }
     let ran = Ground::new(level).runs(Command::Line("true".to_owned()));
     ran.is_ok_and(|outcome| outcome.enforcement.memory == Means::ControlGroup)
 }

@@ -187,7 +187,16 @@ fn mounts(parts: &Parts<'_>) -> Result<Vec<Mount>, Failure> {
         bind(&itself(place)?, KEEPER, false)?,
         bind(&place.join("socket"), SOCKET, false)?,
     ];
-    for (name, text) in TEXTS {
+    let mut texts = TEXTS.map(|(name, text)| (name, text.to_owned())).to_vec();
+    if shape.is_of_machine {
+        // Whom it is by number has a name as well; an image has names of its own.
+        let Owner { user, group } = parts.user;
+        texts.extend([
+            ("passwd", format!("root:x:0:0:root:/:/bin/sh\nuser:x:{user}:{group}:user:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")),
+            ("group", format!("root:x:0:\nuser:x:{group}:\nnogroup:x:65534:\n")),
+        ]);
+    }
+    for (name, text) in texts {
         let path = place.join(name);
         std::fs::write(&path, text)?;
         mounts.push(bind(&path, &format!("/etc/{name}"), false)?);
