@@ -128,7 +128,8 @@ pub(crate) fn parts_of(
         Arc::new(SystemClock),
     );
     let runs = runs.with_search_path(environment.search_path.clone());
-    let runner = Runner::new(config.sandbox.level.map(Level::from));
+    let runner = Runner::new(config.sandbox.level.map(Level::from))
+        .with_docker(config.sandbox.docker(environment));
     let sandbox = Arc::new(runner.with_levels_for_one(config.sandbox.levels_for_one));
     let catalog = Arc::new(Catalog::new(Ports {
         skills: store,

@@ -12,6 +12,7 @@ mod container;
 mod daemon;
 mod image;
 mod machine;
+pub mod plain;
 mod pool;
 mod shape;
 
