@@ -36,6 +36,33 @@ use crate::plan::Owner;
 use crate::spare::Spares;
 use crate::threads::Threads;
 
+#[cfg(target_os = "linux")]
+pub(crate) use docker::Containers;
+#[cfg(target_os = "macos")]
+pub(crate) use none::Containers;
+
+/// Containers are Linux's.
+#[cfg(target_os = "macos")]
+mod none {
+    use gongfu_core::sandbox::Docker;
+
+    /// None.
+    #[derive(Debug)]
+    pub(crate) struct Containers;
+
+    impl Containers {
+        pub(crate) fn new(_settings: Docker) -> Self {
+            Self
+        }
+
+        pub(crate) fn for_once(&self) -> Self {
+            Self
+        }
+
+        pub(crate) fn close(&self) {}
+    }
+}
+
 /// All that this system may have, the strongest first.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
     #[cfg(target_os = "linux")]
@@ -78,8 +105,11 @@ pub(crate) struct Surroundings<'a> {
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
     /// The containers of a daemon that are kept.
-    #[cfg(target_os = "linux")]
-    pub(crate) containers: &'a docker::Containers,
+    #[cfg_attr(
+        target_os = "macos",
+        expect(dead_code, reason = "containers are Linux's")
+    )]
+    pub(crate) containers: &'a Containers,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

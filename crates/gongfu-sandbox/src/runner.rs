@@ -15,9 +15,7 @@ use gongfu_core::sandbox::{
 };
 use tokio::sync::{Mutex, oneshot};
 
-#[cfg(target_os = "linux")]
-use crate::backend::docker::Containers;
-use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
+use crate::backend::{BACKENDS, Backend, Containers, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
 use crate::pace::{Pace, Room};
 use crate::place::Place;
@@ -48,7 +46,6 @@ pub struct Runner {
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
     spares: Arc<Spares>,
-    #[cfg(target_os = "linux")]
     containers: Arc<Containers>,
     threads: Arc<Threads>,
 }
@@ -63,6 +60,9 @@ struct Footing {
     /// Whether it has a control group of its own.
     grouped: bool,
 }
+
+/// What runs find that were begun before, and leave to others.
+struct Kept(Arc<Spares>, Arc<Containers>);
 
 /// What came of trying a level.
 #[derive(Debug, Clone)]
@@ -84,7 +84,6 @@ impl Runner {
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
-            #[cfg(target_os = "linux")]
             containers: Arc::new(Containers::new(Docker::default())),
             threads: Arc::default(),
         }
@@ -92,15 +91,8 @@ impl Runner {
 
     /// Uses this Docker daemon, where its level is asked for.
     #[must_use]
-    #[cfg_attr(
-        target_os = "macos",
-        expect(unused_mut, unused_variables, reason = "containers are Linux's")
-    )]
     pub fn with_docker(mut self, docker: Docker) -> Self {
-        #[cfg(target_os = "linux")]
-        {
-            self.containers = Arc::new(Containers::new(docker));
-        }
+        self.containers = Arc::new(Containers::new(docker));
         self
     }
 
@@ -132,7 +124,6 @@ impl Runner {
     pub fn end(&self) {
         self.spares.close();
         self.threads.end(ENDING);
-        #[cfg(target_os = "linux")]
         self.containers.close();
     }
 
@@ -243,9 +234,10 @@ impl Runner {
         };
         let listener: Listener = Arc::new(|_, _| {});
         // What it tries is whether one can be begun.
-        let spares = Arc::new(Spares::new(false));
+        let containers = Arc::new(self.containers.for_once());
+        let kept = Kept(Arc::new(Spares::new(false)), containers);
         let outcome = self
-            .begin(backend, spec, footing, spares, listener, None)
+            .begin(backend, spec, footing, kept, listener, None)
             .await?;
         if outcome.exit == Some(Exit::Code(0)) {
             return Ok(());
@@ -277,7 +269,7 @@ impl Runner {
         backend: &'static dyn Backend,
         spec: Spec,
         footing: Footing,
-        spares: Arc<Spares>,
+        kept: Kept,
         listener: Listener,
         room: Option<Room>,
     ) -> Result<Outcome, Failure> {
@@ -285,8 +277,7 @@ impl Runner {
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
         let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
-        #[cfg(target_os = "linux")]
-        let containers = Arc::clone(&self.containers);
+        let Kept(spares, containers) = kept;
         let groups = footing.grouped.then(Groups::of_this_process).flatten();
         let since = room.as_ref().map_or_else(Instant::now, |room| room.since);
         self.threads.begin("run", groups, move || {
@@ -298,7 +289,6 @@ impl Runner {
                 pace: &pace,
                 since,
                 spares: &spares,
-                #[cfg(target_os = "linux")]
                 containers: &containers,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
@@ -377,8 +367,8 @@ impl Sandbox for Runner {
                 tenant: self.tenants.of(owner),
                 grouped: self.grouped.load(Ordering::Relaxed),
             };
-            let spares = Arc::clone(&self.spares);
-            let ran = self.begin(backend, spec, footing, spares, listener, room);
+            let kept = Kept(Arc::clone(&self.spares), Arc::clone(&self.containers));
+            let ran = self.begin(backend, spec, footing, kept, listener, room);
             ran.await.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

@@ -96,7 +96,7 @@ fn plan(spec: &Spec, shape: &Shape, container: &container::Container) -> Result<
     let mut plan = Plan {
         sources: shape.sources.clone(),
         view: shape.seen(),
-        writable: shape.writable(),
+        writable: shape.writable(&container.memories),
         ..environment::plan(kind, spec, shape.tenant, variables, OTHERS)
     };
     if let (gongfu_core::sandbox::Command::Line(_), Some(shell)) =

@@ -37,6 +37,13 @@ impl Containers {
         }
     }
 
+    /// Others of the same daemon, none of which is kept.
+    pub(crate) fn for_once(&self) -> Self {
+        let others = Self::new(self.settings.clone());
+        others.idle().is_closed = true;
+        others
+    }
+
     /// Which daemon makes them.
     pub(crate) fn settings(&self) -> &Docker {
         &self.settings

@@ -203,13 +203,12 @@ impl Shape {
         binds.chain(layers).collect()
     }
 
-    /// Where a run may write.
-    pub(super) fn writable(&self) -> Vec<PathBuf> {
+    /// Where a run may write, with these places in memory.
+    pub(super) fn writable(&self, memories: &[String]) -> Vec<PathBuf> {
         let binds = self.binds.iter().filter(|bind| bind.writable);
         let copies = self.copies.iter().filter(|copy| copy.writable);
         let binds = binds.map(|bind| &bind.at);
-        let all = binds.chain(copies.map(|copy| &copy.at));
-        let all = all.chain(&self.layers).chain(&self.empty);
+        let all = binds.chain(copies.map(|copy| &copy.at)).chain(memories);
         all.map(PathBuf::from).collect()
     }
 

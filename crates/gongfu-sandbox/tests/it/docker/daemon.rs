@@ -103,7 +103,10 @@ impl Daemon {
 
     /// Begins it once more, with all that it had.
     pub(super) fn begin_again(&mut self) {
-        let _ = std::fs::remove_file(self.folder.path().join("pid"));
+        // Whoever reaps what others leave may not have reaped yet what ended with one that was killed.
+        for number in ["pid", "exec/containerd/containerd.pid"] {
+            let _ = std::fs::remove_file(self.folder.path().join(number));
+        }
         self.process = begun(self.folder.path());
         self.wait();
     }
