@@ -6,7 +6,7 @@ mod bubblewrap;
 mod carry;
 mod copied;
 #[cfg(target_os = "linux")]
-pub mod docker;
+pub(crate) mod docker;
 mod environment;
 mod folders;
 mod keep;

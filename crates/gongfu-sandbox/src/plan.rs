@@ -327,6 +327,7 @@ pub(crate) enum Told {
 }
 
 /// What the first process of a container is asked for.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Errand {
     /// To carry out a run, counted so: the socket of its child comes with it, and its two outputs.
@@ -336,6 +337,7 @@ pub(crate) enum Errand {
 }
 
 /// What it answers.
+#[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// It is there.

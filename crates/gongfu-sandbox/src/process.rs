@@ -188,7 +188,8 @@ mod linux {
                     Ok(1..) => {}
                     Ok(0) | Err(_) => break,
                 }
-                let heard = |at: usize| watched.get(at).is_some_and(|one| !one.revents().is_empty());
+                let heard =
+                    |at: usize| watched.get(at).is_some_and(|one| !one.revents().is_empty());
                 let (is_dead, is_told) = (heard(0), heard(1));
                 self.is_over = is_dead;
                 if is_told && !is_dead {

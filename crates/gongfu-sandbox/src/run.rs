@@ -325,7 +325,10 @@ impl Run<'_> {
             self.start = None;
             // Whoever fills it is to notice when nobody reads it any more.
             self.input = None;
-            if matches!(self.plan.kind, Kind::Bubblewrap { .. } | Kind::Docker { .. }) {
+            if matches!(
+                self.plan.kind,
+                Kind::Bubblewrap { .. } | Kind::Docker { .. }
+            ) {
                 let filled =
                     (self.stands)(&ended.layers).and_then(|()| wire::send(control, &(), &[]));
                 if let Err(error) = filled {

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
-    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec, Standing,
+    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec,
+    Standing,
 };
 use tokio::sync::{Mutex, oneshot};
 

@@ -102,7 +102,9 @@ pub(super) fn out_by(
             return Err(Failure::Unavailable(about(&said)));
         }
         if matches!(plan.kind, Kind::Docker { .. }) {
-            return Err(Failure::Unavailable(obstacle::OF_AN_ENDED_CONTAINER.to_owned()));
+            return Err(Failure::Unavailable(
+                obstacle::OF_AN_ENDED_CONTAINER.to_owned(),
+            ));
         }
         let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
         return Err(Failure::Io(io::Error::other(why)));

@@ -99,8 +99,7 @@ fn plan(spec: &Spec, shape: &Shape, container: &container::Container) -> Result<
         writable: shape.writable(&container.memories),
         ..environment::plan(kind, spec, shape.tenant, variables, OTHERS)
     };
-    if let (gongfu_core::sandbox::Command::Line(_), Some(shell)) =
-        (&spec.command, &container.shell)
+    if let (gongfu_core::sandbox::Command::Line(_), Some(shell)) = (&spec.command, &container.shell)
         && let Some(program) = plan.arguments.first_mut()
     {
         program.clone_from(shell);

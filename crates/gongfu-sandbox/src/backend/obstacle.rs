@@ -7,8 +7,7 @@ use gongfu_core::sandbox::Level;
 use crate::plan::{Kind, Piece, Plan, Step};
 
 /// What it means that a container ended before its run did.
-pub(super) const OF_AN_ENDED_CONTAINER: &str =
-    "its container was ended from outside in the middle of the run, and nothing that it wrote is kept; \
+pub(super) const OF_AN_ENDED_CONTAINER: &str = "its container was ended from outside in the middle of the run, and nothing that it wrote is kept; \
      see whether the Docker daemon still runs (`docker info`), and what the machine's log says";
 
 /// What it means that a step failed.

@@ -244,7 +244,10 @@ fn is_full(plan: &Plan) -> bool {
 /// Whether more is written than may be, where the file system doesn't hold it; also when nobody knows.
 fn is_over(plan: &Plan) -> bool {
     written(plan).is_none_or(|written| {
-        let most = plan.disk.div_ceil(written.block).saturating_mul(written.block);
+        let most = plan
+            .disk
+            .div_ceil(written.block)
+            .saturating_mul(written.block);
         written.bytes > most || written.files > plan.files
     })
 }

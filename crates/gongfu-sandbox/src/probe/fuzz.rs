@@ -140,7 +140,8 @@ const DAEMONS: [&str; 2] = [" - overlay ", " - nsfs "];
 /// What calls could change of the server and of what it runs on.
 fn machine(level: Level) -> Vec<String> {
     // A daemon mounts what its containers see, and the machine can see that.
-    let is_daemons = |line: &&str| level == Level::Docker && DAEMONS.iter().any(|kind| line.contains(kind));
+    let is_daemons =
+        |line: &&str| level == Level::Docker && DAEMONS.iter().any(|kind| line.contains(kind));
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounts: Vec<&str> = mounts.lines().filter(|line| !is_daemons(line)).collect();
     let name = rustix::system::uname();

@@ -116,7 +116,11 @@ mod tests {
         }
         for (name, _) in table::MISSING {
             let name = name.strip_prefix("SYS_").unwrap();
-            assert_eq!(of(name).first().unwrap()["errnoRet"], libc::ENOSYS, "{name}");
+            assert_eq!(
+                of(name).first().unwrap()["errnoRet"],
+                libc::ENOSYS,
+                "{name}"
+            );
         }
         assert_eq!(profile["defaultAction"], "SCMP_ACT_ALLOW");
         assert_eq!(profile["architectures"].as_array().unwrap().len(), 1);

@@ -26,7 +26,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> = each.flat_map(of).collect();
     // A container takes longer to make than a probe to be tried: those of a group follow each other in one.
     for (level, is_left_out) in ground::levels().filter(|(level, _)| *level == Level::Docker) {
-        let groups = probes.iter().filter_map(|probe| Some(probe.name.split_once("::")?.0));
+        let groups = probes
+            .iter()
+            .filter_map(|probe| Some(probe.name.split_once("::")?.0));
         for group in groups.collect::<BTreeSet<_>>() {
             let name = format!("{level}::attack::{group}");
             let test = move || attack_by_all(level, group);
@@ -46,10 +48,17 @@ fn attack_by_all(level: Level, group: &str) -> Result<(), Failed> {
     assert_eq!(rows.len(), names.len());
     let failed = rows.iter().filter_map(|row| {
         let why = judge(row, level).err()?;
-        Some(format!("{}: {}", row.name, why.message().unwrap_or_default()))
+        Some(format!(
+            "{}: {}",
+            row.name,
+            why.message().unwrap_or_default()
+        ))
     });
     let failed: Vec<String> = failed.collect();
-    failed.is_empty().then_some(()).ok_or(Failed::from(failed.join("\n")))
+    failed
+        .is_empty()
+        .then_some(())
+        .ok_or(Failed::from(failed.join("\n")))
 }
 
 fn tried(level: Level, names: Vec<String>) -> std::io::Result<Vec<Row>> {

@@ -80,7 +80,10 @@ fn a_container() {
     let said = says(&runner, &ground, line);
     let none = "0".repeat(16);
     let status = format!("CapBnd:{none}NoNewPrivs:1Seccomp:2\n");
-    assert!(said.contains(&format!("CapEff:{none}")) && said.contains(&status), "{said}");
+    assert!(
+        said.contains(&format!("CapEff:{none}")) && said.contains(&status),
+        "{said}"
+    );
     assert!(said.contains("shut\nsandbox\n"), "{said}");
     let ours = api.ours();
     let [container] = ours.as_slice() else {
@@ -131,7 +134,9 @@ fn warm_and_empty() {
     assert_eq!(said, "1777\n1777\n755\n755\nx\n4\n");
     assert_eq!(api.ours(), first, "another container was begun");
     // However a run ends, the next one has all that there is.
-    let mut spec = ground.spec(Command::Line("sleep 50 & setsid sleep 50; sleep 50".to_owned()));
+    let mut spec = ground.spec(Command::Line(
+        "sleep 50 & setsid sleep 50; sleep 50".to_owned(),
+    ));
     spec.limits.wall = Duration::from_millis(300);
     let begun = Instant::now();
     let outcome = run(&runner, &Owner::Local, spec).unwrap();
@@ -148,7 +153,9 @@ fn nobody_shares_one() {
     let runner = Arc::new(ground::runner(Level::Docker));
     let user = |name: &str| Owner::User(UserId::new(name).unwrap());
     for name in ["one", "two"] {
-        let spec = ground.spec(Command::Line("id -u; cat /tmp/x; echo x > /tmp/x".to_owned()));
+        let spec = ground.spec(Command::Line(
+            "id -u; cat /tmp/x; echo x > /tmp/x".to_owned(),
+        ));
         let outcome = run(&runner, &user(name), spec).unwrap();
         assert_eq!(text(&outcome.stdout).lines().count(), 1, "{outcome:?}");
     }
@@ -156,7 +163,10 @@ fn nobody_shares_one() {
     // Two at once, of one owner.
     let line = "echo $$; ls -d /proc/[0-9]* | wc -l; sleep 1";
     let at_once = [0, 1].map(|_| {
-        let (runner, spec) = (Arc::clone(&runner), ground.spec(Command::Line(line.to_owned())));
+        let (runner, spec) = (
+            Arc::clone(&runner),
+            ground.spec(Command::Line(line.to_owned())),
+        );
         std::thread::spawn(move || run(&runner, &Owner::Local, spec).unwrap())
     });
     for one in at_once {
@@ -180,7 +190,10 @@ fn not_cleared() {
         mode: Mode::ReadOnly,
         keep: None,
     });
-    assert_eq!(text(&run(&runner, &Owner::Local, spec).unwrap().stdout), "more");
+    assert_eq!(
+        text(&run(&runner, &Owner::Local, spec).unwrap().stdout),
+        "more"
+    );
     gone(&api);
 }
 
@@ -194,7 +207,9 @@ fn a_named_image() {
                   mkdir -p .$(dirname $file); cp -L $file .$file; done; echo own > etc/image; \
                   tar --create --file \"$1.tar\" .";
     let path = root.path().display().to_string();
-    let made = std::process::Command::new("sh").args(["-c", script, "sh", &path]).status();
+    let made = std::process::Command::new("sh")
+        .args(["-c", script, "sh", &path])
+        .status();
     assert!(made.unwrap().success());
     let tape = std::fs::read(format!("{path}.tar")).unwrap();
     std::fs::remove_file(format!("{path}.tar")).unwrap();
@@ -261,10 +276,17 @@ fn the_dead() {
     let ours = api.ours();
     let found = api.get(&format!("/containers/{}/json", ours[0]));
     let image = found["Config"]["Image"].as_str().unwrap().to_owned();
-    let server = found["Config"]["Labels"]["gongfu.sandbox"].as_str().unwrap();
+    let server = found["Config"]["Labels"]["gongfu.sandbox"]
+        .as_str()
+        .unwrap();
     let make = |server: String| {
-        let body = json!({ "Image": image, "Entrypoint": ["/x"], "Labels": { "gongfu.sandbox": server } });
-        let made = api.post("/containers/create", "application/json", body.to_string().as_bytes());
+        let body =
+            json!({ "Image": image, "Entrypoint": ["/x"], "Labels": { "gongfu.sandbox": server } });
+        let made = api.post(
+            "/containers/create",
+            "application/json",
+            body.to_string().as_bytes(),
+        );
         let made: Value = serde_json::from_slice(&made).unwrap();
         made["Id"].as_str().unwrap().to_owned()
     };
@@ -274,7 +296,10 @@ fn the_dead() {
     assert_eq!(says(&runner, &ground, "echo"), "\n");
     let all = api.get("/containers/json?all=1").to_string();
     assert!(!all.contains(&dead), "what the dead left is still there");
-    assert!(all.contains(&living), "what belongs to somebody was taken away");
+    assert!(
+        all.contains(&living),
+        "what belongs to somebody was taken away"
+    );
     api.delete(&format!("/containers/{living}?force=1"));
     drop(runner);
     gone(&api);
@@ -308,7 +333,10 @@ fn a_daemon_that_dies() {
         let (tells, begun) = std::sync::mpsc::channel();
         let running = std::thread::spawn(move || {
             let tells = std::sync::Mutex::new(tells);
-            let heard = Arc::new(move |_, _: &[u8]| drop(tells.lock().unwrap().send(())));
+            let heard = Arc::new(move |_, _: &[u8]| {
+                // One that was heard already isn't waited for any more.
+                let _ = tells.lock().unwrap().send(());
+            });
             runtime().block_on(runner.run(&Owner::Local, spec, heard))
         });
         begun.recv().unwrap();

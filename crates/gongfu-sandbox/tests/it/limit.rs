@@ -10,7 +10,8 @@ use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
 use libtest_mimic::{Failed, Trial};
 
 use crate::ground::{
-    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runner, runtime, text, word,
+    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runner, runtime, text,
+    word,
 };
 
 /// How soon everything is dead once a run is over.

@@ -221,7 +221,10 @@ fn mounts(parts: &Parts<'_>) -> Result<Vec<Mount>, Failure> {
 /// Something of the machine, without what is mounted in it.
 fn bind(source: &Path, at: &str, writable: bool) -> Result<Mount, Failure> {
     let source = source.to_str().ok_or_else(|| {
-        let why = format!("`{}` has a name that is no text, which the Docker daemon can't be told", source.display());
+        let why = format!(
+            "`{}` has a name that is no text, which the Docker daemon can't be told",
+            source.display()
+        );
         Failure::Refused(why)
     })?;
     Ok(Mount {
@@ -245,7 +248,9 @@ fn entry(parts: &Parts<'_>) -> Result<Vec<String>, Failure> {
     if !parts.shape.is_of_machine {
         // An image may have other libraries, or none: this program brings those that it was begun with.
         let libraries = libraries()?;
-        let names = libraries.iter().filter_map(|path| path.file_name()?.to_str());
+        let names = libraries
+            .iter()
+            .filter_map(|path| path.file_name()?.to_str());
         let loader = names.into_iter().find(|name| name.starts_with("ld-"));
         if let Some(loader) = loader {
             words.extend([
@@ -284,7 +289,9 @@ fn names(library: &Path) -> Vec<PathBuf> {
     let mut names = vec![library.to_owned()];
     let name = library.file_name().unwrap_or_default().to_string_lossy();
     let begins = name.split(['.', '-']).next().unwrap_or_default().to_owned();
-    let beside = library.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let beside = library
+        .parent()
+        .and_then(|folder| std::fs::read_dir(folder).ok());
     for entry in beside.into_iter().flatten().flatten() {
         let other = entry.file_name().to_string_lossy().into_owned();
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());

@@ -105,7 +105,7 @@ impl Container {
         let listener = listener.map_err(about("no socket can be made for a container"))?;
         give(&socket, shape.tenant)?;
         std::fs::set_permissions(&socket, Permissions::from_mode(0o600))?;
-        let memories = [&shape.layers, &shape.empty, &image.volumes].map(|all| all.as_slice());
+        let memories = [&shape.layers, &shape.empty, &image.volumes].map(Vec::as_slice);
         let memories = memories.concat();
         let body = body::of(&Parts {
             daemon,
@@ -123,7 +123,9 @@ impl Container {
         let made = daemon.api.create_container(Some(options), body).await;
         made.map_err(|error| told("a container can't be made", &error))?;
         let shell = shell(daemon, settings, name).await;
-        let begun = daemon.api.start_container(name, None::<StartContainerOptions>);
+        let begun = daemon
+            .api
+            .start_container(name, None::<StartContainerOptions>);
         let begun = begun.await;
         begun.map_err(|error| told("a container can't be begun", &error))?;
         let keeper = answered(daemon, name, &listener).await?;
@@ -131,7 +133,9 @@ impl Container {
         drop(listener);
         std::fs::remove_file(&socket)?;
         let number = number(daemon, name).await?.ok_or_else(|| {
-            unavailable("a container ended before anything was run in it; see what the daemon's log says")
+            unavailable(
+                "a container ended before anything was run in it; see what the daemon's log says",
+            )
         })?;
         let first = first(number, &keeper)?;
         match is_heard(&keeper, PollFlags::IN, BEGINNING).then(|| wire::receive(&keeper)) {
@@ -344,7 +348,9 @@ async fn answered(
 
 /// The number of the first process on this machine; `None` where it has ended.
 async fn number(daemon: &Daemon, name: &str) -> Result<Option<u32>, Failure> {
-    let found = daemon.api.inspect_container(name, None::<InspectContainerOptions>);
+    let found = daemon
+        .api
+        .inspect_container(name, None::<InspectContainerOptions>);
     let found = match found.await {
         Ok(found) => found,
         Err(bollard::errors::Error::DockerResponseServerError {

@@ -96,13 +96,21 @@ async fn reach(path: &str) -> Result<Daemon, Failure> {
         )));
     }
     let info = api.info().await.map_err(|error| wrong(&error))?;
-    if info.os_type.as_deref().is_some_and(|system| system != "linux") {
+    if info
+        .os_type
+        .as_deref()
+        .is_some_and(|system| system != "linux")
+    {
         return Err(unavailable(
             "the Docker daemon makes containers of another system; switch it to Linux containers",
         ));
     }
     let options = info.security_options.unwrap_or_default();
-    let has = |name: &str| options.iter().any(|option| option.starts_with(&format!("name={name}")));
+    let has = |name: &str| {
+        options
+            .iter()
+            .any(|option| option.starts_with(&format!("name={name}")))
+    };
     let lacks = [
         ("memory", info.memory_limit),
         ("processes", info.pids_limit),
@@ -174,7 +182,10 @@ pub(super) async fn remove(daemon: &Daemon, name: &str) -> Result<(), Error> {
 pub(super) async fn sweep(daemon: &Daemon) -> Result<(), Failure> {
     let options = ListContainersOptions {
         all: true,
-        filters: Some(HashMap::from([("label".to_owned(), vec![LABEL.to_owned()])])),
+        filters: Some(HashMap::from([(
+            "label".to_owned(),
+            vec![LABEL.to_owned()],
+        )])),
         ..ListContainersOptions::default()
     };
     let listed = daemon.api.list_containers(Some(options)).await;

@@ -106,7 +106,11 @@ fn entry(tape: &mut Vec<u8>, at: &str, kind: u8, to: &str, text: &str) {
         }
     };
     let name = at.trim_start_matches('/');
-    let mode: &[u8] = if kind == FOLDER { b"0000755" } else { b"0000644" };
+    let mode: &[u8] = if kind == FOLDER {
+        b"0000755"
+    } else {
+        b"0000644"
+    };
     put(0, name.as_bytes());
     put(100, mode);
     put(108, b"0000000");

@@ -163,7 +163,9 @@ async fn begin(daemon: &Daemon, what: &Plain) -> Result<String, Failure> {
     };
     let made = daemon.api.create_container(Some(options), body).await;
     made.map_err(wrong)?;
-    let begun = daemon.api.start_container(&name, None::<StartContainerOptions>);
+    let begun = daemon
+        .api
+        .start_container(&name, None::<StartContainerOptions>);
     if let Err(error) = begun.await {
         let _ = daemon::remove(daemon, &name).await;
         return Err(wrong(error));

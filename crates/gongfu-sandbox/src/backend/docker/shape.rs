@@ -85,7 +85,8 @@ impl Shape {
         } else {
             View::default()
         };
-        view.pieces.retain(|piece| matches!(piece, Piece::Bind { device: false, .. }));
+        view.pieces
+            .retain(|piece| matches!(piece, Piece::Bind { device: false, .. }));
         let mut binds = Vec::new();
         for piece in &view.pieces {
             if let Piece::Bind { at, source, .. } = piece {
@@ -102,7 +103,10 @@ impl Shape {
             tenant,
             memory: limits.memory,
             processes: limits.processes,
-            size: limits.disk.saturating_add(COPIED_BYTES).saturating_add(ROOM),
+            size: limits
+                .disk
+                .saturating_add(COPIED_BYTES)
+                .saturating_add(ROOM),
             files: limits.files.saturating_add(COPIED_FILES).saturating_add(16),
             is_of_machine,
             sources: Vec::new(),
@@ -217,7 +221,11 @@ impl Shape {
     pub(super) fn is_for_many(&self) -> bool {
         let copies = self.copies.iter().map(|copy| &copy.at);
         let binds = self.binds.iter().map(|bind| &bind.at);
-        let all: Vec<&String> = copies.chain(binds).chain(&self.layers).chain(&self.empty).collect();
+        let all: Vec<&String> = copies
+            .chain(binds)
+            .chain(&self.layers)
+            .chain(&self.empty)
+            .collect();
         let memories = self.layers.iter().chain(&self.empty);
         let within = |memory: &String| {
             all.iter()
@@ -247,7 +255,9 @@ mod tests {
         for good in ["/skill", "/workspace/a b", "/a/b/c"] {
             assert!(is_place(good), "{good}");
         }
-        for bad in ["", "/", "skill", "/../x", "/a/../b", "/a:b", "/a,b", "/a\0b"] {
+        for bad in [
+            "", "/", "skill", "/../x", "/a/../b", "/a:b", "/a,b", "/a\0b",
+        ] {
             assert!(!is_place(bad), "{bad}");
         }
     }

@@ -123,7 +123,10 @@ impl Daemon {
         };
         while answers().is_none() {
             let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-            assert!(begun.elapsed() < PATIENCE, "the daemon doesn't begin: {log}");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "the daemon doesn't begin: {log}"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -151,7 +154,8 @@ impl Drop for Daemon {
         let _ = self.process.kill();
         let _ = self.process.wait();
         // What it began ends with it, unless it was killed.
-        let number = std::fs::read_to_string(self.folder.path().join("exec/containerd/containerd.pid"));
+        let number =
+            std::fs::read_to_string(self.folder.path().join("exec/containerd/containerd.pid"));
         if let Ok(number) = number {
             let _ = Command::new("kill").args(["-KILL", number.trim()]).status();
         }
@@ -179,5 +183,5 @@ fn begun(folder: &Path) -> Child {
         .stdout(log.try_clone().unwrap())
         .stderr(log)
         .spawn()
-        .expect("the program `dockerd` is needed")
+        .unwrap()
 }

@@ -199,7 +199,10 @@ fn conclude(
     let void = void.count();
     let levels = standing.iter().map(|one| one.level.as_str());
     terminal.line("")?;
-    for name in std::iter::once(OUTSIDE).chain(levels).chain([BWRAP, DOCKER]) {
+    for name in std::iter::once(OUTSIDE)
+        .chain(levels)
+        .chain([BWRAP, DOCKER])
+    {
         let Some(count) = counts.get(name) else {
             continue;
         };
