@@ -4,7 +4,7 @@
 mod daemon;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::{Owner, UserId};
@@ -128,10 +128,10 @@ fn warm_and_empty() {
     let first = api.ours();
     assert_eq!(first.len(), 1);
     let look = "find /tmp /dev/shm -mindepth 1; stat -c %a /tmp /dev/shm /workspace /skill; \
-                cat /workspace/kept; ls -d /proc/[0-9]* | wc -l";
+                cat /workspace/kept; set -- /proc/[0-9]*; echo $#";
     let said = says(&runner, &ground, look);
-    // Of processes: the first one, the shell, `ls` and `wc`.
-    assert_eq!(said, "1777\n1777\n755\n755\nx\n4\n");
+    // Of processes: the first one, and the shell.
+    assert_eq!(said, "1777\n1777\n755\n755\nx\n2\n");
     assert_eq!(api.ours(), first, "another container was begun");
     // However a run ends, the next one has all that there is.
     let mut spec = ground.spec(Command::Line(
@@ -142,7 +142,10 @@ fn warm_and_empty() {
     let outcome = run(&runner, &Owner::Local, spec).unwrap();
     assert_eq!(outcome.reason, Reason::Timeout);
     assert!(begun.elapsed() < Duration::from_secs(10));
-    assert_eq!(says(&runner, &ground, "ls -d /proc/[0-9]* | wc -l"), "4\n");
+    assert_eq!(
+        says(&runner, &ground, "set -- /proc/[0-9]*; echo $#"),
+        "2\n"
+    );
     assert_eq!(api.ours(), first);
     drop(runner);
     gone(&api);
@@ -160,20 +163,31 @@ fn nobody_shares_one() {
         assert_eq!(text(&outcome.stdout).lines().count(), 1, "{outcome:?}");
     }
     assert_eq!(api.ours().len(), 2, "owners share one");
-    // Two at once, of one owner.
-    let line = "echo $$; ls -d /proc/[0-9]* | wc -l; sleep 1";
-    let at_once = [0, 1].map(|_| {
-        let (runner, spec) = (
-            Arc::clone(&runner),
-            ground.spec(Command::Line(line.to_owned())),
-        );
-        std::thread::spawn(move || run(&runner, &Owner::Local, spec).unwrap())
+    // Two at once, of one owner: the first waits until the second has ended.
+    let line = "set -- /proc/[0-9]*; echo $#; cat";
+    let (wait, over) = std::io::pipe().unwrap();
+    let mut spec = ground.spec(Command::Line(line.to_owned()));
+    spec.input = Input::Reader(Arc::new(Mutex::new(wait)));
+    let (first, tells) = (Arc::clone(&runner), Mutex::new(None));
+    let (tell, told) = std::sync::mpsc::channel();
+    *tells.lock().unwrap() = Some(tell);
+    let first = std::thread::spawn(move || {
+        let heard = Arc::new(move |_, _: &[u8]| {
+            // One that was heard already isn't waited for any more.
+            let tell = tells.lock().unwrap().take();
+            let _ = tell.map(|tell| tell.send(()));
+        });
+        let running = first.run(&Owner::Local, spec, heard);
+        runtime().block_on(running).unwrap()
     });
-    for one in at_once {
-        let said = text(&one.join().unwrap().stdout);
-        assert!(said.ends_with("\n4\n"), "{said}");
-    }
+    told.recv().unwrap();
+    assert_eq!(
+        says(&runner, &ground, "set -- /proc/[0-9]*; echo $#"),
+        "2\n"
+    );
     assert_eq!(api.ours().len(), 4, "runs share one");
+    drop(over);
+    assert_eq!(text(&first.join().unwrap().stdout), "2\n");
     drop(runner);
     gone(&api);
 }
@@ -332,7 +346,7 @@ fn a_daemon_that_dies() {
         let (runner, spec) = (Arc::clone(&runner), spec(line));
         let (tells, begun) = std::sync::mpsc::channel();
         let running = std::thread::spawn(move || {
-            let tells = std::sync::Mutex::new(tells);
+            let tells = Mutex::new(tells);
             let heard = Arc::new(move |_, _: &[u8]| {
                 // One that was heard already isn't waited for any more.
                 let _ = tells.lock().unwrap().send(());
