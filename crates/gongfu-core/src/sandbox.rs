@@ -30,6 +30,9 @@ pub enum Level {
     /// System calls, files and limits are restricted, and the rest of the machine can be seen: for a
     /// single tenant.
     Lite,
+    /// A container of a Docker daemon, which is root of the machine and makes the namespaces: only where
+    /// somebody asks for it.
+    Docker,
     /// Namespaces made by bubblewrap.
     Bubblewrap,
     /// Namespaces of our own.
@@ -38,9 +41,10 @@ pub enum Level {
 
 impl Level {
     /// All of them, the strongest first; no system has every one.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Namespaces,
         Self::Bubblewrap,
+        Self::Docker,
         Self::Lite,
         Self::Seatbelt,
     ];
@@ -50,6 +54,7 @@ impl Level {
         match self {
             Self::Seatbelt => "seatbelt",
             Self::Lite => "lite",
+            Self::Docker => "docker",
             Self::Bubblewrap => "bubblewrap",
             Self::Namespaces => "namespaces",
         }
@@ -59,7 +64,15 @@ impl Level {
     pub fn is_for_one(self) -> bool {
         match self {
             Self::Lite | Self::Seatbelt => true,
-            Self::Bubblewrap | Self::Namespaces => false,
+            Self::Docker | Self::Bubblewrap | Self::Namespaces => false,
+        }
+    }
+
+    /// Whether it is used only where it is asked for by its name, however well it works.
+    pub fn must_be_asked_for(self) -> bool {
+        match self {
+            Self::Docker => true,
+            Self::Seatbelt | Self::Lite | Self::Bubblewrap | Self::Namespaces => false,
         }
     }
 
@@ -68,6 +81,7 @@ impl Level {
         match self {
             Self::Seatbelt => "seatbelt: sandbox-exec of macOS; for one person alone",
             Self::Lite => "lite: Landlock and seccomp, without namespaces; for one person alone",
+            Self::Docker => "docker: a hardened container of a Docker daemon, Landlock and seccomp",
             Self::Bubblewrap => "bubblewrap: namespaces by bwrap, Landlock and seccomp",
             Self::Namespaces => "namespaces, Landlock and seccomp",
         }
@@ -78,6 +92,15 @@ impl fmt::Display for Level {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
+}
+
+/// Which Docker daemon makes containers, and of what.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Docker {
+    /// The socket that it listens on, as a path or as `unix:///a/path`; `None` for the usual one.
+    pub socket: Option<String>,
+    /// The image whose programs runs see, which must be there; `None` for the programs of this machine.
+    pub image: Option<String>,
 }
 
 /// Whether a level works on this machine.

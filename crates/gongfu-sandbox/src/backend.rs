@@ -5,6 +5,8 @@
 mod bubblewrap;
 mod carry;
 mod copied;
+#[cfg(target_os = "linux")]
+pub(crate) mod docker;
 mod environment;
 mod folders;
 mod keep;
@@ -34,12 +36,41 @@ use crate::plan::Owner;
 use crate::spare::Spares;
 use crate::threads::Threads;
 
+#[cfg(target_os = "linux")]
+pub(crate) use docker::Containers;
+#[cfg(target_os = "macos")]
+pub(crate) use none::Containers;
+
+/// Containers are Linux's.
+#[cfg(target_os = "macos")]
+mod none {
+    use gongfu_core::sandbox::Docker;
+
+    /// None.
+    #[derive(Debug)]
+    pub(crate) struct Containers;
+
+    impl Containers {
+        pub(crate) fn new(_settings: Docker) -> Self {
+            Self
+        }
+
+        pub(crate) fn for_once(&self) -> Self {
+            Self
+        }
+
+        pub(crate) fn close(&self) {}
+    }
+}
+
 /// All that this system may have, the strongest first.
 pub(crate) const BACKENDS: &[&dyn Backend] = &[
     #[cfg(target_os = "linux")]
     &namespaces::Namespaces,
     #[cfg(target_os = "linux")]
     &bubblewrap::Bubblewrap,
+    #[cfg(target_os = "linux")]
+    &docker::Contained,
     #[cfg(target_os = "linux")]
     &lite::Lite,
     #[cfg(target_os = "macos")]
@@ -73,6 +104,12 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) since: Instant,
     /// What was begun ahead of time.
     pub(crate) spares: &'a Arc<Spares>,
+    /// The containers of a daemon that are kept.
+    #[cfg_attr(
+        target_os = "macos",
+        expect(dead_code, reason = "containers are Linux's")
+    )]
+    pub(crate) containers: &'a Containers,
     /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
     /// Hears what it says.

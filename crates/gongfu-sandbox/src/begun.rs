@@ -110,6 +110,36 @@ impl Begun {
         Ok(begun)
     }
 
+    /// One that the first process of a container is, for one run; `ask` hands it the socket that it is told
+    /// things by, and its two outputs.
+    ///
+    /// # Errors
+    /// It can't be asked.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_a_container(
+        run: crate::process::Contained,
+        group: Option<Group>,
+        grouped: Grouped,
+        ask: impl FnOnce([OwnedFd; 3]) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let (ours, theirs) = Ends::new()?;
+        ask(theirs)?;
+        let kept = Kept {
+            process: Process::Contained(run),
+            control: ours.control,
+            is_needed: false,
+            is_left: false,
+        };
+        Ok(Self {
+            kept,
+            group,
+            out: ours.out,
+            error: ours.error,
+            grouped: Some(grouped),
+            network: None,
+        })
+    }
+
     /// The socket that it is told things by.
     pub(crate) fn control(&self) -> &UnixStream {
         &self.kept.control

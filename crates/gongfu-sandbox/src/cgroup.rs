@@ -73,6 +73,7 @@ impl Groups {
                         place: place.clone(),
                     }],
                     alarm: None,
+                    lent: None,
                 });
             }
         }
@@ -113,6 +114,7 @@ impl Groups {
         let mut group = Group {
             parts: Vec::new(),
             alarm: None,
+            lent: None,
         };
         for place in &self.places {
             let folder = place.folder.join(&name);
@@ -136,6 +138,15 @@ pub(crate) struct Group {
     /// One, or one for each controller.
     parts: Vec<Part>,
     alarm: Option<Alarm>,
+    /// What was counted before this run, where somebody else made the group: it stays when the run ends.
+    lent: Option<Before>,
+}
+
+/// What the system counted in a group that was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Before {
+    ended: u64,
+    refused: u64,
 }
 
 /// What the system counted.
@@ -148,6 +159,28 @@ pub(crate) struct Counted {
 }
 
 impl Group {
+    /// That of another process, which somebody else made and takes away; `None` where it can't be seen.
+    pub(crate) fn of_process(process: u32) -> Option<Self> {
+        let parts: Vec<Part> = place::of_process(process)
+            .into_iter()
+            .map(|place| Part {
+                folder: place.folder.clone(),
+                place,
+            })
+            .collect();
+        let mut group = Self {
+            alarm: Alarm::of(&parts).ok().flatten(),
+            parts,
+            lent: None,
+        };
+        let is_whole = |is: &dyn Fn(&Place) -> bool| group.parts.iter().any(|part| is(&part.place));
+        if !is_whole(&|place| place.memory) || !is_whole(&|place| place.processes) {
+            return None;
+        }
+        group.lent = Some(group.numbers());
+        Some(group)
+    }
+
     /// How the child comes into it, and what it doesn't need to count.
     pub(crate) fn grouped(&self) -> Grouped {
         let is_one = self
@@ -190,27 +223,40 @@ impl Group {
 
     /// Whether the alarm that was heard is a true one.
     pub(crate) fn is_out_of_memory(&mut self) -> bool {
-        self.alarm.as_mut().is_some_and(Alarm::is_true) || self.counted().oom
+        let before = self.lent.map_or(0, |before| before.ended);
+        let alarm = self.alarm.as_mut();
+        alarm.is_some_and(|alarm| alarm.is_true(before)) || self.counted().oom
     }
 
     /// What the system counted until now.
     pub(crate) fn counted(&self) -> Counted {
-        let any = |file: &dyn Fn(&Part) -> Option<(&'static str, &'static str)>| {
-            self.parts.iter().any(|part| {
-                let Some((file, name)) = file(part) else {
-                    return false;
-                };
-                let text = read(&part.folder.join(file)).unwrap_or_default();
-                value(&text, name).is_some_and(|value| value > 0)
-            })
-        };
+        let now = self.numbers();
+        let before = self.lent.unwrap_or(Before {
+            ended: 0,
+            refused: 0,
+        });
         Counted {
-            oom: any(&|part| {
+            oom: now.ended > before.ended,
+            crowded: now.refused > before.refused,
+        }
+    }
+
+    /// How many processes were ended for want of memory, and how many there could not be.
+    fn numbers(&self) -> Before {
+        let sum = |file: &dyn Fn(&Part) -> Option<(&'static str, &'static str)>| {
+            let numbers = self.parts.iter().filter_map(|part| {
+                let (file, name) = file(part)?;
+                value(&read(&part.folder.join(file)).ok()?, name)
+            });
+            numbers.fold(0, u64::saturating_add)
+        };
+        Before {
+            ended: sum(&|part| {
                 part.place
                     .memory
                     .then_some((part.place.version.events(), "oom_kill"))
             }),
-            crowded: any(&|part| part.place.processes.then_some(("pids.events", "max"))),
+            refused: sum(&|part| part.place.processes.then_some(("pids.events", "max"))),
         }
     }
 
@@ -223,6 +269,9 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        if self.lent.is_some() {
+            return;
+        }
         for part in &self.parts {
             let by = Instant::now() + PATIENCE;
             while std::fs::remove_dir(&part.folder).is_err_and(|error| is_busy(&error)) {
@@ -339,7 +388,7 @@ impl Alarm {
             Version::Two => Self::File(events),
         };
         // What was read once is told of when it changes.
-        alarm.is_true();
+        alarm.is_true(0);
         Ok(Some(alarm))
     }
 
@@ -350,7 +399,8 @@ impl Alarm {
         }
     }
 
-    fn is_true(&mut self) -> bool {
+    /// Whether a process was ended, where so many were before.
+    fn is_true(&mut self, before: u64) -> bool {
         match self {
             Self::Counter(counter) => {
                 matches!(rustix::io::read(counter, &mut [0; 8]), Ok(8))
@@ -358,7 +408,7 @@ impl Alarm {
             Self::File(file) => {
                 let mut text = String::new();
                 let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-                read.is_ok() && value(&text, "oom_kill").is_some_and(|value| value > 0)
+                read.is_ok() && value(&text, "oom_kill").is_some_and(|value| value > before)
             }
         }
     }

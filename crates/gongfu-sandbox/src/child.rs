@@ -27,6 +27,8 @@ pub(crate) mod fork_server;
 #[cfg(target_os = "linux")]
 pub(crate) mod init;
 #[cfg(target_os = "linux")]
+pub(crate) mod keeper;
+#[cfg(target_os = "linux")]
 mod kin;
 #[cfg(target_os = "linux")]
 mod lite;
@@ -117,6 +119,8 @@ pub fn become_child() -> Option<ExitCode> {
     } else if first == bubble::ARGUMENT {
         // bubblewrap has made a session by itself, whoever began it.
         Some(bubble::inside())
+    } else if first == keeper::ARGUMENT {
+        Some(keeper::run(arguments))
     } else if first == fork_server::ARGUMENT {
         Some(fork_server::run())
     } else {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
-use gongfu_core::sandbox::{Level, Outcome, Spec, Standing};
+use gongfu_core::sandbox::{Docker, Level, Outcome, Spec, Standing};
 
 /// Runs nothing, and says so.
 #[derive(Debug)]
@@ -19,6 +19,12 @@ impl Runner {
     /// The same runner: there is no level to give anybody.
     #[must_use]
     pub fn with_levels_for_one(self, _is_allowed: bool) -> Self {
+        self
+    }
+
+    /// The same runner: no daemon is asked.
+    #[must_use]
+    pub fn with_docker(self, _docker: Docker) -> Self {
         self
     }
 

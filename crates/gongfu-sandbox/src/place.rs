@@ -150,7 +150,7 @@ fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool>
 ///
 /// # Errors
 /// Something can't be removed.
-fn clear(folder: &OwnedFd) -> io::Result<()> {
+pub(crate) fn clear(folder: &OwnedFd) -> io::Result<()> {
     let mut brought = 0_u64;
     loop {
         let names = names(folder)?;

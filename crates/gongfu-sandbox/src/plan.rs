@@ -109,6 +109,11 @@ pub(crate) enum Kind {
         /// What it is told; the paths in it need not be text.
         options: Vec<Vec<u8>>,
     },
+    /// A container that a Docker daemon made.
+    Docker {
+        /// Where files can be written that lie in memory, each a file system of its own.
+        memories: Vec<String>,
+    },
     /// Nothing: what the program may do is all that is held.
     Lite {
         /// The run's own folder.
@@ -132,7 +137,7 @@ impl Kind {
     /// Whether nobody but the child can end the run.
     pub(crate) fn needs_its_child(&self) -> bool {
         match self {
-            Self::Namespaces { .. } | Self::Bubblewrap { .. } => false,
+            Self::Namespaces { .. } | Self::Bubblewrap { .. } | Self::Docker { .. } => false,
             Self::Lite { .. } => true,
             #[cfg(target_os = "macos")]
             Self::Seatbelt { .. } => true,
@@ -146,7 +151,8 @@ impl Kind {
             Self::Namespaces { .. } => 2,
             // Bubblewrap's own between them.
             Self::Bubblewrap { .. } => 3,
-            Self::Lite { .. } => 1,
+            // The first one inside of a container counts with those of the program.
+            Self::Docker { .. } | Self::Lite { .. } => 1,
             // The one outside, and the first one inside.
             #[cfg(target_os = "macos")]
             Self::Seatbelt { .. } => 2,
@@ -318,6 +324,28 @@ pub(crate) enum Told {
         /// The most memory that one process had, in bytes.
         memory: u64,
     },
+}
+
+/// What the first process of a container is asked for.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Errand {
+    /// To carry out a run, counted so: the socket of its child comes with it, and its two outputs.
+    Run(Grouped),
+    /// To take away all that a run left.
+    Clean,
+}
+
+/// What it answers.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// It is there.
+    Here,
+    /// The run is over, and every process of it is dead.
+    Over,
+    /// Whether nothing is left for certain.
+    Cleaned(bool),
 }
 
 /// How a process ended.

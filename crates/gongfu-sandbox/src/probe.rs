@@ -38,9 +38,11 @@ mod writing;
 
 use std::collections::BTreeMap;
 
-use gongfu_core::sandbox::Level;
+use gongfu_core::sandbox::{Docker, Level};
 use serde::{Deserialize, Serialize};
 
+#[cfg(target_os = "linux")]
+pub use crate::backend::docker::plain as docker;
 #[cfg(target_os = "linux")]
 pub use fuzz::{Fuzz, Fuzzed, fuzz};
 #[cfg(target_os = "linux")]
@@ -93,6 +95,8 @@ pub struct Row {
     pub outside: Seen,
     /// What comes of it in what `bwrap` makes by itself, as it is mostly used; `None` without it.
     pub bwrap_alone: Option<Seen>,
+    /// What comes of it in a container as `docker run` makes it by itself; `None` without a daemon.
+    pub docker_alone: Option<Seen>,
     /// What came of it in each level.
     pub inside: BTreeMap<Level, Seen>,
     /// The levels that can't refuse it, and why.
@@ -117,6 +121,10 @@ pub struct Request {
     pub levels: Vec<Level>,
     /// Whether in what `bwrap` makes by itself as well.
     pub bwrap_alone: bool,
+    /// Whether in a container as `docker run` makes it by itself as well.
+    pub docker_alone: bool,
+    /// The daemon that makes containers.
+    pub docker: Docker,
     /// The probes by name; all of them where there is none.
     pub names: Vec<String>,
 }

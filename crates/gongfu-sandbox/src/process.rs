@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::Foster;
+pub(crate) use linux::{Contained, Foster};
 
 /// A process that was begun.
 pub(crate) enum Process {
@@ -15,6 +15,9 @@ pub(crate) enum Process {
     /// By the fork server.
     #[cfg(target_os = "linux")]
     Foster(Foster),
+    /// By the first process of a container.
+    #[cfg(target_os = "linux")]
+    Contained(Contained),
 }
 
 impl Process {
@@ -24,6 +27,8 @@ impl Process {
             Self::Own(child) => matches!(child.try_wait(), Ok(Some(_))),
             #[cfg(target_os = "linux")]
             Self::Foster(foster) => foster.ends(Duration::ZERO),
+            #[cfg(target_os = "linux")]
+            Self::Contained(run) => run.ends(Duration::ZERO),
         }
     }
 
@@ -33,6 +38,8 @@ impl Process {
             Self::Own(child) => own::ends(child, patience),
             #[cfg(target_os = "linux")]
             Self::Foster(foster) => foster.ends(patience),
+            #[cfg(target_os = "linux")]
+            Self::Contained(run) => run.ends(patience),
         }
     }
 
@@ -42,6 +49,8 @@ impl Process {
             Self::Own(child) => drop(child.kill()),
             #[cfg(target_os = "linux")]
             Self::Foster(foster) => foster.kill(),
+            #[cfg(target_os = "linux")]
+            Self::Contained(run) => run.kill(),
         }
     }
 
@@ -51,6 +60,8 @@ impl Process {
             Self::Own(child) => child.wait().ok().and_then(|status| status.code()),
             #[cfg(target_os = "linux")]
             Self::Foster(foster) => foster.code(),
+            #[cfg(target_os = "linux")]
+            Self::Contained(run) => run.ends(Duration::ZERO).then_some(0),
         }
     }
 
@@ -66,7 +77,7 @@ impl Process {
                 });
             }
             #[cfg(target_os = "linux")]
-            Self::Foster(_) => {}
+            Self::Foster(_) | Self::Contained(_) => {}
         }
     }
 }
@@ -111,12 +122,15 @@ mod own {
 mod linux {
     use std::io::{PipeReader, Read as _};
     use std::os::fd::OwnedFd;
-    use std::time::Duration;
+    use std::os::unix::net::UnixStream;
+    use std::time::{Duration, Instant};
 
-    use rustix::event::PollFlags;
+    use rustix::event::{PollFd, PollFlags, poll};
     use rustix::process::{Signal, pidfd_send_signal};
 
-    use crate::begun::is_heard;
+    use crate::begun::{is_heard, timespec};
+    use crate::plan::Answer;
+    use crate::wire;
 
     /// How long it may take until it is known how it ended.
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -147,6 +161,51 @@ mod linux {
             let mut code = [0; 4];
             self.end.read_exact(&mut code).ok()?;
             Some(i32::from_le_bytes(code))
+        }
+    }
+
+    /// A run in a container.
+    #[derive(Debug)]
+    pub(crate) struct Contained {
+        /// What the first process of the container says.
+        pub(crate) keeper: UnixStream,
+        /// That process; its end is that of all.
+        pub(crate) first: OwnedFd,
+        /// Whether everybody of the run is dead for certain.
+        pub(crate) is_over: bool,
+    }
+
+    impl Contained {
+        pub(super) fn ends(&mut self, patience: Duration) -> bool {
+            let by = Instant::now() + patience;
+            let mut says = true;
+            while !self.is_over {
+                let mut watched = vec![PollFd::new(&self.first, PollFlags::IN)];
+                watched.extend(says.then(|| PollFd::new(&self.keeper, PollFlags::IN)));
+                let left = timespec(by.saturating_duration_since(Instant::now()));
+                match poll(&mut watched, Some(&left)) {
+                    Err(rustix::io::Errno::INTR) => continue,
+                    Ok(1..) => {}
+                    Ok(0) | Err(_) => break,
+                }
+                let heard =
+                    |at: usize| watched.get(at).is_some_and(|one| !one.revents().is_empty());
+                let (is_dead, is_told) = (heard(0), heard(1));
+                self.is_over = is_dead;
+                if is_told && !is_dead {
+                    // What it says besides was meant for another run.
+                    match wire::receive::<Answer>(&self.keeper) {
+                        Ok(Some((Answer::Over, _))) => self.is_over = true,
+                        Ok(Some(_)) => {}
+                        Ok(None) | Err(_) => says = false,
+                    }
+                }
+            }
+            self.is_over
+        }
+
+        pub(super) fn kill(&self) {
+            let _ = pidfd_send_signal(&self.first, Signal::KILL);
         }
     }
 }

@@ -51,8 +51,8 @@ pub(crate) struct Ended {
 }
 
 /// Runs a plan to its end, in a control group of its own where there are any, and in a child that was
-/// begun before where there is one. `stands` is given the layers before the program is begun, where
-/// something else is to fill them.
+/// begun before where there is one, which may be given as `begun`. `stands` is given the layers before the
+/// program is begun, where something else is to fill them.
 ///
 /// # Errors
 /// The child can't be begun, or is none, or its layers can't be filled.
@@ -60,6 +60,7 @@ pub(crate) fn run(
     plan: &Plan,
     spec: &Spec,
     surroundings: &Surroundings<'_>,
+    begun: Option<Begun>,
     mut stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
     mut heard: impl FnMut(Stream, &[u8]) -> bool,
 ) -> io::Result<Ended> {
@@ -85,6 +86,9 @@ pub(crate) fn run(
         stood: false,
         proxy: None,
     };
+    if let Some(begun) = begun {
+        return run.out(begun, &[]);
+    }
     let Some(ground) = plan.ground() else {
         return run.out(Begun::begin(&plan.kind, None, None, groups, limits)?, &[]);
     };
@@ -321,7 +325,10 @@ impl Run<'_> {
             self.start = None;
             // Whoever fills it is to notice when nobody reads it any more.
             self.input = None;
-            if matches!(self.plan.kind, Kind::Bubblewrap { .. }) {
+            if matches!(
+                self.plan.kind,
+                Kind::Bubblewrap { .. } | Kind::Docker { .. }
+            ) {
                 let filled =
                     (self.stands)(&ended.layers).and_then(|()| wire::send(control, &(), &[]));
                 if let Err(error) = filled {

@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
 use gongfu_core::sandbox::{
-    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec, Standing,
+    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec,
+    Standing,
 };
 use tokio::sync::{Mutex, oneshot};
 
-use crate::backend::{BACKENDS, Backend, Failure, Surroundings, levels, obstacle};
+use crate::backend::{BACKENDS, Backend, Containers, Failure, Surroundings, levels, obstacle};
 use crate::cgroup::Groups;
 use crate::pace::{Pace, Room};
 use crate::place::Place;
@@ -46,6 +47,7 @@ pub struct Runner {
     tried: Mutex<BTreeMap<Level, Tried>>,
     tenants: Tenants,
     spares: Arc<Spares>,
+    containers: Arc<Containers>,
     threads: Arc<Threads>,
 }
 
@@ -59,6 +61,9 @@ struct Footing {
     /// Whether it has a control group of its own.
     grouped: bool,
 }
+
+/// What runs find that were begun before, and leave to others.
+struct Kept(Arc<Spares>, Arc<Containers>);
 
 /// What came of trying a level.
 #[derive(Debug, Clone)]
@@ -80,8 +85,16 @@ impl Runner {
             tried: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
             spares: Arc::new(Spares::new(true)),
+            containers: Arc::new(Containers::new(Docker::default())),
             threads: Arc::default(),
         }
+    }
+
+    /// Uses this Docker daemon, where its level is asked for.
+    #[must_use]
+    pub fn with_docker(mut self, docker: Docker) -> Self {
+        self.containers = Arc::new(Containers::new(docker));
+        self
     }
 
     /// Begins nothing ahead of time: every run is the first one.
@@ -112,6 +125,7 @@ impl Runner {
     pub fn end(&self) {
         self.spares.close();
         self.threads.end(ENDING);
+        self.containers.close();
     }
 
     /// What things are run in here; `None` where nothing is.
@@ -161,7 +175,10 @@ impl Runner {
     async fn strongest(&self, owner: &Owner) -> Result<&'static dyn Backend, PortError> {
         let mut why = Vec::new();
         let is_one_of_many = matches!(owner, Owner::User(_)) && !self.crowded;
-        let is_wanted = |level| self.wanted.is_none_or(|wanted| wanted == level);
+        let is_wanted = |level: Level| match self.wanted {
+            Some(wanted) => wanted == level,
+            None => !level.must_be_asked_for(),
+        };
         for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
             let level = backend.level();
             if is_one_of_many && level.is_for_one() {
@@ -218,9 +235,10 @@ impl Runner {
         };
         let listener: Listener = Arc::new(|_, _| {});
         // What it tries is whether one can be begun.
-        let spares = Arc::new(Spares::new(false));
+        let containers = Arc::new(self.containers.for_once());
+        let kept = Kept(Arc::new(Spares::new(false)), containers);
         let outcome = self
-            .begin(backend, spec, footing, spares, listener, None)
+            .begin(backend, spec, footing, kept, listener, None)
             .await?;
         if outcome.exit == Some(Exit::Code(0)) {
             return Ok(());
@@ -252,7 +270,7 @@ impl Runner {
         backend: &'static dyn Backend,
         spec: Spec,
         footing: Footing,
-        spares: Arc<Spares>,
+        kept: Kept,
         listener: Listener,
         room: Option<Room>,
     ) -> Result<Outcome, Failure> {
@@ -260,6 +278,7 @@ impl Runner {
         let (wanted, cancel) = UnixStream::pair()?;
         let (tells, ended) = oneshot::channel();
         let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
+        let Kept(spares, containers) = kept;
         let groups = footing.grouped.then(Groups::of_this_process).flatten();
         let since = room.as_ref().map_or_else(Instant::now, |room| room.since);
         self.threads.begin("run", groups, move || {
@@ -271,6 +290,7 @@ impl Runner {
                 pace: &pace,
                 since,
                 spares: &spares,
+                containers: &containers,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
             };
@@ -348,8 +368,8 @@ impl Sandbox for Runner {
                 tenant: self.tenants.of(owner),
                 grouped: self.grouped.load(Ordering::Relaxed),
             };
-            let spares = Arc::clone(&self.spares);
-            let ran = self.begin(backend, spec, footing, spares, listener, room);
+            let kept = Kept(Arc::clone(&self.spares), Arc::clone(&self.containers));
+            let ran = self.begin(backend, spec, footing, kept, listener, room);
             ran.await.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),

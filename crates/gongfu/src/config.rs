@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use gongfu_core::network::Rule;
-use gongfu_core::sandbox::{Level, Limits};
+use gongfu_core::sandbox::{self, Level, Limits};
 use gongfu_core::skill::SkillPath;
 use gongfu_store::Home;
 use gongfu_store::disk::Root;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use crate::environment::Environment;
 
 const LIMIT: u64 = 1024 * 1024;
 
@@ -117,6 +119,21 @@ pub(crate) struct Sandbox {
     /// How many files and folders a run may make.
     #[schemars(range(min = 16))]
     pub(crate) files: u32,
+    /// The daemon that makes containers, where `level` is `docker`.
+    pub(crate) docker: Docker,
+}
+
+/// The daemon that makes containers, where `level` is `docker`.
+#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Docker {
+    /// The socket that it listens on, such as `unix:///run/user/1000/docker.sock`; the environment's
+    /// `DOCKER_HOST` wins over it, and without both it is `/var/run/docker.sock`. Only a socket of this
+    /// machine is spoken to.
+    pub(crate) socket: Option<String>,
+    /// The image whose programs runs see, which must be there already: gongfu fetches none. Without one
+    /// they see the programs of this machine.
+    pub(crate) image: Option<String>,
 }
 
 /// A kind of sandbox; see `gongfu doctor`.
@@ -127,6 +144,8 @@ pub(crate) enum SandboxLevel {
     Namespaces,
     /// Namespaces that bubblewrap makes.
     Bubblewrap,
+    /// A hardened container of a Docker daemon; it is only used where it is named here.
+    Docker,
     /// No namespaces: for one person alone.
     Lite,
     /// sandbox-exec of macOS: for one person alone.
@@ -138,6 +157,7 @@ impl From<SandboxLevel> for Level {
         match level {
             SandboxLevel::Namespaces => Self::Namespaces,
             SandboxLevel::Bubblewrap => Self::Bubblewrap,
+            SandboxLevel::Docker => Self::Docker,
             SandboxLevel::Lite => Self::Lite,
             SandboxLevel::Seatbelt => Self::Seatbelt,
         }
@@ -157,11 +177,21 @@ impl Default for Sandbox {
             processes: limits.processes,
             disk_mib: mib(limits.disk),
             files: u32::try_from(limits.files).unwrap_or(u32::MAX),
+            docker: Docker::default(),
         }
     }
 }
 
 impl Sandbox {
+    /// The daemon that makes containers; the environment may name its socket.
+    pub(crate) fn docker(&self, environment: &Environment) -> sandbox::Docker {
+        let Docker { socket, image } = self.docker.clone();
+        sandbox::Docker {
+            socket: environment.docker.clone().or(socket),
+            image,
+        }
+    }
+
     /// What a run may use; how long it may take, its caller says.
     pub(crate) fn limits(&self) -> Limits {
         let disk = u64::from(self.disk_mib.max(1)) * MIB;

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 /// | `GONGFU_LOG_FORMAT` | how it is logged: `text` (default), or `json`, an object a line |
 /// | `GONGFU_LISTEN` | where `gongfu serve` listens; `--listen` wins over it |
 /// | `GONGFU_PUBLIC_URL` | what the server is called from outside; `--public-url` wins over it |
+/// | `DOCKER_HOST` | where a Docker daemon listens, such as `unix:///a/path`; asked only by the level `docker` |
 /// | `OTEL_EXPORTER_OTLP_ENDPOINT` | a collector such as `http://localhost:4318` to send traces to; `…_TRACES_ENDPOINT` wins over it |
 /// | `OTEL_SERVICE_NAME` | what the server is called in traces, else `gongfu` |
 /// | `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_*` | read by the OpenTelemetry SDK, as its specification says |
@@ -41,6 +42,8 @@ pub(crate) struct Environment {
     pub(crate) log_format: LogFormat,
     pub(crate) listen: Option<String>,
     pub(crate) public_url: Option<String>,
+    /// Where a Docker daemon listens.
+    pub(crate) docker: Option<String>,
     /// Where traces go, whole.
     pub(crate) traces: Option<String>,
     pub(crate) service: Option<String>,
@@ -145,6 +148,7 @@ impl Environment {
             },
             listen: text("GONGFU_LISTEN"),
             public_url: text("GONGFU_PUBLIC_URL"),
+            docker: text("DOCKER_HOST"),
             service: text("OTEL_SERVICE_NAME"),
             traces: text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| {
                 let collector = text("OTEL_EXPORTER_OTLP_ENDPOINT")?;

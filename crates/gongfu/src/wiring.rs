@@ -134,7 +134,8 @@ pub(crate) fn parts_of(
     );
     let interpreters = Arc::new(Interpreters::new(environment.search_path.clone()));
     let runs = runs.with_interpreters(Arc::clone(&interpreters));
-    let runner = Runner::new(config.sandbox.level.map(Level::from));
+    let runner = Runner::new(config.sandbox.level.map(Level::from))
+        .with_docker(config.sandbox.docker(environment));
     let sandbox = Arc::new(runner.with_levels_for_one(config.sandbox.levels_for_one));
     let environments = Arc::new(LocalEnvironments::new(
         home.clone(),

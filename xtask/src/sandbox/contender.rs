@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Reach, Spec};
+use gongfu_core::sandbox::{Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Reach, Spec};
 use gongfu_sandbox::Runner;
+use gongfu_sandbox::probe;
+use gongfu_sandbox::probe::docker::{Plain, Warm};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -20,6 +22,8 @@ use crate::http;
 
 pub(super) const PLAIN: &str = "plain spawn";
 pub(super) const ALONE: &str = "bubblewrap alone";
+pub(super) const RUN: &str = "docker run";
+pub(super) const EXEC: &str = "docker exec, warm";
 pub(super) const OVER_STDIO: &str = "skill_run over MCP, stdio";
 pub(super) const OVER_HTTP: &str = "skill_run over MCP, HTTP";
 
@@ -151,8 +155,25 @@ pub(super) fn contenders(ground: &Ground) -> Result<(Vec<Contender>, Vec<String>
         }),
         None => notes.push("bubblewrap isn't installed here".to_owned()),
     }
+    let docker = docker();
+    match Warm::new(docker.clone()) {
+        Ok(warm) => {
+            let of = docker.clone();
+            all.push(Contender {
+                name: RUN.to_owned(),
+                run: Box::new(move |words| contained(&of, words)),
+                runner: None,
+            });
+            all.push(Contender {
+                name: EXEC.to_owned(),
+                run: Box::new(move |words| executed(&warm, words)),
+                runner: None,
+            });
+        }
+        Err(error) => notes.push(format!("no Docker daemon is asked: {error}")),
+    }
     for level in gongfu_sandbox::levels() {
-        let runner = Arc::new(Runner::new(Some(level)));
+        let runner = Arc::new(Runner::new(Some(level)).with_docker(docker.clone()));
         if ground.runtime.block_on(runner.level()).is_none() {
             notes.push(format!("{level} doesn't work here"));
             continue;
@@ -162,6 +183,39 @@ pub(super) fn contenders(ground: &Ground) -> Result<(Vec<Contender>, Vec<String>
     all.push(over_stdio(ground)?);
     all.push(over_http(ground)?);
     Ok((all, notes))
+}
+
+/// The daemon that is asked, as `docker` itself asks it.
+fn docker() -> Docker {
+    Docker {
+        socket: std::env::var("DOCKER_HOST").ok(),
+        image: None,
+    }
+}
+
+/// Runs it in a new container, with what every container is given and nothing else said about it.
+fn contained(docker: &Docker, words: &[&str]) -> Result<Duration> {
+    let what = Plain {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        folder: "/".to_owned(),
+        ..Plain::default()
+    };
+    let begun = Instant::now();
+    let ended = probe::docker::run(docker, &what)?;
+    if ended.code != Some(0) {
+        bail!("it ended with {:?}", ended.code);
+    }
+    Ok(begun.elapsed())
+}
+
+/// Runs it in a container that is there already.
+fn executed(warm: &Warm, words: &[&str]) -> Result<Duration> {
+    let begun = Instant::now();
+    let code = warm.exec(words)?;
+    if code != Some(0) {
+        bail!("it ended with {code:?}");
+    }
+    Ok(begun.elapsed())
 }
 
 /// Where bubblewrap is, if it is installed.

@@ -176,8 +176,8 @@ fn options(
 }
 
 /// What is shown beside the processes, and tells of the machine.
-struct Hidden {
-    name: String,
+pub(super) struct Hidden {
+    pub(super) name: String,
     is_folder: bool,
 }
 
@@ -207,7 +207,8 @@ const HARMLESS: [&str; 22] = [
     "zoneinfo",
 ];
 
-fn hidden() -> Vec<Hidden> {
+/// All that is shown beside the processes and tells of the machine.
+pub(super) fn hidden() -> Vec<Hidden> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let shown = entries.filter_map(|entry| {
         let kind = entry.file_type().ok()?;

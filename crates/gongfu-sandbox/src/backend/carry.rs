@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use gongfu_core::sandbox::{Exit, Level, Means, Outcome, Reason, Said, Spec, Stream};
 
 use super::{Failure, Surroundings, obstacle};
+use crate::begun::Begun;
 use crate::capture::Capture;
 use crate::plan::{How, Kind, Plan, Step};
 use crate::run;
@@ -47,6 +48,18 @@ pub(super) fn out(
     surroundings: &Surroundings<'_>,
     stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
 ) -> Result<Ran, Failure> {
+    out_by(None, strength, plan, spec, surroundings, stands)
+}
+
+/// The same by what was begun for it already, where something was.
+pub(super) fn out_by(
+    begun: Option<Begun>,
+    strength: Strength,
+    plan: &Plan,
+    spec: &Spec,
+    surroundings: &Surroundings<'_>,
+    stands: impl FnMut(&[OwnedFd]) -> io::Result<()>,
+) -> Result<Ran, Failure> {
     let log = |name: &'static str| {
         let path = spec.logs.as_ref().map(|folder| folder.join(name));
         path.map(|path| move || made(path))
@@ -68,14 +81,14 @@ pub(super) fn out(
         broken = broken.take().or(taken.err());
         broken.is_none() && heard <= spec.limits.output
     };
-    let ended = run::run(plan, spec, surroundings, stands, hear)?;
+    let ended = run::run(plan, spec, surroundings, begun, stands, hear)?;
     if let Some(broken) = broken {
         return Err(broken.into());
     }
     if ended.how.is_none() && ended.failed.is_none() && ended.reason == Reason::Ok {
         let about: Option<fn(&str) -> String> = match &plan.kind {
             _ if ended.stood => None,
-            Kind::Namespaces { .. } | Kind::Lite { .. } => None,
+            Kind::Namespaces { .. } | Kind::Lite { .. } | Kind::Docker { .. } => None,
             #[cfg(target_os = "linux")]
             Kind::Bubblewrap { .. } => Some(obstacle::of_bubblewrap),
             #[cfg(target_os = "macos")]
@@ -87,6 +100,11 @@ pub(super) fn out(
             // Nobody else has said anything yet.
             let said = String::from_utf8_lossy(&stderr.said().head).into_owned();
             return Err(Failure::Unavailable(about(&said)));
+        }
+        if matches!(plan.kind, Kind::Docker { .. }) {
+            return Err(Failure::Unavailable(
+                obstacle::OF_AN_ENDED_CONTAINER.to_owned(),
+            ));
         }
         let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
         return Err(Failure::Io(io::Error::other(why)));

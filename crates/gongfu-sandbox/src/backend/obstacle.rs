@@ -6,6 +6,10 @@ use gongfu_core::sandbox::Level;
 
 use crate::plan::{Kind, Piece, Plan, Step};
 
+/// What it means that a container ended before its run did.
+pub(super) const OF_AN_ENDED_CONTAINER: &str = "its container was ended from outside in the middle of the run, and nothing that it wrote is kept; \
+     see whether the Docker daemon still runs (`docker info`), and what the machine's log says";
+
 /// What it means that a step failed.
 pub(super) fn of(step: Step, plan: &Plan, error: &io::Error) -> String {
     let path = |number: usize| {
@@ -73,7 +77,7 @@ pub(crate) fn of_another_system(wanted: Level) -> String {
     let (what, system) = match wanted {
         Level::Seatbelt => ("sandbox-exec", "macOS"),
         Level::Lite => ("Landlock", "Linux"),
-        Level::Bubblewrap | Level::Namespaces => ("a namespace", "Linux"),
+        Level::Docker | Level::Bubblewrap | Level::Namespaces => ("a namespace", "Linux"),
     };
     let instead: Vec<&str> = super::levels().map(Level::as_str).collect();
     format!(

@@ -83,6 +83,37 @@ pub(super) fn find() -> Vec<Place> {
     places
 }
 
+/// The places in which another process is, as far as they count; none where they can't be seen.
+pub(super) fn of_process(process: u32) -> Vec<Place> {
+    let told = |path: &str| read(Path::new(path)).unwrap_or_default();
+    let mounts = told("/proc/self/mountinfo");
+    let own = told(&format!("/proc/{process}/cgroup"));
+    let groups = groups(&mounts, &own);
+    let one = groups.iter().filter_map(|group| {
+        let has = |controller: &str| group.controllers.iter().any(|known| known == controller);
+        let place = Place {
+            folder: group.folder.clone(),
+            version: Version::One,
+            memory: has("memory"),
+            processes: has("pids"),
+            processors: false,
+        };
+        (place.memory || place.processes).then_some(place)
+    });
+    let mut places: Vec<Place> = one.collect();
+    if places.is_empty() {
+        let two = groups.iter().find(|group| group.controllers.is_empty());
+        places.extend(two.map(|group| Place {
+            folder: group.folder.clone(),
+            version: Version::Two,
+            memory: group.folder.join("memory.events").exists(),
+            processes: group.folder.join("pids.events").exists(),
+            processors: false,
+        }));
+    }
+    places
+}
+
 /// A group of this process.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Own {

@@ -188,6 +188,7 @@ fn the_second_version_gives_what_it_has() {
     drop(super::Group {
         parts: vec![part],
         alarm: None,
+        lent: None,
     });
     assert!(!made.exists());
 }

@@ -128,6 +128,31 @@ fn run<T>(
     // Its files and its memory are nobody's from now on.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
     outer::take_input(input).map_err(at(Step::Init))?;
+    let layers = looked_over(&plan)?;
+    init::stands(control, layers)?;
+    if !are_filled(control)? {
+        std::process::exit(1);
+    }
+    // What was there before it is nothing that the run wrote.
+    let space = fs::statvfs(c"/tmp").map_err(at(Step::Init))?;
+    let blocks = space.f_blocks.saturating_sub(space.f_bfree);
+    let bytes = blocks.saturating_mul(space.f_frsize);
+    plan.memory = plan.memory.saturating_add(bytes);
+    plan.disk = plan.disk.saturating_add(bytes).saturating_add(ROOM);
+    let files = space.f_files.saturating_sub(space.f_ffree);
+    plan.files = plan.files.saturating_add(files);
+    init::program(control, &plan, grouped, None)
+}
+
+/// Waits until whoever has the layers has filled them; answers whether somebody has.
+pub(super) fn are_filled(control: &OwnedFd) -> Result<bool, Failure> {
+    let filled = wire::receive::<()>(control).map_err(Failure::at(Step::Init))?;
+    Ok(filled.is_some())
+}
+
+/// Looks whether what somebody else made is what was meant, and makes what only can be made within; answers
+/// handles of its layers.
+pub(super) fn looked_over(plan: &Plan) -> Result<Vec<OwnedFd>, Failure> {
     let mut layers = Vec::new();
     for (number, piece) in plan.view.iter().enumerate() {
         let wrong = at(Step::View(number));
@@ -150,21 +175,7 @@ fn run<T>(
             Piece::Folder(_) | Piece::Link { .. } | Piece::Scratch(_) | Piece::Processes(_) => {}
         }
     }
-    init::stands(control, layers)?;
-    // Whoever has the layers fills them.
-    let filled = wire::receive::<()>(control).map_err(Failure::at(Step::Init))?;
-    if filled.is_none() {
-        std::process::exit(1);
-    }
-    // What was there before it is nothing that the run wrote.
-    let space = fs::statvfs(c"/tmp").map_err(at(Step::Init))?;
-    let blocks = space.f_blocks.saturating_sub(space.f_bfree);
-    let bytes = blocks.saturating_mul(space.f_frsize);
-    plan.memory = plan.memory.saturating_add(bytes);
-    plan.disk = plan.disk.saturating_add(bytes).saturating_add(ROOM);
-    let files = space.f_files.saturating_sub(space.f_ffree);
-    plan.files = plan.files.saturating_add(files);
-    init::program(control, &plan, grouped, None)
+    Ok(layers)
 }
 
 /// Whether what is seen there is the source that was meant, and no other that has its name by now.

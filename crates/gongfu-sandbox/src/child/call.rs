@@ -17,6 +17,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
+use crate::plan::How;
+
 /// What a fork is.
 pub(crate) enum Fork {
     /// The process that asked for it.
@@ -232,6 +234,56 @@ pub(super) fn keep_no_handle() -> io::Result<()> {
     }
 }
 
+/// Ends every process that this one can see, itself and the first one aside.
+///
+/// # Errors
+/// There is none.
+pub(super) fn kill_all() -> io::Result<()> {
+    // SAFETY: no memory is touched.
+    match unsafe { libc::kill(-1, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// A process that ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) pid: Pid,
+    pub(super) how: How,
+    /// What it used, and those that it waited for.
+    pub(super) usage: Usage,
+}
+
+/// Takes away one process that has ended; `None` where none has.
+///
+/// # Errors
+/// There is nobody to wait for.
+pub(super) fn take_away() -> io::Result<Option<Ended>> {
+    let mut status = 0;
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: both are as large as the call expects, and live until it returns.
+    let ended = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) };
+    if ended < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let Some(pid) = Pid::from_raw(ended) else {
+        return Ok(None);
+    };
+    let how = if libc::WIFSIGNALED(status) {
+        How::Signal(libc::WTERMSIG(status))
+    } else {
+        How::Exit(libc::WEXITSTATUS(status))
+    };
+    // SAFETY: any of its bytes may be zero, and the call has written it.
+    let usage = unsafe { usage.assume_init() };
+    Ok(Some(Ended {
+        pid,
+        how,
+        usage: Usage::of(&usage),
+    }))
+}
+
 /// What those that ended have used.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
@@ -251,15 +303,21 @@ pub(super) fn usage() -> Usage {
         }
         usage.assume_init()
     };
-    let micros = |time: libc::timeval| {
-        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-        let rest = u64::try_from(time.tv_usec).unwrap_or_default();
-        seconds.saturating_mul(1_000_000).saturating_add(rest)
-    };
-    Usage {
-        cpu: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
-        memory: u64::try_from(usage.ru_maxrss)
-            .unwrap_or_default()
-            .saturating_mul(1024),
+    Usage::of(&usage)
+}
+
+impl Usage {
+    fn of(usage: &libc::rusage) -> Self {
+        let micros = |time: libc::timeval| {
+            let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+            let rest = u64::try_from(time.tv_usec).unwrap_or_default();
+            seconds.saturating_mul(1_000_000).saturating_add(rest)
+        };
+        Self {
+            cpu: micros(usage.ru_utime).saturating_add(micros(usage.ru_stime)),
+            memory: u64::try_from(usage.ru_maxrss)
+                .unwrap_or_default()
+                .saturating_mul(1024),
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -116,15 +117,36 @@ pub(super) fn program<T>(
         Fork::Parent(program) => {
             let _ = close_outputs();
             session::part(grouped);
-            let told = watch(control, plan, grouped, program);
+            let told = match watch(control, plan, grouped, program, reap) {
+                Watched::Ended(status, full, crowded) => ended(status, full, crowded),
+                Watched::Over(told) => told,
+                // With this process everything ends.
+                Watched::Nobody => std::process::exit(1),
+            };
             let _ = wire::send(control, &told, &[]);
             std::process::exit(0);
         }
     }
 }
 
-/// Waits for the program, and takes away what others leave behind.
-fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid) -> Told {
+/// What came of watching.
+pub(super) enum Watched<T> {
+    /// The program ended; and whether nothing more could be written, and there could be no more processes.
+    Ended(T, bool, bool),
+    /// It used too much.
+    Over(Told),
+    /// Nobody wants to know, or nobody knows what it uses.
+    Nobody,
+}
+
+/// Waits for the program, and takes away what others leave behind: `reap` answers how it ended, if it did.
+pub(super) fn watch<T>(
+    control: &OwnedFd,
+    plan: &Plan,
+    grouped: Option<Grouped>,
+    program: Pid,
+    mut reap: impl FnMut(Pid) -> Option<T>,
+) -> Watched<T> {
     let begun = Instant::now();
     // What the system counts is looked at by whoever made the group.
     let counts_memory = grouped.is_none_or(|grouped| !grouped.memory);
@@ -148,38 +170,31 @@ fn watch(control: &OwnedFd, plan: &Plan, grouped: Option<Grouped>, program: Pid)
         let is_alone = watched
             .first()
             .is_some_and(|control| control.revents().contains(PollFlags::HUP));
-        full = full || is_full();
+        full = full || is_full(plan);
         if counts_processes {
             let Ok(processes) = memory::processes() else {
-                // Nobody knows what it uses.
-                std::process::exit(1);
+                return Watched::Nobody;
             };
             crowded = crowded || processes >= plan.ceilings.processes;
         }
         if counts_memory {
             match memory::used(plan.memory) {
                 Ok(used) if used <= plan.memory => {}
-                Ok(_) => {
-                    let _ = wire::send(control, &Told::Memory, &[]);
-                    std::process::exit(1);
-                }
-                Err(_) => std::process::exit(1),
+                Ok(_) => return Watched::Over(Told::Memory),
+                Err(_) => return Watched::Nobody,
             }
         }
         if is_over(plan) {
-            let _ = wire::send(control, &Told::Disk, &[]);
-            std::process::exit(1);
+            return Watched::Over(Told::Disk);
         }
         if is_alone || begun.elapsed() > plan.wall {
-            // With this process everything ends.
-            std::process::exit(1);
+            return Watched::Nobody;
         }
         if let Some(status) = reap(program) {
             break status;
         }
     };
-    full = full || is_full();
-    ended(status, full, crowded)
+    Watched::Ended(status, full || is_full(plan), crowded)
 }
 
 /// How the program ended, and what all that ended until now have used.
@@ -209,16 +224,58 @@ fn reap(program: Pid) -> Option<WaitStatus> {
     None
 }
 
-/// Whether nothing more can be written.
-fn is_full() -> bool {
-    fs::statvfs(c"/tmp").is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
+/// Where what is written is counted.
+fn places(plan: &Plan) -> &[String] {
+    static ONE: LazyLock<[String; 1]> = LazyLock::new(|| ["/tmp".to_owned()]);
+    match &plan.kind {
+        Kind::Docker { memories } => memories,
+        _ => &*ONE,
+    }
+}
+
+/// Whether nothing more can be written somewhere.
+fn is_full(plan: &Plan) -> bool {
+    places(plan).iter().any(|place| {
+        let space = fs::statvfs(&**place);
+        space.is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
+    })
 }
 
 /// Whether more is written than may be, where the file system doesn't hold it; also when nobody knows.
 fn is_over(plan: &Plan) -> bool {
-    fs::statvfs(c"/tmp").map_or(true, |space| {
+    written(plan).is_none_or(|written| {
+        let most = plan
+            .disk
+            .div_ceil(written.block)
+            .saturating_mul(written.block);
+        written.bytes > most || written.files > plan.files
+    })
+}
+
+/// What is written.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) bytes: u64,
+    pub(super) files: u64,
+    /// What a file takes is a multiple of it.
+    block: u64,
+}
+
+/// How much is written; `None` where nobody knows.
+pub(super) fn written(plan: &Plan) -> Option<Written> {
+    let mut sum = Written {
+        bytes: 0,
+        files: 0,
+        block: 1,
+    };
+    for place in places(plan) {
+        let space = fs::statvfs(&**place).ok()?;
         let blocks = space.f_blocks.saturating_sub(space.f_bfree);
         let files = space.f_files.saturating_sub(space.f_ffree);
-        blocks > plan.disk.div_ceil(space.f_frsize.max(1)) || files > plan.files
-    })
+        let bytes = blocks.saturating_mul(space.f_frsize);
+        sum.bytes = sum.bytes.saturating_add(bytes);
+        sum.files = sum.files.saturating_add(files);
+        sum.block = sum.block.max(space.f_frsize);
+    }
+    Some(sum)
 }

@@ -8,7 +8,7 @@ use landlock::{
     ABI, Access as _, AccessFs, CompatLevel, Compatible as _, RestrictionStatus, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope, path_beneath_rules,
 };
-use rustix::process::{Resource, Rlimit, chdir, setrlimit};
+use rustix::process::{Resource, Rlimit, chdir, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capabilities,
     clear_ambient_capability_set, remove_capability_from_bounding_set, set_capabilities,
@@ -85,8 +85,14 @@ pub(super) fn begin<T>(
             .or_else(|| seccomp::filters(false))
             .ok_or(refused(libc::ENOSYS))?,
     );
-    if let Kind::Lite { .. } = plan.kind {
-        let more = seccomp::among::filters(plan.tenant.is_none());
+    let is_among = match plan.kind {
+        Kind::Lite { .. } => Some(plan.tenant.is_none()),
+        // The first process of the container, which is there for the next run as well, is the same user.
+        Kind::Docker { .. } => Some(false),
+        Kind::Namespaces { .. } | Kind::Bubblewrap { .. } => None,
+    };
+    if let Some(is_same) = is_among {
+        let more = seccomp::among::filters(is_same);
         filters.extend(more.ok_or(refused(libc::ENOSYS))?);
     }
     for filter in filters {
@@ -106,10 +112,10 @@ fn ceilings(ceilings: &Ceilings, is_counted: bool) -> rustix::io::Result<()> {
     // What counts is what is used; this alone keeps one process from asking for all there is.
     setrlimit(Resource::Data, most(ceilings.memory.saturating_mul(2)))?;
     let behind = if is_counted { BEHIND } else { 0 };
-    setrlimit(
-        Resource::Nproc,
-        most(ceilings.processes + ceilings.watching + behind),
-    )?;
+    let processes = ceilings.processes + ceilings.watching + behind;
+    // Whoever began this may have less than would be counted of others.
+    let held = getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
+    setrlimit(Resource::Nproc, most(processes.min(held)))?;
     // It is told first, by a signal that says why, and killed a second later.
     let seconds = ceilings.cpu.as_secs().max(1);
     let time = Rlimit {
@@ -175,7 +181,9 @@ fn landlock(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetError> {
         .filter(|path| path.exists());
     let mut rules = Ruleset::default();
     let readable = match &plan.kind {
-        Kind::Namespaces { .. } | Kind::Bubblewrap { .. } => vec![PathBuf::from("/")],
+        Kind::Namespaces { .. } | Kind::Bubblewrap { .. } | Kind::Docker { .. } => {
+            vec![PathBuf::from("/")]
+        }
         Kind::Lite { readable, .. } => {
             // Nothing else holds there: a system that can't do this can't do it at all.
             rules = rules

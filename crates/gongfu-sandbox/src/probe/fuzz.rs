@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Exit, Level};
+use gongfu_core::sandbox::{Docker, Exit, Level};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
@@ -40,10 +40,12 @@ const LEFT_OUT: &[i64] = &[
 const SAID: &str = "calls ";
 
 /// What is to be done.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Fuzz {
     /// In which level.
     pub level: Level,
+    /// The daemon that makes containers.
+    pub docker: Docker,
     /// What decides which calls are made.
     pub seed: u64,
     /// For how long.
@@ -75,11 +77,11 @@ pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&Fuzzed)) -> io::Result<Fuzzed>
     }
     let begun = Instant::now();
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let runner = Runner::new(Some(what.level));
+    let runner = Runner::new(Some(what.level)).with_docker(what.docker.clone());
     let program = server::Program::new(&[what.level])?;
     let mut laid = Laid::new()?;
     let bait = server::seen_from(what.level, &program, &laid);
-    let before = machine();
+    let before = machine(what.level);
     let mut random = Random::new(what.seed);
     let mut fuzzed = Fuzzed::default();
     while fuzzed.harmed.is_empty() && begun.elapsed() < what.time {
@@ -113,7 +115,7 @@ pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&Fuzzed)) -> io::Result<Fuzzed>
         if strays > 0 {
             fuzzed.harmed.push(format!("{strays} processes live on"));
         }
-        if machine() != before {
+        if machine(what.level) != before {
             fuzzed.harmed.push("the machine was changed".to_owned());
         }
         progress(&fuzzed);
@@ -132,14 +134,22 @@ fn calls(said: &[u8]) -> u64 {
         .unwrap_or_default()
 }
 
+/// The kinds of file systems that a daemon mounts for containers.
+const DAEMONS: [&str; 2] = [" - overlay ", " - nsfs "];
+
 /// What calls could change of the server and of what it runs on.
-fn machine() -> Vec<String> {
+fn machine(level: Level) -> Vec<String> {
+    // A daemon mounts what its containers see, and the machine can see that.
+    let is_daemons =
+        |line: &&str| level == Level::Docker && DAEMONS.iter().any(|kind| line.contains(kind));
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts: Vec<&str> = mounts.lines().filter(|line| !is_daemons(line)).collect();
     let name = rustix::system::uname();
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     vec![
         name.nodename().to_string_lossy().into_owned(),
         name.domainname().to_string_lossy().into_owned(),
-        read("/proc/self/mountinfo"),
+        mounts.join("\n"),
         read("/proc/self/limits"),
         read("/proc/self/uid_map"),
         read("/proc/self/oom_score_adj"),

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -11,10 +12,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use gongfu_core::sandbox::Docker;
+
 use super::bait::{Bait, Laid};
 use super::list::Probe;
 use super::{Seen, Verdict, process};
 use crate::backend;
+use crate::backend::docker::plain::{self, Plain};
 
 /// How long a probe may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -65,6 +69,34 @@ pub(super) fn in_bwrap(probe: &Probe) -> Option<io::Result<Seen>> {
         })
     });
     Some(seen)
+}
+
+/// Tries a probe in a container as `docker run` makes it by itself; it sees the folder that it works in.
+pub(super) fn in_docker(probe: &Probe, docker: &Docker) -> io::Result<Seen> {
+    let laid = Laid::new()?;
+    let program = std::env::current_exe()?;
+    let run = |kind: &str| {
+        let at = Path::new("/probe");
+        let words = process::arguments(kind, probe.name, &laid.bait)?;
+        let what = Plain {
+            words: [vec![at.display().to_string()], words].concat(),
+            volumes: vec![
+                plain::volume(&program, at, false),
+                plain::volume(&laid.shown(), &laid.bait.shown, false),
+                plain::volume(&laid.workspace(), &laid.workspace(), true),
+            ],
+            folder: laid.workspace().display().to_string(),
+            environment: vec!["TMPDIR=/tmp".to_owned()],
+        };
+        plain::run(docker, &what)
+    };
+    if probe.before.is_some() {
+        run(process::BEFORE)?;
+    }
+    let ended = run(process::TRY)?;
+    let signal = ended.code.filter(|code| *code > 128);
+    let signal = signal.and_then(|code| i32::try_from(code - 128).ok());
+    Ok(judged(probe, &laid, signal, &ended.output))
 }
 
 fn tried(probe: &Probe, command: impl Fn(&Laid, Vec<String>) -> Command) -> io::Result<Seen> {

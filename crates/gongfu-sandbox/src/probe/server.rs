@@ -105,7 +105,10 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
     let runners: Vec<(Level, Runner)> = request
         .levels
         .iter()
-        .map(|level| (*level, Runner::new(Some(*level))))
+        .map(|level| {
+            let runner = Runner::new(Some(*level));
+            (*level, runner.with_docker(request.docker.clone()))
+        })
         .collect();
     for probe in probes {
         // Alone: what it does to the limits of a user, others of that user would feel.
@@ -127,6 +130,9 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
                     (*level, seen)
                 })
                 .collect();
+            let contained = request
+                .docker_alone
+                .then(|| outside::in_docker(probe, &request.docker));
             let alone = request.bwrap_alone.then(|| outside::in_bwrap(probe));
             let levels = levels.into_iter().map(|(level, seen)| {
                 let broken = |_| Err(io::Error::other("a probe couldn't be begun"));
@@ -136,9 +142,10 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
                 ))
             });
             let levels = levels.collect::<io::Result<BTreeMap<_, _>>>()?;
-            Ok::<_, io::Error>((levels, alone.flatten().transpose()?))
+            let alone = alone.flatten().transpose()?;
+            Ok::<_, io::Error>((levels, alone, contained.transpose()?))
         });
-        let (inside, bwrap_alone) = everywhere?;
+        let (inside, bwrap_alone, docker_alone) = everywhere?;
         let of_users = if rustix::process::geteuid().is_root() {
             &[]
         } else {
@@ -149,6 +156,7 @@ fn all(request: &Request, mut tell: impl FnMut(Row) -> io::Result<()>) -> io::Re
             name: probe.name.to_owned(),
             about: probe.about.to_owned(),
             bwrap_alone: bwrap_alone.map(|seen| weighed(&outside, seen)),
+            docker_alone: docker_alone.map(|seen| weighed(&outside, seen)),
             outside,
             inside,
             by_design: by_design

@@ -121,10 +121,16 @@ pub(super) const PROBES: &[Probe] = &[
         },
     )
     .root()
-    .by_design(&[(
-        Level::Bubblewrap,
-        "what bubblewrap shows has the path that it has on the machine",
-    )]),
+    .by_design(&[
+        (
+            Level::Bubblewrap,
+            "what bubblewrap shows has the path that it has on the machine",
+        ),
+        (
+            Level::Docker,
+            "what a daemon shows has the path that it has on the machine",
+        ),
+    ]),
     Probe::new(
         "tenancy::path_of_program",
         "Reads where its own program lies on the machine.",

@@ -96,7 +96,10 @@ fn a_level_of_another_system_says_so_and_what_there_is_here() {
         why.contains("seatbelt: sandbox-exec is part of macOS"),
         "{why}"
     );
-    assert!(why.contains("namespaces, bubblewrap, lite"), "{why}");
+    assert!(
+        why.contains("namespaces, bubblewrap, docker, lite"),
+        "{why}"
+    );
     assert!(crate::levels().all(|level| level != Level::Seatbelt));
 }
 

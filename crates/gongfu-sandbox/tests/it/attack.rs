@@ -4,6 +4,8 @@
 //! Every one is tried outside first, where it must succeed: else it proves nothing, and counts as
 //! failed.
 
+use std::collections::BTreeSet;
+
 use gongfu_core::sandbox::Level;
 use gongfu_sandbox::probe::{self, Request, Row, Verdict};
 use libtest_mimic::{Failed, Trial};
@@ -20,19 +22,59 @@ pub(crate) fn trials() -> Vec<Trial> {
                 .with_ignored_flag(is_left_out || probe.lacks.is_some())
         })
     };
-    let mut trials: Vec<Trial> = ground::levels().flat_map(of).collect();
+    let each = ground::levels().filter(|(level, _)| *level != Level::Docker);
+    let mut trials: Vec<Trial> = each.flat_map(of).collect();
+    // A container takes longer to make than a probe to be tried: those of a group follow each other in one.
+    for (level, is_left_out) in ground::levels().filter(|(level, _)| *level == Level::Docker) {
+        let groups = probes
+            .iter()
+            .filter_map(|probe| Some(probe.name.split_once("::")?.0));
+        for group in groups.collect::<BTreeSet<_>>() {
+            let name = format!("{level}::attack::{group}");
+            let test = move || attack_by_all(level, group);
+            trials.push(Trial::test(name, test).with_ignored_flag(is_left_out));
+        }
+    }
     trials.push(Trial::test("attack::none_is_forgotten", none_is_forgotten));
     trials
 }
 
-/// Tries a probe in one level.
-fn attack(level: Level, name: &str) -> Result<(), Failed> {
+/// Tries the probes of a group in one level; says of each that failed why.
+fn attack_by_all(level: Level, group: &str) -> Result<(), Failed> {
+    let probes = probe::list().into_iter();
+    let probes = probes.filter(|probe| probe.lacks.is_none() && probe.name.starts_with(group));
+    let names: Vec<String> = probes.map(|probe| probe.name.to_owned()).collect();
+    let rows = tried(level, names.clone())?;
+    assert_eq!(rows.len(), names.len());
+    let failed = rows.iter().filter_map(|row| {
+        let why = judge(row, level).err()?;
+        Some(format!(
+            "{}: {}",
+            row.name,
+            why.message().unwrap_or_default()
+        ))
+    });
+    let failed: Vec<String> = failed.collect();
+    failed
+        .is_empty()
+        .then_some(())
+        .ok_or(Failed::from(failed.join("\n")))
+}
+
+fn tried(level: Level, names: Vec<String>) -> std::io::Result<Vec<Row>> {
     let request = Request {
         levels: vec![level],
         bwrap_alone: false,
-        names: vec![name.to_owned()],
+        docker_alone: false,
+        docker: ground::docker(),
+        names,
     };
-    let rows = probe::run(&request, |_| {})?;
+    probe::run(&request, |_| {})
+}
+
+/// Tries a probe in one level.
+fn attack(level: Level, name: &str) -> Result<(), Failed> {
+    let rows = tried(level, vec![name.to_owned()])?;
     let [row] = rows.as_slice() else {
         return Err(Failed::from(format!("it was tried {} times", rows.len())));
     };

@@ -31,6 +31,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn harm_nothing(level: Level) {
     let what = Fuzz {
         level,
+        docker: ground::docker(),
         seed: 1,
         time: Duration::from_millis(2_500),
     };
@@ -55,6 +56,7 @@ pub(crate) fn prove() -> ExitCode {
         }
         let what = Fuzz {
             level,
+            docker: ground::docker(),
             seed,
             time: Duration::from_secs(seconds),
         };

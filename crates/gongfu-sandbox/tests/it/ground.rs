@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
 use gongfu_core::sandbox::{
-    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec,
+    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec,
 };
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
@@ -85,7 +85,7 @@ impl Ground {
 
     pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
-        let runner = Runner::new(Some(self.level));
+        let runner = runner(self.level);
         let runner = if self.grouped {
             runner
         } else {
@@ -119,6 +119,26 @@ impl Ground {
     }
 }
 
+/// A runner of this level.
+pub(crate) fn runner(level: Level) -> Runner {
+    Runner::new(Some(level)).with_docker(docker())
+}
+
+/// The daemon that the tests are told of, as `docker` itself is.
+pub(crate) fn docker() -> Docker {
+    Docker {
+        socket: std::env::var("DOCKER_HOST").ok(),
+        image: None,
+    }
+}
+
+/// Whether a daemon is there.
+pub(crate) fn has_docker() -> bool {
+    let socket = docker().socket;
+    let socket = socket.as_deref().unwrap_or("/var/run/docker.sock");
+    Path::new(socket.trim_start_matches("unix://")).exists()
+}
+
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().unwrap()
@@ -147,7 +167,7 @@ pub(crate) fn victim() -> ExitCode {
         limits: Limits::default(),
         logs: Some(folder.into()),
     };
-    let runner = Runner::new(level);
+    let runner = runner(level.unwrap());
     let running = runner.run(
         &Owner::Local,
         spec,
@@ -232,7 +252,11 @@ pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
 pub(crate) fn levels() -> impl Iterator<Item = (Level, bool)> {
     let everything = std::env::var_os("CI").is_some();
     gongfu_sandbox::levels().map(move |level| {
-        let is_installed = level != Level::Bubblewrap || Path::new("/usr/bin/bwrap").exists();
+        let is_installed = match level {
+            Level::Bubblewrap => Path::new("/usr/bin/bwrap").exists(),
+            Level::Docker => has_docker(),
+            _ => true,
+        };
         (level, !is_installed && !everything)
     })
 }

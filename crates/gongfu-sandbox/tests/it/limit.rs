@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
-use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 
 use crate::ground::{
-    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runtime, text, word,
+    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runner, runtime, text,
+    word,
 };
 
 /// How soon everything is dead once a run is over.
@@ -72,8 +72,14 @@ pub(crate) fn trials() -> Vec<Trial> {
             let is_ignored = is_ignored || (grouped && !there_are);
             Trial::test(format!("{level}::{name}::{mode}"), run).with_ignored_flag(is_ignored)
         };
-        let in_both = |test| [false, true].map(|grouped| in_mode(test, grouped));
-        trials.extend(counted.into_iter().flat_map(in_both));
+        // A daemon gives every container a control group.
+        let modes: &[bool] = if level == Level::Docker {
+            &[true]
+        } else {
+            &[false, true]
+        };
+        let in_each = |test| modes.iter().map(move |grouped| in_mode(test, *grouped));
+        trials.extend(counted.into_iter().flat_map(in_each));
         trials.extend(only_grouped.into_iter().map(|test| in_mode(test, true)));
     }
     trials
@@ -81,6 +87,9 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Whether runs have control groups on this machine.
 fn is_grouped(level: Level) -> bool {
+    if level == Level::Docker {
+        return true;
+    }
     let ran = Ground::new(level).runs(Command::Line("true".to_owned()));
     ran.is_ok_and(|outcome| outcome.enforcement.memory == Means::ControlGroup)
 }
@@ -327,7 +336,7 @@ fn whoever_no_longer_waits(level: Level) {
     let ground = Ground::new(level);
     let word = word(ground.folder.path());
     runtime().block_on(async {
-        let runner = Runner::new(Some(level));
+        let runner = runner(level);
         let spec = ground.spec(Command::Line(stubborn(&word)));
         let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
         let waited = tokio::time::timeout(Duration::from_secs(1), running).await;

@@ -14,6 +14,8 @@ mod alone;
 #[cfg(target_os = "linux")]
 mod attack;
 #[cfg(target_os = "linux")]
+mod docker;
+#[cfg(target_os = "linux")]
 mod fork_server;
 #[cfg(target_os = "linux")]
 mod fuzz;
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
         alone::trials(),
         attack::trials(),
         fuzz::trials(),
+        docker::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Sandbox as _};
 use gongfu_core::sandbox::{Command, Level, Mode, Mount, Outcome};
-use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, Test, of_every_level, runtime, text};
+use crate::ground::{Ground, Test, of_every_level, runner, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let all: [Test; 4] = [
@@ -41,7 +40,7 @@ fn with(
         mode,
         keep: None,
     });
-    let runner = Runner::new(Some(ground.level));
+    let runner = runner(ground.level);
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 

@@ -11,7 +11,7 @@ use gongfu_core::sandbox::{
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, Test, of_every_level, runtime, text};
+use crate::ground::{Ground, Test, of_every_level, runner, runtime, text};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let all: [Test; 14] = [
@@ -68,6 +68,12 @@ fn a_script_runs_in_its_folder(level: Level) {
         // It is where it is, and who it is on the machine.
         let line = "[ $PWD = $GONGFU_SKILL ] && [ $HOME = $GONGFU_WORKSPACE ] && [ $(id -u) != 0 ]";
         assert_eq!(ground.says(line), "");
+        return;
+    }
+    if level == Level::Docker {
+        // It is whom it is on the machine, by a name of its own.
+        let line = "pwd; echo $HOME; whoami; [ $(id -u) != 0 ]";
+        assert_eq!(ground.says(line), "/skill\n/workspace\nuser\n");
         return;
     }
     assert_eq!(
@@ -149,7 +155,7 @@ fn what_was_written_in_time(level: Level) {
     // Of what nobody waits for nobody is told, so it isn't kept.
     ground.limits.wall = std::time::Duration::from_mins(1);
     runtime().block_on(async {
-        let runner = Runner::new(Some(level));
+        let runner = runner(level);
         let line = "echo late > /workspace/late; echo said; sleep 60";
         let spec = ground.spec(Command::Line(ground.placed(line)));
         let (said, mut hears) = tokio::sync::mpsc::unbounded_channel();
@@ -220,7 +226,7 @@ fn what_is_not_there_is_said(level: Level) {
     });
     let program = vec!["no-such-program".to_owned()];
     let spec = ground.spec(Command::Program(program));
-    let runner = Runner::new(Some(level));
+    let runner = runner(level);
     let ran = runtime().block_on(runner.run(&Owner::Local, spec, listener));
     let heard: Vec<_> = hears.try_iter().collect();
     assert_eq!(heard, [(Stream::Stderr, ran.unwrap().stderr.head)]);
@@ -282,7 +288,7 @@ fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<O
     let ground = Ground::new(level);
     let mut spec = ground.spec(Command::Line(line.to_owned()));
     change(&mut spec);
-    let runner = Runner::new(Some(level));
+    let runner = runner(level);
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 
@@ -293,14 +299,14 @@ fn not_for_many(level: Level) {
         let spec = ground.spec(Command::Line("echo said".to_owned()));
         runtime().block_on(runner.run(&user, spec, Arc::new(|_, _| {})))
     };
-    let ran = run(Runner::new(Some(level)));
+    let ran = run(runner(level));
     if level.is_for_one() {
         let why = ran.unwrap_err().to_string();
         assert!(why.contains("`levels_for_one = true`"), "{why}");
     } else {
         assert_eq!(text(&ran.unwrap().stdout), "said\n");
     }
-    let all_the_same = run(Runner::new(Some(level)).with_levels_for_one(true));
+    let all_the_same = run(runner(level).with_levels_for_one(true));
     assert_eq!(text(&all_the_same.unwrap().stdout), "said\n");
 }
 
@@ -399,7 +405,7 @@ fn what_can_only_be_read(level: Level) {
         mode: Mode::ReadOnly,
         keep: None,
     });
-    let runner = Runner::new(Some(level));
+    let runner = runner(level);
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(text(&outcome.stdout), "given", "{outcome:?}");

@@ -80,7 +80,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     if attack {
-        return attack::run(json, terminal);
+        return attack::run(json, environment, terminal);
     }
     let checks = progress::during("looking", || checks(places, environment));
     if json {
@@ -136,7 +136,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     };
     checks.push(home_check(&home));
     checks.push(handle_check(&home));
-    checks.push(sandbox_check(&home));
+    checks.push(sandbox_check(&home, environment));
     checks.push(match Config::read(&home) {
         Ok(_) if disk::kind_outside(&home.config()).is_none() => {
             Check::ok("config", "no settings file: everything is as it comes")
@@ -218,17 +218,20 @@ fn packages_check(parts: &Parts) -> Check {
 }
 
 /// In what scripts would be run here, by the settings, and what else could be used.
-fn sandbox_check(home: &Home) -> Check {
+fn sandbox_check(home: &Home, environment: &Environment) -> Check {
     let config = Config::read(home).unwrap_or_default();
     let wanted = config.sandbox.level.map(Level::from);
-    let runner = Runner::new(wanted);
+    let runner = Runner::new(wanted).with_docker(config.sandbox.docker(environment));
     let standing = wiring::runtime().map(|runtime| runtime.block_on(runner.standing()));
     let standing = match standing {
         Ok(Ok(standing)) => standing,
         Ok(Err(error)) => return Check::warn("sandbox", error.to_string(), ""),
         Err(error) => return Check::warn("sandbox", format!("{error:#}"), ""),
     };
-    let is_wanted = |one: &&Standing| wanted.is_none_or(|wanted| wanted == one.level);
+    let is_wanted = |one: &&Standing| match wanted {
+        Some(wanted) => wanted == one.level,
+        None => !one.level.must_be_asked_for(),
+    };
     let used = standing.iter().filter(is_wanted);
     let used = used
         .clone()
@@ -237,6 +240,9 @@ fn sandbox_check(home: &Home) -> Check {
     let others = standing.iter().filter(|one| Some(one.level) != used);
     let others = others.map(|one| match &one.obstacle {
         None if used.is_none() => format!("{} would work", one.level),
+        None if one.level.must_be_asked_for() => {
+            format!("{} works where the settings name it", one.level)
+        }
         None => format!("{} works as well", one.level),
         Some(obstacle) => format!("{}: {obstacle}", one.level),
     });

@@ -9,6 +9,8 @@ use gongfu_sandbox::probe::{self, Request, Row, Seen, Verdict};
 use serde::Serialize;
 
 use super::Outcome;
+use crate::config::Config;
+use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
@@ -18,6 +20,7 @@ const NAME: usize = 30;
 /// What is shown beside the levels.
 const OUTSIDE: &str = "outside";
 const BWRAP: &str = "bwrap";
+const DOCKER: &str = "run";
 
 /// What was seen, for programs.
 #[derive(Serialize)]
@@ -41,13 +44,24 @@ struct Count {
 
 /// Tries every probe in every level that works here; finds something when one gets through the level
 /// that scripts would be run in.
-pub(super) fn run(json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
-    let standing = wiring::runtime()?.block_on(Runner::new(None).standing())?;
+pub(super) fn run(
+    json: bool,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let config = Config::read(&home).unwrap_or_default();
+    let docker = config.sandbox.docker(environment);
+    let runner = Runner::new(None).with_docker(docker.clone());
+    let standing = wiring::runtime()?.block_on(runner.standing())?;
+    drop(runner);
     let works = standing.iter().filter(|one| one.obstacle.is_none());
     let levels: Vec<Level> = works.map(|one| one.level).collect();
     let request = Request {
         levels: levels.clone(),
         bwrap_alone: true,
+        docker_alone: levels.contains(&Level::Docker),
+        docker,
         names: Vec::new(),
     };
     let mut table = Table::new(&levels);
@@ -58,7 +72,8 @@ pub(super) fn run(json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome
         }
     })?;
     written?;
-    let used = levels.first().copied();
+    let is_used = |level: &&Level| !level.must_be_asked_for();
+    let used = levels.iter().find(is_used).copied();
     let counts = counts(&levels, &rows);
     if json {
         terminal.json(&Report {
@@ -99,7 +114,10 @@ impl<'a> Table<'a> {
                 line += &cell(level.as_str(), level.as_str());
             }
             if row.bwrap_alone.is_some() {
-                line += BWRAP;
+                line += &cell(BWRAP, BWRAP);
+            }
+            if row.docker_alone.is_some() {
+                line += DOCKER;
             }
             terminal.line(&terminal.paint(Paint::Bold, line.trim_end()))?;
         }
@@ -118,8 +136,10 @@ impl<'a> Table<'a> {
             let (paint, word) = told(row, *level);
             line += &terminal.paint(paint, &cell(level.as_str(), word));
         }
-        if let Some(Seen { verdict, .. }) = &row.bwrap_alone {
-            line += &terminal.paint(Paint::Dim, verdict.as_str());
+        for (name, seen) in [(BWRAP, &row.bwrap_alone), (DOCKER, &row.docker_alone)] {
+            if let Some(Seen { verdict, .. }) = seen {
+                line += &terminal.paint(Paint::Dim, &cell(name, verdict.as_str()));
+            }
         }
         terminal.line(line.trim_end())
     }
@@ -157,8 +177,10 @@ fn counts(levels: &[Level], rows: &[Row]) -> BTreeMap<&'static str, Count> {
                 count(level.as_str(), seen.verdict, is_known);
             }
         }
-        if let Some(seen) = &row.bwrap_alone {
-            count(BWRAP, seen.verdict, false);
+        for (name, seen) in [(BWRAP, &row.bwrap_alone), (DOCKER, &row.docker_alone)] {
+            if let Some(seen) = seen {
+                count(name, seen.verdict, false);
+            }
         }
     }
     counts
@@ -177,7 +199,10 @@ fn conclude(
     let void = void.count();
     let levels = standing.iter().map(|one| one.level.as_str());
     terminal.line("")?;
-    for name in std::iter::once(OUTSIDE).chain(levels).chain([BWRAP]) {
+    for name in std::iter::once(OUTSIDE)
+        .chain(levels)
+        .chain([BWRAP, DOCKER])
+    {
         let Some(count) = counts.get(name) else {
             continue;
         };
@@ -185,10 +210,10 @@ fn conclude(
             0 => String::new(),
             known => format!(", {known} of them known"),
         };
-        let about = if name == BWRAP {
-            " (`bwrap` alone, as it is mostly used)"
-        } else {
-            ""
+        let about = match name {
+            BWRAP => " (`bwrap` alone, as it is mostly used)",
+            DOCKER => " (`docker run` as it comes)",
+            _ => "",
         };
         let Count { reached, of, .. } = count;
         terminal.line(&format!(
@@ -223,7 +248,8 @@ fn conclude(
             terminal.line(&format!("{word}    {}: {}", one.level, plain(obstacle)))?;
         }
     }
-    let used = standing.iter().find(|one| one.obstacle.is_none());
+    let is_used = |one: &&Standing| one.obstacle.is_none() && !one.level.must_be_asked_for();
+    let used = standing.iter().find(is_used);
     let text = match used {
         Some(used) => format!("scripts are run in: {}", used.level.about()),
         None => "no sandbox works here, so no script is ever run".to_owned(),
@@ -251,6 +277,7 @@ mod tests {
             about: "Tries it.".to_owned(),
             outside: seen(outside),
             bwrap_alone: None,
+            docker_alone: None,
             inside: BTreeMap::from([(Level::Lite, seen(inside))]),
             by_design: known.into_iter().collect(),
             depends_on: None,
@@ -282,8 +309,8 @@ mod tests {
     }
 
     #[test]
-    fn a_row_fits_eighty_columns() {
-        let levels = gongfu_sandbox::levels();
+    fn a_row_fits_eighty_columns_where_there_is_no_daemon() {
+        let levels = gongfu_sandbox::levels().filter(|level| !level.must_be_asked_for());
         let levels = levels.map(|level| cell(level.as_str(), level.as_str()).len());
         let width = NAME + cell("outside", "outside").len() + levels.sum::<usize>();
         assert!(width + "reached".len() <= 80, "{width}");
