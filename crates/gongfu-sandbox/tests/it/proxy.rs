@@ -62,7 +62,7 @@ pub(crate) fn prove() -> ExitCode {
     let is_wanted = |row: &Row| wanted.is_empty() || wanted.contains(&row.name);
     let rows: Vec<Row> = row::all().into_iter().filter(is_wanted).collect();
     println!("attack | with the proxy (must be refused) | control (must succeed) | verdict");
-    let mut table = match Table::new() {
+    let mut table = match Table::new(&rows) {
         Ok(table) => table,
         Err(why) => {
             for row in &rows {
@@ -134,22 +134,22 @@ struct Table {
 }
 
 impl Table {
-    fn new() -> Result<Self, String> {
+    fn new(rows: &[Row]) -> Result<Self, String> {
         let world = World::enter()?;
         let ground = Arc::new(Ground::new(Level::Namespaces));
         let local = UnixListener::bind(ground.path("workspace/host.sock"));
         world.hosts.local(local.map_err(|error| error.to_string())?);
-        let tls = speaks_tls(&world, &ground);
-        let mut table = Self {
+        let needs_tls = rows
+            .iter()
+            .any(|row| row.needs.is_some_and(Need::is_of_tls));
+        let tls = needs_tls.then(|| speaks_tls(&world, &ground)).flatten();
+        Ok(Self {
             world,
             ground,
             runner: Arc::new(Runner::new(Some(Level::Namespaces))),
             sessions: BTreeMap::new(),
             tls,
-        };
-        // Before all others, so that it is a child of the server as they are.
-        table.session(Place::Outside);
-        Ok(table)
+        })
     }
 
     fn has(&self, need: Need) -> bool {

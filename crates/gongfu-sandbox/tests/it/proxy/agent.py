@@ -1,17 +1,12 @@
 # Does what it is told, an expression a line, and says what came of it in a line.
 import array
 import errno
-import http.client
 import os
 import select
 import socket
-import ssl
 import struct
-import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 
 PROXY = ("127.0.0.1", 3128)
 GOOD = b"good.test:8443"
@@ -342,12 +337,23 @@ def memory(process):
 
 # As programs do it.
 
+def library():
+    # Most attacks need none of it, and it takes longer than they do.
+    import ssl
+
+    return ssl
+
+
 def trusting():
+    ssl = library()
     return ssl.create_default_context(cafile="host.pem")
 
 
 def opened(url, data=None, **headers):
     """An address by urllib, as a program does it that knows of no proxy."""
+    import urllib.error
+    import urllib.request
+
     handler = urllib.request.HTTPSHandler(context=trusting())
     opener = urllib.request.build_opener(handler)
     try:
@@ -362,6 +368,8 @@ def opened(url, data=None, **headers):
 
 def fetched(host, path="/", port=443, **headers):
     """The same by http.client, which is told of the proxy."""
+    import http.client
+
     try:
         client = http.client.HTTPSConnection(*PROXY, timeout=30, context=trusting())
         client.set_tunnel(host, port)
@@ -375,6 +383,8 @@ def fetched(host, path="/", port=443, **headers):
 
 def curl(*arguments):
     """What curl gets, or the number that it ends with."""
+    import subprocess
+
     command = ["curl", "--silent", "--cacert", "host.pem", "--max-time", "30", *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     return done.stdout or f"curl {done.returncode}"
@@ -382,6 +392,7 @@ def curl(*arguments):
 
 def inside(context, name):
     """A handshake of the library, by the proxy, for a name that isn't the host's."""
+    ssl = library()
     try:
         with proxy() as end:
             end.sendall(connect(b"good.test:443"))

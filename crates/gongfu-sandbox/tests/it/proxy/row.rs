@@ -43,6 +43,13 @@ pub(super) enum Need {
     Curl,
 }
 
+impl Need {
+    /// Whether it is for the sake of a host that speaks TLS.
+    pub(super) fn is_of_tls(self) -> bool {
+        self != Self::Six
+    }
+}
+
 impl fmt::Display for Need {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -259,17 +259,17 @@ pub(super) fn rows() -> Vec<Row> {
     };
     rows.push(library(
         "a library that greets another host",
-        "ssl._create_unverified_context()",
+        "library()._create_unverified_context()",
         "'evil.test'",
     ));
     rows.push(library(
         "a library that greets nobody",
-        "ssl._create_unverified_context()",
+        "library()._create_unverified_context()",
         "None",
     ));
     rows.push(library(
         "a library that greets an address",
-        "ssl._create_unverified_context()",
+        "library()._create_unverified_context()",
         "'11.22.0.2'",
     ));
     rows
