@@ -111,6 +111,10 @@ prove-bombs *ARGUMENTS:
 prove-syscalls *ARGUMENTS:
     cargo test --quiet --package gongfu-sandbox --test it -- prove-syscalls {{ ARGUMENTS }}
 
+# Prove with attacks from real runs that nothing but what was granted is reached, each beside its control
+prove-proxy *ARGUMENTS:
+    cargo test --quiet --package gongfu-sandbox --test it -- prove-proxy {{ ARGUMENTS }}
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash

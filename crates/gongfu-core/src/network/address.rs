@@ -57,10 +57,23 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Where clouds tell machines their secrets, besides by a link alone: Azure, Alibaba, Oracle, Amazon and Google.
+const SECRETS: &[IpAddr] = &[
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
+
 /// Whether an address is of one machine that can be connected to, here or elsewhere, and not of nobody, of
-/// many, or of a link alone, by which clouds tell machines their secrets.
+/// many, or one by which clouds tell machines their secrets.
 pub fn is_of_a_host(address: IpAddr) -> bool {
-    match address.to_canonical() {
+    let address = address.to_canonical();
+    if SECRETS.contains(&address) {
+        return false;
+    }
+    match address {
         IpAddr::V4(address) => {
             let [first, ..] = address.octets();
             first != 0 && first < 224 && !address.is_link_local()
@@ -99,6 +112,11 @@ mod tests {
             "ff02::1",
             "::ffff:169.254.169.254",
             "::ffff:0.0.0.0",
+            "168.63.129.16",
+            "::ffff:100.100.100.200",
+            "192.0.0.192",
+            "fd00:ec2::254",
+            "fd20:ce::254",
         ] {
             assert!(!is_of_a_host(text.parse().unwrap()), "{text}");
         }

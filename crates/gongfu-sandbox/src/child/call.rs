@@ -1,10 +1,10 @@
 //! The few calls of the system that no library offers safely.
 //!
-//! With `apple.rs`, which is the same for macOS, the only `unsafe` of the workspace. All of them are made
-//! by a child that has one thread and no other task than this.
+//! With `apple.rs`, which is the same for macOS, the only `unsafe` of the workspace besides a call of a
+//! test. All of them are made by a child that has one thread and no other task than this.
 #![allow(
     unsafe_code,
-    reason = "each block says why it is sound; nothing else in the workspace may have one"
+    reason = "each block says why it is sound; nothing else that is shipped may have one"
 )]
 
 pub(crate) mod raw;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use gongfu_core::network::{Destination, Rule, is_of_a_host, is_public};
@@ -142,7 +142,8 @@ async fn reached(
     let near = neighbours(destination, reach, resolver).await;
     let may_be = |address: &&SocketAddr| {
         let address = address.ip();
-        is_of_a_host(address) && (is_private || is_public(address) || near.contains(&address))
+        let is_elsewhere = || is_public(address) && !is_own(address);
+        is_of_a_host(address) && (is_private || near.contains(&address) || is_elsewhere())
     };
     let public: Vec<&SocketAddr> = addresses.iter().filter(may_be).take(ADDRESSES).collect();
     if public.is_empty() {
@@ -193,6 +194,17 @@ async fn neighbours(
         near.extend(addresses.iter().map(SocketAddr::ip));
     }
     near
+}
+
+/// Whether an address is this machine's own, however public: nothing else can be bound to.
+fn is_own(address: IpAddr) -> bool {
+    let binds = |address| UdpSocket::bind(SocketAddr::new(address, 0)).is_ok();
+    let nobodys = match address {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    // Some machines let anything be bound to: then it is seen once there is a connection.
+    binds(address) && !binds(nobodys)
 }
 
 /// Whether both ends are of this machine, by whatever address.

@@ -32,6 +32,8 @@ mod mount;
 #[cfg(target_os = "linux")]
 mod network;
 #[cfg(target_os = "linux")]
+mod proxy;
+#[cfg(target_os = "linux")]
 mod resource;
 #[cfg(target_os = "macos")]
 mod seatbelt;
@@ -53,6 +55,9 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(fuzz::PROVE) {
         return fuzz::prove();
     }
+    if std::env::args().nth(1).as_deref() == Some(proxy::PROVE) {
+        return proxy::prove();
+    }
     if std::env::args().nth(1).as_deref() == Some(alone::ALONE) {
         return alone::alone();
     }
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         attack::trials(),
         fuzz::trials(),
         docker::trials(),
+        proxy::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

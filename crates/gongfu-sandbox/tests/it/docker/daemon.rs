@@ -175,7 +175,9 @@ fn begun(folder: &Path) -> Child {
         .open(folder.join("log"))
         .unwrap();
     let at = |name: &str| folder.join(name).display().to_string();
-    Command::new("dockerd")
+    // What it mounts is nobody else's: other tests look whether the machine's mounts stay as they are.
+    Command::new("unshare")
+        .args(["--mount", "--propagation", "slave", "--", "dockerd"])
         .args(["--host", &format!("unix://{}", at("sock"))])
         .args(["--data-root", &at("data"), "--exec-root", &at("exec")])
         .args(["--pidfile", &at("pid"), "--iptables=false", "--bridge=none"])

@@ -1,0 +1,151 @@
+//! The proxy itself, its neighbours, and whose it is.
+
+use super::super::session::Place;
+use super::{Row, row};
+
+pub(super) fn rows() -> Vec<Row> {
+    let good = "200 hi from 11.22.0.2";
+    let rows = [
+        row(
+            "the proxy of another run, without one's own",
+            "via(GOOD)",
+            &["EPERM"],
+        )
+        .at(Place::Nothing)
+        .same_granted(good),
+        row("the proxy of another owner's run", "via(GOOD)", &["403"])
+            .at(Place::Other)
+            .same_granted(good),
+        row("another owner's host", "via(b'other.test:8443')", &["403"]).control(
+            Place::Other,
+            "via(b'other.test:8443')",
+            "200 hi from 11.22.0.3",
+        ),
+        row("a proxy that lets nobody through", "via(GOOD)", &["403"])
+            .at(Place::Watched)
+            .same_granted(good),
+        row(
+            "the proxy's address from outside",
+            "via(GOOD)",
+            &["ECONNREFUSED"],
+        )
+        .at(Place::Outside)
+        .same_granted(good),
+        row(
+            "the proxy by another address of loopback",
+            "direct(INET, STREAM, ('127.0.0.2', 3128))",
+            &["ECONNREFUSED"],
+        )
+        .control(
+            Place::Granted,
+            "direct(INET, STREAM, ('127.0.0.1', 3128), said=b'x\\r\\n\\r\\n')",
+            "HTTP/1.1 400",
+        ),
+        row(
+            "another port beside the proxy",
+            "direct(INET, STREAM, ('127.0.0.1', 3129))",
+            &["ECONNREFUSED"],
+        )
+        .control(
+            Place::Granted,
+            "direct(INET, STREAM, ('127.0.0.1', 3128), said=b'x\\r\\n\\r\\n')",
+            "HTTP/1.1 400",
+        ),
+        row("waiting where the proxy waits", "listens(3128)", &["EPERM"]).same_outside("listens"),
+        row("waiting elsewhere", "listens(0)", &["EPERM"]).same_outside("listens"),
+        row("waiting without a place", "listens_unbound()", &["EPERM"]).same_outside("listens"),
+        row("handles that were left behind", "handles()", &["0 sockets"]).control(
+            Place::Granted,
+            "(lambda end: handles())(proxy())",
+            "1 sockets",
+        ),
+        row(
+            "a handle that is sent to the proxy",
+            "handed(proxy())",
+            &["closed"],
+        )
+        .control(
+            Place::Granted,
+            "handed(*socket.socketpair())",
+            "kept 1 True",
+        ),
+        row(
+            "what the machine knows of its connections",
+            "str(':20FB ' in open('/proc/net/tcp').read() + open('/proc/net/tcp6').read())",
+            &["False", "ENOENT", "EACCES"],
+        )
+        .same_outside("True"),
+    ];
+    rows.into_iter().chain(process()).collect()
+}
+
+/// The process that the proxy is in.
+fn process() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let server = std::process::id();
+    // What the server has, by its number outside, and by whatever number its parent has.
+    for (name, line, refused) in [
+        (
+            "the memory of the proxy",
+            format!("memory({server})"),
+            &["ENOENT"][..],
+        ),
+        (
+            "the environment of the proxy",
+            format!("sees('/proc/{server}/environ')"),
+            &["ENOENT"],
+        ),
+        (
+            "the command line of the proxy",
+            format!("sees('/proc/{server}/cmdline')"),
+            &["ENOENT"],
+        ),
+        (
+            "the handles of the proxy",
+            format!("tried(lambda: len(os.listdir('/proc/{server}/fd')) > 0 and 'read')"),
+            &["ENOENT"],
+        ),
+        (
+            "the network of the proxy",
+            format!("sees('/proc/{server}/net/tcp')"),
+            &["ENOENT"],
+        ),
+        (
+            "the namespace of the proxy",
+            format!("tried(lambda: 'read ' + os.readlink('/proc/{server}/ns/net'))"),
+            &["ENOENT"],
+        ),
+        (
+            "the files of the proxy",
+            format!("tried(lambda: 'read ' + os.listdir('/proc/{server}/root')[0])"),
+            &["ENOENT"],
+        ),
+        (
+            "the threads of the proxy",
+            format!("tried(lambda: 'read ' + os.listdir('/proc/{server}/task')[0])"),
+            &["ENOENT"],
+        ),
+    ] {
+        rows.push(row(name, line, refused).same_outside("read"));
+    }
+    rows.extend([
+        row(
+            "a signal to the proxy",
+            format!("tried(lambda: os.kill({server}, 0))"),
+            &["ESRCH"],
+        )
+        .same_outside("None"),
+        row(
+            "a handle of the proxy's process",
+            format!("tried(lambda: os.pidfd_open({server}) > 0)"),
+            &["ESRCH"],
+        )
+        .same_outside("True"),
+        row(
+            "ending everybody who can be ended",
+            "ends_all() and via(b'evil.test:8443')",
+            &["403"],
+        ),
+    ]);
+    rows
+}
