@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use gongfu_core::account::Owner;
-use gongfu_core::port::{AuditLog, SkillStore};
+use gongfu_core::port::{AuditLog, Sandbox, SkillStore};
 use gongfu_core::sandbox::Level;
 use gongfu_hub::run::Installs;
 use gongfu_hub::{Catalog, Ports};
@@ -141,7 +141,7 @@ pub(crate) fn parts_of(
         home.clone(),
         Arc::clone(&skills),
         interpreters,
-        Arc::<Runner>::clone(&sandbox),
+        builder(&sandbox, &config),
         Arc::new(SystemClock),
         environments::Settings {
             sources: package_sources(environment, &config),
@@ -173,6 +173,15 @@ pub(crate) fn parts_of(
         budget: config.catalogue.budget,
         doubtful,
     })
+}
+
+/// What environments of packages are made in: namespaces, from which alone an index can be reached, in
+/// whatever the settings have scripts run.
+fn builder(sandbox: &Arc<Runner>, config: &Config) -> Arc<dyn Sandbox> {
+    match config.sandbox.level.map(Level::from) {
+        None | Some(Level::Namespaces) => Arc::<Runner>::clone(sandbox),
+        Some(_) => Arc::new(Runner::new(Some(Level::Namespaces)).without_spares()),
+    }
 }
 
 /// Where packages come from: the settings, then variables, then the files of the installers. What is wrong

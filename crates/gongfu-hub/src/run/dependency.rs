@@ -78,6 +78,8 @@ pub(super) struct Given {
     pub(super) used: Vec<Used>,
     /// What says what is needed, by language.
     manifests: BTreeMap<Language, Manifest>,
+    /// Why what is needed isn't there, by language, where no sandbox works in which it could be made.
+    unmade: BTreeMap<Language, String>,
 }
 
 /// What the texts of a skill say of what it needs.
@@ -195,6 +197,11 @@ impl Given {
                 Err(failure) if manifest.is_inferred() => {
                     tracing::info!(skill = %skill.full_name, %failure, "what scripts import can't be installed");
                 }
+                // A sandbox that can't reach an index is no reason not to run what may do without; if it
+                // doesn't, that is said.
+                Err(failure) if failure.kind == Kind::Sandbox => {
+                    self.unmade.insert(language, failure.why);
+                }
                 Err(failure) => return Err(problem(language, manifest.from(), failure)),
             }
         }
@@ -243,9 +250,12 @@ impl Given {
             let packages = distributions(language, modules.iter().map(String::as_str));
             let declared_in = (!manifest.is_inferred()).then(|| manifest.from());
             let names = packages.join(", ");
-            let advice = match &declared_in {
-                Some(file) => format!("add {names} to {file} of the skill"),
-                None => format!(
+            let advice = match (&declared_in, self.unmade.get(&language)) {
+                (Some(file), Some(why)) => {
+                    format!("what {file} names can't be installed on this machine: {why}")
+                }
+                (Some(file), None) => format!("add {names} to {file} of the skill"),
+                (None, _) => format!(
                     "nothing says what the skill needs: write {names} into its {}; or a person has it installed by `gongfu env build {} --inferred`",
                     match language {
                         Language::Python => "requirements.txt",

@@ -187,7 +187,6 @@ fn what_cannot_be_had_is_said_and_nothing_is_run() {
         (Kind::LockStale, "DEPENDENCIES_INVALID"),
         (Kind::IndexUnreachable, "DEPENDENCIES_UNAVAILABLE"),
         (Kind::ToolMissing, "DEPENDENCIES_UNAVAILABLE"),
-        (Kind::Sandbox, "SANDBOX_UNAVAILABLE"),
     ] {
         *shelf.broken.lock().unwrap() = Some(Failure::new(kind, "the reason"));
         let error = run(&catalog, "python x.py").unwrap_err();
@@ -214,6 +213,28 @@ fn what_cannot_be_had_is_said_and_nothing_is_run() {
     // Another language's files are nobody's business here.
     memory.plan(good("well"));
     assert!(run(&catalog, "node x.js").is_ok());
+}
+
+#[test]
+fn a_sandbox_that_reaches_no_index_runs_what_does_without() {
+    let files: &[(&str, &[u8])] = &[("requirements.txt", b"six\n"), ("x.py", b"")];
+    let (catalog, memory, shelf) = ground(files, Installs::default());
+    let broken = Failure::new(Kind::Sandbox, "it has no network");
+    *shelf.broken.lock().unwrap() = Some(broken);
+    memory.plan(good("well"));
+    let ran = run(&catalog, "python x.py").unwrap();
+    assert_eq!(
+        (&ran["lacks"], &ran["environments"]),
+        (&Value::Null, &Value::Null)
+    );
+    let lacking = "ModuleNotFoundError: No module named 'six'\n";
+    memory.plan(failed(Exit::Code(1), lacking));
+    let ran = run(&catalog, "python x.py").unwrap();
+    let advice = ran["lacks"][0]["advice"].as_str().unwrap();
+    assert!(
+        advice.contains("requirements.txt") && advice.contains("it has no network"),
+        "{advice}"
+    );
 }
 
 #[test]
