@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
 use super::carry::{self, Strength};
-use super::copied::{self, Copied, Way};
+use super::copied::{self, Copied, Maker, Way};
 use super::namespaces::{PLACES, SCRATCH};
 use super::{Backend, Failure, Surroundings, environment, keep};
 use crate::plan::{Kind, Owner, Piece, Plan, Source};
@@ -58,7 +58,7 @@ impl Backend for Bubblewrap {
             // By size it is the file system that holds; how many files there are is only watched.
             disk: Means::Watchdog,
         };
-        let copied = Copied::of(spec, surroundings.tenant)?;
+        let copied = Copied::of(spec, surroundings.tenant, Maker::Tenant)?;
         let plan = plan(program, spec, surroundings.tenant, &copied)?;
         let mut before = Vec::new();
         let mut ran = carry::out(strength, &plan, spec, surroundings, |layers| {
@@ -81,7 +81,10 @@ fn plan(
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &spec.mounts {
         let missing = |error| super::missing(mount, &error);
-        match (copied::way(mount, tenant), mount.sources.first()) {
+        match (
+            copied::way(mount, tenant, Maker::Tenant),
+            mount.sources.first(),
+        ) {
             (Way::Empty, _) => view.scratch(&mount.target),
             (Way::Layer | Way::Copy, Some(source)) if source.is_file() => {
                 view.file(&mount.target);

@@ -31,12 +31,23 @@ pub(super) enum Way {
     Copy,
 }
 
+/// Who makes what is seen as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    /// Somebody who comes no further than the run itself.
+    Tenant,
+    /// Somebody who comes everywhere: what lies above doesn't matter.
+    Root,
+}
+
 /// How a mount comes to be seen by somebody, where it isn't by whoever runs gongfu.
-pub(super) fn way(mount: &Mount, tenant: Option<Owner>) -> Way {
+pub(super) fn way(mount: &Mount, tenant: Option<Owner>, maker: Maker) -> Way {
     match (mount.mode, mount.sources.as_slice()) {
         (Mode::Layered, []) => Way::Empty,
         (Mode::Layered, _) => Way::Layer,
-        (Mode::ReadOnly, [source, ..]) if tenant.is_some() && !is_open_to_all(source) => Way::Copy,
+        (Mode::ReadOnly, [source, ..]) if tenant.is_some() && !is_open_to_all(source, maker) => {
+            Way::Copy
+        }
         // What belongs to root can't be written by anybody else: it comes there when the run has ended.
         (Mode::ReadWrite, [source, ..]) if tenant.is_some() && source.is_dir() => Way::Layer,
         _ => Way::AsItIs,
@@ -44,7 +55,7 @@ pub(super) fn way(mount: &Mount, tenant: Option<Owner>) -> Way {
 }
 
 /// Whether everybody may come to a folder and read it.
-fn is_open_to_all(path: &Path) -> bool {
+fn is_open_to_all(path: &Path, maker: Maker) -> bool {
     let Ok(path) = std::fs::canonicalize(path) else {
         return false;
     };
@@ -52,10 +63,12 @@ fn is_open_to_all(path: &Path) -> bool {
         let found = std::fs::metadata(path);
         found.is_ok_and(|found| found.permissions().mode() & bits == bits)
     };
-    allows(&path, 0o004)
-        && path
-            .ancestors()
-            .all(|above| !above.is_dir() || allows(above, 0o001))
+    let mut above = match maker {
+        Maker::Tenant => path.ancestors(),
+        Maker::Root => Path::new("").ancestors(),
+    };
+    let itself = if path.is_dir() { 0o005 } else { 0o004 };
+    allows(&path, itself) && above.all(|above| !above.is_dir() || allows(above, 0o001))
 }
 
 /// A mount that is copied.
@@ -86,8 +99,11 @@ pub(super) struct Copied<'a> {
 
 impl<'a> Copied<'a> {
     /// Finds out what is copied; there is a bound to it.
-    pub(super) fn of(spec: &'a Spec, tenant: Option<Owner>) -> Result<Self, Failure> {
-        let ways = spec.mounts.iter().map(|mount| (mount, way(mount, tenant)));
+    pub(super) fn of(spec: &'a Spec, tenant: Option<Owner>, maker: Maker) -> Result<Self, Failure> {
+        let ways = spec
+            .mounts
+            .iter()
+            .map(|mount| (mount, way(mount, tenant, maker)));
         for (mount, _) in ways.clone().filter(|(_, way)| *way == Way::AsItIs) {
             // It would have to be made on the machine, past whatever others planted there.
             if !places(spec, mount).is_empty() {
@@ -163,5 +179,46 @@ impl<'a> Copied<'a> {
             below: keep::below(one.mount),
         });
         layers.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use gongfu_core::sandbox::{Mode, Mount};
+
+    use super::{Maker, Way, way};
+    use crate::plan::Owner;
+
+    #[test]
+    fn what_lies_in_a_closed_folder_is_copied_where_nobody_else_binds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("closed/inside");
+        fs::create_dir_all(&inside).unwrap();
+        let mode = |path: &std::path::Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        mode(folder.path(), 0o755);
+        mode(&inside, 0o755);
+        let mount = Mount {
+            sources: vec![inside.clone()],
+            target: "/seen".to_owned(),
+            mode: Mode::ReadOnly,
+            keep: None,
+        };
+        let tenant = Some(Owner { user: 1, group: 1 });
+        for (closed, maker, expected) in [
+            (0o755, Maker::Tenant, Way::AsItIs),
+            (0o700, Maker::Tenant, Way::Copy),
+            (0o700, Maker::Root, Way::AsItIs),
+        ] {
+            mode(inside.parent().unwrap(), closed);
+            assert_eq!(way(&mount, tenant, maker), expected, "{closed:o} {maker:?}");
+        }
+        mode(&inside, 0o700);
+        assert_eq!(way(&mount, tenant, Maker::Root), Way::Copy);
+        assert_eq!(way(&mount, None, Maker::Tenant), Way::AsItIs);
     }
 }

@@ -22,7 +22,7 @@ use std::os::fd::OwnedFd;
 use gongfu_core::sandbox::{Docker, Level, Means, Outcome, Spec};
 
 use super::carry::{self, Strength};
-use super::copied::Copied;
+use super::copied::{Copied, Maker};
 use super::namespaces::PLACES;
 use super::{Backend, Failure, Surroundings, environment, keep};
 use crate::plan::{Kind, Plan};
@@ -57,7 +57,7 @@ impl Backend for Contained {
             disk: Means::Watchdog,
         };
         let containers = surroundings.containers;
-        let copied = Copied::of(spec, tenant)?;
+        let copied = Copied::of(spec, tenant, Maker::Root)?;
         let shape = Shape::of(spec, surroundings, containers.settings())?;
         let (mut container, begun) = containers.lease(&shape, surroundings)?;
         let plan = plan(spec, &shape, &container)?;

@@ -12,7 +12,7 @@ use gongfu_core::sandbox::{Mode, Mount, Spec};
 use rustix::fs::{self, CWD, OFlags};
 
 use super::Failure;
-use super::copied::{self, Way};
+use super::copied::{self, Maker, Way};
 use super::environment::{self, Places};
 use crate::plan::{Kind, Owner, Plan};
 
@@ -102,7 +102,7 @@ impl Folders {
                 give(&above, tenant)?;
             }
         }
-        let way = copied::way(mount, tenant);
+        let way = copied::way(mount, tenant, Maker::Tenant);
         if let (Way::AsItIs, Some(source)) = (way, mount.sources.first()) {
             let source = std::fs::canonicalize(source);
             let source = source.map_err(|error| super::missing(mount, &error))?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Level, Means, Outcome, Spec};
 
 use super::carry::{self, Strength};
-use super::copied::Copied;
+use super::copied::{Copied, Maker};
 use super::folders::{Folders, OtherNames};
 use super::{Backend, Failure, Surroundings, keep};
 use crate::place::Place;
@@ -36,7 +36,7 @@ impl Backend for Lite {
             processes: Means::Watchdog,
             disk: Means::Watchdog,
         };
-        let copied = Copied::of(spec, tenant)?;
+        let copied = Copied::of(spec, tenant, Maker::Tenant)?;
         let place = Place::new(tenant.is_some())?;
         let (system, other_names) = system()?;
         let folders = Folders::new(&place.path, spec, tenant, &other_names)?;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Level, Means, Outcome, Spec};
 
 use super::carry::{self, Strength};
-use super::copied::Copied;
+use super::copied::{Copied, Maker};
 use super::folders::{Folders, OtherNames};
 use super::profile::{self, Allowed};
 use super::{Backend, Failure, Surroundings, keep};
@@ -59,7 +59,7 @@ impl Backend for Seatbelt {
             processes: Means::Watchdog,
             disk: Means::Watchdog,
         };
-        let copied = Copied::of(spec, tenant)?;
+        let copied = Copied::of(spec, tenant, Maker::Tenant)?;
         let place = Place::new(tenant.is_some())?;
         let folders = Folders::new(&place.path, spec, tenant, &other_names())?;
         let allowed = Allowed {

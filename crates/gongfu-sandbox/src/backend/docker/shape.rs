@@ -7,7 +7,7 @@ use gongfu_core::account;
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Docker;
-use crate::backend::copied::{self, Way};
+use crate::backend::copied::{self, Maker, Way};
 use crate::backend::namespaces::SCRATCH;
 use crate::backend::{Failure, Surroundings, missing};
 use crate::plan::{Owner, Piece, Source};
@@ -132,7 +132,10 @@ impl Shape {
         }
         let writable = mount.mode != Mode::ReadOnly;
         let is_file = mount.sources.first().is_some_and(|source| source.is_file());
-        match (copied::way(mount, self.tenant), mount.sources.first()) {
+        match (
+            copied::way(mount, self.tenant, Maker::Root),
+            mount.sources.first(),
+        ) {
             (Way::Empty, _) => self.empty.push(at),
             (Way::Layer, _) if !is_file => {
                 self.copied.push(To::Memory(self.layers.len()));
