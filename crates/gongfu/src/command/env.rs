@@ -1,8 +1,6 @@
 //! `gongfu env list|build|prune`: the environments of packages that scripts of skills need.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::sync::Arc;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::dependency::Record;
@@ -208,10 +206,7 @@ fn build(
     let operation = EnvironmentBuild {
         skill: name,
         inferred,
-        listener: Some(Arc::new(|_, bytes| {
-            // Whoever stopped reading doesn't stop it.
-            let _ = std::io::stderr().lock().write_all(bytes);
-        })),
+        listener: Some(super::run::streaming()),
     };
     let actor = actor();
     let built = match wait(&parts, parts.catalog.operate(operation, &actor))? {

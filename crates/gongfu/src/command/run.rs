@@ -96,7 +96,7 @@ pub(crate) fn run(
 }
 
 /// Passes on what is said, as it is said; to a terminal without anything that it would obey.
-fn streaming() -> Listener {
+pub(super) fn streaming() -> Listener {
     let plain = [
         std::io::stdout().is_terminal(),
         std::io::stderr().is_terminal(),
