@@ -23,7 +23,7 @@ pub use failure::{Failure, Kind};
 pub use import::{Imported, distributions, missing};
 pub use need::{Needs, named, needs};
 pub use record::{Installed, Record, packages};
-pub use requirement::unfit;
+pub use requirement::{is_digest, unfit};
 
 use crate::skill::{Digest, FileEntry, SkillPath};
 
@@ -37,8 +37,12 @@ const PACKAGE: &str = "package.json";
 const PACKAGE_LOCKS: [&str; 2] = ["npm-shrinkwrap.json", "package-lock.json"];
 /// The longest file that is looked at, in bytes: locks are long.
 pub const LONGEST: u64 = 8 * 1024 * 1024;
+/// How much of what is wrong is said, in characters: a skill's text stands in it.
+const REPEATED: usize = 500;
+/// How many packages may be wanted.
+const MOST: usize = 5_000;
 /// Raised whenever the same texts come to mean something else.
-const EDITION: u32 = 1;
+const EDITION: u32 = 2;
 
 /// In what scripts are written for which packages are installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -166,10 +170,11 @@ pub struct Unfit {
 
 impl Unfit {
     fn new(file: &SkillPath, line: Option<usize>, why: impl Into<String>) -> Self {
+        let why: String = why.into();
         Self {
             file: file.as_str().to_owned(),
             line,
-            why: why.into(),
+            why: crate::text::clipped(&why, REPEATED, char::REPLACEMENT_CHARACTER),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Language, Manifest, Unfit, Wanted};
+use super::{Language, MOST, Manifest, Unfit, Wanted};
 use crate::skill::SkillPath;
 
 /// What is installed.
@@ -53,8 +53,8 @@ pub(super) fn read(
     if lock.is_some() {
         // A lock fits all of it, or none.
         for kind in OTHERS {
-            if let Some(other) = package.get(kind) {
-                wanted.insert(kind.to_owned(), other.clone());
+            if let Some(other) = named(file, &package, kind)? {
+                wanted.insert(kind.to_owned(), Value::Object(other));
             }
         }
         for kind in ["name", "version"] {
@@ -105,6 +105,10 @@ fn named(
         let why = format!("`{kind}` is no object; write e.g. {{\"left-pad\": \"^1.3.0\"}}");
         return Err(Unfit::new(file, None, why));
     };
+    if named.len() > MOST {
+        let why = format!("`{kind}` names more than {MOST} packages; name fewer");
+        return Err(Unfit::new(file, None, why));
+    }
     for (name, version) in named {
         let Some(version) = version.as_str() else {
             let why = format!("the version of `{name}` is no text; write e.g. \"^1.3.0\"");
@@ -131,7 +135,7 @@ fn is_name(name: &str) -> bool {
         !part.is_empty()
             && part.len() <= 214
             && part.chars().all(is_of_name)
-            && !part.starts_with('.')
+            && !part.starts_with(['.', '-'])
     };
     match name.strip_prefix('@') {
         Some(scoped) => scoped
@@ -149,7 +153,14 @@ fn is_elsewhere(version: &str) -> bool {
         let name = alias.rsplit_once('@').filter(|(name, _)| !name.is_empty());
         return !is_name(name.map_or(alias, |(name, _)| name));
     }
-    ELSEWHERE.iter().any(|other| lower.starts_with(other)) || version.contains(['/', ':', '\\'])
+    let is_of_version = |c: char| c.is_ascii_alphanumeric() || " .*^~<>=|+-_".contains(c);
+    let is_archive = [".tgz", ".gz", ".tar"]
+        .iter()
+        .any(|kind| lower.ends_with(kind));
+    ELSEWHERE.iter().any(|other| lower.starts_with(other))
+        || !version.chars().all(is_of_version)
+        || version.starts_with('.')
+        || is_archive
 }
 
 /// A lock without the places that packages are said to be at: by name, version and digest they are the
@@ -158,7 +169,12 @@ fn locked(file: &SkillPath, text: &str) -> Result<String, Unfit> {
     let mut lock = object(file, text)?;
     if let Some(Value::Object(packages)) = lock.get_mut("packages") {
         for (at, one) in packages.iter_mut().filter(|(at, _)| !at.is_empty()) {
-            if !at.starts_with("node_modules/") {
+            let mut parts = at
+                .strip_prefix("node_modules/")
+                .into_iter()
+                .flat_map(|rest| rest.split("/node_modules/"));
+            let is_inside = at.starts_with("node_modules/") && parts.all(is_name);
+            if !is_inside {
                 let why = format!(
                     "`{at}` is a package of its own; only what lies in node_modules is installed"
                 );

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{Language, Manifest, Requirements, Unfit, Wanted, requirement};
+use super::{Language, MOST, Manifest, Requirements, Unfit, Wanted, requirement};
 use crate::skill::SkillPath;
 
 /// What a project says; `None` where it says nothing of dependencies, as one that is there for tools alone.
@@ -97,6 +97,10 @@ pub(super) fn wanted(file: &SkillPath, table: &Table, first: usize) -> Result<Re
             "`dependencies` is no list; write e.g. [\"requests>=2\"]",
         )
     })?;
+    if list.len() > MOST {
+        let why = format!("there are more than {MOST} dependencies; name fewer");
+        return Err(Unfit::new(file, at, why));
+    }
     for one in list {
         let line = one.as_str().map(str::trim).ok_or_else(|| {
             Unfit::new(

@@ -7,6 +7,14 @@ use crate::skill::SkillPath;
 
 /// How many lines there may be, in all files together.
 const MOST: usize = 5_000;
+/// The longest requirement with its digests, in bytes.
+const LONGEST: usize = 16 * 1024;
+/// How much of one a message repeats, in characters.
+const SHOWN: usize = 120;
+/// How the names of files end that an installer takes for packages.
+const ARCHIVES: [&str; 8] = [".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst"];
+/// How many lines that aren't followed are told.
+const TOLD: usize = 20;
 /// How many files may be read.
 const FILES: usize = 32;
 /// Options that say where packages come from or how: that isn't for a skill to say. Whether a value
@@ -33,39 +41,59 @@ const PASSED_OVER: [(&str, bool); 15] = [
 ///
 /// What comes after the name is for the installer to read; it only can't lead elsewhere.
 pub fn unfit(line: &str) -> Option<String> {
+    let shown = crate::text::clipped(line, SHOWN, char::REPLACEMENT_CHARACTER);
+    let odd = |c: char| c.is_control() || matches!(c, '\\' | '$' | '`');
+    if line.len() > LONGEST || line.contains(odd) {
+        return Some(format!(
+            "`{shown}` is too long or holds a character that no requirement has; write the name and its versions, e.g. `requests>=2`"
+        ));
+    }
+    // An installer reads what stands behind a digest as further lines: nothing but digests may.
+    let (line, digests) = line.split_once(" --").unwrap_or((line, ""));
+    let digests = digests.split(' ').filter(|word| !word.is_empty());
+    let digests = digests.map(|word| word.trim_start_matches("--"));
+    if !digests.clone().all(is_digest) || line.split(' ').any(|word| word.starts_with('-')) {
+        return Some(format!(
+            "`{shown}` has an option; only digests may stand behind a requirement, each as `--hash=sha256:…`"
+        ));
+    }
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let end = line.bytes().position(|byte| !is_of_name(byte));
     let (name, rest) = line.split_at(end.unwrap_or(line.len()));
+    let lower = name.to_ascii_lowercase();
+    let is_archive = ARCHIVES.iter().any(|kind| lower.ends_with(kind));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.ends_with(|c: char| c.is_ascii_alphanumeric());
-    let elsewhere = || {
-        Some(format!(
-            "`{line}` is no package of an index, and packages come from the index alone; name the package and its versions, e.g. `requests>=2`"
-        ))
-    };
-    if line.chars().any(char::is_control) {
-        return Some("it holds a control character; write it without".to_owned());
-    }
-    if !is_name {
-        return elsewhere();
-    }
+        && name.ends_with(|c: char| c.is_ascii_alphanumeric())
+        && !is_archive;
     let rest = rest.trim_start();
     let rest = match rest.strip_prefix('[') {
         Some(extras) => match extras.split_once(']') {
             Some((_, rest)) => rest.trim_start(),
-            None => return Some(format!("`{line}` has a `[` without its `]`; add it")),
+            None => return Some(format!("`{shown}` has a `[` without its `]`; add it")),
         },
         None => rest,
     };
-    let is_path = rest.starts_with(['/', ':', '\\']) || name.to_ascii_lowercase().ends_with(".whl");
-    let is_url = rest.starts_with('@');
-    if is_path || is_url {
-        return elsewhere();
-    }
-    let is_version = rest.is_empty() || rest.starts_with(['<', '>', '=', '!', '~', '(', ';', '-']);
-    let is_digest = !rest.starts_with('-') || rest.starts_with("--hash");
-    (!is_version || !is_digest).then(|| {
-        format!("`{line}` can't be read; write the name and its versions, e.g. `requests>=2`")
+    let is_version = rest.is_empty() || rest.starts_with(['<', '>', '=', '!', '~', '(', ';']);
+    let versions = rest.split(';').next().unwrap_or_default();
+    let is_place = versions.contains(['@', '/', ':']);
+    (!is_name || !is_version || is_place).then(|| {
+        format!("`{shown}` is no package of an index, and packages come from the index alone; name the package and its versions, e.g. `requests>=2`")
+    })
+}
+
+/// Whether a text is a digest as a requirement may have it, without the `--` before it.
+pub fn is_digest(text: &str) -> bool {
+    let digits = |digest: &str, length: usize| {
+        digest.len() == length && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    let known = [
+        ("hash=sha256:", 64),
+        ("hash=sha384:", 96),
+        ("hash=sha512:", 128),
+    ];
+    known.iter().any(|(kind, length)| {
+        text.strip_prefix(kind)
+            .is_some_and(|digest| digits(digest, *length))
     })
 }
 
@@ -136,9 +164,11 @@ impl Reading<'_> {
         if !self.files.contains(file) {
             self.files.push(file.clone());
         }
+        let mut count = 0;
         for (number, line) in lines(text) {
             self.line(file, number, &line, constrains)?;
-            if self.wanted.lines.len() + self.wanted.constraints.len() > MOST {
+            count += 1;
+            if count > MOST || self.wanted.lines.len() + self.wanted.constraints.len() > MOST {
                 let why = format!("there are more than {MOST} requirements; name fewer");
                 return Err(Unfit::new(file, Some(number), why));
             }
@@ -193,8 +223,10 @@ impl Reading<'_> {
         }
         if PASSED_OVER.iter().any(|(known, _)| *known == option) {
             let why = "where packages come from, and how, is for whoever runs gongfu to say";
-            self.passed_over
-                .push(format!("{file}:{number}: `{option}`: {why}"));
+            if self.passed_over.len() < TOLD {
+                self.passed_over
+                    .push(format!("{file}:{number}: `{option}`: {why}"));
+            }
             return Ok(());
         }
         let why = match option {

@@ -1,11 +1,15 @@
 //! What a script of Python says of itself in its header (PEP 723, "inline script metadata").
 
+use std::collections::BTreeSet;
+
 use super::{Language, Manifest, Requirements, Texts, Unfit, Wanted, project};
 use crate::skill::SkillPath;
 
 /// What its first line is.
 const BEGINS: &str = "# /// script";
 const ENDS: &str = "# ///";
+/// How much of a script is looked at, in bytes: a header stands at its top.
+const LOOKED: usize = 256 * 1024;
 
 /// What the headers of these scripts say together; `None` where none has one.
 ///
@@ -16,6 +20,7 @@ pub(super) fn read(texts: &Texts, scripts: &[SkillPath]) -> Result<Option<Manife
     let mut all = Requirements::default();
     let mut passed_over = Vec::new();
     let mut pythons: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     for file in scripts {
         let Some(text) = texts.get(file) else {
             continue;
@@ -31,11 +36,11 @@ pub(super) fn read(texts: &Texts, scripts: &[SkillPath]) -> Result<Option<Manife
         {
             passed_over.push(format!("{file}:{line}: `[tool.uv]`: where packages come from, and how, is for whoever runs gongfu to say"));
         }
-        for line in wanted.lines {
-            if !all.lines.contains(&line) {
-                all.lines.push(line);
-            }
-        }
+        let new = wanted
+            .lines
+            .into_iter()
+            .filter(|line| seen.insert(line.clone()));
+        all.lines.extend(new);
         pythons.extend(wanted.python.filter(|python| !pythons.contains(python)));
         files.push(file.clone());
     }
@@ -56,6 +61,10 @@ pub(super) fn read(texts: &Texts, scripts: &[SkillPath]) -> Result<Option<Manife
 /// # Errors
 /// There are two, which means that none holds.
 fn header(file: &SkillPath, text: &str) -> Result<Option<(usize, String)>, Unfit> {
+    let end = (0..=LOOKED.min(text.len()))
+        .rev()
+        .find(|at| text.is_char_boundary(*at));
+    let text = text.get(..end.unwrap_or_default()).unwrap_or_default();
     let lines: Vec<&str> = text.lines().collect();
     let begins = lines.iter().enumerate();
     let begins = begins.filter(|(_, line)| line.trim_end_matches('\r') == BEGINS);
@@ -70,6 +79,7 @@ fn header(file: &SkillPath, text: &str) -> Result<Option<(usize, String)>, Unfit
         let length = inside.iter().take_while(is_inside).count();
         let inside = inside.get(..length).unwrap_or_default();
         // The last one that ends it: what is between may look like an end.
+        next = index + 1 + length;
         let Some(end) = inside.iter().rposition(|line| *line == ENDS) else {
             continue;
         };
@@ -82,7 +92,6 @@ fn header(file: &SkillPath, text: &str) -> Result<Option<(usize, String)>, Unfit
             return Err(Unfit::new(file, Some(index + 1), why));
         }
         found = Some((index + 1, body.join("\n")));
-        next = index + 1 + length;
     }
     Ok(found)
 }

@@ -141,7 +141,7 @@ fn headers_are_read_as_pep_723_says() {
 
 #[test]
 fn requirements_are_read_as_pip_does() {
-    let text = "\u{feff}# all of it\nrequests [socks] >= 2 , < 3 ; python_version < \"4\"  # why\n\nnumpy==2.4.6 \\\n  --hash=sha256:00\n-r more/../requirements-more.txt\n";
+    let text = "\u{feff}# all of it\nrequests [socks] >= 2 , < 3 ; python_version < \"4\"  # why\n\nnumpy==2.4.6 \\\n  --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000\n-r more/../requirements-more.txt\n";
     let refused = python(&[("requirements.txt", text)]).unwrap_err();
     assert!(
         refused.contains("requirements.txt:6") && refused.contains("climbs"),
@@ -174,7 +174,7 @@ fn requirements_are_read_as_pip_does() {
         found.lines,
         [
             "requests [socks] >= 2 , < 3 ; python_version < \"4\"",
-            "numpy==2.4.6 --hash=sha256:00",
+            "numpy==2.4.6 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000",
             "idna"
         ]
     );
@@ -196,7 +196,7 @@ fn nothing_leads_elsewhere_than_to_the_index() {
         "six ; python_version > '3'",
         "six (>=1)",
         "a.b-c_d",
-        "six==1 --hash=sha256:ab",
+        "six==1 --hash=sha256:abababababababababababababababababababababababababababababababab",
     ] {
         assert_eq!(unfit(line), None, "{line}");
     }
@@ -221,6 +221,16 @@ fn nothing_leads_elsewhere_than_to_the_index() {
         "six\u{0}",
         "六",
         "six[",
+        "six==1 --hash=sha256:ab",
+        "six==1 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000 --no-binary six",
+        "six==1 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000 -r /etc/hostname",
+        "six==1 --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000 evil @ https://example.com/x.whl",
+        "six==1 --hash sha256:0000000000000000000000000000000000000000000000000000000000000000",
+        "six==1 -r other.txt",
+        "six==${VERSION}",
+        "six==1 \\ ",
+        "six.tar.gz",
+        "six.ZIP",
         "six x",
     ] {
         assert!(unfit(line).is_some(), "{line}");
@@ -236,7 +246,7 @@ fn nothing_leads_elsewhere_than_to_the_index() {
     for line in [
         "six @ https://example.com",
         "-r x",
-        "six --hash=sha256:ab",
+        "six --hash=sha256:abababababababababababababababababababababababababababababababab",
         "six --index-url x",
     ] {
         assert!(project(line).is_err(), "{line}");
@@ -274,6 +284,11 @@ fn versions_are_of_the_registry_alone() {
         "./x",
         "HTTPS://example.com",
         "ssh://x",
+        ".",
+        "..",
+        ".foo",
+        "x.tgz",
+        "$(x)",
         "git@example.com:x",
     ] {
         let text = format!("{{\"dependencies\": {{\"x\": \"{version}\"}}}}");
@@ -344,12 +359,47 @@ fn a_package_is_its_dependencies_alone() {
         let refused = node(&[("package.json", text), ("package-lock.json", &lock)]);
         assert!(refused.is_err(), "{entry}");
     }
+    for kind in ["devDependencies", "peerDependencies"] {
+        let text = format!(
+            r#"{{"dependencies": {{"a": "1"}}, "{kind}": {{"b": "https://example.com/b.tgz"}}}}"#
+        );
+        let refused = node(&[
+            ("package.json", &text),
+            ("package-lock.json", r#"{"packages": {}}"#),
+        ]);
+        assert!(refused.is_err(), "{kind}");
+    }
+    let climbing = r#"{"packages": {"node_modules/../../x": {"version": "1.0.0"}}}"#;
+    assert!(node(&[("package.json", text), ("package-lock.json", climbing)]).is_err());
     let deep = format!(
         "{}{}",
         r#"{"dependencies": {"a": "#.repeat(200),
         "{}".to_owned() + &"}}".repeat(200)
     );
     assert!(node(&[("package.json", text), ("package-lock.json", &deep)]).is_err());
+}
+
+#[test]
+fn long_texts_are_read_in_little_time_and_told_in_few_words() {
+    let many = "# /// script\n".repeat(20_000);
+    assert_eq!(python(&[("x.py", &many)]).unwrap(), None);
+    let lines: String = (0..6_000)
+        .map(|number| format!("# \"p{number}\",\n"))
+        .collect();
+    let header = format!("# /// script\n# dependencies = [\n{lines}# ]\n# ///\n");
+    let told = python(&[("x.py", &header)]).unwrap_err();
+    assert!(told.contains("more than 5000"), "{told}");
+    for text in [
+        "x".repeat(1 << 20),
+        "-e ".to_owned() + &"y".repeat(1 << 20),
+        format!("-r {}", "z".repeat(1 << 20)),
+    ] {
+        let told = python(&[("requirements.txt", &text)]).unwrap_err();
+        assert!(told.len() < 2_000, "{}", told.len());
+    }
+    let options = "--pre\n".repeat(1_000);
+    let found = python(&[("requirements.txt", &options)]).unwrap().unwrap();
+    assert!(found.passed_over.len() <= 20);
 }
 
 #[test]
