@@ -10,6 +10,7 @@ use gongfu_core::account::Owner;
 use gongfu_core::dependency::{
     Failure, Installed, Kind, Language, Manifest, Record, Wanted, distributions, packages, unfit,
 };
+use gongfu_core::network::Destination;
 use gongfu_core::port::Listener;
 use gongfu_core::sandbox::{
     Command, Contact, Input, Limits, Mode, Mount, Outcome, Reach, Spec, Stream,
@@ -24,6 +25,10 @@ use super::recipe::{CERTIFICATES, IN, Recipe};
 use super::{Inner, Progress, node, only_read, python};
 use crate::disk::Root;
 
+/// How many packages a record names.
+const MOST: usize = 5_000;
+/// How long it is waited between two looks whether somebody else is done.
+const PAUSE: Duration = Duration::from_millis(200);
 /// How often an index may name another host before it is believed to name them without end.
 const TRIES: usize = 10;
 /// How many names are left out of what scripts import before nothing of it is believed.
@@ -87,6 +92,7 @@ struct Filled {
     packages: Vec<Installed>,
     /// Where it is from.
     index: String,
+    interpreter: Option<String>,
 }
 
 /// The making of an environment.
@@ -172,101 +178,180 @@ impl<'a> Work<'a> {
         let sources = self.inner.settings.sources.clone();
         let sources = sources.map_err(|why| Failure::new(Kind::Other, why))?;
         let mut index = Index::of(self.of.manifest.language, &sources, &self.inner.learned)?;
-        let recipe = match self.of.manifest.language {
+        let mut recipe = match self.of.manifest.language {
             Language::Python => python::recipe(wanted, &index, self.inner.uv()?),
             Language::Node => node::recipe(wanted, &index),
         };
         for (name, text) in &recipe.inputs {
-            self.making
-                .give(name, text)
-                .map_err(|error| of_io(&error))?;
+            self.give(name, text)?;
         }
-        if let Some((line, file)) = recipe.export {
-            let outcome = self.step(&recipe, line, Reach::default()).await?;
-            let locked = String::from_utf8_lossy(&outcome.stdout.head).into_owned();
-            if outcome.stdout.left_out > 0 {
-                return Err(Failure::new(
-                    Kind::TooLarge,
-                    "the lock is longer than 1 MiB",
-                ));
-            }
-            fits(&locked)?;
-            self.making
-                .give(file, &locked)
-                .map_err(|error| of_io(&error))?;
+        let mut interpreter = None;
+        if let Some(line) = recipe.prepare {
+            self.step(&recipe, line).await?;
+            // Nothing of anybody's is there yet that could say something else.
+            let told = self.interpreter()?;
+            let name = python::VARIABLE.to_owned();
+            recipe.variables.insert(name, told.clone());
+            interpreter = Some(told);
         }
-        self.fetch(&recipe, &mut index).await?;
+        let lock = self.locked(&recipe, &mut index).await?;
+        if let Some(lock) = &lock {
+            self.give(recipe.lock, lock)?;
+        }
+        self.reaching(&recipe, recipe.fetch, &mut index).await?;
         if let Some(line) = recipe.finish {
             tell(self.progress, "compiling its modules");
-            self.step(&recipe, line, Reach::default()).await?;
+            self.step(&recipe, line).await?;
         }
+        let given = recipe.inputs.iter().find(|(name, _)| *name == recipe.lock);
+        let lock = match lock.or_else(|| given.map(|(_, text)| text.clone())) {
+            Some(lock) => lock,
+            None => self.read(recipe.lock)?,
+        };
+        // Whatever packages brought in its place, this is what was installed.
         let root = self.root()?;
-        let lock = SkillPath::new(recipe.lock)
-            .map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
-        let lock = root.read(&lock, LOCK).map_err(|error| of_io(&error))?;
+        put(&root, recipe.lock, &lock, 0o644).map_err(|error| of_io(&error))?;
+        let mut installed = packages(self.of.manifest.language, &lock);
+        installed.truncate(MOST);
         Ok(Filled {
             lock: recipe.lock,
-            packages: packages(
-                self.of.manifest.language,
-                &String::from_utf8_lossy(&lock.bytes),
-            ),
+            packages: installed,
             index: index.shown(),
+            interpreter,
         })
     }
 
-    /// Fetches what is wanted, and learns where it lies where that isn't known yet.
-    pub(super) async fn fetch(
+    /// The lock that is installed: a project's, or what is resolved; `None` where it is given already.
+    async fn locked(
         &mut self,
         recipe: &Recipe,
         index: &mut Index,
+    ) -> Result<Option<String>, Failure> {
+        let lock = if let Some(line) = recipe.export {
+            let outcome = self.step(recipe, line).await?;
+            if outcome.stdout.left_out > 0 {
+                let why = "the lock is longer than 1 MiB";
+                return Err(Failure::new(Kind::TooLarge, why));
+            }
+            String::from_utf8_lossy(&outcome.stdout.head).into_owned()
+        } else if let Some(line) = recipe.resolve {
+            self.reaching(recipe, line, index).await?;
+            self.read(recipe.lock)?
+        } else {
+            return Ok(None);
+        };
+        fits(&lock)?;
+        Ok(Some(lock))
+    }
+
+    fn give(&self, name: &str, text: &str) -> Result<(), Failure> {
+        self.making.give(name, text).map_err(|error| of_io(&error))
+    }
+
+    /// A file that a step left.
+    fn read(&self, name: &str) -> Result<String, Failure> {
+        let path = SkillPath::new(name);
+        let path = path.map_err(|error| Failure::new(Kind::Other, error.to_string()))?;
+        let content = self.root()?.read(&path, LOCK);
+        let content = content.map_err(|error| of_io(&error))?;
+        Ok(String::from_utf8_lossy(&content.bytes).into_owned())
+    }
+
+    /// Which interpreter it is for; one that runs see, and nothing else.
+    fn interpreter(&self) -> Result<String, Failure> {
+        let told = self.read(python::INTERPRETER)?;
+        let told = told.trim();
+        if !self.inner.interpreters.has(Path::new(told)) {
+            let why = "the build doesn't say which interpreter it is for";
+            return Err(Failure::new(Kind::Other, why));
+        }
+        Ok(told.to_owned())
+    }
+
+    /// Does something with the index in reach. Where it is, and where it keeps files, is asked by what no skill
+    /// has a say in: before the first time, and again where something lies elsewhere by now.
+    pub(super) async fn reaching(
+        &mut self,
+        recipe: &Recipe,
+        line: &str,
+        index: &mut Index,
     ) -> Result<(), Failure> {
-        // Until it is known where the index is, what fails isn't tried again, and nobody hears of it.
-        let mut trial = index.is_new().then(|| {
-            let mut trial = recipe.clone();
-            let impatient = trial.impatient.iter();
-            trial
-                .variables
-                .extend(impatient.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-            trial
-        });
+        let is_new = index.is_new();
+        if is_new {
+            self.ask(recipe, index).await?;
+        }
+        let known = self.contacts.len();
+        let reach = index.reach();
+        let Err(failure) = self.heard(recipe, line, Some(reach.clone()), false).await else {
+            return Ok(());
+        };
+        let new = self.contacts.get(known..).unwrap_or_default();
+        let is_elsewhere = |contact: &Contact| {
+            let destination = contact.host.parse::<Destination>();
+            destination.is_ok_and(|destination| !reach.rules.allow(&destination))
+        };
+        if is_new || !new.iter().any(is_elsewhere) {
+            return Err(failure);
+        }
+        self.ask(recipe, index).await?;
+        if index.reach() == reach {
+            return Err(failure);
+        }
+        if let Some(line) = recipe.prepare {
+            self.making.empty().map_err(|error| of_io(&error))?;
+            self.step(recipe, line).await?;
+        }
+        self.heard(recipe, line, Some(index.reach()), false).await?;
+        Ok(())
+    }
+
+    /// Learns where the index is and where it keeps files.
+    async fn ask(&mut self, recipe: &Recipe, index: &mut Index) -> Result<(), Failure> {
+        tell(self.progress, "asking where packages come from");
+        let mut probe = recipe.clone();
+        let impatient = recipe.impatient.iter();
+        let impatient = impatient.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        probe.variables.extend(impatient);
         for _ in 0..TRIES {
             let known = self.contacts.len();
-            let used = trial.as_ref().unwrap_or(recipe);
-            let fetched = self.heard(used, recipe.fetch, index.reach(), trial.is_some());
-            let Err(failure) = fetched.await else {
-                return Ok(());
+            let asked = self.heard(&probe, recipe.probe, Some(index.reach()), true);
+            let Err(failure) = asked.await else {
+                return index.is_asked(&self.inner.learned);
             };
             let new = self.contacts.get(known..).unwrap_or_default();
-            match index.learn(new, &self.inner.learned)? {
-                Some(host) => tell(self.progress, &format!("packages come from {host} as well")),
-                // What took all of its time would take it again.
-                None if trial.is_some() && failure.kind != Kind::TooSlow => trial = None,
-                None => return Err(failure),
+            if let Some(host) = index.learn(new, &self.inner.learned)? {
+                tell(self.progress, &format!("packages come from {host}"));
+                continue;
             }
-            self.making.empty().map_err(|error| of_io(&error))?;
+            return match failure.kind {
+                Kind::TooSlow | Kind::ToolMissing | Kind::Sandbox => Err(failure),
+                // It can't be reached now; whoever wants something is told.
+                Kind::IndexUnreachable => Ok(()),
+                // It answers, and hasn't what others have.
+                _ => index.is_asked(&self.inner.learned),
+            };
         }
         let why = format!("the index {} names one host after the other", index.shown());
         Err(Failure::new(Kind::IndexUnreachable, why))
     }
 
-    /// Runs one step to its end.
-    async fn step(
-        &mut self,
-        recipe: &Recipe,
-        line: &str,
-        reach: Reach,
-    ) -> Result<Outcome, Failure> {
-        self.heard(recipe, line, reach, false).await
+    /// Runs one step to its end, without a network.
+    async fn step(&mut self, recipe: &Recipe, line: &str) -> Result<Outcome, Failure> {
+        self.heard(recipe, line, None, false).await
     }
 
-    /// The same; nobody hears of one that `is_quiet`.
+    /// Runs one step to its end; nobody hears of one that `is_quiet`.
     async fn heard(
         &mut self,
         recipe: &Recipe,
         line: &str,
-        reach: Reach,
+        reach: Option<Reach>,
         is_quiet: bool,
     ) -> Result<Outcome, Failure> {
+        let mut environment = recipe.variables.clone();
+        if reach.is_some() {
+            environment.extend(recipe.reaching.clone());
+        }
         let shown = self.inner.interpreters.shown();
         let mut mounts = vec![
             Mount {
@@ -293,9 +378,9 @@ impl<'a> Work<'a> {
             folder: "/tmp".to_owned(),
             mounts,
             programs,
-            environment: recipe.variables.clone(),
+            environment,
             input: Input::Nothing,
-            reach,
+            reach: reach.unwrap_or_default(),
             limits: Limits {
                 shown: SHOWN,
                 ..self.inner.settings.limits
@@ -330,9 +415,11 @@ impl<'a> Work<'a> {
     async fn publish(&self, filled: Option<Filled>, took: Duration) -> Result<String, Failure> {
         let manifest = &self.of.manifest;
         let root = self.root()?;
-        let mut interpreter = None;
-        if filled.is_some() && manifest.language == Language::Python {
-            interpreter = Some(self.link_interpreter(&root)?);
+        let interpreter = filled
+            .as_ref()
+            .and_then(|filled| filled.interpreter.clone());
+        if let Some(interpreter) = &interpreter {
+            link_interpreter(&root, interpreter).map_err(|error| of_io(&error))?;
         }
         let measured = tokio::task::spawn_blocking(move || kept::measure(&root)).await;
         let measured = measured.map_err(|error| of_io(&io::Error::other(error)))?;
@@ -370,52 +457,44 @@ impl<'a> Work<'a> {
             record.bytes >> 20
         ))
     }
-
-    /// Has the environment be run by the interpreter that it was made for: a link that leads out of it, so a
-    /// step can't leave it there.
-    fn link_interpreter(&self, root: &Root) -> Result<String, Failure> {
-        let odd = || {
-            Failure::new(
-                Kind::Other,
-                "the build doesn't say which interpreter it is for",
-            )
-        };
-        let path = SkillPath::new(python::INTERPRETER).map_err(|_| odd())?;
-        let told = root.read(&path, 4096).map_err(|_| odd())?;
-        let told = String::from_utf8(told.bytes).map_err(|_| odd())?;
-        let told = told.trim();
-        if !self.inner.interpreters.has(Path::new(told)) {
-            return Err(odd());
-        }
-        // Whatever stands there, nothing of it is followed.
-        let _ = root.dir().remove_file("bin/python");
-        root.dir()
-            .symlink_contents(told, "bin/python")
-            .map_err(|error| of_io(&error))?;
-        put_program(root, "bin/uv", python::UV).map_err(|error| of_io(&error))?;
-        Ok(told.to_owned())
-    }
 }
 
-/// Puts a program into an environment, in place of whatever stands there.
-fn put_program(root: &Root, path: &str, text: &str) -> io::Result<()> {
+/// Has the environment be run by the interpreter that it was made for: a link that leads out of it, so a step
+/// can't leave it there. Whatever stands in its place, nothing of it is followed.
+fn link_interpreter(root: &Root, interpreter: &str) -> io::Result<()> {
+    let _ = root.dir().remove_file("bin/python");
+    root.dir().symlink_contents(interpreter, "bin/python")?;
+    put(root, "bin/uv", python::UV, 0o755)
+}
+
+/// Puts a file into an environment, in place of whatever stands there.
+fn put(root: &Root, path: &str, text: &str, mode: u32) -> io::Result<()> {
     let _ = root.dir().remove_file(path);
     root.dir().write(path, text)?;
     #[cfg(unix)]
     {
         use cap_std::fs::PermissionsExt as _;
-        let mode = cap_std::fs::Permissions::from_mode(0o755);
+        let mode = cap_std::fs::Permissions::from_mode(mode);
         root.dir().set_permissions(path, mode)?;
     }
     Ok(())
 }
 
+/// Waits until nobody else makes it, and begins to.
 pub(super) async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failure> {
-    let (inner, key) = (Arc::clone(inner), key.to_owned());
-    // Another process may be at it for minutes.
-    let begun = tokio::task::spawn_blocking(move || inner.shelf.begin(&key, &[])).await;
-    let begun = begun.map_err(|error| of_io(&io::Error::other(error)))?;
-    begun.map_err(|error| of_io(&error))
+    let until = Instant::now() + inner.settings.limits.wall * 2;
+    loop {
+        // Another process may be at it for minutes: whoever ends this one needn't wait for that.
+        let begun = inner.shelf.begin(key, &[]).map_err(|error| of_io(&error))?;
+        if let Some(begun) = begun {
+            return Ok(begun);
+        }
+        if Instant::now() > until {
+            let why = "another process makes it, and takes longer than it may";
+            return Err(Failure::new(Kind::TooSlow, why));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 fn tell(progress: &Progress, line: &str) {

@@ -2,9 +2,12 @@
 
 use std::io;
 
-use gongfu_core::dependency::{Failure, Kind, Language, unfit};
+use gongfu_core::dependency::{Failure, Kind, Language, is_digest, unfit};
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Change, Exit, Outcome, Reason};
+
+/// The link to the interpreter, which leads out, and is made later.
+const LINK: &str = "/env/bin/python";
 
 /// How a step ended.
 pub(super) fn judged(language: Language, outcome: Outcome, said: &str) -> Result<Outcome, Failure> {
@@ -44,7 +47,7 @@ pub(super) fn judged(language: Language, outcome: Outcome, said: &str) -> Result
     let lost = outcome
         .artifacts
         .iter()
-        .find(|one| is_lost(&one.change) && !one.path.ends_with("/bin/python"));
+        .find(|one| is_lost(&one.change) && one.path != LINK);
     if let Some(lost) = lost {
         let Change::Refused(why) = &lost.change else {
             return Ok(outcome);
@@ -59,14 +62,12 @@ pub(super) fn judged(language: Language, outcome: Outcome, said: &str) -> Result
 
 /// Whether a project's lock names nothing but packages of an index.
 pub(super) fn fits(locked: &str) -> Result<(), Failure> {
-    let lines = locked
-        .lines()
-        .map(|line| line.trim_end_matches('\\').trim());
-    for line in lines
-        .filter(|line| !line.is_empty() && !line.starts_with(['#']) && !line.starts_with("--hash="))
-    {
-        if let Some(why) = unfit(line) {
-            return Err(Failure::new(Kind::Unfit, format!("uv.lock: {why}")));
+    let lines = locked.split(['\n', '\r']).map(str::trim);
+    let lines = lines.map(|line| line.strip_suffix('\\').unwrap_or(line).trim_end());
+    for line in lines.filter(|line| !line.is_empty()) {
+        let is_digest = line.strip_prefix("--").is_some_and(is_digest);
+        if let Some(why) = unfit(line).filter(|_| !is_digest) {
+            return Err(Failure::new(Kind::Unfit, format!("the lock: {why}")));
         }
     }
     Ok(())

@@ -72,14 +72,16 @@ impl LocalEnvironments {
         };
         let making = build::begin(&self.0, KEY).await?;
         let mut work = Work::new(&self.0, &of, &progress, making);
-        work.fetch(&recipe, &mut index).await.map_err(|failure| {
-            if failure.why.contains("No module named pip") {
-                let why =
-                    "neither `uv` nor `pip` is installed; install one of them, and begin again";
-                return Failure::new(Kind::ToolMissing, why);
-            }
-            failure
-        })?;
+        work.reaching(&recipe, recipe.fetch, &mut index)
+            .await
+            .map_err(|failure| {
+                if failure.why.contains("No module named pip") {
+                    let why =
+                        "neither `uv` nor `pip` is installed; install one of them, and begin again";
+                    return Failure::new(Kind::ToolMissing, why);
+                }
+                failure
+            })?;
         let root = work.root()?;
         put(&self.0, &root)
             .map_err(|error| Failure::new(Kind::Other, format!("it can't be kept: {error}")))
@@ -116,21 +118,27 @@ fn recipe(index: &Index) -> Recipe {
     ];
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
     variables.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let mut reaching = BTreeMap::new();
     if let Some(url) = &index.url {
-        variables.insert("PIP_INDEX_URL".to_owned(), url.clone());
+        reaching.insert("PIP_INDEX_URL".to_owned(), url.clone());
     }
     if !index.extra.is_empty() {
-        variables.insert("PIP_EXTRA_INDEX_URL".to_owned(), index.extra.join(" "));
+        reaching.insert("PIP_EXTRA_INDEX_URL".to_owned(), index.extra.join(" "));
     }
     if index.certificates.is_some() {
         variables.insert("PIP_CERT".to_owned(), CERTIFICATES.to_owned());
     }
     Recipe {
         inputs: Vec::new(),
+        prepare: None,
         export: None,
+        resolve: None,
         fetch: FETCH,
         finish: None,
+        // No skill has a say in what is fetched either.
+        probe: FETCH,
         variables,
+        reaching,
         impatient: &[("PIP_RETRIES", "0")],
         mounts: Vec::new(),
         programs: Vec::new(),

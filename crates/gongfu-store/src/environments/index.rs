@@ -169,6 +169,8 @@ struct Learned {
     index: Option<Rule>,
     /// Where it keeps files.
     files: Vec<Rule>,
+    /// Whether it was asked.
+    asked: bool,
 }
 
 /// All that was learned, by language and what is configured.
@@ -249,12 +251,27 @@ impl Index {
         }
     }
 
-    /// Whether nothing was learned of it yet.
+    /// Whether it wasn't asked yet where it is and where it keeps files.
     pub(super) fn is_new(&self) -> bool {
-        self.learned == Learned::default()
+        !self.learned.asked
     }
 
-    /// Takes up what a build asked for and wasn't granted; answers what it may reach besides from now on.
+    /// Writes down that it was asked.
+    pub(super) fn is_asked(&mut self, record: &Record) -> Result<(), Failure> {
+        self.learned.asked = true;
+        self.keep(record)
+    }
+
+    fn keep(&self, record: &Record) -> Result<(), Failure> {
+        let learned = self.learned.clone();
+        let changed = record.change(FILE, |known: &mut Known| {
+            known.indexes.insert(self.name.clone(), learned);
+        });
+        changed.map_err(|error| unusable(&error))
+    }
+
+    /// Takes up what was asked for and wasn't granted, by what no skill has a say in; answers what may be
+    /// reached besides from now on.
     pub(super) fn learn(
         &mut self,
         contacts: &[Contact],
@@ -281,11 +298,7 @@ impl Index {
         if self.learned == before {
             return Ok(None);
         }
-        let learned = self.learned.clone();
-        let changed = record.change(FILE, |known: &mut Known| {
-            known.indexes.insert(self.name.clone(), learned);
-        });
-        changed.map_err(|error| unusable(&error))?;
+        self.keep(record)?;
         Ok(new.into_iter().next())
     }
 }

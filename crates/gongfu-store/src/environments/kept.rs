@@ -8,7 +8,7 @@
 //! making/KEY.lock   held by whoever makes it
 //! ```
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
@@ -105,11 +105,15 @@ impl Shelf {
         }))
     }
 
-    /// Waits until nobody makes it, then begins to.
-    pub(super) fn begin(&self, key: &str, inputs: &[(&str, String)]) -> io::Result<Making> {
+    /// Begins to make it; `None` while somebody else does.
+    pub(super) fn begin(&self, key: &str, inputs: &[(&str, String)]) -> io::Result<Option<Making>> {
         let making = Root::create(&self.folder().join(MAKING))?;
         let lock = making.dir().create(format!("{key}.lock"))?.into_std();
-        lock.lock()?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
         remove(&making, key)?;
         making.dir().create_dir(key)?;
         let folder = Root::open(&making.path().join(key))?;
@@ -124,7 +128,7 @@ impl Shelf {
         for (name, text) in inputs {
             begun.give(name, text)?;
         }
-        Ok(begun)
+        Ok(Some(begun))
     }
 
     /// Puts it where runs find it.
@@ -196,6 +200,10 @@ impl Shelf {
         };
         for entry in making.list(&SkillPath::root())? {
             let Some(key) = entry.name.strip_suffix(".lock") else {
+                // What was about to be removed.
+                if entry.name.starts_with('.') {
+                    remove(&making, &entry.name)?;
+                }
                 continue;
             };
             let lock = making.dir().open(&entry.name)?.into_std();
@@ -376,14 +384,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = Shelf::new(Home::at(folder.path()));
         assert!(shelf.find("k", NOW).unwrap().is_none() && shelf.all().unwrap().is_empty());
-        let making = shelf.begin("k", &[("x", "y".to_owned())]).unwrap();
+        let making = shelf.begin("k", &[("x", "y".to_owned())]).unwrap().unwrap();
         assert!(shelf.find("k", NOW).unwrap().is_none());
         // What is being made stays, and what was being made goes.
         shelf.sweep().unwrap();
         making.open().unwrap().replace("file", b"1", false).unwrap();
         drop(making);
         shelf.sweep().unwrap();
-        let making = shelf.begin("k", &[]).unwrap();
+        let making = shelf.begin("k", &[]).unwrap().unwrap();
         assert!(
             making
                 .open()

@@ -31,6 +31,9 @@ else
 fi
 mkdir -p /env/node_modules";
 
+/// Asks for a small package that every registry has, and for its file.
+const PROBE: &str = "cd /tmp && npm pack --dry-run --ignore-scripts ms";
+
 /// How it is made.
 pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
     let mut inputs = Vec::new();
@@ -46,6 +49,8 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
         ("npm_config_fund", "false"),
         ("npm_config_update_notifier", "false"),
         ("npm_config_logs_max", "0"),
+        ("npm_config_allow_git", "none"),
+        ("npm_config_allow_remote", "none"),
         ("npm_config_fetch_retries", "1"),
         ("npm_config_fetch_retry_mintimeout", "500"),
         ("npm_config_fetch_retry_maxtimeout", "2000"),
@@ -55,8 +60,9 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
     ];
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
     variables.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let mut reaching = BTreeMap::new();
     if let Some(url) = &index.url {
-        variables.insert("npm_config_registry".to_owned(), url.clone());
+        reaching.insert("npm_config_registry".to_owned(), url.clone());
     }
     if index.certificates.is_some() {
         for name in ["npm_config_cafile", "NODE_EXTRA_CA_CERTS"] {
@@ -65,10 +71,14 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
     }
     Recipe {
         inputs,
+        prepare: None,
         export: None,
+        resolve: None,
         fetch: FETCH,
         finish: None,
+        probe: PROBE,
         variables,
+        reaching,
         impatient: &[("npm_config_fetch_retries", "0")],
         mounts: Vec::new(),
         programs: Vec::new(),

@@ -19,40 +19,49 @@ const TOOLS: &str = "/run/tools";
 pub(super) const LOCK: &str = "requirements.lock";
 /// Where the interpreter is told.
 pub(super) const INTERPRETER: &str = "interpreter";
+/// By which variable a step is told.
+pub(super) const VARIABLE: &str = "INTERPRETER";
 /// What says which modules a script imports.
 pub(super) const IMPORTS: &str = include_str!("imports.py");
 
+/// Makes an environment without packages, and tells by which interpreter.
+const PREPARE: &str = "set -eu
+uv venv --quiet --allow-existing --relocatable ${WANTED_PYTHON:+--python \"$WANTED_PYTHON\"} /env
+readlink -f /env/bin/python > /env/interpreter";
+
 /// Writes a project's lock as requirements with digests; it never asks an index, and which one it was made by
 /// is of no interest.
-const EXPORT: &str = "unset UV_DEFAULT_INDEX UV_INDEX
-mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
+const EXPORT: &str =
+    "mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
 exec uv export --locked --offline --no-dev --no-emit-project --no-header --no-annotate --quiet";
 
-/// Resolves where there is no lock, and installs. Nothing is built: no code of a package is run by it.
+/// Resolves what is wanted.
+const RESOLVE: &str = "set -eu
+if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
+uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /env/requirements.lock \"$@\" /in/requirements.txt";
+
+/// Installs what the lock says. Nothing is built: no code of a package is run by it.
 const FETCH: &str = "set -eu
-uv venv --quiet --allow-existing --relocatable ${WANTED_PYTHON:+--python \"$WANTED_PYTHON\"} /env
-readlink -f /env/bin/python > /env/interpreter
-if [ -f /in/requirements.lock ]; then
-  cp /in/requirements.lock /env/requirements.lock
-else
-  if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
-  uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python /env/bin/python -o /env/requirements.lock \"$@\" /in/requirements.txt
-fi
-if grep -q '[^[:space:]]' /env/requirements.lock; then
-  uv pip install --python /env/bin/python --require-hashes --no-deps --only-binary :all: --link-mode copy -r /env/requirements.lock
+ln -sf \"$INTERPRETER\" /env/bin/python
+if grep -q '[^[:space:]]' /in/requirements.lock; then
+  uv pip install --python /env/bin/python --require-hashes --no-deps --only-binary :all: --link-mode copy -r /in/requirements.lock
 fi";
 
 /// Compiles the modules, by the interpreter alone and without a network: runs can't keep what they compile.
 /// What doesn't compile is for another version, and for whoever imports it to hear.
-const FINISH: &str = "set -eu
-python=$(cat /env/interpreter)
-\"$python\" -I -S -m compileall -q -j 2 --invalidation-mode unchecked-hash /env/lib > /dev/null 2>&1 || true";
+const FINISH: &str = "\"$INTERPRETER\" -I -S -m compileall -q -j 2 --invalidation-mode unchecked-hash /env/lib > /dev/null 2>&1 || true";
+
+/// Asks for a package that every index has, and for what is said of it where its files are.
+const PROBE: &str = "set -eu
+echo pip > /tmp/probe.txt
+uv pip compile --quiet --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /tmp/probe.lock /tmp/probe.txt";
 
 /// How it is made. `uv` is where that program lies.
 pub(super) fn recipe(wanted: &Wanted, index: &Index, uv: PathBuf) -> Recipe {
     let mut inputs = Vec::new();
     let mut python = None;
     let mut export = None;
+    let mut resolves = false;
     match wanted {
         Wanted::Requirements(Requirements {
             lines,
@@ -61,6 +70,7 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index, uv: PathBuf) -> Recipe {
             is_lock,
         }) => {
             let name = if *is_lock { LOCK } else { "requirements.txt" };
+            resolves = !is_lock;
             inputs.push((name, text(lines)));
             if !constraints.is_empty() {
                 inputs.push(("constraints.txt", text(constraints)));
@@ -89,11 +99,12 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index, uv: PathBuf) -> Recipe {
     let mut variables: BTreeMap<String, String> = BTreeMap::new();
     variables.extend(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
     variables.extend(python.map(|python| ("WANTED_PYTHON".to_owned(), python)));
+    let mut reaching = BTreeMap::new();
     if let Some(url) = &index.url {
-        variables.insert("UV_DEFAULT_INDEX".to_owned(), url.clone());
+        reaching.insert("UV_DEFAULT_INDEX".to_owned(), url.clone());
     }
     if !index.extra.is_empty() {
-        variables.insert("UV_INDEX".to_owned(), index.extra.join(" "));
+        reaching.insert("UV_INDEX".to_owned(), index.extra.join(" "));
     }
     if index.certificates.is_some() {
         variables.insert("SSL_CERT_FILE".to_owned(), CERTIFICATES.to_owned());
@@ -111,10 +122,14 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index, uv: PathBuf) -> Recipe {
     };
     Recipe {
         inputs,
-        export: export.map(|line| (line, LOCK)),
+        prepare: Some(PREPARE),
+        export,
+        resolve: resolves.then_some(RESOLVE),
         fetch: FETCH,
         finish: Some(FINISH),
+        probe: PROBE,
         variables,
+        reaching,
         impatient: &[("UV_HTTP_RETRIES", "0")],
         mounts: vec![uv],
         programs: vec![TOOLS.to_owned()],
