@@ -241,6 +241,28 @@ def options_of_requirements(world: World) -> None:
         world.fails(python(f"{line}\n"), "DEPENDENCIES_INVALID", "manifest_unfit")
 
 
+def behind_a_digest(world: World) -> None:
+    """Options behind a digest, which an installer would follow."""
+    true = hashlib.sha256(world.index.files["good-1.0-py3-none-any.whl"]).hexdigest()
+    world.works(python(f"good==1.0 --hash=sha256:{true}\n"), "good")
+    for tail in ["--no-binary good", f"--extra-index-url {world.other.url}/simple", "-r /etc/hostname", "-r /in/${UV_DEFAULT_INDEX}", f"evil @ {world.other.url}/evil.whl", "--no-index"]:
+        line = f"good==1.0 --hash=sha256:{true} {tail}\n"
+        world.fails(python(line), "DEPENDENCIES_INVALID", "manifest_unfit")
+        world.fails({**python("-c constraints.txt\ngood\n"), "constraints.txt": line}, "DEPENDENCIES_INVALID", "manifest_unfit")
+
+
+def says_otherwise(world: World) -> None:
+    """A wheel that brings files in place of those that a build goes on with."""
+    world.variables = {"UV_DEFAULT_INDEX": f"https://me:verysecret@localhost:{world.index.port}/simple"}
+    data = "taker-1.0.data"
+    steals = b"#!/bin/sh\ncat /proc/self/environ > /env/stolen.txt\n"
+    world.index.wheel("taker", {"taker.py": b"1", f"{data}/data/interpreter": b"/env/bin/steals\n", f"{data}/scripts/steals": steals, f"{data}/data/requirements.lock": b"numpy==9.9\n"})
+    ran = world.works(python("taker\n", "import taker, os\nprint('there', os.path.exists('/env/bin/steals'), os.path.exists('/env/stolen.txt'))\n"), "there True False")
+    listed = json.loads(world.tell("env", "list", "--json").stdout)
+    names = [package["name"] for one in listed if one["key"].startswith(ran["environments"][0]["key"]) for package in one["packages"]]
+    expect(names == ["taker"], f"what is installed is told: {names}")
+
+
 def header_of_a_script(world: World) -> None:
     """The header of a script that leads elsewhere."""
     script = f'# /// script\n# dependencies = ["good @ {world.other.url}/files/good-1.0-py3-none-any.whl"]\n# ///\n{SAYS}'
@@ -372,6 +394,20 @@ def node_bad(world: World) -> None:
     world.fails(node(WANTED % "~1.0.0"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable", NODE)
 
 
+def node_elsewhere(world: World) -> None:
+    """Packages of npm that lead elsewhere by what they need."""
+    away = f"{world.other.url}/files/away.tgz"
+    lock = json.dumps({"lockfileVersion": 3, "packages": {"": {}}})
+    package = json.dumps({"dependencies": {"good-node": "1.0.0"}, "devDependencies": {"away": away}})
+    world.fails(node(package, lock=lock), "DEPENDENCIES_INVALID", "manifest_unfit", NODE)
+    for number, version in enumerate([away, f"git+{world.other.url}/away", "git+ssh://localhost/away"]):
+        world.index.node(f"leading-{number}", {"index.js": ""}, {"dependencies": {"away": version}})
+        ran = world.run(world.skill(node(f'{{"dependencies": {{"leading-{number}": "*"}}}}')), NODE)
+        expect("error" in ran, f"{version} is refused: {ran}")
+    known = (world.base / "home" / "indexes.json").read_text()
+    expect(f":{world.other.port}" not in known, f"nobody learned of it: {known}")
+
+
 def node_lock(world: World) -> None:
     """A lock of npm that is of something else, or says that files lie elsewhere."""
     integrity = world.index.packages["good-node"]["versions"]["1.0.0"]["dist"]["integrity"]
@@ -390,8 +426,8 @@ def node_lock(world: World) -> None:
 
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
-    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, header_of_a_script, locks, conflicts,
-    at_once, interrupted, secrets, node_good, node_bad, node_lock, removed,
+    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, behind_a_digest, says_otherwise, header_of_a_script, locks, conflicts,
+    at_once, interrupted, secrets, node_good, node_bad, node_elsewhere, node_lock, removed,
 ]  # fmt: skip
 
 

@@ -50,7 +50,6 @@ pub(super) fn recipe(wanted: &Wanted, index: &Index) -> Recipe {
         ("npm_config_update_notifier", "false"),
         ("npm_config_logs_max", "0"),
         ("npm_config_allow_git", "none"),
-        ("npm_config_allow_remote", "none"),
         ("npm_config_fetch_retries", "1"),
         ("npm_config_fetch_retry_mintimeout", "500"),
         ("npm_config_fetch_retry_maxtimeout", "2000"),
