@@ -132,8 +132,6 @@ pub struct Grounds {
     pub programs: Vec<String>,
     /// What of the network it reaches.
     pub reach: Reach,
-    /// The files that runs left in the owner's layer of the skill.
-    pub left: Vec<SkillPath>,
     /// Where its outputs are kept whole, once they are long.
     pub logs: PathBuf,
     /// The same folder as later runs and the tools for files see it, absolute.

@@ -166,7 +166,7 @@ pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError>
     };
     let folder = task.folder.clone().unwrap_or_else(|| home.to_owned());
     approval::passed(context, &task, &folder, &grounds.mounts).await?;
-    let given = dependency::given(context, &task, &grounds.left).await?;
+    let given = dependency::given(context, &task).await?;
     let wall = Duration::from_secs(task.seconds.into());
     let (mut mounts, mut programs) = (grounds.mounts, Vec::new());
     let mut environment = BTreeMap::new();

@@ -69,7 +69,6 @@ impl LocalRuns {
 
     fn see(&self, skill: Option<&Skill>) -> Result<Grounds, PortError> {
         let mut mounts = Vec::new();
-        let mut left = Vec::new();
         let reach = skill.map(|skill| self.grants.reach(skill)).transpose()?;
         let reach = reach.unwrap_or_default();
         if let Some(skill) = skill {
@@ -77,7 +76,7 @@ impl LocalRuns {
             let folder = original.path().to_owned();
             let layer = self.home.layer_of(&folder);
             let above = Root::create(&layer).map_err(|error| unusable(&error))?;
-            left = refresh(&above, &original).map_err(|error| unusable(&error))?;
+            refresh(&above, &original).map_err(|error| unusable(&error))?;
             mounts.push(Mount {
                 sources: vec![layer.clone(), folder],
                 target: SKILL.to_owned(),
@@ -118,7 +117,6 @@ impl LocalRuns {
             mounts,
             programs,
             reach,
-            left,
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
         })
@@ -186,17 +184,14 @@ fn is_older(layer: &Root, original: &Root, path: &SkillPath) -> bool {
 }
 
 /// Takes out of a layer what the skill itself has in a newer form: whoever mends a script means the
-/// mended one to be run. Answers what stays.
-fn refresh(layer: &Root, original: &Root) -> io::Result<Vec<SkillPath>> {
-    let mut left = Vec::new();
+/// mended one to be run.
+fn refresh(layer: &Root, original: &Root) -> io::Result<()> {
     for (path, _) in files(layer)? {
         if is_older(layer, original, &path) {
             layer.dir().remove_file(path.as_str())?;
-        } else {
-            left.push(path);
         }
     }
-    Ok(left)
+    Ok(())
 }
 
 /// Whether a path is this folder, or lies below it.

@@ -89,24 +89,24 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// What the skill and what runs left beside it say, to a run of these scripts.
+    /// What the skill itself says, to a run of these scripts. What runs left beside it says nothing: a script
+    /// without a network would have words sent to the index.
     ///
     /// # Errors
     /// A file can't be read.
     async fn of(
         context: &Context,
         skill: &Skill,
-        left: &[SkillPath],
         scripts: Vec<SkillPath>,
     ) -> Result<Self, ToolError> {
         let all = skill.files.iter().filter(|file| file.size <= LONGEST);
-        let all = all.map(|file| &file.path).chain(left);
+        let all = all.map(|file| &file.path);
         let mut texts = Texts::new();
         for path in all.filter(|path| is_told_by(path) || scripts.contains(path)) {
             if texts.contains_key(path) {
                 continue;
             }
-            let bytes = shelf::seen(context, skill, path).await?;
+            let bytes = shelf::file(context, skill, path).await?;
             // What is no text says nothing.
             if let Ok(text) = String::from_utf8(bytes) {
                 texts.insert(path.clone(), text);
@@ -124,11 +124,7 @@ impl Told {
 ///
 /// # Errors
 /// What the skill says it needs can't be followed, or can't be had: its scripts would fail without.
-pub(super) async fn given(
-    context: &Context,
-    task: &Task,
-    left: &[SkillPath],
-) -> Result<Given, ToolError> {
+pub(super) async fn given(context: &Context, task: &Task) -> Result<Given, ToolError> {
     let mut given = Given::default();
     let Some(skill) = &task.skill else {
         return Ok(given);
@@ -137,9 +133,9 @@ pub(super) async fn given(
     if !needs.python && !needs.node {
         return Ok(given);
     }
-    let files = skill.files.iter().map(|file| &file.path).chain(left);
+    let files = skill.files.iter().map(|file| &file.path);
     let scripts = named(&task.command, files);
-    let told = Told::of(context, skill, left, scripts).await?;
+    let told = Told::of(context, skill, scripts).await?;
     for language in Language::ALL {
         let is_needed = match language {
             Language::Python => needs.python,
@@ -315,14 +311,12 @@ pub(crate) async fn all(
     skill: &Skill,
     inferred: bool,
 ) -> Result<Vec<Manifest>, ToolError> {
-    let left = shelf::all_left(context, skill).await;
-    let left: Vec<SkillPath> = left.into_iter().map(|(path, _)| path).collect();
-    let files = skill.files.iter().map(|file| &file.path).chain(&left);
+    let files = skill.files.iter().map(|file| &file.path);
     let scripts: Vec<SkillPath> = files
         .filter(|path| path.extension() == "py")
         .cloned()
         .collect();
-    let told = Told::of(context, skill, &left, scripts.clone()).await?;
+    let told = Told::of(context, skill, scripts.clone()).await?;
     let unfit = |language, unfit: Unfit| problem(language, unfit.file.clone(), unfit.into());
     let mut all: Vec<Manifest> = Vec::new();
     for language in Language::ALL {

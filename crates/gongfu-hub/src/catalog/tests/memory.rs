@@ -167,7 +167,6 @@ impl Runs for Memory {
             mounts: mounts.collect(),
             programs: Vec::new(),
             reach: Reach::default(),
-            left: Vec::new(),
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
         })))
