@@ -17,24 +17,23 @@ const ARCHIVES: [&str; 8] = [".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz
 const TOLD: usize = 20;
 /// How many files may be read.
 const FILES: usize = 32;
-/// Options that say where packages come from or how: that isn't for a skill to say. Whether a value
-/// follows each.
-const PASSED_OVER: [(&str, bool); 15] = [
-    ("--index-url", true),
-    ("-i", true),
-    ("--extra-index-url", true),
-    ("--find-links", true),
-    ("-f", true),
-    ("--trusted-host", true),
-    ("--only-binary", true),
-    ("--no-binary", true),
-    ("--use-feature", true),
-    ("--config-settings", true),
-    ("--no-index", false),
-    ("--pre", false),
-    ("--prefer-binary", false),
-    ("--require-hashes", false),
-    ("--use-pep517", false),
+/// Options that say where packages come from or how: that isn't for a skill to say.
+const PASSED_OVER: [&str; 15] = [
+    "--index-url",
+    "-i",
+    "--extra-index-url",
+    "--find-links",
+    "-f",
+    "--trusted-host",
+    "--only-binary",
+    "--no-binary",
+    "--use-feature",
+    "--config-settings",
+    "--no-index",
+    "--pre",
+    "--prefer-binary",
+    "--require-hashes",
+    "--use-pep517",
 ];
 
 /// Why a line can't be a requirement of a package from an index; `None` where it can.
@@ -221,7 +220,7 @@ impl Reading<'_> {
             let spaced = format!("{} {value}", line.get(..2).unwrap_or_default());
             return self.line(file, number, &spaced, constrains);
         }
-        if PASSED_OVER.iter().any(|(known, _)| *known == option) {
+        if PASSED_OVER.contains(&option) {
             let why = "where packages come from, and how, is for whoever runs gongfu to say";
             if self.passed_over.len() < TOLD {
                 self.passed_over

@@ -485,7 +485,7 @@ pub(super) async fn begin(inner: &Arc<Inner>, key: &str) -> Result<Making, Failu
     let until = Instant::now() + inner.settings.limits.wall * 2;
     loop {
         // Another process may be at it for minutes: whoever ends this one needn't wait for that.
-        let begun = inner.shelf.begin(key, &[]).map_err(|error| of_io(&error))?;
+        let begun = inner.shelf.begin(key).map_err(|error| of_io(&error))?;
         if let Some(begun) = begun {
             return Ok(begun);
         }

@@ -106,7 +106,7 @@ impl Shelf {
     }
 
     /// Begins to make it; `None` while somebody else does.
-    pub(super) fn begin(&self, key: &str, inputs: &[(&str, String)]) -> io::Result<Option<Making>> {
+    pub(super) fn begin(&self, key: &str) -> io::Result<Option<Making>> {
         let making = Root::create(&self.folder().join(MAKING))?;
         let lock = making.dir().create(format!("{key}.lock"))?.into_std();
         match lock.try_lock() {
@@ -125,9 +125,6 @@ impl Shelf {
             folder,
             _lock: lock,
         };
-        for (name, text) in inputs {
-            begun.give(name, text)?;
-        }
         Ok(Some(begun))
     }
 
@@ -384,14 +381,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = Shelf::new(Home::at(folder.path()));
         assert!(shelf.find("k", NOW).unwrap().is_none() && shelf.all().unwrap().is_empty());
-        let making = shelf.begin("k", &[("x", "y".to_owned())]).unwrap().unwrap();
+        let making = shelf.begin("k").unwrap().unwrap();
         assert!(shelf.find("k", NOW).unwrap().is_none());
         // What is being made stays, and what was being made goes.
         shelf.sweep().unwrap();
         making.open().unwrap().replace("file", b"1", false).unwrap();
         drop(making);
         shelf.sweep().unwrap();
-        let making = shelf.begin("k", &[]).unwrap().unwrap();
+        let making = shelf.begin("k").unwrap().unwrap();
         assert!(
             making
                 .open()

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::dependency::Record;
 use gongfu_core::port::Kept;
-use gongfu_hub::ToolError;
+use gongfu_hub::surface::Operation;
 use gongfu_hub::surface::environment::{
     Built, EnvironmentBuild, EnvironmentList, EnvironmentPrune, Listed,
 };
@@ -54,26 +54,32 @@ pub(crate) fn run(
     }
 }
 
-/// Has something be done with the parts; `None` where a person interrupted it.
-fn wait<T>(
+/// Has an operation be done; where it isn't, that was told, and this is how the command ends.
+fn done<O: Operation>(
+    operation: O,
     parts: &Parts,
-    done: impl Future<Output = Result<T, ToolError>>,
-) -> anyhow::Result<Option<Result<T, ToolError>>> {
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Result<O::Output, Outcome>> {
+    let actor = Actor::local(Role::Developer, "cli");
     let runtime = wiring::runtime()?;
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen();
         tokio::select! {
-            outcome = done => Some(outcome),
+            outcome = parts.catalog.operate(operation, &actor) => Some(outcome),
             () = signals.next() => None,
         }
     });
     drop(runtime);
     parts.sandbox.end();
-    Ok(outcome)
-}
-
-fn actor() -> Actor {
-    Actor::local(Role::Developer, "cli")
+    Ok(match outcome {
+        Some(Ok(answer)) => Ok(answer),
+        Some(Err(error)) => {
+            skill::tell(&error, json, terminal)?;
+            Err(Outcome::Findings)
+        }
+        None => Err(Outcome::Code(INTERRUPTED)),
+    })
 }
 
 fn list(
@@ -84,14 +90,9 @@ fn list(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
-    let actor = actor();
-    let listed = match wait(
-        &parts,
-        parts.catalog.operate(EnvironmentList { verify }, &actor),
-    )? {
-        None => return Ok(Outcome::Code(INTERRUPTED)),
-        Some(Err(error)) => return failed(&error, json, terminal),
-        Some(Ok(listed)) => listed,
+    let listed = match done(EnvironmentList { verify }, &parts, json, terminal)? {
+        Ok(listed) => listed,
+        Err(outcome) => return Ok(outcome),
     };
     let is_wrong = |one: &Listed| one.changed == Some(true) || one.kept.known.is_err();
     let wrong = listed.iter().any(is_wrong);
@@ -208,11 +209,9 @@ fn build(
         inferred,
         listener: Some(super::run::streaming()),
     };
-    let actor = actor();
-    let built = match wait(&parts, parts.catalog.operate(operation, &actor))? {
-        None => return Ok(Outcome::Code(INTERRUPTED)),
-        Some(Err(error)) => return failed(&error, json, terminal),
-        Some(Ok(built)) => built,
+    let built = match done(operation, &parts, json, terminal)? {
+        Ok(built) => built,
+        Err(outcome) => return Ok(outcome),
     };
     if json {
         let shown = built.iter().map(|one| match one {
@@ -272,14 +271,9 @@ fn prune(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
-    let actor = actor();
-    let pruned = match wait(
-        &parts,
-        parts.catalog.operate(EnvironmentPrune { days }, &actor),
-    )? {
-        None => return Ok(Outcome::Code(INTERRUPTED)),
-        Some(Err(error)) => return failed(&error, json, terminal),
-        Some(Ok(pruned)) => pruned,
+    let pruned = match done(EnvironmentPrune { days }, &parts, json, terminal)? {
+        Ok(pruned) => pruned,
+        Err(outcome) => return Ok(outcome),
     };
     if json {
         let removed: Vec<&str> = pruned
@@ -310,9 +304,4 @@ fn prune(
         }
     }
     Ok(Outcome::Good)
-}
-
-fn failed(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
-    skill::tell(error, json, terminal)?;
-    Ok(Outcome::Findings)
 }
