@@ -25,6 +25,10 @@ test *ARGUMENTS:
     cargo nextest run --workspace --no-tests=fail {{ ARGUMENTS }}
     cargo test --quiet --workspace --doc
 
+# Show which promises of the storage ports each backend keeps
+contract:
+    cargo test --quiet --package gongfu-testing --test contract -- --table
+
 # Build the documentation, and fail on a broken link
 doc:
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
@@ -49,16 +53,16 @@ bench *ARGUMENTS:
         rm -rf "$venv"
       fi
     fi
-    exec cargo xtask bench {{ ARGUMENTS }}
+    exec cargo run --quiet --release --package lab -- bench {{ ARGUMENTS }}
 
 # Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
 bench-peers *ARGUMENTS:
     scripts/peer/install || true # who is missing is said in the end
-    cargo run --quiet --release --package xtask -- bench-peers {{ ARGUMENTS }}
+    cargo run --quiet --release --package lab -- bench-peers {{ ARGUMENTS }}
 
 # Measure how well search finds, beside plain BM25, and what a space costs
 bench-search *ARGUMENTS:
-    cargo run --quiet --release --package xtask -- bench-search {{ ARGUMENTS }}
+    cargo run --quiet --release --package lab -- bench-search {{ ARGUMENTS }}
 
 # The same in short: it fails when plain BM25 finds better
 bench-search-short:
@@ -69,47 +73,47 @@ bench-search-short:
       [ "${CI:-}" != true ]
       exit
     fi
-    cargo run --quiet --profile checked --package xtask -- bench-search --spaces 50
+    cargo run --quiet --profile checked --package lab -- bench-search --spaces 50
 
 # Measure how long a command is judged, and compare how it is read with `bash -n`
 bench-commands *ARGUMENTS:
-    cargo run --quiet --release --package xtask -- bench-commands {{ ARGUMENTS }}
+    cargo run --quiet --release --package lab -- bench-commands {{ ARGUMENTS }}
 
 # Measure what a sandbox costs, beside a plain spawn and bubblewrap
 bench-sandbox *ARGUMENTS:
-    cargo run --quiet --release --package xtask -- bench-sandbox {{ ARGUMENTS }}
+    cargo run --quiet --release --package lab -- bench-sandbox {{ ARGUMENTS }}
 
 # Prove with a million made-up inputs that no reader panics, hangs or leads out of a skill
 prove-parse *ARGUMENTS:
-    cargo run --quiet --profile checked --package xtask -- prove-parse {{ ARGUMENTS }}
+    cargo run --quiet --profile checked --package lab -- prove-parse {{ ARGUMENTS }}
 
 # The same with fewer inputs
 prove-parse-short:
-    cargo run --quiet --profile checked --package xtask -- prove-parse --count 20000 --no-growth
+    cargo run --quiet --profile checked --package lab -- prove-parse --count 20000 --no-growth
 
 # Prove with 10,000 attempts that no link that is swapped in leads a reader or writer outside
 prove-races *ARGUMENTS:
-    cargo run --quiet --profile checked --package xtask -- prove-races {{ ARGUMENTS }}
+    cargo run --quiet --profile checked --package lab -- prove-races {{ ARGUMENTS }}
 
 # The same with fewer attempts
 prove-races-short:
-    cargo run --quiet --profile checked --package xtask -- prove-races --count 1000
+    cargo run --quiet --profile checked --package lab -- prove-races --count 1000
 
 # Prove with 200,000 malformed requests that the server neither panics nor hangs, ends or grows
 prove-malformed *ARGUMENTS:
-    cargo run --quiet --profile checked --package xtask -- prove-malformed {{ ARGUMENTS }}
+    cargo run --quiet --profile checked --package lab -- prove-malformed {{ ARGUMENTS }}
 
 # The same with fewer requests, on a machine that may be busy
 prove-malformed-short:
-    cargo run --quiet --profile checked --package xtask -- prove-malformed --count 5000 --patience 10000
+    cargo run --quiet --profile checked --package lab -- prove-malformed --count 5000 --patience 10000
 
 # Prove that whatever is run, the server goes on answering and nothing is left
 prove-bombs *ARGUMENTS:
-    cargo run --quiet --release --package xtask -- prove-bombs {{ ARGUMENTS }}
+    cargo run --quiet --release --package lab -- prove-bombs {{ ARGUMENTS }}
 
 # Prove for a minute in each kind of sandbox that no system call made at random harms what is outside
 prove-syscalls *ARGUMENTS:
-    cargo test --quiet --package gongfu-sandbox --test it -- prove-syscalls {{ ARGUMENTS }}
+    cargo test --quiet --package gongfu-attack --test it -- prove-syscalls {{ ARGUMENTS }}
 
 # Prove with attacks from real runs that nothing but what was granted is reached, each beside its control
 prove-proxy *ARGUMENTS:
@@ -158,9 +162,7 @@ clients *ARGUMENTS:
 
 # Run the official conformance suite of MCP, once it was shown that faults are found
 conformance *ARGUMENTS:
-    cargo build --quiet --package gongfu --features fixtures
-    cp target/debug/gongfu target/debug/gongfu-fixtures
-    cargo build --quiet --package gongfu
+    cargo build --quiet --package gongfu --package gongfu-conformance
     {{ python }} scripts/conformance.py --self-test
     {{ python }} scripts/conformance.py {{ ARGUMENTS }}
 
@@ -217,7 +219,6 @@ shear:
 # Check the lints
 clippy:
     cargo clippy --workspace --all-targets -- -D warnings
-    cargo clippy --package gongfu --package gongfu-mcp --features gongfu/fixtures -- -D warnings
 
 # Check that the generated files are current
 gen-check:

@@ -545,7 +545,7 @@ def broken(text: str) -> None:
     except json.JSONDecodeError:
         raise Failure(f"no JSON: {text!r}") from None
     expect(error["success"] is False and error["error"]["code"] == "SKILLS_READ_ERROR", text)
-    end = "mend or remove it"
+    end = "repair or remove it"
     expect(error["error"]["message"].endswith(end), text)
     expect(error["error"]["hint"] == "see `gongfu doctor`; nothing was changed", text)
 

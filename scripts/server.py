@@ -1,4 +1,4 @@
-"""One `gongfu serve` on a free port of this machine, for the checks that speak HTTP."""
+"""One server on a free port of this machine, for the checks that speak HTTP."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ServerError(Exception):
 class Server:
     """A server that runs for the length of a `with` block; its address is `url`."""
 
-    def __init__(self, gongfu: Path, *arguments: str, variables: Mapping[str, str], folder: Path) -> None:
-        self.command = [str(gongfu), "serve", "--listen", "127.0.0.1:0", *arguments]
+    def __init__(self, program: Path, *arguments: str, variables: Mapping[str, str], folder: Path) -> None:
+        self.command = [str(program), *arguments, "--listen", "127.0.0.1:0"]
         self.variables = variables
         self.folder = folder
         self.lines: list[str] = []

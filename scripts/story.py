@@ -463,7 +463,7 @@ def ways(world: World, table: Table, tell_it: Callable[[Way], None]) -> None:
     tell_it(Way("stdio", command, None, world))
     places = [argument for argument in world.arguments if argument != "mcp"]
     try:
-        with Server(world.gongfu, *places, variables=world.variables, folder=world.folder) as server:
+        with Server(world.gongfu, "serve", *places, variables=world.variables, folder=world.folder) as server:
             tell_it(Way("http", None, server.url, world))
     except (ServerError, OSError) as error:
         table.append(Row("serve", "gongfu", described(error), 0))

@@ -1,14 +1,14 @@
-//! What the fuzz targets share: what must hold, from `cargo xtask prove-parse`, and the place in
+//! What the fuzz targets share: what must hold, from `lab prove-parse`, and the place in
 //! which it is tried.
 //!
 //! A target is a kind of input; what reads it and what is expected of that is written down once, in
-//! `xtask/src/prove/property.rs`.
+//! `lab/src/prove/property.rs`.
 
 use std::sync::OnceLock;
 
-/// The same files as in `xtask`, in a module of the same name.
-#[allow(dead_code, reason = "shared with xtask, which uses all of it")]
-#[path = "../../xtask/src/prove"]
+/// The same files as in `lab`, in a module of the same name.
+#[allow(dead_code, reason = "shared with lab, which uses all of it")]
+#[path = "../../lab/src/prove"]
 mod prove {
     pub(crate) mod property;
 }

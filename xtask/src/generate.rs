@@ -40,9 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 .iter()
                 .any(|part| path.contains(part.as_str()))
     };
-    let crates: Vec<&str> = tree.crates().map(|package| package.name.as_str()).collect();
     let mut outcome = Outcome::default();
-    for (path, text) in fences::files(&crates) {
+    for (path, text) in fences::files(&tree) {
         if wanted(&path) {
             outcome.take(&root, &path, &text, arguments.check)?;
         }
@@ -55,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     outcome.report(arguments.check)
 }
 
-/// How many files were seen, and how many of them differed.
+/// The numbers of files that were seen, and that differed.
 #[derive(Default)]
 struct Outcome {
     seen: usize,

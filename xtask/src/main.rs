@@ -8,18 +8,9 @@
     reason = "the terminal is the only place where these chores speak"
 )]
 
-mod bench;
-mod bomb;
-mod command;
 mod generate;
-mod http;
-mod malformed;
-mod peer;
-mod prove;
-mod race;
+mod modules;
 mod rust_text;
-mod sandbox;
-mod search;
 mod tidy;
 mod tree;
 
@@ -36,43 +27,12 @@ enum Command {
     /// Write the generated files anew
     #[command(name = "gen")]
     Generate(generate::Arguments),
-    /// Measure the speed of the real binary
-    Bench(bench::Arguments),
-    /// Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
-    BenchPeers(peer::Arguments),
-    /// Measure how well search finds, beside plain BM25
-    BenchSearch(search::Arguments),
-    /// Measure how long a command is judged, and whether it is read as `bash` reads it
-    BenchCommands(command::Arguments),
-    /// Measure what a sandbox costs, beside a plain spawn and bubblewrap
-    BenchSandbox(sandbox::Arguments),
-    /// Prove that no input makes a parser panic, hang or lead out of a skill
-    ProveParse(prove::Arguments),
-    /// Prove that whatever is run, the server goes on answering and nothing is left
-    ProveBombs(bomb::Arguments),
-    /// Prove that no malformed request makes the server panic, hang, end or grow
-    ProveMalformed(malformed::Arguments),
-    /// Prove that no link that is swapped in leads a reader or writer outside
-    ProveRaces(race::Arguments),
 }
 
 fn main() -> ExitCode {
-    // A sandbox is the program that asks for it, begun anew.
-    if let Some(ended) = gongfu_sandbox::become_child() {
-        return ended;
-    }
     let outcome = match Command::parse() {
         Command::Tidy(arguments) => tidy::run(&arguments),
         Command::Generate(arguments) => generate::run(&arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
-        Command::BenchPeers(arguments) => peer::run(&arguments),
-        Command::BenchSearch(arguments) => search::run(&arguments),
-        Command::BenchCommands(arguments) => command::run(&arguments),
-        Command::BenchSandbox(arguments) => sandbox::run(&arguments),
-        Command::ProveParse(arguments) => prove::run(&arguments),
-        Command::ProveBombs(arguments) => bomb::run(&arguments),
-        Command::ProveMalformed(arguments) => malformed::run(&arguments),
-        Command::ProveRaces(arguments) => race::run(&arguments),
     };
     match outcome {
         Ok(code) => code,

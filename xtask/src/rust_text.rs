@@ -3,6 +3,7 @@
 //! It must not know any rule. A real parser would be more exact, and would cost more to build than all
 //! checks together.
 
+pub(crate) mod paths;
 #[cfg(test)]
 mod tests;
 
@@ -24,10 +25,12 @@ pub(crate) struct Module {
     pub(crate) name: String,
     /// The line of its declaration, from 1.
     pub(crate) line: usize,
-    /// Whether its text is in another file.
+    /// True when its text is in another file.
     pub(crate) in_file: bool,
-    /// What `#[path = "…"]` says, where it does.
+    /// The value of `#[path = "…"]`.
     pub(crate) path: Option<String>,
+    /// True under `#[cfg(test)]`, inherited from the inline modules around it.
+    pub(crate) only_tests: bool,
 }
 
 /// The text with comments and literals blanked, each byte in its old place.
@@ -47,6 +50,22 @@ pub(crate) fn code_only(text: &str) -> String {
         at = end;
     }
     String::from_utf8_lossy(&code).into_owned()
+}
+
+/// The comments to the end of a line, with their lines from 1.
+pub(crate) fn comments(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < text.len() {
+        let width = text[at..].chars().next().map_or(1, char::len_utf8);
+        let end = skipped_until(text, at).unwrap_or(at + width);
+        if text[at..].starts_with("//") {
+            found.push((line, &text[at..end]));
+        }
+        line += text[at..end].matches('\n').count();
+        at = end;
+    }
+    found
 }
 
 /// The tokens of a text that [`code_only`] has blanked.
@@ -95,13 +114,13 @@ pub(crate) fn modules(text: &str) -> Vec<Module> {
     let tokens = tokens(&code);
     let mut found = Vec::new();
     let mut depth = 0_usize;
-    let mut open: Vec<(String, usize)> = Vec::new();
+    let mut open: Vec<(String, usize, bool)> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
         match token.text {
             "{" => depth += 1,
             "}" => {
                 depth = depth.saturating_sub(1);
-                if open.last().is_some_and(|(_, level)| *level == depth) {
+                if open.last().is_some_and(|(_, level, _)| *level == depth) {
                     open.pop();
                 }
             }
@@ -114,15 +133,19 @@ pub(crate) fn modules(text: &str) -> Vec<Module> {
                 if !(in_file || mark.text == "{") || !name.text.starts_with(is_word) {
                     continue;
                 }
+                let attributes = attributes(&tokens[..index]);
+                let only_tests =
+                    open.iter().any(|(_, _, only_tests)| *only_tests) || is_cfg_test(attributes);
                 found.push(Module {
-                    within: open.iter().map(|(name, _)| name.clone()).collect(),
+                    within: open.iter().map(|(name, _, _)| name.clone()).collect(),
                     name: name.text.to_owned(),
                     line: line_at(text, token.at),
                     in_file,
-                    path: path_attribute(text, &tokens[..index]),
+                    path: path_attribute(text, attributes),
+                    only_tests,
                 });
                 if !in_file {
-                    open.push((name.text.to_owned(), depth));
+                    open.push((name.text.to_owned(), depth, only_tests));
                 }
             }
             _ => {}
@@ -131,20 +154,32 @@ pub(crate) fn modules(text: &str) -> Vec<Module> {
     found
 }
 
-/// What `#[path = "…"]` says among the attributes just before a declaration.
-fn path_attribute(text: &str, before: &[Token<'_>]) -> Option<String> {
+/// The attributes and the visibility that stand just before a declaration.
+pub(crate) fn attributes<'a, 'text>(before: &'a [Token<'text>]) -> &'a [Token<'text>] {
     let start = before
         .iter()
         .rposition(|token| matches!(token.text, ";" | "{" | "}"))
         .map_or(0, |index| index + 1);
-    let attributes = &before[start..];
+    &before[start..]
+}
+
+/// True when `#[cfg(test)]` is among these attributes.
+pub(crate) fn is_cfg_test(attributes: &[Token<'_>]) -> bool {
+    attributes.windows(4).any(|four| {
+        let texts = [four[0].text, four[1].text, four[2].text, four[3].text];
+        texts == ["cfg", "(", "test", ")"]
+    })
+}
+
+/// The value of `#[path = "…"]` among these attributes.
+fn path_attribute(text: &str, attributes: &[Token<'_>]) -> Option<String> {
     let equals = attributes
         .windows(3)
         .find(|three| three[0].text == "[" && three[1].text == "path" && three[2].text == "=")?[2];
     text[equals.at..].split('"').nth(1).map(str::to_owned)
 }
 
-/// Where the comment or literal that starts here ends, or nothing when code starts here.
+/// The end of the comment or literal that starts here, or nothing when code starts here.
 fn skipped_until(text: &str, at: usize) -> Option<usize> {
     let rest = &text.as_bytes()[at..];
     let end = match rest {
@@ -225,7 +260,7 @@ fn character(rest: &str) -> Option<usize> {
     (rest.as_bytes().get(end) == Some(&b'\'')).then_some(end + 1)
 }
 
-/// Whether the `r` here may start a raw string: no word runs into it, save `b` and `c`.
+/// True when the `r` here may start a raw string: no word runs into it, save `b` and `c`.
 fn starts_literal(text: &str, at: usize) -> bool {
     let before = &text[..at];
     let before = before

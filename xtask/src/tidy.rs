@@ -3,6 +3,9 @@
 //! Each check is a pure function over a [`Tree`], in a file of its own and one line in [`CHECKS`].
 //! No check reads a file, runs a program or knows another check.
 
+mod ceilings;
+mod circles;
+mod documents;
 mod edges;
 mod fences;
 mod forgotten;
@@ -12,13 +15,15 @@ mod private;
 mod sizes;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::fmt;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
 use crate::tree::{self, Tree};
+use ceilings::{Ceilings, Group};
 
 /// All checks, in the order in which they are described in CONTRIBUTING.md.
 const CHECKS: &[Check] = &[
@@ -29,16 +34,27 @@ const CHECKS: &[Check] = &[
     fences::CHECK,
     private::CHECK,
     model::CHECK,
+    circles::CHECK,
+    words::CHECK,
+    documents::CHECK,
 ];
 
 /// A house rule.
 struct Check {
     /// The name, one word.
     name: &'static str,
-    /// What holds in a tidy tree.
+    /// The state of a tidy tree.
     about: &'static str,
-    /// Finds what breaks the rule.
-    run: fn(&Tree) -> Vec<Finding>,
+    /// Finds the places that break the rule.
+    rule: Rule,
+}
+
+/// The way in which a check judges.
+enum Rule {
+    /// Every finding is an error.
+    Strict(fn(&Tree) -> Vec<Finding>),
+    /// Each group of findings has a ceiling, which may only shrink.
+    Shrinking(fn(&Tree) -> Vec<Group>),
 }
 
 /// A place that breaks a rule, or deserves a look.
@@ -88,6 +104,12 @@ pub(crate) struct Arguments {
     /// List the checks, and run none
     #[arg(long)]
     list: bool,
+    /// Show the places that the ceilings allow as well
+    #[arg(long)]
+    all: bool,
+    /// Lower the ceilings to what is there
+    #[arg(long, conflicts_with = "all")]
+    lower: bool,
 }
 
 /// Runs every check and prints what they find.
@@ -98,7 +120,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let tree = Tree::load(&tree::root()?)?;
+    let root = tree::root()?;
+    let mut tree = Tree::load(&root)?;
+    if arguments.lower {
+        let lowered = Ceilings::read(&tree)
+            .map_err(|finding| anyhow!("{finding}"))?
+            .lowered(&groups(&tree));
+        std::fs::write(root.join(ceilings::FILE), &lowered)?;
+        tree.files.insert(ceilings::FILE.to_owned(), lowered);
+    }
+    if arguments.all {
+        tree.files.remove(ceilings::FILE);
+    }
     let findings = findings(&tree);
     for finding in &findings {
         println!("{finding}");
@@ -112,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-/// What all checks find; a tree with nothing to check is a finding too.
+/// The findings of all checks; a tree with nothing to check is a finding too.
 fn findings(tree: &Tree) -> Vec<Finding> {
     let crates = tree.crates().count();
     let rust = tree
@@ -129,5 +162,26 @@ fn findings(tree: &Tree) -> Vec<Finding> {
             "run this inside the repository, with its files visible to git",
         )];
     }
-    CHECKS.iter().flat_map(|check| (check.run)(tree)).collect()
+    let strict = CHECKS.iter().flat_map(|check| match check.rule {
+        Rule::Strict(run) => run(tree),
+        Rule::Shrinking(_) => Vec::new(),
+    });
+    let mut found: Vec<Finding> = strict.collect();
+    match Ceilings::read(tree) {
+        Ok(ceilings) => {
+            let groups = groups(tree).into_iter();
+            found.extend(groups.flat_map(|group| ceilings.judge(tree, group)));
+        }
+        Err(finding) => found.push(finding),
+    }
+    found
+}
+
+/// The groups of all checks with ceilings.
+fn groups(tree: &Tree) -> Vec<Group> {
+    let groups = CHECKS.iter().flat_map(|check| match check.rule {
+        Rule::Strict(_) => Vec::new(),
+        Rule::Shrinking(run) => run(tree),
+    });
+    groups.collect()
 }

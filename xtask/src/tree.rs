@@ -9,6 +9,9 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
+/// The packages that work on the product, and are no part of it.
+const TOOLS: &[&str] = &["gongfu-conformance", "gongfu-testing", "lab", "xtask"];
+
 /// The repository: its text files and its packages.
 #[derive(Default)]
 pub(crate) struct Tree {
@@ -28,7 +31,7 @@ pub(crate) struct Package {
     pub(crate) folder: String,
     /// The files at which its targets start.
     pub(crate) roots: Vec<String>,
-    /// What its manifest asks for.
+    /// The dependencies in its manifest.
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -36,18 +39,27 @@ pub(crate) struct Package {
 pub(crate) struct Dependency {
     /// The name of the package, whatever the manifest renames it to.
     pub(crate) name: String,
-    /// Whether only tests, examples and benchmarks have it.
+    /// True when only tests, examples and benchmarks have it.
     pub(crate) only_tests: bool,
 }
 
-/// The root of the workspace: the parent of this package, wherever cargo says it is.
+/// The root of the workspace: above this package when cargo started the program, else the current folder.
 pub(crate) fn root() -> Result<PathBuf> {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR")
-        .context("CARGO_MANIFEST_DIR is not set: start this with `cargo xtask`")?;
-    let root = Path::new(&package)
-        .parent()
-        .context("CARGO_MANIFEST_DIR has no parent folder")?;
-    Ok(root.to_path_buf())
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    match package
+        .as_deref()
+        .and_then(|package| Path::new(package).parent())
+    {
+        Some(root) => Ok(root.to_path_buf()),
+        None => std::env::current_dir().context("the current folder can't be read"),
+    }
+}
+
+impl Package {
+    /// True for a part of the product, false for what works on it.
+    pub(crate) fn is_product(&self) -> bool {
+        !TOOLS.contains(&self.name.as_str())
+    }
 }
 
 impl Tree {
@@ -80,14 +92,22 @@ impl Tree {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The packages whose folder is below `crates/`.
+    /// The packages that the product is made of.
     pub(crate) fn crates(&self) -> impl Iterator<Item = &Package> {
-        self.packages
-            .iter()
-            .filter(|package| package.folder.starts_with("crates/"))
+        self.packages.iter().filter(|package| package.is_product())
     }
 
-    /// The text of a file, empty when there is none.
+    /// The package that a file belongs to, and its path from the folder of that package.
+    pub(crate) fn home<'a>(&self, path: &'a str) -> Option<(&Package, &'a str)> {
+        let homes = self.packages.iter().filter_map(|package| {
+            let rest = path.strip_prefix(&package.folder)?.strip_prefix('/')?;
+            Some((package, rest))
+        });
+        // A package may lie in the folder of another.
+        homes.min_by_key(|(_, rest)| rest.len())
+    }
+
+    /// The text of a file, empty without such a file.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.files.get(path).map_or("", String::as_str)
     }
@@ -101,7 +121,7 @@ impl Tree {
     }
 }
 
-/// Whether a path ends in this extension.
+/// True when a path ends in this extension.
 pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
     Path::new(path)
         .extension()

@@ -1,14 +1,11 @@
 //! Who acts: owners, actors and their roles.
 //!
-//! Knows nothing of passwords, tokens or requests: whoever authenticates a call builds the
-//! [`Actor`], everyone else only reads it.
+//! Knows nothing of passwords, tokens or requests: the surface that authenticates a call builds the
+//! [`Actor`], everything else only reads it.
 
 use serde::{Deserialize, Serialize};
 
-/// The space that a piece of data belongs to.
-///
-/// It is an argument of every port method that touches somebody's data, so that an unscoped query
-/// does not compile.
+/// The owner of a space: nothing of one owner is visible to another.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
     /// The one person of a local installation: no accounts, no login.
@@ -21,7 +18,7 @@ pub enum Owner {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UserId(String);
 
-/// Why a text is not a [`UserId`].
+/// A text that can't be a [`UserId`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a user id is 1 to 64 ascii letters, digits, `-` or `_`")]
 pub struct UserIdError;
@@ -46,7 +43,7 @@ impl UserId {
     }
 }
 
-/// What an actor is towards this installation (seed 001, "Gateway"; `visitor` may only read).
+/// The role of an actor towards this installation (seed 001, "Gateway"; `visitor` may only read).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -56,18 +53,26 @@ pub enum Role {
     ChatAgent,
     /// A person at the command line or the dashboard.
     Developer,
-    /// Somebody who may look and not touch.
+    /// Somebody who may only read.
     Visitor,
 }
 
-/// The one who makes a call.
+impl Role {
+    /// Whether calls of this role are a person's own words: only a person answers approvals, grants
+    /// hosts and enables skills.
+    pub fn is_person(self) -> bool {
+        self == Self::Developer
+    }
+}
+
+/// The caller of a tool or an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Actor {
-    /// Whose space the call works in.
+    /// The owner of the space that the call works in.
     pub owner: Owner,
-    /// What the caller is.
+    /// The caller's role.
     pub role: Role,
-    /// What the caller says it is, for the audit: a client's name and version, or `cli`.
+    /// The caller's name for itself, for the audit: a client's name and version, or `cli`.
     pub client: String,
 }
 
@@ -87,7 +92,7 @@ mod tests {
     use super::UserId;
 
     #[test]
-    fn a_user_id_cannot_be_a_path() {
+    fn user_id_cannot_be_a_path() {
         for bad in ["", "..", "a/b", "a\\b", "a b", "é", &"x".repeat(65)] {
             assert!(UserId::new(bad).is_err(), "{bad:?}");
         }

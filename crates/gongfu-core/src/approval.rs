@@ -1,33 +1,32 @@
-//! What a person said about calls that need one: records, by what is called and with what (spec,
-//! "Command policy", "Permission and approval").
+//! Approvals: calls that need a person, and the person's answers (spec, "Permission and approval").
 //!
-//! Pure: where they are kept, and who asks the person, others know.
+//! A pure state machine over one record of a space. How the person is asked is the surface's affair.
 
 use serde::{Deserialize, Serialize};
 
-use crate::port::Timestamp;
+use crate::port::{PortError, RecordKey, Records, Timestamp, read_record, update_record};
 use crate::skill::Digest;
 
-/// How many calls that wait for a person are kept; the oldest go first.
-const WAITING: usize = 200;
-/// For how long one waits, in milliseconds.
-const PATIENCE: i64 = 7 * 24 * 60 * 60 * 1000;
+/// The most calls that wait for a person; the oldest are forgotten first.
+const MAX_WAITING: usize = 200;
+/// The time after which a waiting call is forgotten, in milliseconds.
+const WAIT_LIMIT: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A call that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct ApprovalRequest {
     /// The tool.
     pub tool: String,
-    /// Everything that it would be called with.
+    /// The digest of everything that decides what the call does.
     pub digest: Digest,
-    /// What it would do, for people: a command.
+    /// The action, for people: a command.
     pub what: String,
-    /// Why a person is asked.
+    /// The reason why a person is asked.
     pub reason: String,
 }
 
-impl Request {
-    /// What it is called by: the same call is always called the same. Eight hexadecimal digits.
+impl ApprovalRequest {
+    /// The id of its record, the same for the same call: eight hexadecimal digits.
     pub fn id(&self) -> String {
         let digest = Digest::of(format!("{}\n{}", self.tool, self.digest).as_bytes());
         let [first, second, third, fourth, ..] = digest.to_bytes();
@@ -35,85 +34,111 @@ impl Request {
     }
 }
 
-/// For how many calls an answer is.
+/// The calls that an approval covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// For the next one alone.
+    /// The next one only.
     Once,
-    /// For every one.
+    /// All of them.
     Always,
 }
 
-/// What a person said.
+/// A person's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ruling {
-    /// Nothing yet.
+pub enum Answer {
+    /// No answer yet.
     Waiting,
-    /// It may be done.
+    /// Allowed.
     Allowed(Scope),
-    /// It may not.
+    /// Denied.
     Denied,
 }
 
-/// A call and what a person said about it.
+/// The record of a call that needs a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
-    /// What it is called by.
+    /// Its id.
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// The digest of what it would be called with.
+    /// The digest of everything that decides what the call does.
     pub digest: String,
-    /// What it would do.
+    /// The action, for people.
     pub what: String,
-    /// Why a person is asked.
+    /// The reason why a person is asked.
     pub reason: String,
-    /// When it was asked for last, in milliseconds since 1970.
+    /// The time of the last such call, in milliseconds since 1970.
     pub asked: i64,
-    /// What the person said.
-    pub answer: Ruling,
-    /// Until when that holds, in milliseconds since 1970; `None` for good.
+    /// The person's answer.
+    pub answer: Answer,
+    /// The deadline of the question or the end of the answer, in milliseconds since 1970; `None` for
+    /// an answer without an end.
     pub until: Option<i64>,
 }
 
-/// What becomes of a call.
+/// The decision about one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// A person allowed it.
+    /// A person allowed it; an approval for once is used up.
     Allowed,
     /// A person denied it.
     Denied,
-    /// No person has said anything.
+    /// No person has answered.
     Waiting,
 }
 
-/// All that was asked and said.
+/// The approvals of a space.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approvals {
-    /// The oldest first.
+    /// The records, the oldest first.
     #[serde(default)]
     pub all: Vec<Approval>,
 }
 
 impl Approvals {
-    /// What becomes of a call; it is remembered, so that a person can be shown it. What is allowed once is
-    /// used up by it.
-    pub fn decide(&mut self, request: &Request, now: Timestamp) -> Decision {
-        self.forget(now);
+    /// Reads the approvals of a space, expired ones included.
+    ///
+    /// # Errors
+    /// They can't be read.
+    pub async fn read(records: &dyn Records) -> Result<Self, PortError> {
+        read_record(records, &RecordKey::new("approvals")?).await
+    }
+
+    /// Changes the approvals of a space, without the expired ones.
+    ///
+    /// # Errors
+    /// They can't be read or written; then they stay as they are, and no call may go on.
+    pub async fn update<A: Send>(
+        records: &dyn Records,
+        now: Timestamp,
+        mut change: impl FnMut(&mut Self) -> A + Send,
+    ) -> Result<A, PortError> {
+        let key = RecordKey::new("approvals")?;
+        update_record(records, &key, |approvals: &mut Self| {
+            approvals.expire(now);
+            change(approvals)
+        })
+        .await
+    }
+
+    /// Decides about a call. A call without an answer is recorded as waiting; an approval for once
+    /// is used up.
+    pub fn decide(&mut self, request: &ApprovalRequest, now: Timestamp) -> Decision {
+        self.expire(now);
         let (id, digest) = (request.id(), request.digest.to_string());
-        let is_it = |known: &Approval| known.tool == request.tool && known.digest == digest;
-        let found = self.all.iter().position(is_it);
+        let is_same = |known: &Approval| known.tool == request.tool && known.digest == digest;
+        let found = self.all.iter().position(is_same);
         let answer = found
             .and_then(|at| self.all.get(at))
             .map(|known| known.answer);
         match (found, answer) {
-            (_, Some(Ruling::Denied)) => Decision::Denied,
-            (_, Some(Ruling::Allowed(Scope::Always))) => Decision::Allowed,
-            (Some(at), Some(Ruling::Allowed(Scope::Once))) => {
+            (_, Some(Answer::Denied)) => Decision::Denied,
+            (_, Some(Answer::Allowed(Scope::Always))) => Decision::Allowed,
+            (Some(at), Some(Answer::Allowed(Scope::Once))) => {
                 self.all.remove(at);
                 Decision::Allowed
             }
@@ -126,56 +151,69 @@ impl Approvals {
                     what: request.what.clone(),
                     reason: request.reason.clone(),
                     asked: now.0,
-                    answer: Ruling::Waiting,
-                    until: Some(now.0.saturating_add(PATIENCE)),
+                    answer: Answer::Waiting,
+                    until: Some(now.0.saturating_add(WAIT_LIMIT)),
                 });
                 Decision::Waiting
             }
         }
     }
 
-    /// Writes down what a person says; answers about what, or `None` where there is no such call.
+    /// The answer to a call, without using it up; `None` where there is no record.
+    pub fn peek(&self, request: &ApprovalRequest, now: Timestamp) -> Option<Answer> {
+        let digest = request.digest.to_string();
+        let mut valid = self.all.iter().filter(|known| known.is_valid(now));
+        let found = valid.find(|known| known.tool == request.tool && known.digest == digest);
+        found.map(|known| known.answer)
+    }
+
+    /// Records a person's answer; answers the record, or `None` for an unknown id.
     pub fn answer(
         &mut self,
         id: &str,
-        answer: Ruling,
+        answer: Answer,
         until: Option<Timestamp>,
         now: Timestamp,
     ) -> Option<Approval> {
-        self.forget(now);
+        self.expire(now);
         let known = self.all.iter_mut().find(|known| known.id == id)?;
         known.answer = answer;
         known.until = until.map(|until| until.0);
         Some(known.clone())
     }
 
-    /// Takes away what no longer holds, and what has waited for too long.
-    pub fn forget(&mut self, now: Timestamp) {
-        self.all
-            .retain(|known| known.until.is_none_or(|until| until > now.0));
-        let is_waiting = |known: &&Approval| known.answer == Ruling::Waiting;
+    /// Removes expired records, and the oldest waiting ones above the limit.
+    pub fn expire(&mut self, now: Timestamp) {
+        self.all.retain(|known| known.is_valid(now));
+        let is_waiting = |known: &&Approval| known.answer == Answer::Waiting;
         let mut surplus = self
             .all
             .iter()
             .filter(is_waiting)
             .count()
-            .saturating_sub(WAITING);
+            .saturating_sub(MAX_WAITING);
         self.all.retain(|known| {
-            let goes = surplus > 0 && known.answer == Ruling::Waiting;
-            surplus -= usize::from(goes);
-            !goes
+            let is_surplus = surplus > 0 && known.answer == Answer::Waiting;
+            surplus -= usize::from(is_surplus);
+            !is_surplus
         });
+    }
+}
+
+impl Approval {
+    fn is_valid(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| until > now.0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Approvals, Decision, PATIENCE, Request, Ruling, Scope, WAITING};
+    use super::{Answer, ApprovalRequest, Approvals, Decision, MAX_WAITING, Scope, WAIT_LIMIT};
     use crate::port::Timestamp;
     use crate::skill::Digest;
 
-    fn request(what: &str) -> Request {
-        Request {
+    fn request(what: &str) -> ApprovalRequest {
+        ApprovalRequest {
             tool: "skill_run".to_owned(),
             digest: Digest::of(what.as_bytes()),
             what: what.to_owned(),
@@ -186,13 +224,13 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000);
 
     #[test]
-    fn what_is_allowed_once_is_used_up() {
+    fn approval_for_once_is_used_up() {
         let mut approvals = Approvals::default();
         let (git, curl) = (request("git log"), request("curl"));
         assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
         assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
         assert_eq!(approvals.all.len(), 1);
-        let answered = approvals.answer(&git.id(), Ruling::Allowed(Scope::Once), None, NOW);
+        let answered = approvals.answer(&git.id(), Answer::Allowed(Scope::Once), None, NOW);
         assert_eq!(answered.unwrap().what, "git log");
         assert_eq!(approvals.decide(&curl, NOW), Decision::Waiting);
         assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
@@ -200,27 +238,27 @@ mod tests {
     }
 
     #[test]
-    fn answers_hold_until_they_end() {
+    fn answer_holds_until_its_end() {
         let mut approvals = Approvals::default();
         let git = request("git log");
-        assert_eq!(approvals.answer(&git.id(), Ruling::Denied, None, NOW), None);
+        assert_eq!(approvals.answer(&git.id(), Answer::Denied, None, NOW), None);
         approvals.decide(&git, NOW);
         let until = Some(Timestamp(5_000));
         approvals
-            .answer(&git.id(), Ruling::Allowed(Scope::Always), until, NOW)
+            .answer(&git.id(), Answer::Allowed(Scope::Always), until, NOW)
             .unwrap();
         assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
         assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
         assert_eq!(approvals.decide(&git, Timestamp(5_000)), Decision::Waiting);
         approvals
-            .answer(&git.id(), Ruling::Denied, None, NOW)
+            .answer(&git.id(), Answer::Denied, None, NOW)
             .unwrap();
         assert_eq!(
             approvals.decide(&git, Timestamp(i64::MAX)),
             Decision::Denied
         );
         // Another tool with the same arguments is another call.
-        let other = Request {
+        let other = ApprovalRequest {
             tool: "other".to_owned(),
             ..request("git log")
         };
@@ -229,21 +267,21 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn waiting_records_are_bounded() {
         let mut approvals = Approvals::default();
         let kept = request("kept");
         approvals.decide(&kept, NOW);
         approvals
-            .answer(&kept.id(), Ruling::Denied, None, NOW)
+            .answer(&kept.id(), Answer::Denied, None, NOW)
             .unwrap();
-        for number in 0..WAITING + 10 {
+        for number in 0..MAX_WAITING + 10 {
             approvals.decide(&request(&number.to_string()), NOW);
         }
-        approvals.forget(NOW);
-        assert_eq!(approvals.all.len(), WAITING + 1);
+        approvals.expire(NOW);
+        assert_eq!(approvals.all.len(), MAX_WAITING + 1);
         assert_eq!(approvals.all[0].what, "kept");
         assert_eq!(approvals.all[1].what, "10");
-        approvals.forget(Timestamp(NOW.0 + PATIENCE));
+        approvals.expire(Timestamp(NOW.0 + WAIT_LIMIT));
         assert_eq!(approvals.all.len(), 1);
     }
 }

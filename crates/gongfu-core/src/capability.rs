@@ -46,7 +46,7 @@ pub enum Safety {
 }
 
 /// Where a catalog entry or a skill comes from; its identity is (origin, uri).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// Part of gongfu.

@@ -1,37 +1,23 @@
-//! What becomes of a command before it is run: it is let pass, a person is asked, or it is refused.
+//! Decides whether a command runs, waits for a person, or is refused.
 //!
-//! This is for approval, for the audit and for errors that can be understood; what a program may reach is
-//! the business of the sandbox alone, and nothing here makes that weaker or stronger (spec, "Command
-//! policy"). A line is read as a shell reads it, and followed as far as its text tells what it does:
-//! variables, functions, wrappers and shells in shells. What isn't known before it runs is never taken
-//! for harmless.
+//! It serves approval, the audit and errors that people understand. The sandbox alone decides what a
+//! program can reach. So only the text is judged and no value is followed: with a list of programs, a
+//! person is asked about a name that is only known at run time; without one, it is left to the sandbox.
 
-mod brace;
-mod builtin;
-mod call;
-mod compound;
+mod arguments;
 mod field;
-mod finder;
-mod folder;
-mod hook;
 mod judge;
-mod known;
-mod later;
-mod option;
-mod place;
+mod path;
 mod program;
-mod shells;
-mod simple;
-mod state;
 #[cfg(test)]
 mod tests;
-mod variable;
 mod wrapper;
-mod written;
+mod writer;
 
-use crate::shell::Unreadable;
+use crate::shell::ParseError;
+use field::Field;
 
-/// What may be run, and where.
+/// The programs and folders that a command may use.
 #[derive(Debug, Clone, Copy)]
 pub struct Policy<'a> {
     /// The programs that need no approval; `None` for all that aren't refused by name.
@@ -40,27 +26,27 @@ pub struct Policy<'a> {
     pub folder: &'a str,
     /// The folders that may be written to, as it sees them.
     pub writable: &'a [&'a str],
-    /// What it reads from standard input, if that is known.
+    /// Its standard input, if that is text.
     pub input: Option<&'a str>,
 }
 
-/// What becomes of a command.
+/// The decision about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It may run.
     Allow,
-    /// It may run once a person has said so.
+    /// It may run once a person has approved it.
     Ask(Reason),
     /// It is refused.
     Block(Reason),
 }
 
-/// Why a command isn't simply run. Each names the command that it is about.
+/// Why a command needs approval or is refused. Each names the command that it is about.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// No shell reads it, or not with certainty.
+    /// It isn't shell text, or is too long or too deeply nested.
     #[error("the command can't be read: {0}")]
-    Unreadable(#[from] Unreadable),
+    Unreadable(#[from] ParseError),
     /// It asks for more rights than it has.
     #[error(
         "`{0}` asks for more rights, and nothing in a sandbox gets any; run the command without it"
@@ -73,49 +59,49 @@ pub enum Reason {
     #[error(
         "`{program}` would write to {path}, which is a part of the system; write below {places} instead"
     )]
-    Written {
+    Write {
         /// The program, or the operator of the shell.
         program: String,
-        /// Where.
+        /// The file or folder.
         path: String,
-        /// Where it may.
+        /// The writable folders.
         places: String,
     },
-    /// It removes a folder with all that is in it.
+    /// It removes a folder and everything in it.
     #[error(
         "`{program}` would remove {path} with all that is in it; remove only what lies in {places}"
     )]
-    Removed {
+    Removal {
         /// The program.
         program: String,
-        /// What.
+        /// The folder.
         path: String,
-        /// Where it may.
+        /// The writable folders.
         places: String,
     },
-    /// It does so much that nobody follows it.
-    #[error("the command runs more than {0} commands; put them into a script and run that")]
-    Long(usize),
-    /// It isn't one of those that need no approval.
+    /// Too many programs run programs in it, or the same text too often.
+    #[error(
+        "the command runs too many commands in one another; put them into a script and run that"
+    )]
+    TooComplex,
+    /// It isn't on the list of programs.
     #[error("`{0}` isn't one of the programs that run without approval")]
     Unlisted(String),
-    /// What it runs is known only when it runs.
+    /// It runs something that is only known at run time.
     #[error("what `{0}` runs is known only when it runs; write the name of the program out")]
     Dynamic(String),
-    /// What it removes is known only when it runs.
+    /// It removes something that is only known at run time.
     #[error("what `{0}` removes is known only when it runs; write the path out")]
-    Removal(String),
-    /// It runs what another program says.
-    #[error("`{0}` runs what it reads from another program; put it into a script and run that")]
-    Input(String),
+    DynamicRemoval(String),
 }
 
-/// Judges a line, as it would be given to a shell.
+/// Judges a line for a shell.
 pub fn judge_line(line: &str, policy: &Policy<'_>) -> Verdict {
-    judge::line(line, policy)
+    judge::verdict(policy, |judge| judge.text(line, true))
 }
 
-/// Judges a program with its arguments, which no shell sees.
+/// Judges a program with its arguments, which no shell reads.
 pub fn judge_program(words: &[String], policy: &Policy<'_>) -> Verdict {
-    judge::program(words, policy)
+    let fields: Vec<Field> = words.iter().map(|word| Field::known(word)).collect();
+    judge::verdict(policy, |judge| judge.program(&fields))
 }

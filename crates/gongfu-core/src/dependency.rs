@@ -1,14 +1,13 @@
-//! What the scripts of a skill need besides themselves: where that is said, and what is to be installed
-//! for it (spec, "Dependency environments").
+//! The packages that a skill's scripts need: where the skill declares them, and what to install.
 //!
-//! Only reads texts. Nothing of what a skill says reaches an installer but names of packages and which
-//! versions of them are wanted: where packages come from is for the operator alone to say.
+//! Only reads texts. Nothing that a skill says reaches an installer except names and versions of packages:
+//! where packages come from is for the operator to decide.
 
+mod command;
 mod failure;
 mod import;
-mod need;
-mod package;
-mod project;
+mod npm;
+mod pyproject;
 mod record;
 mod requirement;
 mod script;
@@ -19,46 +18,63 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use failure::{Failure, Kind};
-pub use import::{Imported, distributions, missing};
-pub use need::{Needs, named, needs};
-pub use record::{Installed, Record, packages};
-pub use requirement::{is_digest, unfit};
+pub use command::{languages, named_scripts};
+pub use failure::{Failure, FailureKind};
+pub use import::{Imports, missing_modules, package_names};
+pub use record::{PackageVersion, Record, locked_packages};
+pub use requirement::{is_digest, requirement_problem};
 
 use crate::skill::{Digest, FileEntry, SkillPath};
 
-/// The folders of a skill in which it is said, the most important first.
+/// The folders of a skill that may hold a manifest, the most important first.
 const FOLDERS: [&str; 2] = ["scripts/", ""];
-/// The files that say it, besides scripts themselves.
-const PROJECT: &str = "pyproject.toml";
-const PROJECT_LOCK: &str = "uv.lock";
+const PYPROJECT: &str = "pyproject.toml";
+const UV_LOCK: &str = "uv.lock";
 const REQUIREMENTS: &str = "requirements.txt";
-const PACKAGE: &str = "package.json";
-const PACKAGE_LOCKS: [&str; 2] = ["npm-shrinkwrap.json", "package-lock.json"];
-/// The longest file that is looked at, in bytes: locks are long.
-pub const LONGEST: u64 = 8 * 1024 * 1024;
-/// How much of what is wrong is said, in characters: a skill's text stands in it.
-const REPEATED: usize = 500;
-/// How many packages may be wanted.
-const MOST: usize = 5_000;
+const PACKAGE_JSON: &str = "package.json";
+const NPM_LOCKS: [&str; 2] = ["npm-shrinkwrap.json", "package-lock.json"];
+/// The largest file that is read, in bytes: locks are long.
+pub const MAX_FILE: u64 = 8 * 1024 * 1024;
+/// The longest error message, in characters: it repeats text of the skill.
+const MAX_MESSAGE: usize = 500;
+/// The limit of packages in a manifest.
+const MAX_PACKAGES: usize = 5_000;
 /// Raised whenever the same texts come to mean something else.
 const EDITION: u32 = 2;
 
-/// In what scripts are written for which packages are installed.
+/// The packages that are installed without a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Installs {
+    /// Packages that a skill declares.
+    pub declared: bool,
+    /// Packages inferred from imports, where a skill declares none.
+    pub inferred: bool,
+}
+
+impl Default for Installs {
+    fn default() -> Self {
+        Self {
+            declared: true,
+            inferred: false,
+        }
+    }
+}
+
+/// A language whose packages can be installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Language {
-    /// Python; its packages come from a package index.
+    /// Python, with packages from a Python package index.
     Python,
-    /// JavaScript and what becomes of it; its packages come from an npm registry.
+    /// JavaScript or TypeScript on Node.js, with packages from an npm registry.
     Node,
 }
 
 impl Language {
-    /// Both.
+    /// Every language.
     pub const ALL: [Self; 2] = [Self::Python, Self::Node];
 
-    /// What it is called in answers.
+    /// The name in answers and records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Python => "python",
@@ -66,79 +82,89 @@ impl Language {
         }
     }
 
-    /// What people call it.
+    /// The name for people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Python => "Python",
             Self::Node => "Node.js",
         }
     }
+
+    /// Checks by the name of a file that it is a script of this language.
+    fn owns(self, file: &str) -> bool {
+        let extensions: &[&str] = match self {
+            Self::Python => &["py", "pyw"],
+            Self::Node => &["js", "mjs", "cjs", "ts", "mts", "jsx"],
+        };
+        let extension = file.rsplit_once('.').map(|(_, extension)| extension);
+        extension.is_some_and(|extension| extensions.contains(&extension))
+    }
 }
 
-/// What is to be installed for the scripts of a skill.
+/// The packages to install for the scripts of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// For what.
+    /// The language of the scripts.
     pub language: Language,
-    /// The files that say it.
+    /// The files that declare the packages, or the scripts that import them.
     pub files: Vec<SkillPath>,
-    /// What.
-    pub wanted: Wanted,
-    /// What they say that isn't followed, and why, for people.
-    pub passed_over: Vec<String>,
+    /// The packages.
+    pub packages: PackageSpec,
+    /// Parts of the files that are ignored, and why, for people.
+    pub warnings: Vec<String>,
 }
 
-/// What is to be installed.
+/// The packages to install, in the form in which they are declared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wanted {
-    /// Packages of Python.
+pub enum PackageSpec {
+    /// Requirements of Python.
     Requirements(Requirements),
-    /// Those of a project of Python, as its `uv.lock` has them.
+    /// A Python project with its `uv.lock`.
     Project {
-        /// Its `pyproject.toml`.
+        /// The text of `pyproject.toml`.
         project: String,
-        /// Its lock.
+        /// The text of `uv.lock`.
         lock: String,
     },
     /// Packages of Node.js.
     Package {
-        /// What a `package.json` says of them, and nothing else.
+        /// A `package.json` that holds only the dependencies.
         package: String,
-        /// The lock, without the places that packages are said to be at.
+        /// The lock, without the URLs of its packages.
         lock: Option<String>,
     },
-    /// What these scripts import: nobody says it.
+    /// The imports of these scripts: the skill declares nothing.
     Imports(BTreeMap<SkillPath, Digest>),
 }
 
-/// Packages of Python that are wanted.
+/// Requirements of Python.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Requirements {
-    /// Each as PEP 508 writes it, perhaps with digests (`--hash`).
+    /// One requirement each (PEP 508), possibly with digests (`--hash`).
     pub lines: Vec<String>,
-    /// Which versions are wanted if a package is installed at all.
+    /// Versions that a package must have if it is installed at all.
     pub constraints: Vec<String>,
-    /// Which Python, by PEP 440.
+    /// The version of Python (PEP 440).
     pub python: Option<String>,
-    /// Whether each names the one version and its digests: then nothing has to be resolved.
+    /// True if the lines have digests, so that there is nothing to resolve.
     pub is_lock: bool,
 }
 
 impl Manifest {
-    /// What tells it from any other; where it lies and what it is called has no part in it.
+    /// The digest of what is to be installed, whichever files declare it.
     pub fn digest(&self) -> Digest {
-        let all = serde_json::json!([EDITION, self.language, self.wanted]);
+        let all = serde_json::json!([EDITION, self.language, self.packages]);
         Digest::of(all.to_string().as_bytes())
     }
 
-    /// Whether nobody says what is needed, so that it is taken from what scripts import.
+    /// True if the packages are guessed from the imports of scripts.
     pub fn is_inferred(&self) -> bool {
-        matches!(self.wanted, Wanted::Imports(_))
+        matches!(self.packages, PackageSpec::Imports(_))
     }
 
-    /// The files that say it, in one line for people.
-    pub fn from(&self) -> String {
+    /// The origin of the packages in one line, for people.
+    pub fn origin(&self) -> String {
         if self.is_inferred() {
             return format!("what its {} scripts import", self.language.title());
         }
@@ -146,150 +172,119 @@ impl Manifest {
         files.join(", ")
     }
 
-    /// Whether nothing is to be installed.
+    /// True if there is nothing to install.
     pub fn is_empty(&self) -> bool {
-        match &self.wanted {
-            Wanted::Requirements(wanted) => wanted.lines.is_empty(),
-            Wanted::Imports(scripts) => scripts.is_empty(),
-            Wanted::Project { .. } | Wanted::Package { .. } => false,
+        match &self.packages {
+            PackageSpec::Requirements(requirements) => requirements.lines.is_empty(),
+            PackageSpec::Imports(scripts) => scripts.is_empty(),
+            PackageSpec::Project { .. } | PackageSpec::Package { .. } => false,
         }
     }
 }
 
-/// Why what a file says of dependencies can't be followed.
+/// The reason why a manifest can't be followed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{}: {why}", line.map_or_else(String::new, |line| format!(":{line}")))]
-pub struct Unfit {
-    /// Which file.
+pub struct ManifestError {
+    /// The file.
     pub file: String,
-    /// Which line of it, where that is known; the first is 1.
+    /// The line, where it is known; the first is 1.
     pub line: Option<usize>,
-    /// Why, and what to write instead, for people.
+    /// The reason and the remedy, for people.
     pub why: String,
 }
 
-impl Unfit {
-    fn new(file: &SkillPath, line: Option<usize>, why: impl Into<String>) -> Self {
-        let why: String = why.into();
+impl ManifestError {
+    fn new(file: &SkillPath, line: Option<usize>, why: impl AsRef<str>) -> Self {
         Self {
             file: file.as_str().to_owned(),
             line,
-            why: crate::text::clipped(&why, REPEATED, char::REPLACEMENT_CHARACTER),
+            why: crate::text::clipped(why.as_ref(), MAX_MESSAGE, char::REPLACEMENT_CHARACTER),
         }
     }
 }
 
-/// What is read of a skill to know what it needs: texts of its files, by path.
+/// The texts of the manifests of a skill, by path.
 pub type Texts = BTreeMap<SkillPath, String>;
 
-/// Whether a file may say what a skill needs.
-pub fn is_told_by(path: &SkillPath) -> bool {
+/// Checks by the path of a file that it may declare packages.
+pub fn is_manifest(path: &SkillPath) -> bool {
     let path = path.as_str();
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_text = name
-        .rsplit_once('.')
-        .is_some_and(|(_, kind)| matches!(kind, "txt" | "in"));
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    let is_text = matches!(extension, Some("txt" | "in"));
+    // One file of requirements may include another.
+    let is_requirements = is_text && (name.contains("requirement") || name.contains("constraint"));
+    let is_known = [PYPROJECT, UV_LOCK, PACKAGE_JSON].contains(&name) || NPM_LOCKS.contains(&name);
     match folder {
-        "" | "scripts" => {
-            let whole = [PROJECT, PROJECT_LOCK, PACKAGE];
-            whole.contains(&name)
-                || PACKAGE_LOCKS.contains(&name)
-                // Requirements name others by which they go on.
-                || (is_text && (name.contains("requirement") || name.contains("constraint")))
-        }
+        "" | "scripts" => is_known || is_requirements,
         "requirements" | "scripts/requirements" => is_text,
         _ => false,
     }
 }
 
-/// What the texts say of a language. `scripts` are those that are to be run.
+/// Reads what a skill declares for a language; `scripts` are those that are to run.
 ///
-/// In the order of the spec: a project, the header of a script (PEP 723), requirements; for Node.js a
-/// package. `None` where nothing is said.
+/// A `pyproject.toml` goes before the header of a script (PEP 723), and that before `requirements.txt`.
+/// Answers `None` if the skill declares nothing.
 ///
 /// # Errors
-/// It is said in a way that can't be followed.
-pub fn declared(
+/// The first manifest that declares packages can't be followed.
+pub fn parse(
     language: Language,
     texts: &Texts,
     scripts: &[SkillPath],
-) -> Result<Option<Manifest>, Unfit> {
-    match language {
-        Language::Python => {
-            let project = in_folders(PROJECT, texts, |file, text| {
-                let lock = beside(file, PROJECT_LOCK).and_then(|lock| texts.get_key_value(&lock));
-                project::read(file, text, lock)
-            })?;
-            if project.is_some() {
-                return Ok(project);
+) -> Result<Option<Manifest>, ManifestError> {
+    let find = |name: &str| {
+        let paths = FOLDERS.map(|folder| SkillPath::new(&format!("{folder}{name}")));
+        let paths = paths.into_iter().flatten();
+        paths.filter_map(|path| texts.get_key_value(&path))
+    };
+    let beside = |file: &SkillPath, name: &str| {
+        let path = file.parent().join(name).ok()?;
+        texts.get_key_value(&path)
+    };
+    if language == Language::Node {
+        for (file, text) in find(PACKAGE_JSON) {
+            let lock = NPM_LOCKS.iter().find_map(|name| beside(file, name));
+            if let Some(manifest) = npm::parse(file, text, lock)? {
+                return Ok(Some(manifest));
             }
-            let headers = script::read(texts, scripts)?;
-            if headers.is_some() {
-                return Ok(headers);
-            }
-            in_folders(REQUIREMENTS, texts, |file, _| {
-                requirement::read(file, texts).map(Some)
-            })
         }
-        Language::Node => in_folders(PACKAGE, texts, |file, text| {
-            let mut locks = PACKAGE_LOCKS.iter().filter_map(|name| beside(file, name));
-            let lock = locks.find_map(|lock| texts.get_key_value(&lock));
-            package::read(file, text, lock)
-        }),
+        return Ok(None);
     }
+    for (file, text) in find(PYPROJECT) {
+        if let Some(manifest) = pyproject::parse(file, text, beside(file, UV_LOCK))? {
+            return Ok(Some(manifest));
+        }
+    }
+    if let Some(manifest) = script::parse(texts, scripts)? {
+        return Ok(Some(manifest));
+    }
+    let requirements = find(REQUIREMENTS).next();
+    requirements
+        .map(|(file, _)| requirement::parse(file, texts))
+        .transpose()
 }
 
-/// What the scripts of a language import: taken together, whichever is run.
-pub fn imported<'a>(
+/// A manifest of whatever the scripts of a skill import, all of them together.
+pub fn inferred<'a>(
     language: Language,
     files: impl IntoIterator<Item = &'a FileEntry>,
 ) -> Manifest {
-    let kinds: &[&str] = match language {
-        Language::Python => &[".py"],
-        Language::Node => &[".js", ".mjs", ".cjs"],
-    };
-    let is_script = |file: &&FileEntry| {
-        let path = file.path.as_str();
-        kinds.iter().any(|kind| path.ends_with(kind)) && file.size <= LONGEST
-    };
-    let scripts = files.into_iter().filter(is_script);
-    // One that is too large to have a digest is as good as another of its length.
-    let scripts: BTreeMap<SkillPath, Digest> = scripts
-        .map(|file| {
-            let digest = file
-                .digest
-                .unwrap_or_else(|| Digest::of(&file.size.to_le_bytes()));
-            (file.path.clone(), digest)
-        })
-        .collect();
+    let mut scripts = BTreeMap::new();
+    for file in files {
+        if language.owns(file.path.as_str()) && file.size <= MAX_FILE {
+            // A file without a digest was too large to read: its length has to do.
+            let digest = file.digest;
+            let digest = digest.unwrap_or_else(|| Digest::of(&file.size.to_le_bytes()));
+            scripts.insert(file.path.clone(), digest);
+        }
+    }
     Manifest {
         language,
         files: scripts.keys().cloned().collect(),
-        wanted: Wanted::Imports(scripts),
-        passed_over: Vec::new(),
+        packages: PackageSpec::Imports(scripts),
+        warnings: Vec::new(),
     }
-}
-
-/// What the first file of this name says that says anything.
-fn in_folders(
-    name: &str,
-    texts: &Texts,
-    read: impl Fn(&SkillPath, &str) -> Result<Option<Manifest>, Unfit>,
-) -> Result<Option<Manifest>, Unfit> {
-    for folder in FOLDERS {
-        let Ok(path) = SkillPath::new(&format!("{folder}{name}")) else {
-            continue;
-        };
-        if let Some(text) = texts.get(&path)
-            && let Some(found) = read(&path, text)?
-        {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
-}
-
-/// A file of another name in the same folder.
-fn beside(file: &SkillPath, name: &str) -> Option<SkillPath> {
-    file.parent().join(name).ok()
 }

@@ -6,11 +6,13 @@
 
 pub mod account;
 pub mod approval;
+pub mod audit;
 pub mod capability;
 pub mod catalogue;
 pub mod command;
 pub mod dependency;
 pub mod edit;
+pub mod grant;
 pub mod library;
 pub mod near;
 pub mod network;
@@ -21,4 +23,5 @@ pub mod sandbox;
 pub mod search;
 pub mod shell;
 pub mod skill;
+pub mod switches;
 pub mod text;

@@ -3,14 +3,18 @@
 //! Pure rules: which source ranks before which, who wins a name, what was meant by a wrong one.
 //! Nothing here knows how skills are found or kept.
 
+mod addresses;
+
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
+pub use addresses::{AddressTable, path_below};
+
 use crate::near;
 use crate::skill::name::NameError;
-use crate::skill::{Diagnostic, FileEntry, SkillName};
+use crate::skill::{Diagnostic, FileEntry, SkillName, SkillPath};
 
 /// How many names an answer about an unknown skill lists at most.
 pub const MAX_NEAREST: usize = 200;
@@ -92,6 +96,8 @@ pub struct Skill {
     pub frontmatter: Box<str>,
     /// The id of its source.
     pub source: Arc<str>,
+    /// Its folder below the root of its source.
+    pub folder: SkillPath,
     /// The folder, absolute, for people.
     pub path: String,
     /// Its files by path, SKILL.md included.
@@ -142,6 +148,8 @@ pub struct Library {
     by_full_name: HashMap<Arc<str>, usize>,
     /// Folded name to the skills that answer to it, by precedence.
     by_name: HashMap<String, Vec<usize>>,
+    /// Computed when first needed.
+    addresses: OnceLock<Arc<AddressTable>>,
 }
 
 /// Why a name reaches no skill.
@@ -197,6 +205,12 @@ impl Library {
     /// Which state of the library this is.
     pub fn revision(&self) -> Revision {
         self.revision
+    }
+
+    /// The addresses of the skills as resources.
+    pub fn addresses(&self) -> &Arc<AddressTable> {
+        self.addresses
+            .get_or_init(|| Arc::new(AddressTable::new(self)))
     }
 
     /// All skills in order of precedence, disabled ones included.
@@ -331,7 +345,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::{FindingCount, Library, Skill, Unresolved};
-    use crate::skill::SkillName;
+    use crate::skill::{SkillName, SkillPath};
 
     fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
         Arc::new(Skill {
@@ -340,6 +354,7 @@ mod tests {
             description: String::new(),
             frontmatter: "{}".into(),
             source: "s".into(),
+            folder: SkillPath::root(),
             path: String::new(),
             files: Arc::from([]),
             findings: FindingCount::default(),

@@ -4,11 +4,9 @@
 //! others know.
 
 mod address;
-mod grant;
 mod host;
 mod rule;
 
 pub use address::{is_of_a_host, is_public};
-pub use grant::{Grant, Grants};
 pub use host::{Destination, Host, HostError};
 pub use rule::{Rule, RuleError, Rules};

@@ -20,71 +20,21 @@ pub const SKILL: &str = "/skill";
 /// Where runs see the long outputs of runs before them.
 pub const LOGS: &str = "/runs";
 
-/// How strong a sandbox is (spec, "Levels").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Level {
-    /// What macOS lets a program do is said by a profile, and the rest of the machine can be seen to be
-    /// there: for a single tenant.
-    Seatbelt,
-    /// System calls, files and limits are restricted, and the rest of the machine can be seen: for a
-    /// single tenant.
-    Lite,
-    /// A container of a Docker daemon, which is root of the machine and makes the namespaces: only where
-    /// somebody asks for it.
-    Docker,
-    /// Namespaces made by bubblewrap.
-    Bubblewrap,
-    /// Namespaces of our own.
-    Namespaces,
-}
+/// A kind of sandbox, by the name that settings and answers give it. Which there are, and what they can do,
+/// those know who make them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct Level(&'static str);
 
 impl Level {
-    /// All of them, the strongest first; no system has every one.
-    pub const ALL: [Self; 5] = [
-        Self::Namespaces,
-        Self::Bubblewrap,
-        Self::Docker,
-        Self::Lite,
-        Self::Seatbelt,
-    ];
-
-    /// What it is called in settings and answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Seatbelt => "seatbelt",
-            Self::Lite => "lite",
-            Self::Docker => "docker",
-            Self::Bubblewrap => "bubblewrap",
-            Self::Namespaces => "namespaces",
-        }
+    /// The kind of this name.
+    pub const fn new(name: &'static str) -> Self {
+        Self(name)
     }
 
-    /// Whether runs of several tenants could see or hinder each other in it: it is for one alone.
-    pub fn is_for_one(self) -> bool {
-        match self {
-            Self::Lite | Self::Seatbelt => true,
-            Self::Docker | Self::Bubblewrap | Self::Namespaces => false,
-        }
-    }
-
-    /// Whether it is used only where it is asked for by its name, however well it works.
-    pub fn must_be_asked_for(self) -> bool {
-        match self {
-            Self::Docker => true,
-            Self::Seatbelt | Self::Lite | Self::Bubblewrap | Self::Namespaces => false,
-        }
-    }
-
-    /// What it is, for people.
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Seatbelt => "seatbelt: sandbox-exec of macOS; for one person alone",
-            Self::Lite => "lite: Landlock and seccomp, without namespaces; for one person alone",
-            Self::Docker => "docker: a hardened container of a Docker daemon, Landlock and seccomp",
-            Self::Bubblewrap => "bubblewrap: namespaces by bwrap, Landlock and seccomp",
-            Self::Namespaces => "namespaces, Landlock and seccomp",
-        }
+    /// The name.
+    pub const fn as_str(self) -> &'static str {
+        self.0
     }
 }
 
@@ -94,20 +44,17 @@ impl fmt::Display for Level {
     }
 }
 
-/// Which Docker daemon makes containers, and of what.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Docker {
-    /// The socket that it listens on, as a path or as `unix:///a/path`; `None` for the usual one.
-    pub socket: Option<String>,
-    /// The image whose programs runs see, which must be there; `None` for the programs of this machine.
-    pub image: Option<String>,
-}
-
-/// Whether a level works on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// The level.
+/// A kind of sandbox, and whether it works on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BackendStatus {
+    /// Its name.
     pub level: Level,
+    /// A description for people.
+    #[serde(skip)]
+    pub about: &'static str,
+    /// Whether it is used only where settings name it, however well it works.
+    #[serde(skip)]
+    pub is_opt_in: bool,
     /// Why it doesn't work, and what to do about it, for people; `None` where it works.
     pub obstacle: Option<String>,
 }
@@ -229,14 +176,12 @@ pub struct Reach {
     pub private: Rules,
     /// Those of them that may besides be where those of `private` are.
     pub beside: Rules,
-    /// Whether it may ask even where it reaches nothing, so that it is told what it asked for.
-    pub is_watched: bool,
 }
 
 impl Reach {
     /// Whether there is no network at all.
     pub fn is_off(&self) -> bool {
-        self.rules.is_empty() && !self.is_watched
+        self.rules.is_empty()
     }
 }
 

@@ -1,82 +1,77 @@
-//! Shell text as a tree: what a command line would run, as `bash` reads it, and nothing of what it does.
+//! Reads shell text into a tree of the commands that it would run.
 //!
-//! Made to be judged, not to be run: what isn't read here with certainty is an error, never a guess. The
-//! time that it takes grows with the text, and nesting is bounded, so that no text holds up or ends who
-//! reads it. It knows neither programs nor what they may do.
+//! The tree is for judging, not for running: it has every command, word, redirection and here-document of
+//! the text, and nothing about when or how often each is run. Text that can't be read with certainty is
+//! an error, never a guess. Time is linear in the length of the text and nesting is bounded, so hostile
+//! text neither hangs nor overflows the stack.
 //!
-//! Grammar: "Shell Command Language" of POSIX.1-2024, and what `bash` adds to it.
+//! Grammar: "Shell Command Language" of POSIX.1-2024 with the extensions of `bash`.
 
-mod arithmetic;
+mod compound;
 mod cursor;
 mod expansion;
 mod parser;
-mod quote;
 mod redirection;
 mod simple;
-mod syntax;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod word;
 
-pub use syntax::{
-    Assignment, Command, Compound, Item, Joint, List, Operation, Part, Redirection, Script, Simple,
-    Value, Word,
-};
+pub use tree::{Command, Compound, List, Operator, Part, Redirection, Script, Simple, Word};
 
 /// The longest text that is read, in bytes.
-pub const LONGEST: usize = 64 * 1024;
-/// How deep one thing may stand in another.
-pub const DEEPEST: usize = 64;
+pub const MAX_BYTES: usize = 64 * 1024;
+/// The deepest nesting of quotes, expansions and compound commands.
+pub const MAX_DEPTH: usize = 64;
 
 /// Why a text can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// It is longer than [`LONGEST`].
+pub enum ParseError {
+    /// It is longer than [`MAX_BYTES`].
     #[error(
-        "the command has {0} bytes and {LONGEST} is the most that is read; put it into a file and run that"
+        "the command has {0} bytes and {MAX_BYTES} is the most that is read; put it into a file and run that"
     )]
     TooLong(usize),
-    /// Things stand in one another deeper than [`DEEPEST`].
+    /// It nests deeper than [`MAX_DEPTH`].
     #[error(
-        "commands, quotes and expansions stand in one another more than {DEEPEST} deep at byte {0}; put the inner ones into a script"
+        "commands, quotes and expansions are nested more than {MAX_DEPTH} deep at byte {0}; put the inner ones into a script"
     )]
     TooDeep(usize),
-    /// It has a byte that no shell reads.
+    /// It has a NUL, which no shell accepts.
     #[error("there is a NUL at byte {0}; take it out")]
     Nul(usize),
-    /// Something is begun and not ended.
-    #[error("`{open}` at byte {at} is never ended by `{close}`")]
-    Unended {
-        /// Where it begins.
+    /// A construct is opened and never closed.
+    #[error("`{open}` at byte {at} is never closed")]
+    Unclosed {
+        /// The position of its opening.
         at: usize,
-        /// What begins it.
+        /// Its opening.
         open: &'static str,
-        /// What would end it.
-        close: &'static str,
     },
-    /// Something stands where it can't.
+    /// The grammar doesn't allow this here.
     #[error("`{found}` at byte {at} can't stand there")]
     Unexpected {
-        /// Where it stands.
+        /// Its position.
         at: usize,
-        /// What it is; empty at the end of the text.
+        /// The offending text.
         found: String,
     },
-    /// The text ends before a command does.
+    /// The text ends in the middle of a command.
     #[error("the command ends where more has to come")]
-    Ended,
+    UnexpectedEnd,
 }
 
 /// Reads a text.
 ///
 /// # Errors
-/// No shell would read it so, it is too long or too deep, or it isn't clear how it would be read.
-pub fn parse(text: &str) -> Result<Script, Unreadable> {
-    if text.len() > LONGEST {
-        return Err(Unreadable::TooLong(text.len()));
+/// It has a syntax error, is too long, or is nested too deeply.
+pub fn parse(text: &str) -> Result<Script, ParseError> {
+    if text.len() > MAX_BYTES {
+        return Err(ParseError::TooLong(text.len()));
     }
     if let Some(at) = memchr::memchr(0, text.as_bytes()) {
-        return Err(Unreadable::Nul(at));
+        return Err(ParseError::Nul(at));
     }
     parser::script(text)
 }

@@ -17,8 +17,10 @@ pub mod name;
 pub mod path;
 pub mod section;
 pub mod source_text;
-pub mod strict;
 pub mod yaml;
+
+/// The strict verdict: that of the format's reference validator.
+pub use gongfu_skills_ref as strict;
 
 pub use diagnostic::{Diagnostic, Position, Severity};
 pub use digest::Digest;

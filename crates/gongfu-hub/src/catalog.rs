@@ -1,31 +1,36 @@
 //! The list of all tools, and the only door to calling one.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use gongfu_core::account::{Actor, Role};
-use gongfu_core::capability::Access;
+use arc_swap::ArcSwap;
+use gongfu_core::account::{Actor, Owner};
+use gongfu_core::capability::{Access, Origin};
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
-use gongfu_core::port::{
-    ApprovalStore, AuditLog, Clock, Environments, PortError, Runs, Sandbox, SkillSearch,
-    SkillStore, Workspace,
-};
-use gongfu_core::sandbox::Limits;
+use gongfu_core::port::{PortError, Space, Spaces};
 use serde_json::{Map, Value};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-use crate::dialect::{self, Dialect, MANY};
-use crate::entry::{self, Entry, View};
+use crate::call::{Call, CallId, Events, Proposal};
+use crate::dialect;
+use crate::entry::{self, Entry};
 use crate::error::ToolError;
-use crate::gate::{Call, Gate, Hosts};
+use crate::gate::{Answer, AuditObserver, Gate, Quota, Review};
 use crate::guide;
 use crate::problem::Problem;
 use crate::profile::Profile;
-use crate::run::Installs;
-use crate::shelf;
+use crate::surface::Operation;
 use crate::surface::resource::Fingerprint;
-use crate::surface::{Operation, Tables};
-use crate::tool::{Context, Talk, ToolResult, ToolSpec};
+use crate::surface::view;
+use crate::tool::{ToolResult, ToolSpec};
+
+mod snapshot;
+
+pub use snapshot::NameCollision;
+use snapshot::{SEARCH, Snapshot, is_many};
 
 /// Declares the files below `tool/` and lists their tools: the one line that adds a tool.
 macro_rules! tools {
@@ -36,7 +41,7 @@ macro_rules! tools {
         }
 
         /// Every tool of gongfu's own, by name.
-        fn native() -> Vec<Box<dyn Entry>> {
+        fn native() -> Vec<Arc<dyn Entry>> {
             vec![$(entry::native::<files::$file::$tool>(),)+]
         }
     };
@@ -55,174 +60,216 @@ tools! {
     skill_write::SkillWrite,
 }
 
-/// The tool that a dialect gains when it has more skills than it can list.
-const SEARCH: &str = "skill_search";
-
-/// What the tools reach the world by.
-#[derive(Clone)]
-pub struct Ports {
-    /// Skills.
-    pub skills: Arc<dyn SkillStore>,
-    /// Search over them.
-    pub search: Arc<dyn SkillSearch>,
-    /// Files that are worked on.
-    pub workspace: Arc<dyn Workspace>,
-    /// What runs see of them, and leave.
-    pub runs: Arc<dyn Runs>,
-    /// Where scripts and commands are run.
-    pub sandbox: Arc<dyn Sandbox>,
-    /// What each of them may use at most.
-    pub limits: Limits,
-    /// The packages that they need.
-    pub environments: Arc<dyn Environments>,
-    /// Which of those are installed without anybody being asked.
-    pub installs: Installs,
-    /// What people said about calls that need one.
-    pub approvals: Arc<dyn ApprovalStore>,
-    /// Where every call is written down.
-    pub audit: Arc<dyn AuditLog>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
+/// Every tool, and the gate in front of them.
+///
+/// The entries are a snapshot that is replaced as a whole, so listing never waits for a lock.
+pub struct Catalog {
+    entries: ArcSwap<Snapshot>,
+    /// Counts the snapshots.
+    version: watch::Sender<u64>,
+    gate: Gate,
+    spaces: Arc<dyn Spaces>,
+    calls: AtomicU64,
 }
 
-/// Every tool, and the gate in front of them.
-pub struct Catalog {
-    entries: Entries,
-    gate: Gate,
-    ports: Ports,
-    tables: Arc<Tables>,
+/// The state of everything that a client can see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CatalogRevision {
+    /// The caller's library.
+    pub library: Revision,
+    /// The entries.
+    pub entries: u64,
+}
+
+/// A call as a surface makes it.
+pub struct Request<'a> {
+    /// The tools that the caller sees.
+    pub profiles: &'a [Profile],
+    /// The name of the tool.
+    pub name: &'a str,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+    /// The caller.
+    pub actor: &'a Actor,
+    /// The call that caused this one.
+    pub parent: Option<CallId>,
+    /// Carries events to the caller.
+    pub events: Events,
+    /// Ends the call.
+    pub cancel: CancellationToken,
+}
+
+impl<'a> Request<'a> {
+    /// A call whose events nobody receives.
+    pub fn new(
+        profiles: &'a [Profile],
+        name: &'a str,
+        arguments: Map<String, Value>,
+        actor: &'a Actor,
+    ) -> Self {
+        Self {
+            profiles,
+            name,
+            arguments,
+            actor,
+            parent: None,
+            events: Events::default(),
+            cancel: CancellationToken::new(),
+        }
+    }
 }
 
 impl Catalog {
-    /// The catalog over these ports.
-    pub fn new(ports: Ports) -> Self {
+    /// The catalog over these spaces. The observer sees every audit entry.
+    pub fn new(spaces: Arc<dyn Spaces>, quota: Quota, observer: Option<AuditObserver>) -> Self {
         Self {
-            entries: Entries::new(),
-            gate: Gate::new(Arc::clone(&ports.audit), Arc::clone(&ports.clock)),
-            ports,
-            tables: Arc::default(),
+            entries: ArcSwap::from_pointee(Snapshot::new(native())),
+            version: watch::Sender::new(0),
+            gate: Gate::new(quota, observer),
+            spaces,
+            calls: AtomicU64::new(0),
         }
+    }
+
+    /// Lists these entries of an origin from now on, in place of its former ones; none removes them.
+    /// `owner` is the space that sees them, `None` every space. Calls that run go on.
+    ///
+    /// # Errors
+    /// A name is taken already: the former entries stay.
+    pub fn provide(
+        &self,
+        origin: &Origin,
+        owner: Option<&Owner>,
+        entries: &[Arc<dyn Entry>],
+    ) -> Result<(), NameCollision> {
+        let mut collision = None;
+        self.entries.rcu(|snapshot| {
+            match snapshot.with(origin.clone(), owner.cloned(), entries.to_vec()) {
+                Ok(next) => {
+                    collision = None;
+                    Arc::new(next)
+                }
+                Err(error) => {
+                    collision = Some(error);
+                    Arc::clone(snapshot)
+                }
+            }
+        });
+        if let Some(collision) = collision {
+            return Err(collision);
+        }
+        self.version.send_modify(|version| *version += 1);
+        Ok(())
     }
 
     /// The tools of the profiles, by name.
     ///
-    /// The library is looked at only when a tool of the profiles says something about it: a client
-    /// that asks for gongfu's own tools doesn't wait until all skills are read. When it can't be
-    /// read, such a tool says less.
+    /// The library is read only when a tool of the profiles describes it: a client that asks for
+    /// gongfu's own tools doesn't wait until all skills are read. When it can't be read, such a tool
+    /// says less.
     pub async fn list(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        self.ports.sandbox.make_way();
-        let library = if self.entries.need_library(profiles) {
+        let entries = self.entries.load_full();
+        let library = if entries.needs_library(profiles, &actor.owner) {
             self.library(actor).await
         } else {
             None
         };
-        self.entries.described(profiles, actor, library.as_deref())
+        entries.described(profiles, &actor.owner, library.as_deref())
     }
 
-    /// What a client tells its model about the skills: the words of the profiles' tools, and the
-    /// catalogue within so many characters.
+    /// The instructions for a client's model: the profiles' own words, and the catalogue of skills
+    /// within `budget` characters.
     pub async fn instructions(&self, profiles: &[Profile], actor: &Actor, budget: usize) -> String {
         let library = self.library(actor).await;
         guide::instructions(profiles, library.as_deref(), budget)
     }
 
-    /// The words of the profiles' tools alone, while the library can't be told yet.
+    /// The profiles' own words alone, while the library isn't read yet.
     pub fn introduction(profiles: &[Profile]) -> String {
         guide::instructions(profiles, None, 0)
     }
 
-    /// The tools as they are described without any library.
-    pub fn specs(profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
-        Entries::new().described(profiles, actor, None)
+    /// The descriptions of gongfu's own tools without any library.
+    pub fn specs(profiles: &[Profile], owner: &Owner) -> Vec<ToolSpec> {
+        Snapshot::new(native()).described(profiles, owner, None)
     }
 
-    /// Waits until the library is another than at `since`; answers which it is then.
+    /// Waits until a client could see something else than at `since`, and answers the new state.
     ///
     /// # Errors
-    /// Nobody will tell.
-    pub async fn changed(&self, actor: &Actor, since: Revision) -> Result<Revision, PortError> {
-        self.ports.skills.changed(&actor.owner, since).await
+    /// The space can't be opened, or its store has gone.
+    pub async fn changed(
+        &self,
+        actor: &Actor,
+        since: CatalogRevision,
+    ) -> Result<CatalogRevision, PortError> {
+        let space = self.spaces.open(&actor.owner).await?;
+        let mut entries = self.version.subscribe();
+        tokio::select! {
+            library = space.skills().changed(since.library) => Ok(CatalogRevision {
+                library: library?,
+                entries: *self.version.borrow(),
+            }),
+            Ok(entries) = entries.wait_for(|version| *version != since.entries) => {
+                Ok(CatalogRevision { entries: *entries, ..since })
+            }
+        }
     }
 
     /// Whether a tool of this name runs something, whatever profile shows it.
-    pub fn executes(name: &str) -> bool {
-        static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-        let names = NAMES.get_or_init(|| {
-            let actor = Actor::local(Role::Visitor, "");
-            let all = Self::specs(&[Profile::All], &actor).into_iter();
-            let run = all.filter(|spec| spec.access == Access::Execute);
-            run.map(|spec| spec.name).collect()
-        });
-        names.contains(&name)
+    pub fn executes(&self, name: &str, owner: &Owner) -> bool {
+        let entries = self.entries.load();
+        let mut all = entries.visible(&[Profile::All], owner, true);
+        all.any(|entry| *entry.spec().name == *name && entry.spec().access == Access::Execute)
     }
 
     /// Calls a tool: the only way to run one, whatever surface a call comes from.
     ///
     /// # Errors
     /// The tool isn't there, a stage of the gate refuses, or the tool fails.
-    pub async fn call(
-        &self,
-        profiles: &[Profile],
-        name: &str,
-        arguments: Map<String, Value>,
-        actor: &Actor,
-    ) -> Result<ToolResult, ToolError> {
-        self.call_with(profiles, name, arguments, actor, Talk::default())
-            .await
-    }
-
-    /// The same, for somebody who talks with the program that it runs.
-    ///
-    /// # Errors
-    /// As [`Catalog::call`].
-    pub async fn call_with(
-        &self,
-        profiles: &[Profile],
-        name: &str,
-        arguments: Map<String, Value>,
-        actor: &Actor,
-        talk: Talk,
-    ) -> Result<ToolResult, ToolError> {
+    pub async fn call(&self, request: Request<'_>) -> Result<ToolResult, ToolError> {
+        let Request {
+            profiles,
+            name,
+            actor,
+            ..
+        } = request;
+        let entries = self.entries.load_full();
+        let space = self.open(actor).await?;
         // Whether there are many skills is asked only where that decides about this tool.
         let is_many = name == SEARCH
             && dialect::chosen(profiles).any(|dialect| dialect.gains_search)
-            && self.library(actor).await.is_some_and(|all| is_many(&all));
-        let mut visible = self.entries.visible(profiles, is_many);
-        let Some(entry) = visible.find(|entry| entry.name() == name) else {
-            let visible = self.entries.visible(profiles, is_many);
-            let nearest = near::nearest_first(name, visible.map(Entry::name))
-                .into_iter()
-                .map(str::to_owned)
-                .collect();
+            && library(&space).await.is_some_and(|all| is_many(&all));
+        let visible = || entries.visible(profiles, &actor.owner, is_many);
+        let Some(entry) = visible().find(|entry| *entry.spec().name == *name) else {
+            let names = visible().map(|entry| &*entry.spec().name);
+            let nearest = near::nearest_first(name, names).into_iter();
             return Err(Problem::UnknownTool {
                 name: name.to_owned(),
-                nearest,
+                nearest: nearest.map(str::to_owned).collect(),
             }
             .error());
         };
-        // What a call may hold doesn't depend on the library: the tool itself says which names
-        // there are, with its own words.
-        let library = None;
-        let spec = entry.spec(View { actor, library });
-        let context = Context {
-            talk,
-            ..self.context(actor)
-        };
-        if spec.access != Access::Execute {
-            self.ports.sandbox.make_way();
-        }
         let call = Call {
-            actor,
-            spec: &spec,
-            arguments: &arguments,
-            hosts: &context.hosts,
+            id: self.next_id(),
+            parent: request.parent,
+            actor: actor.clone(),
+            space,
+            entry: Arc::clone(&entry.spec().name),
+            arguments: Arc::new(request.arguments),
+            events: request.events,
+            cancel: request.cancel,
         };
+        let now = call.space.now();
         let outcome = self
             .gate
-            .pass(&call, || entry.run(arguments.clone(), &context))
+            .pass(call, entry.spec(), entry.as_ref(), |call| {
+                let entry = Arc::clone(entry);
+                async move { entry.run(&call).await }
+            })
             .await;
         outcome.map_err(|error| {
-            let rendered = entry.failure(&error, self.ports.clock.now());
+            let rendered = entry.failure(&error, now);
             ToolError {
                 rendered: rendered.map(Box::new),
                 ..error
@@ -230,9 +277,9 @@ impl Catalog {
         })
     }
 
-    /// Answers a request for skills that is no tool: a manifest, a resource, a prompt.
+    /// Answers a request that is no tool: a manifest, a resource, a prompt, a person's answer.
     ///
-    /// It passes the same gate as a tool and stands in the same audit, under its own name.
+    /// It passes the same gate as a tool and is in the same audit, under its own name.
     ///
     /// # Errors
     /// A stage of the gate refuses, or the operation fails.
@@ -241,127 +288,85 @@ impl Catalog {
         operation: O,
         actor: &Actor,
     ) -> Result<O::Output, ToolError> {
-        self.ports.sandbox.make_way();
+        self.operate_with(operation, actor, Events::default()).await
+    }
+
+    /// The same, with events to the caller.
+    ///
+    /// # Errors
+    /// As [`Self::operate`].
+    pub async fn operate_with<O: Operation>(
+        &self,
+        operation: O,
+        actor: &Actor,
+        events: Events,
+    ) -> Result<O::Output, ToolError> {
         let arguments = match serde_json::to_value(&operation) {
             Ok(Value::Object(arguments)) => arguments,
             _ => Map::new(),
         };
-        let context = self.context(actor);
+        let spec = O::spec();
         let call = Call {
-            actor,
-            spec: O::spec(),
-            arguments: &arguments,
-            hosts: &context.hosts,
+            id: self.next_id(),
+            parent: None,
+            actor: actor.clone(),
+            space: self.open(actor).await?,
+            entry: Arc::clone(&spec.name),
+            arguments: Arc::new(arguments),
+            events,
+            cancel: CancellationToken::new(),
         };
-        self.gate.pass(&call, || operation.run(&context)).await
+        let run = |call: Call| async move { operation.run(&call).await };
+        self.gate.pass(call, spec, &NeverAsks, run).await
     }
 
-    /// What files are like right now, by their URIs, so that a change of one can be told; those that
-    /// aren't there are left out.
-    ///
-    /// Nobody reads anything by it, so it is not in the audit.
+    /// The fingerprints of files right now, by URI, so that a change can be reported; missing files
+    /// are left out. Nobody reads anything by it, so it is not in the audit.
     pub async fn fingerprints(&self, actor: &Actor, uris: &[String]) -> Fingerprints {
-        let context = self.context(actor);
-        let Ok(view) = self.tables.view(&context).await else {
+        let Some(library) = self.library(actor).await else {
             return Fingerprints::new();
         };
+        let view = view::View::new(library);
         let uris = uris.iter();
         uris.filter_map(|uri| Some((uri.clone(), view.fingerprint(uri)?)))
             .collect()
     }
 
-    fn context(&self, actor: &Actor) -> Context {
-        Context {
-            actor: actor.clone(),
-            skills: Arc::clone(&self.ports.skills),
-            search: Arc::clone(&self.ports.search),
-            workspace: Arc::clone(&self.ports.workspace),
-            runs: Arc::clone(&self.ports.runs),
-            sandbox: Arc::clone(&self.ports.sandbox),
-            limits: self.ports.limits,
-            environments: Arc::clone(&self.ports.environments),
-            installs: self.ports.installs,
-            approvals: Arc::clone(&self.ports.approvals),
-            clock: Arc::clone(&self.ports.clock),
-            talk: Talk::default(),
-            hosts: Hosts::default(),
-            tables: Arc::clone(&self.tables),
-        }
+    fn next_id(&self) -> CallId {
+        self.calls.fetch_add(1, Ordering::Relaxed)
+    }
+
+    async fn open(&self, actor: &Actor) -> Result<Space, ToolError> {
+        let opened = self.spaces.open(&actor.owner).await;
+        opened.map_err(|error| ToolError {
+            refused_by: Some("authenticate"),
+            ..Problem::broken("the space of the caller", &error).error()
+        })
     }
 
     async fn library(&self, actor: &Actor) -> Option<Arc<Library>> {
-        let library = self.ports.skills.library(&actor.owner).await;
-        library
-            .inspect_err(|error| tracing::warn!(%error, "tools are described without the library"))
-            .ok()
+        library(&self.spaces.open(&actor.owner).await.ok()?).await
     }
 }
 
-/// Whether a library has more names than a dialect lists in a schema.
-fn is_many(library: &Library) -> bool {
-    shelf::names(library).len() > MANY
+async fn library(space: &Space) -> Option<Arc<Library>> {
+    let library = space.skills().library().await;
+    library
+        .inspect_err(|error| tracing::warn!(%error, "tools are described without the library"))
+        .ok()
 }
 
-/// What files are like, by URI.
+/// Operations need no approval: they read, or are a person's own words.
+struct NeverAsks;
+
+impl Review for NeverAsks {
+    fn review<'a>(&'a self, _call: &'a Call) -> Answer<'a, Option<Proposal>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}
+
+/// The fingerprints of files, by URI.
 pub type Fingerprints = HashMap<String, Fingerprint>;
-
-/// Everything that can be called.
-struct Entries {
-    native: Vec<Box<dyn Entry>>,
-    dialects: Vec<(&'static Dialect, Vec<Box<dyn Entry>>)>,
-}
-
-impl Entries {
-    fn new() -> Self {
-        let dialects = dialect::all().iter();
-        Self {
-            native: native(),
-            dialects: dialects
-                .map(|dialect| (*dialect, dialect.entries()))
-                .collect(),
-        }
-    }
-
-    /// The entries of the profiles; `is_many` when there are more skills than a dialect can list.
-    fn visible<'a>(
-        &'a self,
-        profiles: &'a [Profile],
-        is_many: bool,
-    ) -> impl Iterator<Item = &'a dyn Entry> {
-        let all = profiles
-            .iter()
-            .any(|profile| matches!(profile, Profile::Standard | Profile::All));
-        let searches = is_many && dialect::chosen(profiles).any(|dialect| dialect.gains_search);
-        let native = self.native.iter();
-        let native = native.filter(move |entry| all || (searches && entry.name() == SEARCH));
-        let dialects = self.dialects.iter();
-        let spoken = dialects
-            .filter(move |(dialect, _)| dialect.is_chosen(profiles))
-            .flat_map(|(_, entries)| entries);
-        native.chain(spoken).map(Box::as_ref)
-    }
-
-    fn need_library(&self, profiles: &[Profile]) -> bool {
-        let mut visible = self.visible(profiles, false);
-        visible.any(Entry::is_dynamic)
-            || dialect::chosen(profiles).any(|dialect| dialect.gains_search)
-    }
-
-    fn described(
-        &self,
-        profiles: &[Profile],
-        actor: &Actor,
-        library: Option<&Library>,
-    ) -> Vec<ToolSpec> {
-        let view = View { actor, library };
-        let mut specs: Vec<ToolSpec> = self
-            .visible(profiles, library.is_some_and(is_many))
-            .map(|entry| entry.spec(view))
-            .collect();
-        specs.sort_by_key(|spec| spec.name);
-        specs
-    }
-}
 
 #[cfg(test)]
 mod tests;

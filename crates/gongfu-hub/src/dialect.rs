@@ -3,6 +3,8 @@
 //! A dialect is data: names, arguments, defaults and the form of answers and errors. What its tools
 //! do is done by the functions that gongfu's own tools use.
 
+use std::sync::Arc;
+
 use crate::entry::{Entry, Failure};
 use crate::error::ToolError;
 use crate::guide::Guide;
@@ -13,7 +15,7 @@ use crate::tool::ToolResult;
 pub(crate) const MANY: usize = 200;
 
 /// Makes the entry of one tool, for a dialect in which failures look like this.
-type Spoken = fn(Failure) -> Box<dyn Entry>;
+type Spoken = fn(Failure) -> Arc<dyn Entry>;
 
 /// The tools of one source system.
 pub(crate) struct Dialect {
@@ -59,7 +61,7 @@ dialects! {
 
 impl Dialect {
     /// Its tools as entries of the catalog.
-    pub(crate) fn entries(&self) -> Vec<Box<dyn Entry>> {
+    pub(crate) fn entries(&self) -> Vec<Arc<dyn Entry>> {
         let tools = self.tools.iter();
         tools.map(|entry| entry(self.failure)).collect()
     }

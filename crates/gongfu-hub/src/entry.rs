@@ -1,47 +1,44 @@
-//! What stands in the catalog: something that can be called, wherever it comes from.
+//! Entries of the catalog: something that can be called, wherever it comes from.
 
 use std::sync::Arc;
 
-use gongfu_core::account::Actor;
 use gongfu_core::capability::Origin;
 use gongfu_core::library::Library;
 use gongfu_core::port::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::call::{Call, Proposal};
 use crate::error::ToolError;
-use crate::gate::Running;
+use crate::gate::{Answer, Review};
 use crate::problem::Problem;
 use crate::schema;
-use crate::tool::{Context, Output as _, Tool, ToolResult, ToolSpec};
+use crate::tool::{Output as _, Tool, ToolResult, ToolSpec};
 
-/// What an entry may look at to describe itself.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    /// Who asks.
-    pub actor: &'a Actor,
-    /// The caller's library, where an entry asked for it and it can be read.
-    pub library: Option<&'a Library>,
-}
-
-/// How a failed call is told to the clients of a dialect.
+/// The form of a failure for the clients of a dialect.
 pub(crate) type Failure = fn(&ToolError, Timestamp) -> ToolResult;
 
-/// Something in the catalog that can be called; where it comes from is its own affair.
-pub trait Entry: Send + Sync {
-    /// What it is called by.
-    fn name(&self) -> &'static str;
+/// Something in the catalog that can be called; its origin is its own affair.
+pub trait Entry: Review {
+    /// Its description, without the caller's library.
+    fn spec(&self) -> &ToolSpec;
 
-    /// Whether what it says about itself depends on the caller's library.
-    fn is_dynamic(&self) -> bool;
+    /// Its description for a library, where it depends on one.
+    fn spec_for(&self, _library: &Library) -> Option<ToolSpec> {
+        None
+    }
 
-    /// What it says about itself to this caller.
-    fn spec(&self, view: View<'_>) -> ToolSpec;
+    /// Whether its description depends on the caller's library.
+    fn is_dynamic(&self) -> bool {
+        false
+    }
 
     /// Runs it; only the gate calls this.
-    fn run<'a>(&'a self, arguments: Map<String, Value>, context: &'a Context) -> Running<'a>;
+    fn run<'a>(&'a self, call: &'a Call) -> Answer<'a, ToolResult>;
 
-    /// A failure in the form of its own; `None` for gongfu's.
-    fn failure(&self, error: &ToolError, at: Timestamp) -> Option<ToolResult>;
+    /// A failure in the form of its dialect; `None` for gongfu's own.
+    fn failure(&self, _error: &ToolError, _at: Timestamp) -> Option<ToolResult> {
+        None
+    }
 }
 
 /// A tool of gongfu's own, or of a dialect, as an entry.
@@ -52,27 +49,28 @@ struct Typed<T> {
 }
 
 /// A tool of gongfu's own as an entry.
-pub(crate) fn native<T: Tool>() -> Box<dyn Entry> {
-    Box::new(Typed::<T>::new(None))
+pub(crate) fn native<T: Tool>() -> Arc<dyn Entry> {
+    Arc::new(Typed::<T>::new(None))
 }
 
 /// A tool of a dialect as an entry.
-pub(crate) fn spoken<T: Tool>(failure: Failure) -> Box<dyn Entry> {
-    Box::new(Typed::<T>::new(Some(failure)))
+pub(crate) fn spoken<T: Tool>(failure: Failure) -> Arc<dyn Entry> {
+    Arc::new(Typed::<T>::new(Some(failure)))
 }
 
 impl<T: Tool> Typed<T> {
     fn new(failure: Option<Failure>) -> Self {
         let input = schema::of::<T>();
         let spec = ToolSpec {
-            name: T::NAME,
-            title: T::TITLE,
+            name: T::NAME.into(),
+            title: T::TITLE.into(),
             description: input.description,
             input_schema: Arc::new(input.schema),
             output_schema: T::Output::schema().map(Arc::new),
             access: T::ACCESS,
             destructive: T::DESTRUCTIVE,
             safety: T::SAFETY,
+            person_only: false,
             origin: Origin::Native,
         };
         Self {
@@ -81,37 +79,53 @@ impl<T: Tool> Typed<T> {
             tool: std::marker::PhantomData,
         }
     }
+
+    fn input(&self, arguments: &Map<String, Value>) -> Result<T, ToolError> {
+        // An explicit null is an argument that isn't given.
+        let given = arguments.iter().filter(|(_, value)| !value.is_null());
+        let given = given.map(|(name, value)| (name.clone(), value.clone()));
+        serde_json::from_value::<T>(Value::Object(given.collect())).map_err(|error| {
+            Problem::WrongValue {
+                name: self.spec.name.to_string(),
+                reason: error.to_string(),
+                hint: "see the tool's schema".to_owned(),
+            }
+            .error()
+        })
+    }
+}
+
+impl<T: Tool> Review for Typed<T> {
+    fn review<'a>(&'a self, call: &'a Call) -> Answer<'a, Option<Proposal>> {
+        if !T::REVIEWED {
+            return Box::pin(std::future::ready(Ok(None)));
+        }
+        Box::pin(async move { self.input(&call.arguments)?.review(call).await })
+    }
 }
 
 impl<T: Tool> Entry for Typed<T> {
-    fn name(&self) -> &'static str {
-        T::NAME
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn spec_for(&self, library: &Library) -> Option<ToolSpec> {
+        T::DYNAMIC.then(|| {
+            let mut spec = self.spec.clone();
+            T::adapt(&mut spec, library);
+            spec
+        })
     }
 
     fn is_dynamic(&self) -> bool {
         T::DYNAMIC
     }
 
-    fn spec(&self, view: View<'_>) -> ToolSpec {
-        let mut spec = self.spec.clone();
-        if let Some(library) = view.library.filter(|_| T::DYNAMIC) {
-            T::adapt(&mut spec, library);
-        }
-        spec
-    }
-
-    fn run<'a>(&'a self, mut arguments: Map<String, Value>, context: &'a Context) -> Running<'a> {
-        // An explicit null is an argument that isn't given.
-        arguments.retain(|_, value| !value.is_null());
-        let tool = serde_json::from_value::<T>(Value::Object(arguments)).map_err(|error| {
-            Problem::WrongValue {
-                name: self.spec.name.to_owned(),
-                reason: error.to_string(),
-                hint: "see the tool's schema".to_owned(),
-            }
-            .error()
-        });
-        Box::pin(async move { Ok(tool?.run(context).await?.into_result()) })
+    fn run<'a>(&'a self, call: &'a Call) -> Answer<'a, ToolResult> {
+        Box::pin(async move {
+            let input = self.input(&call.arguments)?;
+            Ok(input.run(call).await?.into_result())
+        })
     }
 
     fn failure(&self, error: &ToolError, at: Timestamp) -> Option<ToolResult> {

@@ -78,6 +78,8 @@ pub enum ErrorCode {
     QuotaExceeded,
     /// What was run took too long.
     Timeout,
+    /// The caller cancelled the call.
+    Cancelled,
     /// A fault of gongfu's own.
     Internal,
 }
@@ -91,7 +93,7 @@ struct Row {
 
 impl ErrorCode {
     /// Every code, for documentation and tests.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::ToolNotFound,
         Self::MissingArgument,
         Self::UnknownArgument,
@@ -126,6 +128,7 @@ impl ErrorCode {
         Self::SandboxUnavailable,
         Self::QuotaExceeded,
         Self::Timeout,
+        Self::Cancelled,
         Self::Internal,
     ];
 
@@ -185,6 +188,7 @@ impl ErrorCode {
             Self::SandboxUnavailable => ("SANDBOX_UNAVAILABLE", 503, 1),
             Self::QuotaExceeded => ("QUOTA_EXCEEDED", 429, 1),
             Self::Timeout => ("TIMEOUT", 504, 1),
+            Self::Cancelled => ("CANCELLED", 499, 1),
             Self::Internal => ("INTERNAL_SERVER_ERROR", 500, 1),
         };
         Row { name, http, exit }

@@ -9,10 +9,10 @@ use gongfu_core::place::{Location, PlaceError, VirtualPath};
 use gongfu_core::port::{FolderEntry, FolderEntryKind, PortError};
 use gongfu_core::skill::SkillPath;
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf::{self, MAX_READ};
-use crate::tool::Context;
 
 /// A file or folder of the workspace or a mount.
 ///
@@ -43,11 +43,11 @@ fn no_place(path: &str, why: PlaceError) -> ToolError {
 /// # Errors
 /// It isn't there, is no folder, or leads outside.
 pub async fn list(
-    context: &Context,
+    call: &Call,
     place: &Location,
     given: &str,
 ) -> Result<Vec<FolderEntry>, ToolError> {
-    let entries = context.workspace.list(&context.actor.owner, place).await;
+    let entries = call.space.files().list(place).await;
     entries.map_err(|error| failed(error, given, "listing the folder"))
 }
 
@@ -55,9 +55,8 @@ pub async fn list(
 ///
 /// # Errors
 /// It isn't there, is no file, leads outside, or is too large.
-pub async fn read(context: &Context, place: &Location, given: &str) -> Result<Vec<u8>, ToolError> {
-    let owner = &context.actor.owner;
-    match context.workspace.read(owner, place, MAX_READ).await {
+pub async fn read(call: &Call, place: &Location, given: &str) -> Result<Vec<u8>, ToolError> {
+    match call.space.files().read(place, MAX_READ).await {
         Ok(content) if content.is_cut() => Err(Problem::FileTooLarge {
             path: given.to_owned(),
             bytes: content.size,
@@ -104,7 +103,7 @@ fn entries<'a>(
 /// # Errors
 /// It isn't there, is no file, leads outside, or is too large.
 pub async fn read_skill(
-    context: &Context,
+    call: &Call,
     skill: &Skill,
     path: &SkillPath,
     given: &str,
@@ -115,7 +114,7 @@ pub async fn read_skill(
         let path = given.to_owned();
         return Err(Problem::IsAFolder { path }.error());
     }
-    let content = shelf::file(context, skill, path).await;
+    let content = shelf::file(call, skill, path).await;
     content.map_err(|error| retold(error, given))
 }
 
@@ -124,14 +123,14 @@ pub async fn read_skill(
 /// # Errors
 /// As [`read_skill`].
 pub async fn read_seen(
-    context: &Context,
+    call: &Call,
     skill: &Skill,
     path: &SkillPath,
     given: &str,
 ) -> Result<Vec<u8>, ToolError> {
-    match shelf::left(context, skill, path).await {
+    match shelf::left(call, skill, path).await {
         Some(content) => content.map_err(|error| retold(error, given)),
-        None => read_skill(context, skill, path, given).await,
+        None => read_skill(call, skill, path, given).await,
     }
 }
 
@@ -140,12 +139,12 @@ pub async fn read_seen(
 /// # Errors
 /// There is no such folder.
 pub async fn list_seen(
-    context: &Context,
+    call: &Call,
     skill: &Skill,
     folder: &SkillPath,
     given: &str,
 ) -> Result<Vec<FolderEntry>, ToolError> {
-    let left = shelf::all_left(context, skill).await;
+    let left = shelf::all_left(call, skill).await;
     let own = skill.files.iter().map(|file| (&file.path, file.size));
     let left = left.iter().map(|(path, size)| (path, *size));
     entries(own.chain(left), folder, given)

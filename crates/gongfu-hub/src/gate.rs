@@ -1,115 +1,116 @@
 //! The gate: named stages that a call passes in order, then the run, then the audit.
 //!
-//! What writes or executes fails closed: it doesn't run when its beginning can't be written down.
+//! Writes and runs fail closed: they don't start when their beginning can't be recorded. Nothing
+//! before the approval stage has an effect.
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use gongfu_core::account::Actor;
+use gongfu_core::audit::{self, AuditEntry, Phase};
 use gongfu_core::capability::Access;
-use gongfu_core::port::{AuditEntry, AuditLog, Clock, Phase};
-use gongfu_core::sandbox::Contact;
-use gongfu_core::skill::Digest;
-use serde_json::{Map, Value};
+use gongfu_core::port::PortError;
+use gongfu_core::sandbox::{Contact, Input};
 
+use crate::call::{Asking, Call, Event, EventSink, Events, Proposal, Question};
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::tool::{ToolResult, ToolSpec};
+use crate::tool::ToolSpec;
 
+mod approval;
 mod arguments;
-mod role;
+mod quota;
 mod safety;
+mod scope;
 mod size;
 
-/// A tool that runs.
-pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ToolResult, ToolError>> + Send + 'a>>;
+pub use quota::Quota;
 
-/// The hosts that what a call runs asked for: left by the tool, and taken into the audit.
-#[derive(Debug, Clone, Default)]
-pub struct Hosts(Arc<Mutex<Vec<Contact>>>);
+/// An answer of a stage, an entry or an operation.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ToolError>> + Send + 'a>>;
 
-impl Hosts {
-    /// Adds some.
-    pub(crate) fn leave(&self, more: &[Contact]) {
-        self.held().extend_from_slice(more);
-    }
-
-    fn take(&self) -> Vec<Contact> {
-        std::mem::take(&mut self.held())
-    }
-
-    fn held(&self) -> MutexGuard<'_, Vec<Contact>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// Says whether a call needs a person; must not have an effect.
+pub trait Review: Send + Sync {
+    /// The action that a person must allow, or `None` when the call may go on by itself.
+    fn review<'a>(&'a self, call: &'a Call) -> Answer<'a, Option<Proposal>>;
 }
 
-/// A call on its way through the gate.
-pub struct Call<'a> {
-    /// Who calls.
-    pub actor: &'a Actor,
-    /// What is called.
-    pub spec: &'a ToolSpec,
-    /// With what.
-    pub arguments: &'a Map<String, Value>,
-    /// The hosts that what it runs asked for, once it has ended.
-    pub hosts: &'a Hosts,
+/// A call on its way through the stages.
+pub(crate) struct Passage<'a> {
+    /// The call.
+    pub(crate) call: &'a Call,
+    /// The description of the tool or operation.
+    pub(crate) spec: &'a ToolSpec,
+    /// Says whether the call needs a person.
+    pub(crate) review: &'a dyn Review,
+    /// The action that a person must allow; set by the safety stage.
+    pub(crate) proposal: Option<Proposal>,
+    /// Held while the call runs; set by the quota stage.
+    pub(crate) permit: Option<quota::Permit>,
 }
 
 /// A stage of the gate.
 pub(crate) trait Stage: Send + Sync {
-    /// What the audit calls it.
+    /// Its name in the audit.
     fn name(&self) -> &'static str;
-    /// Lets the call pass, or says why not.
-    fn check(&self, call: &Call<'_>) -> Result<(), Problem>;
+
+    /// Lets the call pass, or refuses it.
+    fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()>;
 }
 
-/// The stages in order; the cheap ones that look at who calls come before those that look at what
-/// they say.
-fn stages() -> Vec<Box<dyn Stage>> {
+/// The stages in order. The surface authenticates before: a call has an actor and its space.
+fn stages(quota: Quota) -> Vec<Box<dyn Stage>> {
     vec![
-        Box::new(role::Role),
-        Box::new(safety::SafetyLevel::default()),
+        Box::new(scope::Scope),
         Box::new(size::Size),
         Box::new(arguments::Arguments),
+        Box::new(safety::SafetyLevel),
+        Box::new(approval::Approval),
+        Box::new(quota),
     ]
 }
 
+/// Sees every audit entry, for metrics.
+pub type AuditObserver = Arc<dyn Fn(&AuditEntry) + Send + Sync>;
+
 /// The gate.
-pub struct Gate {
+pub(crate) struct Gate {
     stages: Vec<Box<dyn Stage>>,
-    audit: Arc<dyn AuditLog>,
-    clock: Arc<dyn Clock>,
-    calls: AtomicU64,
+    observer: Option<AuditObserver>,
 }
 
 impl Gate {
-    /// A gate with every stage.
-    pub fn new(audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(quota: Quota, observer: Option<AuditObserver>) -> Self {
         Self {
-            stages: stages(),
-            audit,
-            clock,
-            calls: AtomicU64::new(0),
+            stages: stages(quota),
+            observer,
         }
     }
 
-    /// Passes a call through all stages, runs it and writes it down.
+    /// Passes a call through all stages, runs it, and records it. Cancelling the call drops the run.
     ///
     /// # Errors
-    /// A stage refuses, the audit of a change can't be written, or the tool fails.
-    pub async fn pass<T, R>(&self, call: &Call<'_>, run: impl FnOnce() -> R) -> Result<T, ToolError>
+    /// A stage refuses, the audit of a change can't be written, or the run fails.
+    pub(crate) async fn pass<T, R>(
+        &self,
+        mut call: Call,
+        spec: &ToolSpec,
+        review: &dyn Review,
+        run: impl FnOnce(Call) -> R,
+    ) -> Result<T, ToolError>
     where
         R: Future<Output = Result<T, ToolError>>,
     {
-        let started = self.clock.now();
+        let started = call.space.now();
+        let contacts = Arc::new(ContactRecorder::new(call.events));
+        call.events = Events::new(Arc::clone(&contacts) as Arc<dyn EventSink>);
         let mut entry = AuditEntry {
             at: started,
-            call: self.calls.fetch_add(1, Ordering::Relaxed),
+            call: call.id,
+            parent: call.parent,
             phase: Phase::Begin,
-            tool: call.spec.name.to_owned(),
-            access: call.spec.access,
+            tool: spec.name.to_string(),
+            access: spec.access,
             role: call.actor.role,
             client: call.actor.client.clone(),
             outcome: "ok",
@@ -118,66 +119,109 @@ impl Gate {
             milliseconds: None,
             hosts: Vec::new(),
         };
-        let outcome = self.checked(call, &mut entry, run).await;
+        let outcome = {
+            let cancel = call.cancel.clone();
+            let passing = self.checked(call.clone(), spec, review, &mut entry, run);
+            tokio::select! {
+                biased;
+                outcome = passing => outcome,
+                () = cancel.cancelled() => Err(Problem::Cancelled.error()),
+            }
+        };
         entry.phase = Phase::End;
-        entry.hosts = call.hosts.take();
-        entry.at = self.clock.now();
+        entry.hosts = contacts.take();
+        entry.at = call.space.now();
         entry.milliseconds = u64::try_from(entry.at.0.saturating_sub(started.0)).ok();
         if let Err(error) = &outcome {
             entry.outcome = error.code().as_str();
             entry.refused_by = error.refused_by;
         }
-        if let Err(error) = self.audit.record(&call.actor.owner, &entry).await {
-            tracing::warn!(tool = call.spec.name, %error, "a call isn't in the audit");
+        if let Err(error) = self.record(&call, &entry).await {
+            tracing::warn!(tool = %spec.name, %error, "a call isn't in the audit");
         }
         outcome
     }
 
     async fn checked<T, R>(
         &self,
-        call: &Call<'_>,
+        call: Call,
+        spec: &ToolSpec,
+        review: &dyn Review,
         entry: &mut AuditEntry,
-        run: impl FnOnce() -> R,
+        run: impl FnOnce(Call) -> R,
     ) -> Result<T, ToolError>
     where
         R: Future<Output = Result<T, ToolError>>,
     {
-        if let Some(error) = self.refused(call) {
-            return Err(error);
-        }
-        // Only now, when they are known not to be huge.
-        entry.arguments = digest(call.arguments);
-        self.begin(call, entry).await?;
-        run().await
-    }
-
-    fn refused(&self, call: &Call<'_>) -> Option<ToolError> {
-        self.stages.iter().find_map(|stage| {
-            stage.check(call).err().map(|problem| ToolError {
-                problem,
+        let mut passage = Passage {
+            call: &call,
+            spec,
+            review,
+            proposal: None,
+            permit: None,
+        };
+        for stage in &self.stages {
+            stage.check(&mut passage).await.map_err(|error| ToolError {
                 refused_by: Some(stage.name()),
-                rendered: None,
-            })
-        })
+                ..error
+            })?;
+        }
+        let _permit = passage.permit.take();
+        // Only now, when the arguments are known not to be huge.
+        entry.arguments = call.digest().to_string();
+        if spec.access != Access::Read {
+            self.record(&call, entry).await.map_err(|error| ToolError {
+                refused_by: Some("audit"),
+                ..Problem::broken("the audit", &error).error()
+            })?;
+        }
+        run(call).await
     }
 
-    async fn begin(&self, call: &Call<'_>, entry: &AuditEntry) -> Result<(), ToolError> {
-        if call.spec.access == Access::Read {
-            return Ok(());
+    async fn record(&self, call: &Call, entry: &AuditEntry) -> Result<(), PortError> {
+        if let Some(observer) = &self.observer {
+            observer(entry);
         }
-        let written = self.audit.record(&call.actor.owner, entry).await;
-        written.map_err(|error| ToolError {
-            problem: Problem::broken("the audit", &error),
-            refused_by: Some("audit"),
-            rendered: None,
-        })
+        audit::append(call.space.records(), entry).await
     }
 }
 
-/// Arguments may be private: the audit holds their digest.
-fn digest(arguments: &Map<String, Value>) -> String {
-    let text = serde_json::to_vec(arguments).unwrap_or_default();
-    Digest::of(&text).to_string()
+/// Passes events on, and keeps the contacts for the audit.
+struct ContactRecorder {
+    events: Events,
+    contacts: Mutex<Vec<Contact>>,
+}
+
+impl ContactRecorder {
+    fn new(events: Events) -> Self {
+        Self {
+            events,
+            contacts: Mutex::default(),
+        }
+    }
+
+    fn take(&self) -> Vec<Contact> {
+        let mut contacts = self.contacts.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut contacts)
+    }
+}
+
+impl EventSink for ContactRecorder {
+    fn event(&self, event: Event<'_>) {
+        if let Event::Contacts(more) = event {
+            let mut contacts = self.contacts.lock().unwrap_or_else(PoisonError::into_inner);
+            contacts.extend_from_slice(more);
+        }
+        self.events.send(event);
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> Asking<'a> {
+        Box::pin(self.events.ask(question))
+    }
+
+    fn input(&self) -> Input {
+        self.events.input()
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 pub mod argument;
 pub mod binary;
+pub mod call;
 pub mod catalog;
 mod dialect;
 pub mod entry;
@@ -25,8 +26,10 @@ pub mod surface;
 pub mod tool;
 pub mod writing;
 
-pub use catalog::{Catalog, Fingerprints, Ports};
+pub use call::{Call, Event, EventSink, Events, Question};
+pub use catalog::{Catalog, CatalogRevision, Fingerprints, NameCollision, Request};
 pub use error::{ErrorCode, ToolError};
+pub use gate::{AuditObserver, Quota};
 pub use problem::Problem;
 pub use profile::Profile;
-pub use tool::{Content, Context, Talk, Tool, ToolResult, ToolSpec};
+pub use tool::{Content, Tool, ToolResult, ToolSpec};

@@ -2,7 +2,7 @@
 
 mod english;
 
-use gongfu_core::capability::{Access, Safety};
+use gongfu_core::capability::Access;
 use gongfu_core::dependency::{Failure, Language};
 use gongfu_core::edit::EditError;
 use gongfu_core::library::Unresolved;
@@ -11,6 +11,7 @@ use gongfu_core::sandbox::Reason;
 use gongfu_core::skill::path::PathError;
 use serde_json::{Map, Value, json};
 
+use crate::call::Question;
 use crate::error::{ErrorCode, ToolError};
 
 /// How much of a stranger's text a message repeats, in characters.
@@ -140,10 +141,25 @@ pub enum Problem {
         tool: String,
         access: Access,
     },
-    NeedsApproval {
-        tool: String,
-        safety: Safety,
+    PersonOnly {
+        operation: String,
     },
+    ApprovalWaiting {
+        reason: String,
+        /// The id of the approval record.
+        id: String,
+        /// Whether the call would run a command.
+        is_command: bool,
+        /// The question for the person, where it shows all that would be done.
+        question: Option<Box<Question>>,
+    },
+    Declined {
+        reason: String,
+    },
+    TooManyRuns {
+        limit: usize,
+    },
+    Cancelled,
     PartBroken {
         part: &'static str,
         reason: String,
@@ -156,15 +172,6 @@ pub enum Problem {
     },
     CommandBlocked {
         reason: String,
-    },
-    CommandDeclined {
-        reason: String,
-    },
-    CommandWaits {
-        reason: String,
-        id: String,
-        /// All that would be run, where it can be shown.
-        what: Option<String>,
     },
     Dependencies {
         language: Language,
@@ -215,9 +222,11 @@ impl Problem {
             Self::NotAFolder { .. } => ErrorCode::NotAFolder,
             Self::EditRefused { .. } => ErrorCode::EditRefused,
             Self::Conflict { .. } => ErrorCode::Conflict,
-            Self::RoleTooLow { .. } => ErrorCode::Forbidden,
-            Self::NeedsApproval { .. } | Self::CommandWaits { .. } => ErrorCode::ApprovalRequired,
-            Self::CommandBlocked { .. } | Self::CommandDeclined { .. } => ErrorCode::CommandBlocked,
+            Self::RoleTooLow { .. } | Self::PersonOnly { .. } => ErrorCode::Forbidden,
+            Self::ApprovalWaiting { .. } => ErrorCode::ApprovalRequired,
+            Self::TooManyRuns { .. } => ErrorCode::QuotaExceeded,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::CommandBlocked { .. } | Self::Declined { .. } => ErrorCode::CommandBlocked,
             Self::PartBroken { .. } => ErrorCode::Unavailable,
             Self::SandboxUnavailable { .. } => ErrorCode::SandboxUnavailable,
             Self::Dependencies { failure, .. } if failure.kind.is_of_the_skill() => {
@@ -259,7 +268,7 @@ impl Problem {
                 total,
             } => json!({ "prompt": clipped(name), "available": nearest, "total": total }),
             Self::UnknownTool { nearest, .. } => json!({ "available": nearest }),
-            Self::CommandWaits { id, .. } => json!({ "approval": id }),
+            Self::ApprovalWaiting { id, .. } => json!({ "approval": id }),
             Self::Dependencies {
                 language,
                 from,

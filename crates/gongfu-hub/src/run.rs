@@ -4,26 +4,28 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Change, Command, Contact, Exit, Input, Limits, Outcome, Reason, SKILL, Said, Spec, WORKSPACE,
+    Change, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Said, Spec,
+    WORKSPACE,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::call::{Call, Event, Proposal};
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::tool::Context;
-use dependency::{Proposed, Used};
+use dependency::{EnvironmentReport, PackageProposal};
 
-mod approval;
 pub(crate) mod dependency;
 mod plain;
+mod policy;
 mod words;
 
-pub use dependency::Installs;
 pub use plain::Plain;
+pub(crate) use policy::RUN_COMMAND;
 
 /// How many bytes of each output an answer of gongfu's own tools carries, unless more are asked for.
 pub(crate) const SHOWN: usize = 64 * 1024;
@@ -32,36 +34,28 @@ pub(crate) const MOST_SHOWN: usize = 1024 * 1024;
 /// How many files an answer lists.
 const LISTED: usize = 200;
 
-/// Something to be run.
-pub(crate) struct Task {
-    /// The tool that runs it.
-    pub(crate) tool: &'static str,
+/// A request to run something.
+pub(crate) struct RunRequest {
     /// The programs that need no approval; `None` for all that aren't refused by name.
     pub(crate) programs: Option<&'static [&'static str]>,
     /// The skill that it belongs to, if it belongs to one.
     pub(crate) skill: Option<Arc<Skill>>,
-    /// What is run.
+    /// The command.
     pub(crate) command: Command,
-    /// The folder that it starts in, as it sees it; without one the skill's, else the workspace.
+    /// The folder that it starts in, as it sees it; `None` for the skill's, else the workspace.
     pub(crate) folder: Option<String>,
-    /// How long it may take, in seconds.
+    /// The longest time that it may take, in seconds.
     pub(crate) seconds: u32,
-    /// What it reads from standard input.
+    /// The standard input.
     pub(crate) input: Input,
-    /// How many bytes of each output are given back.
+    /// The number of bytes of each output that are given back.
     pub(crate) shown: usize,
 }
 
-impl Task {
+impl RunRequest {
     /// A line for a shell in the folder of a skill, as the tools of dialects run it.
-    pub(crate) fn of_skill(
-        tool: &'static str,
-        skill: Arc<Skill>,
-        line: String,
-        seconds: u32,
-    ) -> Self {
+    pub(crate) fn of_skill(skill: Arc<Skill>, line: String, seconds: u32) -> Self {
         Self {
-            tool,
             programs: None,
             skill: Some(skill),
             command: Command::Line(line),
@@ -71,11 +65,21 @@ impl Task {
             shown: MOST_SHOWN,
         }
     }
+
+    /// The folder that it starts in, as it sees it.
+    fn folder(&self) -> &str {
+        let default = if self.skill.is_some() {
+            SKILL
+        } else {
+            WORKSPACE
+        };
+        self.folder.as_deref().unwrap_or(default)
+    }
 }
 
 /// How a run ended and what it said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Ran {
+pub(crate) struct RunReport {
     /// The program's exit code; missing when a signal ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exit_code: Option<i32>,
@@ -95,27 +99,27 @@ pub(crate) struct Ran {
     /// The sandbox that it ran in.
     pub(crate) level: &'static str,
     /// How its limits were held.
-    pub(crate) enforcement: Held,
+    pub(crate) enforcement: EnforcementReport,
     /// How long it took, in milliseconds.
     pub(crate) duration_ms: u64,
     /// The files that it wrote or removed, by the path that it saw.
-    pub(crate) artifacts: Vec<Left>,
+    pub(crate) artifacts: Vec<Artifact>,
     /// How many there are; more than are listed, perhaps.
     pub(crate) artifacts_total: usize,
     /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) network: Option<Vec<Contacted>>,
+    pub(crate) network: Option<Vec<ContactReport>>,
     /// The environments of packages that it had; missing where it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) environments: Option<Vec<Used>>,
+    pub(crate) environments: Option<Vec<EnvironmentReport>>,
     /// What it lacks, and what would mend that; missing where it lacks nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) lacks: Option<Vec<Proposed>>,
+    pub(crate) lacks: Option<Vec<PackageProposal>>,
 }
 
 /// A host that a run asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Contacted {
+pub(crate) struct ContactReport {
     /// The host and the port.
     pub(crate) host: String,
     /// Why it wasn't reached; missing where it was.
@@ -125,7 +129,7 @@ pub(crate) struct Contacted {
 
 /// By what limits were held: `control_group`, `watchdog`, `process_limit` or `sized_file_system`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Held {
+pub(crate) struct EnforcementReport {
     /// The limit of memory.
     pub(crate) memory: &'static str,
     /// The limit of processes.
@@ -136,7 +140,7 @@ pub(crate) struct Held {
 
 /// A file that a run left or took away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Left {
+pub(crate) struct Artifact {
     /// Where, as the run saw it.
     pub(crate) path: String,
     /// `written`, `linked`, `removed`, or `refused` when it couldn't be kept.
@@ -149,67 +153,79 @@ pub(crate) struct Left {
     pub(crate) why: Option<String>,
 }
 
-/// Runs it to its end.
+/// The action that a person must allow before something is run; `None` where it may run at once.
 ///
 /// # Errors
-/// No sandbox works here, the folder isn't there, or something of gongfu's own fails. A program that
-/// fails or is ended is no error.
-pub(crate) async fn run(context: &Context, task: Task) -> Result<Ran, ToolError> {
-    let owner = &context.actor.owner;
-    let grounds = context.runs.grounds(owner, task.skill.as_deref()).await;
-    let grounds =
-        grounds.map_err(|error| Problem::broken("making the folders of a run", &error).error())?;
-    let home = if task.skill.is_some() {
-        SKILL
-    } else {
-        WORKSPACE
+/// The command is refused to everybody.
+pub(crate) fn review(call: &Call, request: &RunRequest) -> Result<Option<Proposal>, ToolError> {
+    policy::review(call, request)
+}
+
+/// Runs something to its end.
+///
+/// # Errors
+/// No sandbox works here, the folder isn't there, or a part of gongfu fails. A program that fails or
+/// is ended is no error.
+pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, ToolError> {
+    let space = &call.space;
+    let skill = request.skill.as_deref();
+    let reach = match skill {
+        Some(skill) => {
+            let grants = Grants::read(space.records()).await;
+            let grants = grants.map_err(|error| Problem::broken("the grants", &error).error())?;
+            grants.reach(skill)
+        }
+        None => Reach::default(),
     };
-    let folder = task.folder.clone().unwrap_or_else(|| home.to_owned());
-    approval::passed(context, &task, &folder, &grounds.mounts).await?;
-    let given = dependency::given(context, &task).await?;
-    let wall = Duration::from_secs(task.seconds.into());
-    let (mut mounts, mut programs) = (grounds.mounts, Vec::new());
+    let provided = dependency::provide(call, &request).await?;
+    let prepared = space.run_folders().prepare(skill).await;
+    let prepared =
+        prepared.map_err(|error| Problem::broken("making the folders of a run", &error).error())?;
+    let wall = Duration::from_secs(request.seconds.into());
+    let (mut mounts, mut programs) = (prepared.mounts.clone(), Vec::new());
     let mut environment = BTreeMap::new();
-    for one in &given.environments {
+    for one in &provided.environments {
         mounts.extend(one.mount.clone());
         programs.extend(one.programs.iter().cloned());
         environment.extend(one.variables.clone());
     }
-    programs.extend(grounds.programs);
+    programs.extend(prepared.programs.iter().cloned());
     let spec = Spec {
-        command: task.command,
-        folder: folder.clone(),
+        command: request.command.clone(),
+        folder: request.folder().to_owned(),
         mounts,
         programs,
         environment,
-        input: task.input,
-        reach: grounds.reach,
+        input: request.input.clone(),
+        reach,
         limits: Limits {
             wall,
             cpu: wall,
-            shown: task.shown,
-            ..context.limits
+            shown: request.shown,
+            ..space.limits()
         },
-        logs: Some(grounds.logs),
+        logs: Some(prepared.logs.clone()),
     };
-    let heard = Arc::clone(&context.talk.heard);
-    let outcome = context.sandbox.run(owner, spec, heard).await;
+    let outcome = space.sandbox().run(spec, call.events.listener()).await;
+    let logs_seen = prepared.logs_seen.clone();
+    let finished = space.run_folders().finish(skill, prepared).await;
     let outcome = outcome.map_err(|error| match error {
         PortError::Unavailable(reason) => Problem::SandboxUnavailable { reason }.error(),
         PortError::Denied(reason) => Problem::RunRefused { reason }.error(),
         error => Problem::broken("the sandbox", &error).error(),
     })?;
-    context.hosts.leave(&outcome.contacts);
-    let mut ran = ran(outcome, &grounds.logs_seen);
-    if let Some(skill) = task.skill.filter(|_| ran.exit_code != Some(0)) {
-        let proposed = given.proposed(context, &skill, &ran.stderr).await;
-        ran.lacks = (!proposed.is_empty()).then_some(proposed);
+    finished.map_err(|error| Problem::broken("keeping what a run wrote", &error).error())?;
+    call.events.send(Event::Contacts(&outcome.contacts));
+    let mut report = report(outcome, &logs_seen);
+    if let Some(skill) = request.skill.filter(|_| report.exit_code != Some(0)) {
+        let proposals = provided.proposals(call, &skill, &report.stderr).await;
+        report.lacks = (!proposals.is_empty()).then_some(proposals);
     }
-    ran.environments = (!given.used.is_empty()).then_some(given.used);
-    Ok(ran)
+    report.environments = (!provided.reports.is_empty()).then_some(provided.reports);
+    Ok(report)
 }
 
-fn ran(outcome: Outcome, logs: &str) -> Ran {
+fn report(outcome: Outcome, logs: &str) -> RunReport {
     let (exit_code, signal) = match outcome.exit {
         Some(Exit::Code(code)) => (Some(code), None),
         Some(Exit::Signal(signal)) => (None, Some(signal)),
@@ -222,7 +238,7 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
         plain::of(said, log.as_deref())
     };
     let enforcement = outcome.enforcement;
-    Ran {
+    RunReport {
         exit_code,
         signal,
         reason: outcome.reason,
@@ -230,7 +246,7 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
         stderr: said(&outcome.stderr),
         truncated: outcome.stdout.left_out + outcome.stderr.left_out > 0,
         level: outcome.level.as_str(),
-        enforcement: Held {
+        enforcement: EnforcementReport {
             memory: enforcement.memory.as_str(),
             processes: enforcement.processes.as_str(),
             disk: enforcement.disk.as_str(),
@@ -239,8 +255,9 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
         artifacts_total: outcome.changed,
         network: (!outcome.contacts.is_empty()).then(|| {
             let contacts = outcome.contacts.into_iter();
-            let told = contacts.map(|Contact { host, refused }| Contacted { host, refused });
-            told.collect()
+            let contacts =
+                contacts.map(|Contact { host, refused }| ContactReport { host, refused });
+            contacts.collect()
         }),
         environments: None,
         lacks: None,
@@ -248,19 +265,19 @@ fn ran(outcome: Outcome, logs: &str) -> Ran {
             .artifacts
             .into_iter()
             .take(LISTED)
-            .map(left)
+            .map(artifact)
             .collect(),
     }
 }
 
-fn left(artifact: gongfu_core::sandbox::Artifact) -> Left {
+fn artifact(artifact: gongfu_core::sandbox::Artifact) -> Artifact {
     let (change, bytes, why) = match artifact.change {
         Change::Written(bytes) => ("written", Some(bytes), None),
         Change::Linked => ("linked", None, None),
         Change::Removed => ("removed", None, None),
         Change::Refused(why) => ("refused", None, Some(why)),
     };
-    Left {
+    Artifact {
         path: artifact.path,
         change,
         bytes,

@@ -14,9 +14,9 @@ use gongfu_core::skill::source_text::SourceText;
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath};
 use serde_json::Value;
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::tool::Context;
 
 /// The most bytes of a file that are read for an answer.
 pub const MAX_READ: u64 = 16 * 1024 * 1024;
@@ -28,10 +28,10 @@ const MAX_DESCRIPTION: usize = 1_024;
 ///
 /// # Errors
 /// It can't be read right now.
-pub async fn library(context: &Context) -> Result<Arc<Library>, ToolError> {
-    context
-        .skills
-        .library(&context.actor.owner)
+pub async fn library(call: &Call) -> Result<Arc<Library>, ToolError> {
+    call.space
+        .skills()
+        .library()
         .await
         .map_err(|error| Problem::broken("the library", &error).error())
 }
@@ -40,8 +40,8 @@ pub async fn library(context: &Context) -> Result<Arc<Library>, ToolError> {
 ///
 /// # Errors
 /// The name can't be one, there is no such skill, or it is switched off.
-pub async fn skill(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
-    let library = library(context).await?;
+pub async fn skill(call: &Call, name: &str) -> Result<Arc<Skill>, ToolError> {
+    let library = library(call).await?;
     library.resolve(name).map(Arc::clone).map_err(|why| {
         // Something that is there and can't be loaded isn't unknown.
         let broken = library.unloadable_named(name);
@@ -78,11 +78,11 @@ pub fn known_source(library: &Library, source: &str) -> Result<(), ToolError> {
 ///
 /// # Errors
 /// As [`skill`], but nothing is no name: there is just no such skill.
-pub async fn skill_by_name(context: &Context, name: &str) -> Result<Arc<Skill>, ToolError> {
+pub async fn skill_by_name(call: &Call, name: &str) -> Result<Arc<Skill>, ToolError> {
     if SkillName::new(name).is_ok() {
-        return skill(context, name).await;
+        return skill(call, name).await;
     }
-    let library = library(context).await?;
+    let library = library(call).await?;
     let names = names(&library);
     let total = names.len();
     let nearest = near::nearest_first(name, names).into_iter();
@@ -137,8 +137,8 @@ pub fn one_line(description: &str) -> String {
 ///
 /// # Errors
 /// As [`file()`], or it is not text.
-pub async fn text(context: &Context, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
-    let bytes = seen(context, skill, path).await?;
+pub async fn text(call: &Call, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
+    let bytes = seen(call, skill, path).await?;
     as_text(bytes, path.as_str())
 }
 
@@ -209,14 +209,10 @@ fn unknown_section(wanted: &str, headings: &[section::Heading]) -> ToolError {
 ///
 /// # Errors
 /// As [`file()`].
-pub async fn seen(
-    context: &Context,
-    skill: &Skill,
-    path: &SkillPath,
-) -> Result<Vec<u8>, ToolError> {
-    match left(context, skill, path).await {
+pub async fn seen(call: &Call, skill: &Skill, path: &SkillPath) -> Result<Vec<u8>, ToolError> {
+    match left(call, skill, path).await {
         Some(content) => content,
-        None => file(context, skill, path).await,
+        None => file(call, skill, path).await,
     }
 }
 
@@ -224,21 +220,21 @@ pub async fn seen(
 ///
 /// What a run writes in place of the instructions is for later runs alone: no model is to follow it.
 pub(crate) async fn left(
-    context: &Context,
+    call: &Call,
     skill: &Skill,
     path: &SkillPath,
 ) -> Option<Result<Vec<u8>, ToolError>> {
     if path.is_root() || matches!(path.as_str(), SKILL_FILE | SKILL_FILE_LOWER) {
         return None;
     }
-    let owner = &context.actor.owner;
-    let content = context.runs.left(owner, skill, path, MAX_READ).await.ok()?;
+    let layers = call.space.layers();
+    let content = layers.read(skill, path, MAX_READ).await.ok()?;
     Some(whole(content, path))
 }
 
 /// The files that runs of a skill left, by path; what can't be told is none.
-pub(crate) async fn all_left(context: &Context, skill: &Skill) -> Vec<(SkillPath, u64)> {
-    let listed = context.runs.listed(&context.actor.owner, skill).await;
+pub(crate) async fn all_left(call: &Call, skill: &Skill) -> Vec<(SkillPath, u64)> {
+    let listed = call.space.layers().list(skill).await;
     let mut left = listed.unwrap_or_default();
     left.retain(|(path, _)| !matches!(path.as_str(), SKILL_FILE | SKILL_FILE_LOWER));
     left
@@ -260,16 +256,8 @@ fn whole(content: FileContent, path: &SkillPath) -> Result<Vec<u8>, ToolError> {
 ///
 /// # Errors
 /// It isn't there, leads outside, or is too large.
-pub async fn file(
-    context: &Context,
-    skill: &Skill,
-    path: &SkillPath,
-) -> Result<Vec<u8>, ToolError> {
-    match context
-        .skills
-        .read(&context.actor.owner, skill, path, MAX_READ)
-        .await
-    {
+pub async fn file(call: &Call, skill: &Skill, path: &SkillPath) -> Result<Vec<u8>, ToolError> {
+    match call.space.skills().read(skill, path, MAX_READ).await {
         Ok(content) => whole(content, path),
         Err(PortError::NotFound) => Err(unknown_file(skill, path)),
         Err(PortError::Denied(reason)) => Err(Problem::FilePath {
@@ -285,7 +273,7 @@ pub async fn file(
 ///
 /// # Errors
 /// It is gone, or no longer text.
-pub async fn document(context: &Context, skill: &Skill) -> Result<SourceText, ToolError> {
+pub async fn document(call: &Call, skill: &Skill) -> Result<SourceText, ToolError> {
     let named = |name: &str| skill.files.iter().any(|file| file.path.as_str() == name);
     let name = if named(SKILL_FILE) || !named(SKILL_FILE_LOWER) {
         SKILL_FILE
@@ -300,7 +288,7 @@ pub async fn document(context: &Context, skill: &Skill) -> Result<SourceText, To
         .error()
     };
     let path = SkillPath::new(name).map_err(|error| unreadable(error.to_string()))?;
-    let bytes = file(context, skill, &path)
+    let bytes = file(call, skill, &path)
         .await
         .map_err(|error| match error.problem {
             Problem::FileUnknown { .. } => unreadable("SKILL.md is gone".to_owned()),

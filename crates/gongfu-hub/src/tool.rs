@@ -1,122 +1,58 @@
-//! What a tool is: an input type with a name, a class of access and a `run`.
+//! Tools: an input type with a name, a class of access and a `run`.
 //!
 //! The tools themselves lie below `tool/`, one file each; the list of them is in
 //! [`crate::catalog`].
 
 use std::sync::Arc;
 
-use gongfu_core::account::Actor;
 use gongfu_core::capability::{Access, Origin, Safety};
-use gongfu_core::library::{Library, Skill};
-use gongfu_core::port::{
-    ApprovalStore, Clock, Environments, Listener, Runs, Sandbox, SkillSearch, SkillStore, Workspace,
-};
-use gongfu_core::sandbox::{Input, Limits};
-use gongfu_core::skill::SkillPath;
+use gongfu_core::library::Library;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::binary;
+use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::excerpt::Excerpt;
-use crate::gate::Hosts;
-use crate::run::Installs;
 use crate::schema;
-use crate::surface::{Tables, address};
 
 /// A tool: its fields are the arguments, its doc comment is the description.
 pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
-    /// What it is called by: `noun_verb`.
+    /// Its name: `noun_verb`.
     const NAME: &'static str;
-    /// What people see.
+    /// Its title for people.
     const TITLE: &'static str;
-    /// What it does to the world.
+    /// Its effect on the world.
     const ACCESS: Access;
-    /// How much harm it can do.
+    /// The harm that it can do.
     const SAFETY: Safety;
     /// Whether it may lose something that was there before.
     const DESTRUCTIVE: bool = !matches!(Self::ACCESS, Access::Read);
-    /// Whether what it says about itself depends on the caller's library.
+    /// Whether its description depends on the caller's library.
     const DYNAMIC: bool = false;
-    /// What it answers.
+    /// Its answer.
     type Output: Output;
 
-    /// Makes what it says about itself fit the library; only asked when it is [`Tool::DYNAMIC`].
+    /// Adapts its description to the library; only called when it is [`Tool::DYNAMIC`].
     fn adapt(_spec: &mut ToolSpec, _library: &Library) {}
 
-    /// Does it.
-    fn run(self, context: &Context)
-    -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
-}
+    /// Whether [`Tool::review`] is asked; a tool that executes something is.
+    const REVIEWED: bool = matches!(Self::ACCESS, Access::Execute);
 
-/// What passes between a program that runs and whoever had it run.
-#[derive(Clone)]
-pub struct Talk {
-    /// Hears what the program says, as it says it.
-    pub heard: Listener,
-    /// What it reads, unless the call itself says so.
-    pub input: Input,
-}
-
-impl Default for Talk {
-    /// Nobody listens, and there is nothing to read.
-    fn default() -> Self {
-        Self {
-            heard: Arc::new(|_, _| {}),
-            input: Input::Nothing,
-        }
+    /// The action that a person must allow before the tool runs, or `None`. Must not have an effect.
+    fn review(
+        &self,
+        _call: &Call,
+    ) -> impl Future<Output = Result<Option<Proposal>, ToolError>> + Send {
+        std::future::ready(Ok(None))
     }
-}
 
-/// What a tool may use while it runs.
-///
-/// Dropping the future of a call cancels it; whatever a tool starts must end with it.
-#[derive(Clone)]
-pub struct Context {
-    /// Who calls.
-    pub actor: Actor,
-    /// The skills of everybody; each method takes the owner.
-    pub skills: Arc<dyn SkillStore>,
-    /// Search over them.
-    pub search: Arc<dyn SkillSearch>,
-    /// The files that everybody works on; each method takes the owner.
-    pub workspace: Arc<dyn Workspace>,
-    /// What runs see of them, and leave.
-    pub runs: Arc<dyn Runs>,
-    /// Where scripts and commands are run.
-    pub sandbox: Arc<dyn Sandbox>,
-    /// What each of them may use at most.
-    pub limits: Limits,
-    /// The packages that they need.
-    pub environments: Arc<dyn Environments>,
-    /// Which of those are installed without anybody being asked.
-    pub installs: Installs,
-    /// What they say to whoever calls, and what they read of them.
-    pub talk: Talk,
-    /// What people said about calls that need one.
-    pub approvals: Arc<dyn ApprovalStore>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// The hosts that it asked for.
-    pub(crate) hosts: Hosts,
-    /// Where skills lie as resources.
-    pub(crate) tables: Arc<Tables>,
-}
-
-impl Context {
-    /// The URI of a file of a skill: the one that every surface reads it by, and for a skill without
-    /// one, whose name would have to be encoded, one that says where the file lies.
+    /// Runs the tool.
     ///
-    /// # Errors
-    /// The library can't be read right now.
-    pub async fn uri(&self, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
-        let view = self.tables.view(self).await?;
-        let root = view.root_of(skill);
-        let root = root.map_or(&*skill.full_name, |root| root);
-        Ok(address::join(&address::encode(root), path.as_str()))
-    }
+    /// Dropping the answer cancels it; everything that a tool starts must end with it.
+    fn run(self, call: &Call) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
 /// An answer that can be shown.
@@ -252,25 +188,27 @@ impl<T: Serialize + JsonSchema + Send> Output for Data<T> {
     }
 }
 
-/// What the catalog says about a tool.
+/// The description of a tool.
 #[derive(Debug, Clone)]
 pub struct ToolSpec {
-    /// What it is called by.
-    pub name: &'static str,
-    /// What people see.
-    pub title: &'static str,
-    /// What it does and when to use it.
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its title for people.
+    pub title: Arc<str>,
+    /// Its purpose and when to use it.
     pub description: String,
     /// The schema of its arguments.
     pub input_schema: Arc<Map<String, Value>>,
     /// The schema of its structured answer, if it has one.
     pub output_schema: Option<Arc<Map<String, Value>>>,
-    /// What it does to the world.
+    /// Its effect on the world.
     pub access: Access,
     /// Whether it may lose something that was there before.
     pub destructive: bool,
-    /// How much harm it can do.
+    /// The harm that it can do.
     pub safety: Safety,
-    /// Where it is from.
+    /// Whether only a person may call it.
+    pub person_only: bool,
+    /// Its origin.
     pub origin: Origin,
 }

@@ -13,11 +13,11 @@ use gongfu_core::text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::Context;
 
 /// What a file shall be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,13 +136,13 @@ impl std::fmt::Display for Found {
 /// # Errors
 /// The place is not written to, an edit doesn't fit, or it can't be written; then it is as it was.
 pub async fn write_place(
-    context: &Context,
+    call: &Call,
     place: &Location,
     given: &str,
     intent: &Intent,
 ) -> Result<Written, ToolError> {
     let before = if intent.is_edit() {
-        Some(file::read(context, place, given).await?)
+        Some(file::read(call, place, given).await?)
     } else {
         None
     };
@@ -151,8 +151,7 @@ pub async fn write_place(
         bytes: &bytes,
         expected: before.as_deref(),
     };
-    let owner = &context.actor.owner;
-    let created = context.workspace.write(owner, place, change).await;
+    let created = call.space.files().write(place, change).await;
     Ok(Written {
         bytes: bytes.len(),
         created: created.map_err(|error| file::failed(error, given, "writing the file"))?,
@@ -166,14 +165,14 @@ pub async fn write_place(
 /// The source is read-only, an edit doesn't fit, the SKILL.md would be none, or it can't be
 /// written; then it is as it was.
 pub async fn write_skill(
-    context: &Context,
+    call: &Call,
     skill: &Skill,
     path: &SkillPath,
     given: &str,
     intent: &Intent,
 ) -> Result<Written, ToolError> {
     let before = if intent.is_edit() {
-        Some(file::read_skill(context, skill, path, given).await?)
+        Some(file::read_skill(call, skill, path, given).await?)
     } else {
         None
     };
@@ -188,8 +187,7 @@ pub async fn write_skill(
         bytes: &bytes,
         expected: before.as_deref(),
     };
-    let owner = &context.actor.owner;
-    let created = context.skills.write(owner, skill, path, change).await;
+    let created = call.space.skills().write(skill, path, change).await;
     Ok(Written {
         bytes: bytes.len(),
         created: created.map_err(|error| file::failed(error, given, "writing the skill"))?,
@@ -202,7 +200,7 @@ pub async fn write_skill(
 /// # Errors
 /// The name can't be a folder's, there is such a skill, or it can't be written.
 pub async fn create_skill(
-    context: &Context,
+    call: &Call,
     name: &str,
     description: &str,
     instructions: &str,
@@ -218,7 +216,7 @@ pub async fn create_skill(
         }
         .error());
     }
-    let library = shelf::library(context).await?;
+    let library = shelf::library(call).await?;
     let known = library.skills().iter().find(|skill| skill.name == parsed);
     if let Some(known) = known {
         return Err(exists(name, &known.full_name));
@@ -228,9 +226,8 @@ pub async fn create_skill(
     if document::load(text.as_bytes(), name, &mut diagnostics).is_none() {
         return Err(invalid(&diagnostics));
     }
-    let owner = &context.actor.owner;
-    let made = context.skills.create(owner, &parsed, text.as_bytes()).await;
-    let skill = made.map_err(|error| match error {
+    let created = call.space.skills().create(&parsed, text.as_bytes()).await;
+    let skill = created.map_err(|error| match error {
         PortError::Conflict(reason) => exists(name, &reason),
         other => file::failed(other, name, "writing the skill"),
     })?;

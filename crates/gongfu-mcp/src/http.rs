@@ -1,13 +1,12 @@
 //! MCP over Streamable HTTP: the endpoint that a web server mounts.
 //!
-//! `rmcp` speaks the transport. What stands here in front of it reads the request's body, picks the
-//! profile that the address asks for, and turns refusals without a body that a client could read
-//! into JSON-RPC errors. It knows no route and no socket: those are the web server's.
+//! `rmcp` speaks the transport. In front of it this reads the body of a request, picks the profiles
+//! that the address asks for, limits what is held for clients, and turns refusals in plain text into
+//! JSON-RPC errors. Routes and sockets are the web server's.
 
-mod priming;
+mod large_response;
 mod refusal;
 mod session;
-mod unread;
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -19,36 +18,36 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gongfu_hub::Profile;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use gongfu_hub::profile::UnknownProfile;
+use http::header::{ACCEPT, ALLOW, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Collected, Full, LengthLimitError, Limited};
 use rmcp::ServerHandler;
+use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
-use self::priming::without_priming;
+use self::large_response::{LARGE, LargeResponses};
 use self::refusal::Refusal;
 use self::session::Sessions;
-use self::unread::{LARGE, Unread};
 use crate::message;
 
-/// What a client that reads everything says it reads: the protocol wants both.
-const READS: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
-/// How many requests are worked on at once. Beyond that they would only wait in each other's midst,
-/// each with all that it holds, instead of in front of the work with nothing.
-const IN_HAND: usize = 64;
-/// After how long a request no longer counts as one that is worked on: it waits for something else.
-const SOON: Duration = Duration::from_millis(100);
-/// The session that a request belongs to, in the revisions that have them.
-const SESSION: &str = "mcp-session-id";
-/// The last event that a client has of a stream that it continues.
-const LAST_EVENT: &str = "last-event-id";
+/// The types that a client must accept.
+const ACCEPT_BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// The number of requests that run at once. More would compete for time and memory; a request that
+/// waits needs neither.
+const MAX_ANSWERING: usize = 64;
+/// The time that a request holds its permit: one that takes longer waits for something else than
+/// the processor.
+const PERMIT_TIME: Duration = Duration::from_millis(100);
+const SESSION_ID: &str = "mcp-session-id";
 
-/// How an endpoint is set up.
+/// The settings of an endpoint.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     /// The hosts that a request may be addressed to, each with or without a port; any port without.
@@ -58,13 +57,13 @@ pub struct HttpSettings {
     pub origins: Vec<String>,
     /// The longest body of a request, in bytes.
     pub body_limit: usize,
-    /// How long the body of a request may take.
-    pub body_patience: Duration,
-    /// How many bytes of large answers may wait for clients that don't read them.
-    pub unread_limit: usize,
-    /// How many sessions of the older revisions are kept at once.
+    /// The time that the body of a request may take.
+    pub body_timeout: Duration,
+    /// The number of bytes of large answers that may wait for clients that don't read them.
+    pub large_response_limit: usize,
+    /// The number of open sessions of the older revisions.
     pub session_limit: usize,
-    /// How long a session is kept without a request or an open stream.
+    /// The time that a session stays open without a request or an open stream.
     pub session_idle: Duration,
 }
 
@@ -74,78 +73,61 @@ impl Default for HttpSettings {
             hosts: ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into(),
             origins: Vec::new(),
             body_limit: 8 * 1024 * 1024,
-            body_patience: Duration::from_secs(30),
-            unread_limit: 256 * 1024 * 1024,
+            body_timeout: Duration::from_secs(30),
+            large_response_limit: 256 * 1024 * 1024,
             session_limit: 2_000,
             session_idle: Duration::from_mins(30),
         }
     }
 }
 
-/// What answers requests: a handler of `rmcp`'s.
+/// A handler of `rmcp`'s, which answers requests.
 pub trait Handler: ServerHandler + Send + 'static {}
 
 impl<S: ServerHandler + Send + 'static> Handler for S {}
 
 /// The profiles that the address of a request asks for.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked(pub(crate) Vec<Profile>);
+pub(crate) struct RequestedProfiles(pub(crate) Vec<Profile>);
 
 /// An answer, ready or streaming.
 pub type HttpResponse = Response<BoxBody<Bytes, Infallible>>;
 
 /// MCP on one address, for every revision: a `tower` service to be mounted.
 pub struct HttpEndpoint<S> {
-    /// Shared: its settings are lists of names, and it would be copied for every request.
-    inner: Arc<StreamableHttpService<S, Sessions>>,
+    /// Shared, because its settings are long.
+    rmcp: Arc<StreamableHttpService<S, Sessions>>,
     sessions: Arc<Sessions>,
     settings: Arc<HttpSettings>,
+    /// Ends every session and stream.
     stop: CancellationToken,
-    busy: Arc<watch::Sender<Busy>>,
-    in_hand: Arc<Semaphore>,
-    unread: Arc<Unread>,
-}
-
-/// What an endpoint is doing.
-#[derive(Debug, Default, Clone, Copy)]
-struct Busy {
-    /// Nothing new is begun.
-    draining: bool,
-    /// How many requests have no answer yet.
-    requests: usize,
-}
-
-/// A request while it has no answer yet.
-struct Answering(Arc<watch::Sender<Busy>>);
-
-impl Drop for Answering {
-    fn drop(&mut self) {
-        self.0
-            .send_modify(|busy| busy.requests = busy.requests.saturating_sub(1));
-    }
+    /// Counts the requests without an answer; closed once nothing new is begun.
+    answering: TaskTracker,
+    permits: Arc<Semaphore>,
+    large_responses: LargeResponses,
 }
 
 impl<S> Clone for HttpEndpoint<S> {
     fn clone(&self) -> Self {
         Self {
-            inner: Arc::clone(&self.inner),
+            rmcp: Arc::clone(&self.rmcp),
             sessions: Arc::clone(&self.sessions),
             settings: Arc::clone(&self.settings),
             stop: self.stop.clone(),
-            busy: Arc::clone(&self.busy),
-            in_hand: Arc::clone(&self.in_hand),
-            unread: Arc::clone(&self.unread),
+            answering: self.answering.clone(),
+            permits: Arc::clone(&self.permits),
+            large_responses: self.large_responses.clone(),
         }
     }
 }
 
 impl<S: Handler> HttpEndpoint<S> {
-    /// An endpoint whose requests and sessions are served by what `handler` makes for each of them.
+    /// An endpoint that serves each request or session by a handler of its own.
     ///
-    /// Must be called within a runtime: expired sessions are closed by a task of it.
+    /// Must be called within a runtime: a task of it closes expired sessions.
     pub fn new(handler: impl Fn() -> S + Send + Sync + 'static, settings: HttpSettings) -> Self {
-        let stop = CancellationToken::new();
-        let config = StreamableHttpServerConfig::default()
+        let (stop, answering) = (CancellationToken::new(), TaskTracker::new());
+        let mut config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(settings.hosts.clone())
             .with_allowed_origins(settings.origins.clone())
             .enforce_origin_validation()
@@ -153,45 +135,34 @@ impl<S: Handler> HttpEndpoint<S> {
             .with_json_response(true)
             .with_max_request_body_bytes(settings.body_limit)
             .with_cancellation_token(stop.clone());
-        let sessions = Sessions::start(settings.session_limit, settings.session_idle);
-        let inner =
-            StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
+        // Sessions begin the streams that need it with an event that names them.
+        config.sse_retry = None;
+        let sessions = Sessions::start(
+            settings.session_limit,
+            settings.session_idle,
+            answering.clone(),
+        );
+        let rmcp = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
         Self {
-            inner: Arc::new(inner),
+            rmcp: Arc::new(rmcp),
             sessions,
-            unread: Unread::new(settings.unread_limit),
+            large_responses: LargeResponses::new(settings.large_response_limit),
             settings: Arc::new(settings),
             stop,
-            busy: Arc::default(),
-            in_hand: Arc::new(Semaphore::new(IN_HAND)),
+            answering,
+            permits: Arc::new(Semaphore::new(MAX_ANSWERING)),
         }
     }
 
-    /// Refuses what comes from now on, waits for as long as `patience` for what is being answered,
-    /// and ends every session and stream.
-    pub async fn drain(&self, patience: Duration) {
-        self.busy.send_modify(|busy| busy.draining = true);
-        let mut busy = self.busy.subscribe();
-        let done = async {
-            let _ = busy.wait_for(|busy| busy.requests == 0).await;
-            self.sessions.answered().await;
-        };
-        let _ = tokio::time::timeout(patience, done).await;
+    /// Refuses new requests, waits for those that are being answered, and ends every session and
+    /// stream.
+    pub async fn drain(&self, timeout: Duration) {
+        self.answering.close();
+        let _ = tokio::time::timeout(timeout, self.answering.wait()).await;
         self.stop.cancel();
     }
 
-    /// Begins a request, unless nothing new is begun.
-    fn begin(&self) -> Option<Answering> {
-        let begun = self.busy.send_if_modified(|busy| {
-            if !busy.draining {
-                busy.requests += 1;
-            }
-            !busy.draining
-        });
-        begun.then(|| Answering(Arc::clone(&self.busy)))
-    }
-
-    /// How many sessions of the older revisions are open.
+    /// The number of open sessions of the older revisions.
     pub fn sessions(&self) -> usize {
         self.sessions.count()
     }
@@ -201,164 +172,137 @@ impl<S: Handler> HttpEndpoint<S> {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let Some(_answering) = self.begin() else {
-            return Refusal::Stopping.into_response();
-        };
-        match self.prepared(request).await {
-            Ok((request, body)) => self.soon(|| self.answered(request, body)).await,
+        if self.answering.is_closed() {
+            let text = "the server is about to end; connect again in a moment";
+            return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+        }
+        let _answering = self.answering.token();
+        match self.read(request).await {
+            Ok((request, body)) => self.with_permit(|| self.answer(request, body)).await,
             Err(refusal) => refusal.into_response(),
         }
     }
 
-    /// Lets work begin when there is room for it. What takes long makes room for others meanwhile, so
-    /// that slow tools hold up nobody.
-    async fn soon<T, W: Future<Output = T>>(&self, work: impl FnOnce() -> W) -> T {
-        // It is never closed; without a permit the work is done all the same.
-        let permit = self.in_hand.acquire().await.ok();
-        // In a place of its own: whoever waits would have that, too, and it takes 24 KiB.
+    /// Begins work once there is a permit, and gives the permit back when the work takes long.
+    async fn with_permit<T, W: Future<Output = T>>(&self, work: impl FnOnce() -> W) -> T {
+        // The semaphore is never closed.
+        let permit = self.permits.acquire().await.ok();
+        // Boxed here: a request that waits would have its 24 KiB, too.
         let mut work = Box::pin(work());
-        if let Ok(done) = tokio::time::timeout(SOON, work.as_mut()).await {
-            return done;
+        if let Ok(result) = tokio::time::timeout(PERMIT_TIME, work.as_mut()).await {
+            return result;
         }
         drop(permit);
         work.await
     }
 
-    /// The request with its body in memory and its profile picked.
-    async fn prepared<B>(
-        &self,
-        request: Request<B>,
-    ) -> Result<(Request<Full<Bytes>>, Bytes), Refusal>
+    /// Reads the body of a request into memory, and its profiles.
+    async fn read<B>(&self, request: Request<B>) -> Result<(Request<Full<Bytes>>, Bytes), Refusal>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (mut parts, body) = request.into_parts();
-        if let Some(asked) = profiles(parts.uri.query())? {
-            parts.extensions.insert(asked);
+        if let Some(requested) = requested_profiles(parts.uri.query())? {
+            parts.extensions.insert(requested);
         }
         accept_anything(&mut parts.headers);
-        let body = match parts.method {
-            Method::POST => {
-                let is_json = parts.headers.get(CONTENT_TYPE).is_some_and(is_json);
-                if !is_json {
-                    return Err(Refusal::MediaType);
-                }
-                let body = message::unmarked(self.body(body).await?);
-                message::bounded(&body)
-                    .and_then(|()| message::paged(&body))
-                    .map_err(Refusal::Message)?;
-                body
+        let mut bytes = Bytes::new();
+        if parts.method == Method::POST {
+            if !has_type(&parts.headers, "application/json") {
+                let text = "the message must be JSON; send `Content-Type: application/json`";
+                return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
             }
-            Method::DELETE => {
-                self.known_session(&parts.headers)?;
-                Bytes::new()
-            }
-            Method::GET => {
-                self.known_event(&parts.headers)?;
-                Bytes::new()
-            }
-            _ => Bytes::new(),
-        };
-        let request = Request::from_parts(parts, Full::new(body.clone()));
-        Ok((request, body))
+            bytes = self.read_body(body).await?;
+            bytes = bytes.slice_ref(message::without_mark(&bytes));
+            message::check(&bytes)?;
+        } else if parts.method == Method::DELETE
+            && let Some(id) = parts.headers.get(SESSION_ID)
+            && !self.sessions.contains(id.to_str().unwrap_or_default())
+        {
+            return Err(Refusal::session_not_found());
+        }
+        Ok((Request::from_parts(parts, Full::new(bytes.clone())), bytes))
     }
 
-    async fn body<B>(&self, body: B) -> Result<Bytes, Refusal>
+    async fn read_body<B>(&self, body: B) -> Result<Bytes, Refusal>
     where
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let limit = self.settings.body_limit;
-        let declared = body.size_hint().lower();
-        if declared > limit as u64 {
-            return Err(Refusal::TooLarge { limit });
+        let (limit, timeout) = (self.settings.body_limit, self.settings.body_timeout);
+        let too_large = || {
+            let text = format!("the message is longer than {limit} bytes; send a shorter one");
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text)
+        };
+        if body.size_hint().lower() > limit as u64 {
+            return Err(too_large());
         }
         let reading = Limited::new(body, limit).collect();
-        let Ok(read) = tokio::time::timeout(self.settings.body_patience, reading).await else {
-            return Err(Refusal::Slow {
-                seconds: self.settings.body_patience.as_secs(),
-            });
-        };
-        read.map(http_body_util::Collected::to_bytes)
-            .map_err(|error| {
-                if error.is::<LengthLimitError>() {
-                    Refusal::TooLarge { limit }
-                } else {
-                    Refusal::Cut
-                }
-            })
-    }
-
-    /// A session that is ended must be there.
-    fn known_session(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        match headers.get(SESSION).map(HeaderValue::to_str) {
-            Some(Ok(id)) if !self.sessions.knows(id) => Err(Refusal::SessionUnknown),
-            _ => Ok(()),
+        match tokio::time::timeout(timeout, reading).await {
+            Ok(Ok(body)) => Ok(Collected::to_bytes(body)),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
+            Ok(Err(_)) => Err(Refusal::with_code(
+                StatusCode::BAD_REQUEST,
+                ErrorCode::PARSE_ERROR,
+                "the message is not complete; send it again",
+            )),
+            Err(_) => {
+                let seconds = timeout.as_secs();
+                let text =
+                    format!("the message did not arrive within {seconds} seconds; send it again");
+                Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, text))
+            }
         }
     }
 
-    /// A stream can be continued only behind an event that it had.
-    fn known_event(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let (Some(session), Some(last)) = (headers.get(SESSION), headers.get(LAST_EVENT)) else {
-            return Ok(());
-        };
-        let session = session.to_str().unwrap_or_default();
-        let last = last.to_str().unwrap_or_default();
-        // Of a session that isn't there there is more to say.
-        if !self.sessions.knows(session) || self.sessions.continues(session, last) {
-            return Ok(());
+    async fn answer(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
+        let is_delete = request.method() == Method::DELETE;
+        let mut response = self.rmcp.handle(request).await;
+        // To `rmcp` the end of a session is one more message that was accepted.
+        if is_delete && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
         }
-        Err(Refusal::EventUnknown)
-    }
-
-    async fn answered(&self, request: Request<Full<Bytes>>, body: Bytes) -> HttpResponse {
-        let ends = request.method() == Method::DELETE;
-        let session = request.headers().get(SESSION);
-        let session = session.and_then(|session| session.to_str().ok());
-        let resumes = session.is_none_or(|session| self.sessions.resumes(session));
-        let mut answer = self.inner.handle(request).await;
-        if !resumes && answer.headers().get(CONTENT_TYPE).is_some_and(is_stream) {
-            answer = answer.map(|body| without_priming(body).boxed());
+        let status = response.status();
+        if status.is_success() || has_type(response.headers(), "application/json") {
+            return self.count_large(response, body).await;
         }
-        // `rmcp` says that a message was accepted; clients look for the end of something.
-        if ends && answer.status() == StatusCode::ACCEPTED {
-            *answer.status_mut() = StatusCode::NO_CONTENT;
+        // `rmcp` says in plain text of what it can't read that its type is wrong, and of a faulty
+        // `initialize` that it lacks a session.
+        let is_unread = [StatusCode::UNSUPPORTED_MEDIA_TYPE, StatusCode::BAD_REQUEST]
+            .contains(&status)
+            && !body.is_empty();
+        if is_unread && let Err(refusal) = message::read_first(&body) {
+            return Refusal::from(refusal).into_response();
         }
-        if answer.status().is_success() || answer.headers().get(CONTENT_TYPE).is_some_and(is_json) {
-            return self.counted(answer, body).await;
-        }
-        let (parts, content) = answer.into_parts();
-        // What `rmcp` can't read it refuses as a wrong media type; that one was looked at before.
-        // The same with a greeting that it doesn't know for one, where it wants a session.
-        let unread = parts.status == StatusCode::UNSUPPORTED_MEDIA_TYPE
-            || parts.status == StatusCode::BAD_REQUEST && !body.is_empty();
-        if unread && let Err(refusal) = message::read_first(&body) {
-            return Refusal::Message(refusal).into_response();
-        }
+        let (mut parts, content) = response.into_parts();
         let Ok(content) = content.collect().await;
         let text = String::from_utf8_lossy(&content.to_bytes()).into_owned();
-        Refusal::of(parts.status, &text, message::id(&body)).into_response_with(&parts.headers)
+        let mut response = Refusal::from_rmcp(status, text, &body).into_response();
+        if let Some(allowed) = parts.headers.remove(ALLOW) {
+            response.headers_mut().insert(ALLOW, allowed);
+        }
+        response
     }
 }
 
 impl<S> HttpEndpoint<S> {
-    /// An answer to `asked`, which counts until it is written; a refusal where there is no room.
-    async fn counted(&self, answer: HttpResponse, asked: Bytes) -> HttpResponse {
-        let crowded = move || Refusal::Crowded(message::id(&asked));
-        if answer.headers().get(CONTENT_TYPE).is_some_and(is_stream) {
-            let instead = move || crowded().into_event();
-            return answer.map(|body| self.unread.counted(body, instead).boxed());
+    /// Counts a large response until it is written, or refuses it when there is no room.
+    async fn count_large(&self, response: HttpResponse, request: Bytes) -> HttpResponse {
+        let refusal = move || Refusal::too_many_large_responses(&request);
+        if has_type(response.headers(), "text/event-stream") {
+            let event = move || refusal().into_event();
+            return response.map(|body| self.large_responses.count_parts(body, event).boxed());
         }
-        let size = answer.body().size_hint().exact();
+        let size = response.body().size_hint().exact();
         if size.is_none_or(|size| size < LARGE as u64) {
-            return answer;
+            return response;
         }
-        let (parts, content) = answer.into_parts();
+        let (parts, content) = response.into_parts();
         let Ok(content) = content.collect().await;
-        match self.unread.hold(content.to_bytes()) {
+        match self.large_responses.count(content.to_bytes()) {
             Some(data) => Response::from_parts(parts, Full::from(data).boxed()),
-            None => crowded().into_response(),
+            None => refusal().into_response(),
         }
     }
 }
@@ -383,58 +327,50 @@ where
     }
 }
 
-/// The profiles that `?profile=` names, one or more, with commas or several times.
-fn profiles(query: Option<&str>) -> Result<Option<Asked>, Refusal> {
-    let Some(query) = query else {
-        return Ok(None);
-    };
-    let mut asked: Vec<Profile> = Vec::new();
-    let given = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "profile");
-    for (_, list) in given {
+/// The profiles that `?profile=` names: one or more, with commas or several times.
+fn requested_profiles(query: Option<&str>) -> Result<Option<RequestedProfiles>, Refusal> {
+    let query = query.unwrap_or_default().as_bytes();
+    let lists = form_urlencoded::parse(query).filter(|(name, _)| name == "profile");
+    let mut requested: Vec<Profile> = Vec::new();
+    for (_, list) in lists {
         for name in list
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty())
         {
-            let profile: Profile =
-                name.parse()
-                    .map_err(|error: gongfu_hub::profile::UnknownProfile| {
-                        Refusal::Profile(error.to_string())
-                    })?;
-            if !asked.contains(&profile) {
-                asked.push(profile);
+            let profile = name.parse().map_err(|error: UnknownProfile| {
+                let (status, code) = (StatusCode::BAD_REQUEST, ErrorCode::INVALID_PARAMS);
+                Refusal::with_code(status, code, error.to_string())
+            })?;
+            if !requested.contains(&profile) {
+                requested.push(profile);
             }
         }
     }
-    Ok((!asked.is_empty()).then_some(Asked(asked)))
+    Ok((!requested.is_empty()).then_some(RequestedProfiles(requested)))
 }
 
-/// A client that reads anything, or doesn't say what, reads what the protocol wants it to.
+/// Lets a client that accepts anything, or says nothing about it, accept what the protocol wants.
 fn accept_anything(headers: &mut HeaderMap) {
-    let mut said = headers.get_all(ACCEPT).iter();
-    let anything = match (said.next(), said.next()) {
+    let mut accepted = headers.get_all(ACCEPT).iter();
+    let anything = match (accepted.next(), accepted.next()) {
         (None, _) => true,
-        (Some(one), None) => one.as_bytes().trim_ascii() == b"*/*",
+        (Some(only), None) => only.as_bytes().trim_ascii() == b"*/*",
         _ => false,
     };
     if anything {
-        headers.insert(ACCEPT, READS);
+        headers.insert(ACCEPT, ACCEPT_BOTH);
     }
 }
 
-fn is_json(value: &HeaderValue) -> bool {
-    is_type(value, "application/json")
-}
-
-fn is_stream(value: &HeaderValue) -> bool {
-    is_type(value, "text/event-stream")
-}
-
-/// Whether a content type is this one, whatever its parameters are.
-fn is_type(value: &HeaderValue, wanted: &str) -> bool {
-    let essence = value.to_str().unwrap_or_default();
-    let essence = essence.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case(wanted)
+/// Returns true for content of a type, with any parameters.
+fn has_type(headers: &HeaderMap, wanted: &str) -> bool {
+    let value = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
+    let Some(Ok(value)) = value else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case(wanted)
 }
 
 #[cfg(test)]

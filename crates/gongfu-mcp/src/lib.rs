@@ -3,17 +3,12 @@
 //! Holds no rule of its own: every call goes through the catalog's gate. The only crate that names
 //! `rmcp`.
 
-mod end;
-#[cfg(feature = "fixtures")]
-mod fixture;
 mod http;
 mod message;
 mod server;
 mod stdio;
 mod wire;
 
-#[cfg(feature = "fixtures")]
-pub use fixture::Fixtures;
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
 pub use server::{Adopt, Server, Settings};
 pub use stdio::{StdioError, serve_stdio};

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_core::library::Revision;
-use gongfu_hub::{Catalog, Profile};
+use gongfu_hub::{Catalog, CatalogRevision, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -22,9 +21,9 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use rmcp::task_manager::TaskManager;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
-use crate::end::End;
-use crate::http::Asked;
+use crate::http::RequestedProfiles;
 use crate::message::params;
 use crate::wire;
 
@@ -72,7 +71,7 @@ pub struct Server {
     /// The files that a client of the older revisions wants to hear of.
     subscribed: Arc<Mutex<Subscribed>>,
     /// The end of the client's input.
-    pub(crate) end: End,
+    pub(crate) end: CancellationToken,
     /// What runs for clients that come back for it; who knows a task's id may ask for it.
     tasks: TaskManager,
     /// What states are sealed with that clients keep for the next round.
@@ -87,7 +86,7 @@ impl Server {
             settings: Arc::new(settings),
             telling: Arc::default(),
             subscribed: Arc::default(),
-            end: End::default(),
+            end: CancellationToken::new(),
             tasks: TaskManager::new(),
             codec: approval::codec(),
         }
@@ -101,7 +100,7 @@ impl Server {
             settings: Arc::clone(&self.settings),
             telling: Arc::default(),
             subscribed: Arc::default(),
-            end: End::default(),
+            end: CancellationToken::new(),
             tasks: self.tasks.clone(),
             codec: self.codec.clone(),
         }
@@ -110,7 +109,7 @@ impl Server {
     /// The profiles that a request sees: those that its address asks for, else the server's.
     fn profiles(&self, context: &RequestContext<RoleServer>) -> Vec<Profile> {
         let parts = context.extensions.get::<http::request::Parts>();
-        let asked = parts.and_then(|parts| parts.extensions.get::<Asked>());
+        let asked = parts.and_then(|parts| parts.extensions.get::<RequestedProfiles>());
         asked.map_or_else(|| self.settings.profiles.clone(), |asked| asked.0.clone())
     }
 
@@ -132,10 +131,14 @@ impl Server {
     /// Waits for a change of the library; answers whether there will be more.
     ///
     /// Its first reading is none: who comes later knows it as it is then.
-    async fn change(&self, actor: &Actor, known: &mut Option<Revision>) -> bool {
+    async fn change(&self, actor: &Actor, known: &mut Option<CatalogRevision>) -> bool {
         let before = match known {
             Some(before) => *before,
-            None => match self.catalog.changed(actor, Revision::default()).await {
+            None => match self
+                .catalog
+                .changed(actor, CatalogRevision::default())
+                .await
+            {
                 Ok(first) => first,
                 Err(_) => return false,
             },
@@ -243,7 +246,7 @@ impl ServerHandler for Server {
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
-                () = self.end.reached() => return Ok(()),
+                () = self.end.cancelled() => return Ok(()),
                 more = self.change(&actor, &mut known) => {
                     if !more || !self.tell_listener(&context, &mut subscribed, &actor).await {
                         return Ok(());

@@ -1,49 +1,45 @@
-//! One client on standard input and output: lines of JSON-RPC.
+//! One client on standard input and output: JSON-RPC, one message a line.
 //!
-//! Takes the place of `rmcp`'s own transport for lines, which says nothing to a line that it can't
-//! read and reads on however many answers nobody takes. Here each line is answered or is known to
-//! want no answer, and what a client can make this process keep is limited:
+//! `rmcp` has a transport for lines, but it says nothing to a line that it can't read and reads on
+//! however many answers wait. This one answers each line that wants an answer, and limits what a
+//! client can make the process keep:
 //!
-//! - [`MAX_RUNNING`](flow::MAX_RUNNING) requests are worked on; up to [`MAX_WAITING`] more were read
-//!   and wait. What isn't a request overtakes them, so cancelling works, and so does answering.
-//! - While [`MAX_UNSENT`](flow::MAX_UNSENT) bytes of answers aren't taken, no request is begun.
-//! - Beyond that nothing is read: the pipe fills, and the client's own writing waits.
+//! - [`MAX_RUNNING`](limit::MAX_RUNNING) requests run at once, each until its answer is written.
+//! - A few hundred more are read and wait, so that a cancellation behind them is still seen.
+//! - Beyond that nothing is read: the pipe fills, and the client waits.
 
-mod flow;
+mod limit;
 mod line;
-mod output;
+mod traffic;
 
-use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use futures_util::StreamExt as _;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
-    ClientNotification, ClientRequest, GetExtensions as _, JsonRpcMessage, JsonRpcRequest,
-    ServerJsonRpcMessage as Outgoing,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, ServerJsonRpcMessage,
 };
 use rmcp::service::{RoleServer, ServerInitializeError, Service};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::task::JoinHandle;
+use tokio_util::codec::FramedRead;
+use tokio_util::sync::CancellationToken;
 
-use crate::end::{End, GRACE};
-use crate::message::{self, Incoming, Refusal};
+use self::limit::LimitedService;
+use self::line::{Line, LineDecoder};
+use self::traffic::{GRACE, Traffic};
+use crate::message::{self, Refusal};
 use crate::server::Server;
 
-use flow::Flow;
-use line::{Lines, Read};
-
-/// How many lines may wait for their turn.
-const MAX_WAITING: usize = 256;
-/// How many bytes may wait for their turn before no line is read any more.
-const MAX_WAITING_BYTES: usize = 1 << 20;
+/// The size of the read buffer: as much as a pipe holds.
+const READ_BUFFER: usize = 64 << 10;
 
 /// Why serving ended with an error.
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
-    /// The client went away, or said something else, before the session began.
+    /// The session did not begin.
     #[error("the session did not begin: {0}")]
     Start(String),
     /// The server's own task failed.
@@ -65,178 +61,105 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     served
 }
 
-/// Serves one client until it closes its end, or can't be reached any more.
-async fn serve<S, R, W>(service: S, input: R, output: W, end: End) -> Result<(), StdioError>
+/// Serves one client until it closes its end or can't be reached any more; cancels `end` then.
+async fn serve<S, R, W>(
+    service: S,
+    input: R,
+    output: W,
+    end: CancellationToken,
+) -> Result<(), StdioError>
 where
     S: Service<RoleServer>,
     R: AsyncRead + Unpin + Send + 'static,
     W: AsyncWrite + Unpin + Send + 'static,
 {
-    let (transport, mut writer) = Stdio::new(input, output, end.clone());
-    let running = match service.serve(transport).await {
-        Ok(running) => running,
-        Err(error) => {
-            // What was said last is still on its way.
-            let _ = tokio::time::timeout(GRACE, writer).await;
-            return match error {
-                // A client that closes at once asked for nothing: that is no fault.
-                ServerInitializeError::ConnectionClosed(_) => Ok(()),
-                error => Err(StdioError::Start(error.to_string())),
-            };
-        }
+    let (traffic, writing) = Traffic::new(output);
+    let writer = tokio::spawn(writing);
+    let transport = Stdio {
+        lines: FramedRead::with_capacity(input, LineDecoder::new(message::MAX_BYTES), READ_BUFFER),
+        started: false,
+        traffic: traffic.clone(),
+        end,
     };
-    tokio::select! {
-        ended = running.waiting() => {
-            end.reach();
-            // So it is here, however slowly the client reads.
-            tokio::select! {
-                _ = &mut writer => {}
-                () = end.quiet() => {}
+    let service = LimitedService::new(service, traffic.clone());
+    match service.serve(transport).await {
+        // `rmcp` waits five seconds for calls that hang; `closed` is soon after the last progress.
+        Ok(running) => tokio::select! {
+            ended = running.waiting() => {
+                ended.map(|_| ()).map_err(|error| StdioError::Stopped(error.to_string()))
             }
-            ended.map(|_| ()).map_err(|error| StdioError::Stopped(error.to_string()))
+            () = traffic.closed() => Ok(()),
+        },
+        // A client that closes at once asked for nothing.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => {
+            drop(traffic);
+            // It says why.
+            let _ = tokio::time::timeout(GRACE, writer).await;
+            Err(StdioError::Start(error.to_string()))
         }
-        () = end.quiet() => Ok(()),
     }
-}
-
-/// A line that waits for its turn.
-enum Waiting {
-    Request(Box<JsonRpcRequest<ClientRequest>>),
-    Refusal(Box<Refusal>),
 }
 
 /// The transport: lines in, lines out.
 struct Stdio<R> {
-    input: Lines<R>,
-    /// The input has ended.
-    ended: bool,
-    /// A session began: from now on more than requests is expected.
-    begun: bool,
-    /// What was read and may not go on yet, each with its length.
-    waiting: VecDeque<(Waiting, usize)>,
-    waiting_bytes: usize,
-    flow: Arc<Flow>,
+    lines: FramedRead<R, LineDecoder>,
+    /// True once the session has begun; until then `rmcp` takes requests alone.
+    started: bool,
+    traffic: Traffic,
+    /// Cancelled at the end of the input.
+    end: CancellationToken,
 }
 
-impl<R: AsyncRead + Unpin> Stdio<R> {
-    /// A transport, and the task that writes.
-    fn new<W>(input: R, output: W, end: End) -> (Self, JoinHandle<()>)
-    where
-        W: AsyncWrite + Unpin + Send + 'static,
-    {
-        let (flow, queue) = Flow::new(end);
-        let writer = tokio::spawn(output::write(output, queue, Arc::clone(&flow)));
-        let stdio = Self {
-            input: Lines::new(input, message::MAX_BYTES),
-            ended: false,
-            begun: false,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
-            flow,
+impl<R> Stdio<R> {
+    /// Reads a message from a line; answers a line without one.
+    fn read(&mut self, line: &Line) -> Option<ClientJsonRpcMessage> {
+        let (bytes, read) = match line {
+            Line::TooLong(start) => (start, Err(Refusal::too_large(start, message::MAX_BYTES))),
+            Line::Whole(line) if line.trim_ascii().is_empty() => return None,
+            Line::Whole(line) if self.started => (line, message::read(line)),
+            Line::Whole(line) => (line, message::read_first(line)),
+            // It may be whole, like the last line of a file, or cut.
+            Line::Unterminated(line) => (line, Ok(message::read(line).ok()?)),
         };
-        (stdio, writer)
-    }
-
-    fn may_read(&self) -> bool {
-        !self.ended && self.waiting.len() < MAX_WAITING && self.waiting_bytes < MAX_WAITING_BYTES
-    }
-
-    /// Acts upon what was read; answers a message that overtakes those that wait.
-    fn take(&mut self, read: &Read) -> Option<Incoming> {
-        let line = self.input.line();
-        let size = line.len();
-        let message = match read {
-            Read::TooLong => {
-                let mut refusal = Refusal::too_large(message::MAX_BYTES);
-                refusal.id = message::id(line);
-                Err(Box::new(refusal))
-            }
-            Read::Line | Read::End if line.is_empty() => return None,
-            Read::Line if self.begun => message::read(line),
-            Read::Line => message::read_first(line),
-            // A whole object can't be the beginning of a longer one, so it counts without a line's
-            // end, as the last line of a file would; anything else was cut by the client's end, and
-            // nobody waits for an answer to it.
-            Read::End => Ok(message::read(line).ok()?),
-        };
-        let message = message.and_then(|message| message::paged(line).map(|()| message));
-        match message {
-            Ok(JsonRpcMessage::Request(request)) => {
-                let subscription = matches!(
-                    request.request,
-                    ClientRequest::SubscriptionsListenRequest(_)
-                );
-                let greeting = matches!(request.request, ClientRequest::InitializeRequest(_));
-                let admitted = if greeting && self.begun {
-                    // It would change in the middle of calls what the client is taken for.
-                    let text = "the session has begun: `initialize` comes once, before anything \
-                                else";
-                    Err(Box::new(Refusal::invalid(text, Some(request.id.clone()))))
-                } else {
-                    self.flow.admit(&request.id, subscription)
-                };
-                match admitted {
-                    Ok(()) => {
-                        self.begun |= greeting;
-                        self.wait(Waiting::Request(Box::new(request)), size);
-                    }
-                    Err(refusal) => self.wait(Waiting::Refusal(refusal), size),
-                }
-                None
-            }
-            Ok(message) => self.overtaking(message),
-            Err(refusal) if refusal.is_notification() => None,
+        match read.and_then(|message| self.admit(message, bytes.len())) {
+            Ok(message) => message,
             Err(refusal) => {
-                self.wait(Waiting::Refusal(refusal), size);
+                if !refusal.is_notification {
+                    self.traffic.refuse(refusal);
+                }
                 None
             }
         }
     }
 
-    /// A notification or an answer; none where nobody expects it.
-    fn overtaking(&mut self, message: Incoming) -> Option<Incoming> {
+    /// Lets a message through to `rmcp`, unless it would break the session.
+    fn admit(
+        &mut self,
+        message: ClientJsonRpcMessage,
+        bytes: usize,
+    ) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+        if let JsonRpcMessage::Request(request) = &message {
+            let refused = |text| Err(Refusal::invalid(text, Some(request.id.clone())));
+            let initializes = matches!(request.request, ClientRequest::InitializeRequest(_));
+            if initializes && self.started {
+                return refused("the session has begun: `initialize` comes once, at its beginning");
+            }
+            if !self.traffic.open(&request.id, bytes) {
+                return refused("a request with this `id` is not answered yet: use another one");
+            }
+            self.started |= initializes;
+            return Ok(Some(message));
+        }
+        // Until the session has begun `rmcp` answers each request before it reads on.
+        self.started = self.started || !self.traffic.is_idle();
         if let JsonRpcMessage::Notification(notification) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(id) = &cancelled.params.request_id
-            && !self.flow.cancel(id)
         {
-            self.waiting.retain(|(waiting, size)| {
-                let stays = !matches!(waiting, Waiting::Request(request) if request.id == *id);
-                self.waiting_bytes -= if stays { 0 } else { *size };
-                stays
-            });
-            return None;
+            self.traffic.forget(id);
         }
-        // `rmcp` takes anything but a request before the session for a reason to end.
-        self.begun = self.begun || !self.flow.is_idle();
-        Some(message).filter(|_| self.begun)
-    }
-
-    fn wait(&mut self, line: Waiting, size: usize) {
-        self.waiting.push_back((line, size));
-        self.waiting_bytes += size;
-    }
-
-    /// The next request whose turn it is; refusals before it are answered on the way.
-    fn turn(&mut self) -> Option<Incoming> {
-        loop {
-            let ticket = match self.waiting.front()? {
-                (Waiting::Request(request), _) => Some(self.flow.begin(&request.id)?),
-                (Waiting::Refusal(_), _) if self.flow.has_room() => None,
-                (Waiting::Refusal(_), _) => return None,
-            };
-            let (waiting, size) = self.waiting.pop_front()?;
-            self.waiting_bytes -= size;
-            match (waiting, ticket) {
-                (Waiting::Request(mut request), ticket) => {
-                    if let Some(ticket) = ticket {
-                        request.request.extensions_mut().insert(ticket);
-                    }
-                    return Some(JsonRpcMessage::Request(*request));
-                }
-                (Waiting::Refusal(refusal), _) => self.flow.refuse(*refusal),
-            }
-        }
+        Ok(Some(message).filter(|_| self.started))
     }
 }
 
@@ -245,52 +168,36 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Stdio<R> {
 
     fn send(
         &mut self,
-        message: Outgoing,
-    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let flow = Arc::clone(&self.flow);
-        async move { flow.send(message).await }
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let traffic = self.traffic.clone();
+        async move { traffic.send(message).await }
     }
 
-    /// The next message to act upon. Its caller may stop waiting at any time: nothing is lost.
-    async fn receive(&mut self) -> Option<Incoming> {
+    /// The next message. Dropping the future loses nothing.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.flow.is_broken() {
-                self.flow.end.reach();
-                return None;
-            }
-            if let Some(message) = self.turn() {
-                return Some(message);
-            }
-            if self.ended && self.waiting.is_empty() {
-                return None;
-            }
-            let may_read = self.may_read();
-            tokio::select! {
+            let (traffic, lines) = (&self.traffic, &mut self.lines);
+            let line = tokio::select! {
                 biased;
-                () = self.flow.changed.notified() => {}
-                read = self.input.next(), if may_read => {
-                    let message = self.take(&read);
-                    if read == Read::End {
-                        self.ended = true;
-                        self.flow.end.reach();
-                    }
-                    if message.is_some() {
-                        return message;
-                    }
-                }
+                () = traffic.broken() => None,
+                line = async { traffic.room().await; lines.next().await } => line,
+            };
+            // Input that fails has ended.
+            let Some(Ok(line)) = line else {
+                self.end.cancel();
+                self.traffic.settled().await;
+                self.traffic.close();
+                return None;
+            };
+            if let Some(message) = self.read(&line) {
+                return Some(message);
             }
         }
     }
 
-    async fn close(&mut self) -> Result<(), io::Error> {
-        self.flow.close();
+    async fn close(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl<R> Drop for Stdio<R> {
-    fn drop(&mut self) {
-        self.flow.close();
     }
 }
 

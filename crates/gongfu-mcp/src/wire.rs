@@ -12,14 +12,18 @@ use serde_json::Value;
 /// A tool as `tools/list` shows it.
 pub(crate) fn tool(spec: ToolSpec) -> Tool {
     let reads = spec.access == Access::Read;
-    let annotations = ToolAnnotations::with_title(spec.title)
+    let annotations = ToolAnnotations::with_title(spec.title.to_string())
         .read_only(reads)
         .destructive(spec.destructive)
         .idempotent(reads)
         .open_world(spec.access == Access::Execute);
-    let tool = Tool::new(spec.name, spec.description, Arc::clone(&spec.input_schema))
-        .with_title(spec.title)
-        .with_annotations(annotations);
+    let tool = Tool::new(
+        spec.name.to_string(),
+        spec.description,
+        Arc::clone(&spec.input_schema),
+    )
+    .with_title(spec.title.to_string())
+    .with_annotations(annotations);
     match spec.output_schema {
         Some(schema) => tool.with_raw_output_schema(schema),
         None => tool,

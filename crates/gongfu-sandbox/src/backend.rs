@@ -1,128 +1,143 @@
-//! The kinds of sandboxes: one file each, and a line in the list; what is the same in all of them lies
-//! beside them.
+//! The kinds of sandboxes: one file each, and a line in `all`. The other files hold what several kinds share.
+//! Only a kind's own file knows the kind; everything else asks its [`Profile`].
+//!
+//! A kind that needs a library of its own is a crate of its own: it implements [`Backend`] with what is public
+//! here, and is added to a runner by [`Runner::with_backend`](crate::Runner::with_backend).
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
-mod carry;
-mod copied;
 #[cfg(target_os = "linux")]
-pub(crate) mod docker;
-mod environment;
-mod folders;
-mod keep;
+mod container;
+pub(crate) mod copy;
+pub(crate) mod execute;
+pub(crate) mod folders;
+pub(crate) mod layer;
 #[cfg(target_os = "linux")]
 mod lite;
 #[cfg(target_os = "linux")]
 mod namespaces;
-pub(crate) mod obstacle;
-#[cfg(any(target_os = "macos", test))]
-mod profile;
-#[cfg(target_os = "macos")]
-mod seatbelt;
+mod program;
+pub(crate) mod unavailable;
 
 use std::io;
 use std::os::fd::BorrowedFd;
-#[cfg(target_os = "linux")]
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use gongfu_core::account;
-use gongfu_core::sandbox::{Level, Mount, Outcome, Spec, Stream};
+use gongfu_core::sandbox::{Level, Means, Mount, Outcome, Spec, Stream};
 
-use crate::cgroup::Groups;
-use crate::pace::Pace;
-use crate::plan::Owner;
-use crate::spare::Spares;
+use crate::platform::cgroup::Groups;
 use crate::threads::Threads;
+use crate::throttle::Throttle;
 
 #[cfg(target_os = "linux")]
-pub(crate) use docker::Containers;
-#[cfg(target_os = "macos")]
-pub(crate) use none::Containers;
-
-/// Containers are Linux's.
-#[cfg(target_os = "macos")]
-mod none {
-    use gongfu_core::sandbox::Docker;
-
-    /// None.
-    #[derive(Debug)]
-    pub(crate) struct Containers;
-
-    impl Containers {
-        pub(crate) fn new(_settings: Docker) -> Self {
-            Self
-        }
-
-        pub(crate) fn for_once(&self) -> Self {
-            Self
-        }
-
-        pub(crate) fn close(&self) {}
-    }
-}
-
-/// All that this system may have, the strongest first.
-pub(crate) const BACKENDS: &[&dyn Backend] = &[
-    #[cfg(target_os = "linux")]
-    &namespaces::Namespaces,
-    #[cfg(target_os = "linux")]
-    &bubblewrap::Bubblewrap,
-    #[cfg(target_os = "linux")]
-    &docker::Contained,
-    #[cfg(target_os = "linux")]
-    &lite::Lite,
-    #[cfg(target_os = "macos")]
-    &seatbelt::Seatbelt,
-];
-
-/// The levels that this system may have, the strongest first; whether one works is for the runner to say.
-pub fn levels() -> impl Iterator<Item = Level> {
-    BACKENDS.iter().map(|backend| backend.level())
-}
-
-/// Where bubblewrap is, if it is installed.
+pub use crate::child::container_init::{ARGUMENT as INIT_ARGUMENT, SOCKET as INIT_SOCKET};
+pub use crate::child_handle::ChildHandle;
+pub use crate::copier::Before;
+pub use crate::plan::{Piece, Plan, Source, UnixId};
+pub use crate::random::bytes as random;
+pub use crate::run_dir::{RunDir, clear};
 #[cfg(target_os = "linux")]
-pub(crate) fn bubblewrap() -> Option<&'static Path> {
-    bubblewrap::found()
+pub use crate::seccomp::table as refused_calls;
+#[cfg(target_os = "linux")]
+pub use crate::system::View;
+#[cfg(target_os = "linux")]
+pub use bubblewrap::hidden as hidden_in_proc;
+#[cfg(target_os = "linux")]
+pub use container::{ContainerInit, plan};
+pub use copy::{Exposure, MAX_COPIED_BYTES, MAX_COPIED_FILES, MountCopies, MountedBy, exposure};
+pub use execute::{RunResult, execute_in};
+pub use layer::merge_layers;
+#[cfg(target_os = "linux")]
+pub use namespaces::{PLACES, SCRATCH};
+pub use program::{Places, variables};
+
+/// The kinds of this crate, the strongest first.
+#[cfg(target_os = "linux")]
+pub(crate) fn all() -> Vec<Arc<dyn Backend>> {
+    vec![
+        Arc::new(namespaces::Namespaces),
+        Arc::new(bubblewrap::Bubblewrap),
+        Arc::new(lite::Lite),
+    ]
 }
 
-/// What a run is given besides what it is to do.
-pub(crate) struct Surroundings<'a> {
-    /// Whom it is on the machine, where it isn't whoever runs gongfu.
-    pub(crate) tenant: Option<Owner>,
-    /// Whose run it is.
-    pub(crate) owner: &'a account::Owner,
-    /// Where each run has a control group of its own, if it can have one.
-    pub(crate) groups: Option<&'static Groups>,
-    /// What is done besides is done on these.
-    pub(crate) threads: &'a Arc<Threads>,
-    /// Says when one more may be begun.
-    pub(crate) pace: &'a Pace,
-    /// Since when the run waits to be begun.
-    pub(crate) since: Instant,
-    /// What was begun ahead of time.
-    pub(crate) spares: &'a Arc<Spares>,
-    /// The containers of a daemon that are kept.
-    #[cfg_attr(
-        target_os = "macos",
-        expect(dead_code, reason = "containers are Linux's")
-    )]
-    pub(crate) containers: &'a Containers,
+/// The parts of the host that a run can see besides the system's programs and its own folders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HostView {
+    /// Nothing.
+    Hidden,
+    /// The paths of its folders, which its mounts tell.
+    Paths,
+    /// Everything is visible, though it can't be read. The run's folders keep their paths, which variables tell
+    /// (`GONGFU_SKILL`); in the other kinds they are mounted at their targets.
+    Open,
+}
+
+/// The properties of a kind of sandbox.
+#[derive(Debug)]
+pub struct Profile {
+    /// Its name in settings and answers.
+    pub level: Level,
+    /// A description for people.
+    pub about: &'static str,
+    /// Whether runs of several users could see or hinder each other.
+    pub is_single_tenant: bool,
+    /// Whether it is used only where settings name it, however well it works.
+    pub is_opt_in: bool,
+    /// Whether a run can reach hosts, by the proxy.
+    pub reaches_hosts: bool,
+    /// The parts of the host that a run can see.
+    pub host: HostView,
+    /// The means that limits the number of processes, where no control group does.
+    pub processes: Means,
+    /// The means that limits how much is written.
+    pub disk: Means,
+}
+
+/// Everything that a run needs besides its job.
+pub struct RunContext<'a> {
+    /// The user that the run is on the machine; `None` for whoever runs gongfu.
+    pub tenant: Option<UnixId>,
+    /// The account that the run belongs to.
+    pub owner: &'a account::Owner,
+    /// Whether this only tries whether the kind works: then nothing is kept warm for later runs.
+    pub is_trial: bool,
     /// Readable once nobody wants the run any more.
-    pub(crate) cancel: BorrowedFd<'a>,
-    /// Hears what it says.
+    pub cancel: BorrowedFd<'a>,
+    /// Makes a control group for the run, if it can have one.
+    pub(crate) groups: Option<&'static Groups>,
+    /// The threads for work that nobody waits for.
+    pub(crate) threads: &'a Arc<Threads>,
+    pub(crate) throttle: &'a Throttle,
+    /// When the run was asked for.
+    pub(crate) since: Instant,
+    /// Receives the output.
     pub(crate) listener: &'a dyn Fn(Stream, &[u8]),
 }
 
-/// Why nothing was run.
+impl RunContext<'_> {
+    /// The user that the run is on the machine.
+    ///
+    /// # Errors
+    /// gongfu is root and can't be another user: for kinds in which the run must not be root.
+    pub fn tenant_but_root(&self) -> Result<Option<UnixId>, Failure> {
+        if rustix::process::geteuid().is_root() && self.tenant.is_none() {
+            let why = "gongfu is root here and can be nobody else; run it as another user";
+            return Err(Failure::Unavailable(why.to_owned()));
+        }
+        Ok(self.tenant)
+    }
+}
+
+/// The reason why nothing was run.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// The sandbox can't be made.
     #[error("the sandbox can't be made here: {0}")]
     Unavailable(String),
-    /// What is asked for can't be.
+    /// What is asked for can't be run in it.
     #[error("{0}")]
     Refused(String),
     /// Something else.
@@ -130,17 +145,38 @@ pub(crate) enum Failure {
     Io(#[from] io::Error),
 }
 
-/// A kind of sandbox.
-pub(crate) trait Backend: Sync {
-    /// How strong it is.
-    fn level(&self) -> Level;
-
-    /// Runs something to its end.
-    fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure>;
+impl Failure {
+    /// The sandbox was ended from outside.
+    pub(crate) fn lost() -> Self {
+        let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
+        Self::Io(io::Error::other(why))
+    }
 }
 
-/// Says of a mount that what it shows isn't there.
-fn missing(mount: &Mount, error: &io::Error) -> Failure {
+/// A kind of sandbox. A runner tries for itself whether it works here, by a run that changes a file.
+pub trait Backend: Send + Sync {
+    /// Its properties.
+    fn profile(&self) -> &'static Profile;
+
+    /// Runs a job to its end.
+    ///
+    /// # Errors
+    /// The sandbox can't be made, or what is asked for can't be run in it.
+    fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure>;
+
+    /// Explains that the sandbox ended before its program did. `is_ready` tells whether the program could start,
+    /// and `stderr` is the beginning of the standard error.
+    fn lost(&self, is_ready: bool, stderr: &str) -> Failure {
+        let _ = (is_ready, stderr);
+        Failure::lost()
+    }
+
+    /// Ends what is kept warm for later runs; nothing is kept after it.
+    fn close(&self) {}
+}
+
+/// The failure of a mount whose source isn't there.
+pub fn missing(mount: &Mount, error: &io::Error) -> Failure {
     let path = mount.sources.iter().map(|path| path.display().to_string());
     let path = path.collect::<Vec<_>>().join(", ");
     Failure::Refused(format!("`{path}` can't be seen in the sandbox: {error}"))

@@ -1,57 +1,43 @@
-//! Control groups: each run has one of its own where the machine allows it, so that the system counts
-//! its memory and its processes, and not somebody who looks every so often.
+//! Control groups: each run gets its own where the machine allows it, so that the kernel counts its memory and
+//! its processes, and nobody has to poll.
 //!
-//! Both versions of them are known. Knows neither what is run nor how a sandbox is made: it makes a
-//! group, says how a process comes into it, and what the system counted in it.
+//! Both versions are supported. This module knows neither what is run nor how a sandbox is built: it makes a
+//! group, says how a process joins it, and reads what the kernel counted in it.
 
-mod crew;
-mod place;
+mod file;
+mod hierarchy;
 #[cfg(test)]
 mod tests;
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
 use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-pub(crate) use crew::Crew;
-use place::{Place, Version};
+use crate::plan::{Grouping, Join};
+use file::{read, value, write};
+use hierarchy::{Hierarchy, Version};
 
-use crate::plan::{Entrance, Grouped};
-
-/// How much memory each process may take that watches over a run, in bytes: a group counts it as well, and
-/// what the system needs to know of it.
-const WATCHING_MEMORY: u64 = 2 * 1024 * 1024;
-/// How much of a processor a run has while others want it as well: an eighth of what those have of whom
-/// nobody said anything, by the numbers of either version.
+/// Memory for each process of the sandbox itself, which a group counts as well, in bytes.
+const SUPERVISOR_MEMORY: u64 = 2 * 1024 * 1024;
+/// The share of a run while others want the processors as well: an eighth of the default, in either version.
 const SHARES: u64 = 1024 / 8;
 const WEIGHT: u64 = 100 / 8;
 /// How long the processes of a group may take to end once they are killed.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked whether they have.
-const ROUND: Duration = Duration::from_millis(2);
-/// The longest file of a group that is read.
-const LONGEST: u64 = 1024 * 1024;
+const KILL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause before looking again whether they have.
+const KILL_POLL: Duration = Duration::from_millis(2);
 
-/// The number of the next group.
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// A number that no group of this process had.
-fn next() -> u64 {
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// Where groups can be made.
+/// Makes the groups of runs.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    places: Vec<Place>,
+    hierarchies: Vec<Hierarchy>,
 }
 
 impl Groups {
@@ -61,222 +47,198 @@ impl Groups {
         FOUND.get_or_init(Self::find).as_ref()
     }
 
-    /// Finds where groups can be made. What servers that are dead left behind is taken away.
+    /// Finds where groups can be made, and removes what dead servers left behind.
     fn find() -> Option<Self> {
-        let places = place::find();
-        for place in &places {
-            for folder in place.left_behind() {
-                // With it end those of its processes that haven't noticed yet that nobody waits.
-                drop(Group {
-                    parts: vec![Part {
-                        folder,
-                        place: place.clone(),
-                    }],
-                    alarm: None,
-                    lent: None,
-                });
+        let hierarchies = hierarchy::find();
+        for hierarchy in &hierarchies {
+            for folder in hierarchy.left_behind() {
+                // Dropping it kills the processes that haven't noticed yet that their server is dead.
+                drop(Group::of(vec![Part {
+                    folder,
+                    hierarchy: hierarchy.clone(),
+                }]));
             }
         }
-        let groups = Self { places };
+        let groups = Self { hierarchies };
         // A folder that can be made may still have limits that can't be set.
         let usable = groups.make(&Limits::default(), 0).is_ok();
         usable.then_some(groups)
     }
 
-    /// Has this thread be where the process is: what it begins for longer than a run isn't of a crew.
-    pub(crate) fn leave_crew(&self) {
-        let is_it = |place: &&Place| place.processors && place.version == Version::One;
-        for place in self.places.iter().filter(is_it) {
-            let _ = write(&place.folder.join("tasks"), "0");
-        }
-    }
-
-    /// Whether each group has its share of the processors.
-    pub(crate) fn share_processors(&self) -> bool {
-        self.places.iter().any(|place| place.processors)
-    }
-
-    /// Makes a group for the threads that carry out runs, where threads can be in one.
-    pub(crate) fn crew(&self) -> Option<Crew> {
-        Crew::make(&self.places)
-    }
-
-    /// Makes a group for a run, in which so many processes watch over it.
+    /// Makes a group for a run, which so many processes supervise.
     ///
     /// # Errors
     /// There may be no more, or its limits can't be set.
-    pub(crate) fn make(&self, limits: &Limits, watching: u64) -> io::Result<Group> {
-        if self.places.is_empty() {
+    pub(crate) fn make(&self, limits: &Limits, supervisors: u64) -> io::Result<Group> {
+        if self.hierarchies.is_empty() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let name = place::name(next());
-        // What was made until something fails is taken away with it.
-        let mut group = Group {
-            parts: Vec::new(),
-            alarm: None,
-            lent: None,
-        };
-        for place in &self.places {
-            let folder = place.folder.join(&name);
+        let name = hierarchy::next_name();
+        // When a step fails, dropping it removes what was made.
+        let mut group = Group::of(Vec::new());
+        for hierarchy in &self.hierarchies {
+            let folder = hierarchy.folder.join(&name);
             std::fs::create_dir(&folder)?;
             group.parts.push(Part {
                 folder,
-                place: place.clone(),
+                hierarchy: hierarchy.clone(),
             });
         }
         for part in &group.parts {
-            part.limit(limits, watching)?;
+            part.limit(limits, supervisors)?;
         }
         group.alarm = Alarm::of(&group.parts).ok().flatten();
         Ok(group)
     }
 }
 
-/// A group of a run; with it ends every process in it.
+/// A control group of a run. Dropping it kills every process in it, unless it is borrowed.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// One, or one for each controller.
+    /// One for each hierarchy.
     parts: Vec<Part>,
     alarm: Option<Alarm>,
-    /// What was counted before this run, where somebody else made the group: it stays when the run ends.
-    lent: Option<Before>,
+    /// Somebody else made it and will remove it.
+    is_borrowed: bool,
+    /// The counters when the run began.
+    start: Counters,
 }
 
-/// What the system counted in a group that was there before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Before {
-    ended: u64,
+/// The kernel's counters of a group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counters {
+    /// Processes killed for lack of memory.
+    killed: u64,
+    /// Processes that couldn't be started.
     refused: u64,
 }
 
-/// What the system counted.
+/// The limits that a run has hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// A process was ended because there was no more memory.
+    /// A process was killed for lack of memory.
     pub(crate) oom: bool,
-    /// There could be no more processes.
+    /// A process couldn't be started.
     pub(crate) crowded: bool,
 }
 
 impl Group {
-    /// That of another process, which somebody else made and takes away; `None` where it can't be seen.
+    fn of(parts: Vec<Part>) -> Self {
+        Self {
+            parts,
+            alarm: None,
+            is_borrowed: false,
+            start: Counters::default(),
+        }
+    }
+
+    /// Borrows the group of another process; `None` where it isn't visible, or doesn't limit both memory and
+    /// processes.
     pub(crate) fn of_process(process: u32) -> Option<Self> {
-        let parts: Vec<Part> = place::of_process(process)
-            .into_iter()
-            .map(|place| Part {
-                folder: place.folder.clone(),
-                place,
+        let hierarchies = hierarchy::of_process(process).into_iter();
+        let parts: Vec<Part> = hierarchies
+            .map(|hierarchy| Part {
+                folder: hierarchy.folder.clone(),
+                hierarchy,
             })
             .collect();
-        let mut group = Self {
-            alarm: Alarm::of(&parts).ok().flatten(),
-            parts,
-            lent: None,
-        };
-        let is_whole = |is: &dyn Fn(&Place) -> bool| group.parts.iter().any(|part| is(&part.place));
-        if !is_whole(&|place| place.memory) || !is_whole(&|place| place.processes) {
+        let has = |is: fn(&Hierarchy) -> bool| parts.iter().any(|part| is(&part.hierarchy));
+        if !has(|one| one.memory) || !has(|one| one.processes) {
             return None;
         }
-        group.lent = Some(group.numbers());
+        let mut group = Self::of(parts);
+        group.is_borrowed = true;
+        group.alarm = Alarm::of(&group.parts).ok().flatten();
+        group.start = group.counters();
         Some(group)
     }
 
-    /// How the child comes into it, and what it doesn't need to count.
-    pub(crate) fn grouped(&self) -> Grouped {
-        let is_one = self
-            .parts
-            .iter()
-            .any(|one| one.place.version == Version::Two);
-        Grouped {
-            entrance: if is_one {
-                Entrance::Fork
+    /// Describes it to a process that joins it.
+    pub(crate) fn grouping(&self) -> Grouping {
+        let has = |is: fn(&Hierarchy) -> bool| self.parts.iter().any(|part| is(&part.hierarchy));
+        Grouping {
+            join: if has(|one| one.version == Version::Two) {
+                Join::Fork
             } else {
-                Entrance::Threads(self.parts.len())
+                Join::Threads(self.parts.len())
             },
-            memory: self.parts.iter().any(|part| part.place.memory),
-            processes: self.parts.iter().any(|part| part.place.processes),
-            processors: self.parts.iter().any(|part| part.place.processors),
+            memory: has(|one| one.memory),
+            processes: has(|one| one.processes),
         }
     }
 
-    /// What the child needs to come into it.
+    /// The handles by which a process joins it.
     ///
     /// # Errors
-    /// It was taken away.
-    pub(crate) fn doors(&self) -> io::Result<Vec<OwnedFd>> {
-        let doors = self.parts.iter().map(|part| match part.place.version {
-            // Only its own thread can be moved without waiting for the whole machine; the child has one.
+    /// It was removed.
+    pub(crate) fn join_handles(&self) -> io::Result<Vec<OwnedFd>> {
+        let handles = self.parts.iter().map(|part| match part.hierarchy.version {
+            // To move a whole process the kernel waits for every processor; to move one's own thread it doesn't.
             Version::One => {
                 let mut options = File::options();
-                let door = options.write(true).open(part.folder.join("tasks"))?;
-                Ok(OwnedFd::from(door))
+                let file = options.write(true).open(part.folder.join("tasks"))?;
+                Ok(OwnedFd::from(file))
             }
             Version::Two => Ok(OwnedFd::from(File::open(&part.folder)?)),
         });
-        doors.collect()
+        handles.collect()
     }
 
-    /// What can be waited for, and how: that there is no more memory.
+    /// The handle that wakes whoever polls it when memory runs out, and the event to poll for.
     pub(crate) fn alarm(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         self.alarm.as_ref().map(Alarm::handle)
     }
 
-    /// Whether the alarm that was heard is a true one.
+    /// Whether memory has really run out, after the alarm went off.
     pub(crate) fn is_out_of_memory(&mut self) -> bool {
-        let before = self.lent.map_or(0, |before| before.ended);
         let alarm = self.alarm.as_mut();
-        alarm.is_some_and(|alarm| alarm.is_true(before)) || self.counted().oom
+        alarm.is_some_and(|alarm| alarm.is_true(self.start.killed)) || self.counted().oom
     }
 
-    /// What the system counted until now.
+    /// The limits that the run has hit until now.
     pub(crate) fn counted(&self) -> Counted {
-        let now = self.numbers();
-        let before = self.lent.unwrap_or(Before {
-            ended: 0,
-            refused: 0,
-        });
+        let now = self.counters();
         Counted {
-            oom: now.ended > before.ended,
-            crowded: now.refused > before.refused,
+            oom: now.killed > self.start.killed,
+            crowded: now.refused > self.start.refused,
         }
     }
 
-    /// How many processes were ended for want of memory, and how many there could not be.
-    fn numbers(&self) -> Before {
-        let sum = |file: &dyn Fn(&Part) -> Option<(&'static str, &'static str)>| {
-            let numbers = self.parts.iter().filter_map(|part| {
-                let (file, name) = file(part)?;
-                value(&read(&part.folder.join(file)).ok()?, name)
-            });
-            numbers.fold(0, u64::saturating_add)
-        };
-        Before {
-            ended: sum(&|part| {
-                part.place
-                    .memory
-                    .then_some((part.place.version.events(), "oom_kill"))
-            }),
-            refused: sum(&|part| part.place.processes.then_some(("pids.events", "max"))),
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::default();
+        for Part { folder, hierarchy } in &self.parts {
+            let number = |file: &str, key: &str| {
+                let text = read(&folder.join(file)).unwrap_or_default();
+                value(&text, key).unwrap_or_default()
+            };
+            if hierarchy.memory {
+                counters.killed += number(hierarchy.version.events(), "oom_kill");
+            }
+            if hierarchy.processes {
+                counters.refused += number("pids.events", "max");
+            }
         }
+        counters
     }
 
-    /// Ends what is left in it; answers whether nothing is.
+    /// Kills what is left in it; answers whether nothing is.
     pub(crate) fn end(&self) -> bool {
-        let by = Instant::now() + PATIENCE;
-        self.parts.iter().all(|part| part.end(by))
+        let deadline = Instant::now() + KILL_TIMEOUT;
+        self.parts.iter().all(|part| part.end(deadline))
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.lent.is_some() {
+        if self.is_borrowed {
             return;
         }
         for part in &self.parts {
-            let by = Instant::now() + PATIENCE;
-            while std::fs::remove_dir(&part.folder).is_err_and(|error| is_busy(&error)) {
-                // Whoever is the last to go is counted for a moment longer.
-                if !part.end(by) {
+            let deadline = Instant::now() + KILL_TIMEOUT;
+            let is_busy = |error: io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+            while std::fs::remove_dir(&part.folder).is_err_and(is_busy) {
+                // The last process is counted for a moment after its end.
+                if !part.end(deadline) {
                     break;
                 }
             }
@@ -284,52 +246,52 @@ impl Drop for Group {
     }
 }
 
-fn is_busy(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::ResourceBusy
-}
-
-/// A folder of a group.
+/// The folder of a group in one hierarchy.
 #[derive(Debug)]
 struct Part {
     folder: PathBuf,
-    place: Place,
+    hierarchy: Hierarchy,
 }
 
 impl Part {
-    fn limit(&self, limits: &Limits, watching: u64) -> io::Result<()> {
+    fn limit(&self, limits: &Limits, supervisors: u64) -> io::Result<()> {
         let set = |file: &str, value: u64| write(&self.folder.join(file), &value.to_string());
-        // What a machine without swap doesn't have can't be set.
-        let set_where_it_is = |file: &str, value: u64| match set(file, value) {
+        // Some files are there on machines with swap alone.
+        let set_if_there = |file: &str, value: u64| match set(file, value) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         };
-        if self.place.memory {
-            let memory = limits.memory.saturating_add(watching * WATCHING_MEMORY);
-            match self.place.version {
+        let version = self.hierarchy.version;
+        if self.hierarchy.memory {
+            let memory = limits
+                .memory
+                .saturating_add(supervisors * SUPERVISOR_MEMORY);
+            match version {
                 Version::One => {
                     set("memory.limit_in_bytes", memory)?;
-                    set_where_it_is("memory.memsw.limit_in_bytes", memory)?;
+                    set_if_there("memory.memsw.limit_in_bytes", memory)?;
                 }
                 Version::Two => {
                     set("memory.max", memory)?;
-                    set_where_it_is("memory.swap.max", 0)?;
-                    set_where_it_is("memory.oom.group", 1)?;
+                    set_if_there("memory.swap.max", 0)?;
+                    set_if_there("memory.oom.group", 1)?;
                 }
             }
         }
-        if self.place.processors {
-            match self.place.version {
+        if self.hierarchy.processors {
+            match version {
                 Version::One => set("cpu.shares", SHARES)?,
                 Version::Two => set("cpu.weight", WEIGHT)?,
             }
         }
-        if self.place.processes {
-            set("pids.max", u64::from(limits.processes) + watching)?;
+        if self.hierarchy.processes {
+            set("pids.max", u64::from(limits.processes) + supervisors)?;
         }
         Ok(())
     }
 
-    fn end(&self, by: Instant) -> bool {
+    /// Kills its processes until none is left or the deadline has passed; answers whether none is left.
+    fn end(&self, deadline: Instant) -> bool {
         loop {
             let Ok(text) = read(&self.folder.join("cgroup.procs")) else {
                 return false;
@@ -337,7 +299,7 @@ impl Part {
             if text.trim().is_empty() {
                 return true;
             }
-            if Instant::now() > by {
+            if Instant::now() > deadline {
                 return false;
             }
             if write(&self.folder.join("cgroup.kill"), "1").is_err() {
@@ -345,11 +307,11 @@ impl Part {
                     self.kill(process);
                 }
             }
-            std::thread::sleep(ROUND);
+            std::thread::sleep(KILL_POLL);
         }
     }
 
-    /// Ends a process, if it is still this one that has the number.
+    /// Kills a process, if the number is still that of one in the group.
     fn kill(&self, process: i32) {
         let handle = Pid::from_raw(process)
             .and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
@@ -363,31 +325,32 @@ impl Part {
     }
 }
 
-/// Wakes whoever waits when there is no more memory.
+/// Wakes a poll when memory runs out.
 #[derive(Debug)]
 enum Alarm {
-    /// The system counts up what is read here.
+    /// The counter of an event (version one).
     Counter(OwnedFd),
-    /// The system tells that there is something new in the file.
+    /// The file whose change the kernel signals (version two).
     File(File),
 }
 
 impl Alarm {
     fn of(parts: &[Part]) -> io::Result<Option<Self>> {
-        let Some(part) = parts.iter().find(|part| part.place.memory) else {
+        let Some(Part { folder, hierarchy }) = parts.iter().find(|part| part.hierarchy.memory)
+        else {
             return Ok(None);
         };
-        let events = File::open(part.folder.join(part.place.version.events()))?;
-        let mut alarm = match part.place.version {
+        let events = File::open(folder.join(hierarchy.version.events()))?;
+        let mut alarm = match hierarchy.version {
             Version::One => {
                 let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
                 let numbers = format!("{} {}", counter.as_raw_fd(), events.as_raw_fd());
-                write(&part.folder.join("cgroup.event_control"), &numbers)?;
+                write(&folder.join("cgroup.event_control"), &numbers)?;
                 Self::Counter(counter)
             }
             Version::Two => Self::File(events),
         };
-        // What was read once is told of when it changes.
+        // A change is signalled once the file was read.
         alarm.is_true(0);
         Ok(Some(alarm))
     }
@@ -399,7 +362,7 @@ impl Alarm {
         }
     }
 
-    /// Whether a process was ended, where so many were before.
+    /// Whether a process was killed, where so many were before.
     fn is_true(&mut self, before: u64) -> bool {
         match self {
             Self::Counter(counter) => {
@@ -412,25 +375,4 @@ impl Alarm {
             }
         }
     }
-}
-
-/// The number after a name, in a file of such lines.
-fn value(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| {
-        let (known, value) = line.split_once(' ')?;
-        (known == name).then(|| value.trim().parse().ok()).flatten()
-    })
-}
-
-/// What a file of the system says.
-fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(LONGEST).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// Tells the system something; the file must be there.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).open(path)?;
-    io::Write::write_all(&mut file, text.as_bytes())
 }

@@ -1,72 +1,50 @@
-//! Runs what strangers wrote: the only crate that starts processes, and the only one with `unsafe`.
+//! Runs untrusted programs: the only crate with `unsafe`, and with its guests (`gongfu-attack`,
+//! `gongfu-docker`) the only one that starts processes.
 //!
-//! The kernel's boundary is the security. [`Runner`] implements the port; what it starts is this very
-//! program as the child, which turns itself into the sandbox. It knows no skill, no tool and no
-//! setting: what to run and what it sees comes in a [`Spec`](gongfu_core::sandbox::Spec).
+//! The kernel's boundary is the security. [`Runner`] implements the port; it executes this program once more
+//! as the child, which turns itself into the sandbox. This crate knows no skill, no tool and no setting: a
+//! [`Spec`](gongfu_core::sandbox::Spec) says what to run and what it sees.
 
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod backend;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod begun;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod behalf;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("there is no sandbox for this system; build gongfu for Linux or macOS");
+
+pub mod backend;
 mod capture;
 #[cfg(target_os = "linux")]
 mod cgroup;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod child;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod copies;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-mod elsewhere;
+mod child_handle;
+mod copier;
 #[cfg(target_os = "linux")]
 mod fork_server;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod input;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg(any(target_os = "macos", test))]
+mod macos;
 mod merge;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod network;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod pace;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod place;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod owner;
 mod plan;
-pub mod probe;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod platform;
+mod poll;
 mod process;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod proxy;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod random;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod run;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod run_as;
+mod run_dir;
 mod runner;
 #[cfg(target_os = "linux")]
 mod seccomp;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-mod spare;
 #[cfg(target_os = "linux")]
 mod system;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod tenant;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
 mod threads;
-#[cfg(target_os = "macos")]
-mod ungrouped;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+mod throttle;
 mod wire;
 
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-pub use backend::levels;
-#[cfg(any(target_os = "linux", target_os = "macos"))]
+#[cfg(target_os = "linux")]
 pub use child::become_child;
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub use elsewhere::{Runner, become_child, levels};
-#[cfg(any(target_os = "linux", target_os = "macos"))]
-pub use runner::Runner;
+#[cfg(all(target_os = "linux", feature = "attack"))]
+pub use child::syscall::raw as syscall;
 #[cfg(target_os = "macos")]
-use ungrouped as cgroup;
+pub use macos::become_child;
+pub use owner::OwnerSandbox;
+pub use runner::Runner;

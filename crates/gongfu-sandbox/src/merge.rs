@@ -1,16 +1,15 @@
-//! What a run wrote comes to where it is to stay.
+//! Merges the layer of a run into the folder that keeps it.
 //!
-//! The layer was written by strangers: nothing in it is followed, and nothing but folders, files and
-//! links that stay inside comes out of it. It is walked by handles after every process of the run
-//! has ended, so nothing in it changes meanwhile; where it comes to, others may be at work, and there
-//! as well no link is followed.
+//! Strangers wrote the layer: no link in it is followed, and only folders, files and links that stay inside are
+//! merged. It is walked by handles after every process of the run has ended, so it doesn't change meanwhile.
+//! Others may be at work in the target, so no link is followed there either.
 //!
-//! A folder that is itself a layer above others, as that of a skill is, keeps what a run wrote and nothing
-//! else: what is as it is below, even where it may be used otherwise, isn't kept, so that it doesn't hide a
-//! later version; and what was removed from below isn't remembered, so that it is there again in the next
-//! run, which is said.
+//! The target may itself be a layer above other folders, as that of a skill is. Then it keeps only what a run
+//! wrote: a file that is the same below isn't kept, so that it doesn't hide a later version, and a removal from
+//! below isn't remembered. The file is back in the next run, which is reported.
 
 mod below;
+mod entries;
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -20,35 +19,36 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use gongfu_core::sandbox::Change;
 
 pub(crate) use below::Below;
 
-use crate::copies::Before;
-use crate::plan::Owner;
+use crate::copier::Before;
+use crate::plan::UnixId;
+use crate::poll::is_readable;
 use crate::random;
+use entries::{names, open_folder};
 
-/// How deep folders may lie in each other.
-const DEEPEST: usize = 64;
-/// The most changes that are listed; those beyond it happen all the same.
-const LISTED: usize = 10_000;
-/// How many bytes the paths of those that are listed may have together.
-const LISTED_BYTES: usize = 1024 * 1024;
-/// What is said of what a run took away from below a layer.
+/// The deepest nesting of folders.
+const MAX_DEPTH: usize = 64;
+/// The most changes that are listed; those beyond it are merged all the same.
+const MAX_LISTED: usize = 10_000;
+/// The most bytes of all listed paths together.
+const MAX_LISTED_BYTES: usize = 1024 * 1024;
+/// The message for a removal from below a layer.
 const STAYS: &str =
     "what lies there stays as it is, whatever a run removes: it is there again in the next one";
 /// The longest path, in bytes.
-const LONGEST: usize = 4096;
+const MAX_PATH: usize = 4096;
 
-/// What a run changed, by path.
+/// The changes of a run, by path.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
     pub(crate) listed: Vec<(String, Change)>,
-    /// How many there are.
+    /// Their number.
     pub(crate) total: usize,
     bytes: usize,
 }
@@ -57,61 +57,56 @@ impl Changes {
     fn add(&mut self, path: &str, change: Change) {
         self.total += 1;
         self.bytes += path.len();
-        if self.listed.len() < LISTED && self.bytes <= LISTED_BYTES {
+        if self.listed.len() < MAX_LISTED && self.bytes <= MAX_LISTED_BYTES {
             self.listed.push((path.to_owned(), change));
         }
     }
 }
 
-/// On which terms something is brought.
+/// The terms of a merge.
 pub(crate) struct Terms<'a> {
-    /// Whom it belongs to, where that isn't whoever brings it.
-    pub(crate) owner: Option<Owner>,
-    /// Until when: what isn't there by then stays behind.
-    pub(crate) by: Instant,
-    /// Readable once nobody wants it any more.
+    /// The owner of new files; `None` for this process's own.
+    pub(crate) owner: Option<UnixId>,
+    /// When it stops; what isn't merged by then is refused.
+    pub(crate) deadline: Instant,
+    /// Readable once nobody wants the run any more.
     pub(crate) cancel: BorrowedFd<'a>,
 }
 
 impl Terms<'_> {
-    fn is_unwanted(&self) -> bool {
-        let mut watched = [PollFd::from_borrowed_fd(self.cancel, PollFlags::IN)];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        matches!(poll(&mut watched, Some(&at_once)), Ok(1))
+    fn is_cancelled(&self) -> bool {
+        is_readable(self.cancel)
     }
 }
 
-/// What is known of a folder, besides what the layer has in it.
+/// What is known about a folder besides the content of its layer.
 #[derive(Default)]
 pub(crate) struct Known<'a> {
-    /// What lies below the folder that it comes to.
+    /// The folders below the target.
     pub(crate) below: Below,
-    /// What the layer held at its beginning, where it is a copy: what is still so stays behind.
+    /// The content of the layer at its beginning, where it is a copy: unchanged files aren't merged.
     pub(crate) before: Option<&'a Before>,
 }
 
-/// Brings a layer to a folder. What nobody wants any more ends it between two files.
+/// Merges a layer into a folder. Cancelling stops it between two files.
 ///
 /// # Errors
-/// The folder can't be written, or is full. What was brought until then stays.
+/// The folder can't be written, or is full. What was merged until then stays.
 pub(crate) fn merge(
     layer: OwnedFd,
     target: OwnedFd,
     known: &Known<'_>,
     terms: &Terms<'_>,
-    left: &mut u64,
+    bytes: &mut u64,
 ) -> io::Result<Changes> {
     let mut merging = Merging {
         terms,
         is_copy: known.before.is_some(),
-        left: *left,
+        left: *bytes,
         changes: Changes::default(),
     };
     merging.folder(&layer, &target, known, "", 0)?;
-    *left = merging.left;
+    *bytes = merging.left;
     merging
         .changes
         .listed
@@ -121,9 +116,9 @@ pub(crate) fn merge(
 
 struct Merging<'a> {
     terms: &'a Terms<'a>,
-    /// In a copy nothing says that something else is gone.
+    /// Whether the layer is a copy, in which nothing marks a removal.
     is_copy: bool,
-    /// How many more bytes may be written: links and holes make more of a file than it took.
+    /// The bytes that may still be written: with links and holes files may grow in the merge.
     left: u64,
     changes: Changes,
 }
@@ -138,22 +133,22 @@ impl Merging<'_> {
         depth: usize,
     ) -> io::Result<()> {
         let there = names(layer)?;
-        if let Some(before) = known.before.filter(|_| !self.is_over()) {
-            self.gone(target, &known.below, before, path, &there)?;
+        if let Some(before) = known.before.filter(|_| !self.is_late()) {
+            self.remove_missing(target, &known.below, before, path, &there)?;
         }
         for name in there {
-            if self.terms.is_unwanted() {
+            if self.terms.is_cancelled() {
                 return Ok(());
             }
             let below = format!("{path}{}", name.to_string_lossy());
-            if below.len() > LONGEST {
+            if below.len() > MAX_PATH {
                 let why = "its path is too long";
                 self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
             match self.entry(layer, target, known, &name, &below, depth) {
                 Ok(()) => {}
-                // Of these the next one would die as well.
+                // The next file would fail as well.
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => self.changes.add(&below, Change::Refused(error.to_string())),
             }
@@ -171,37 +166,40 @@ impl Merging<'_> {
         depth: usize,
     ) -> io::Result<()> {
         let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if known.before.is_some_and(|before| before.has(name, &found)) {
+        if known
+            .before
+            .is_some_and(|before| before.is_unchanged(name, &found))
+        {
             return Ok(());
         }
         let under = &known.below;
         let kind = FileType::from_raw_mode(found.st_mode);
         let why = match kind {
-            _ if self.is_over() => "there was no time left to bring it out",
+            _ if self.is_late() => "there was no time left to bring it out",
             FileType::CharacterDevice if found.st_rdev == 0 && !self.is_copy => {
-                return self.removed(target, under, name, below);
+                return self.remove(target, under, name, below);
             }
-            FileType::Directory if depth >= DEEPEST => "it lies too deep",
+            FileType::Directory if depth >= MAX_DEPTH => "it lies too deep",
             FileType::RegularFile
                 if u64::try_from(found.st_size).is_ok_and(|size| size > self.left) =>
             {
                 "it is more than may be written"
             }
             FileType::Directory => {
-                // A script may have shut out its own user, and so us.
+                // A script may have denied access to its own user.
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
-                let (to, is_new) = self.opened(target, name, &from)?;
+                let (to, is_new) = self.open_target(target, name, &from)?;
                 let inside = Known {
                     below: under.folder(name),
                     before: known.before.and_then(|before| before.folder(name)),
                 };
                 self.folder(&from, &to, &inside, &format!("{below}/"), depth + 1)?;
-                if self.is_renewed(&from) && under.has(name) {
+                if self.is_replacement(&from) && under.has(name) {
                     self.changes.add(below, Change::Refused(STAYS.to_owned()));
                 }
                 if is_new && (under.has(name) || inside.before.is_some()) {
-                    // One that holds something stays.
+                    // A folder that isn't empty stays.
                     let _ = fs::unlinkat(target, name, AtFlags::REMOVEDIR);
                 }
                 return Ok(());
@@ -210,12 +208,12 @@ impl Merging<'_> {
                 let mode = Mode::from_raw_mode(0o600);
                 fs::chmodat(layer, name, mode, AtFlags::empty())?;
                 if under.has_same(layer, name, &found)? {
-                    return self.restored(target, name, below, &found);
+                    return self.uncover(target, name, below, &found);
                 }
                 return self.file(layer, target, name, below, &found);
             }
             FileType::Symlink if under.has_same(layer, name, &found)? => {
-                return self.restored(target, name, below, &found);
+                return self.uncover(target, name, below, &found);
             }
             FileType::Symlink => return self.link(layer, target, name, below),
             _ => "it is neither a file nor a folder",
@@ -224,25 +222,25 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Whether there is no time left.
-    fn is_over(&self) -> bool {
-        Instant::now() > self.terms.by
+    /// Whether the deadline has passed.
+    fn is_late(&self) -> bool {
+        Instant::now() > self.terms.deadline
     }
 
-    /// Whether a folder of a layer was made where there was another one.
-    fn is_renewed(&self, from: &OwnedFd) -> bool {
+    /// Whether a folder of a layer replaces another one.
+    fn is_replacement(&self, from: &OwnedFd) -> bool {
         !self.is_copy && is_opaque(from)
     }
 
-    /// Takes away what is gone, as far as it isn't below.
-    fn removed(
+    /// Removes a file that the run has removed, unless it is below.
+    fn remove(
         &mut self,
         target: &OwnedFd,
         under: &Below,
         name: &CStr,
         path: &str,
     ) -> io::Result<()> {
-        let was_there = remove(target, name, DEEPEST)?;
+        let was_there = remove(target, name, MAX_DEPTH)?;
         if under.has(name) {
             self.changes.add(path, Change::Refused(STAYS.to_owned()));
         } else if was_there {
@@ -251,8 +249,8 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Takes away what a copy no longer has.
-    fn gone(
+    /// Removes the files that a copy doesn't have any more.
+    fn remove_missing(
         &mut self,
         target: &OwnedFd,
         under: &Below,
@@ -263,7 +261,7 @@ impl Merging<'_> {
         let there: BTreeSet<&CStr> = there.iter().map(CString::as_c_str).collect();
         for name in before.names().filter(|name| !there.contains(name)) {
             let below = format!("{path}{}", name.to_string_lossy());
-            match self.removed(target, under, name, &below) {
+            match self.remove(target, under, name, &below) {
                 Ok(()) => {}
                 Err(error) if is_final(&error) => return Err(error),
                 Err(error) => self.changes.add(&below, Change::Refused(error.to_string())),
@@ -272,15 +270,15 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Lets what is below be seen again, where something else was kept above it.
-    fn restored(
+    /// Uncovers a file below that the run has restored.
+    fn uncover(
         &mut self,
         target: &OwnedFd,
         name: &CStr,
         path: &str,
         found: &Stat,
     ) -> io::Result<()> {
-        if remove(target, name, DEEPEST)? {
+        if remove(target, name, MAX_DEPTH)? {
             let change = match FileType::from_raw_mode(found.st_mode) {
                 FileType::Symlink => Change::Linked,
                 _ => Change::Written(u64::try_from(found.st_size).unwrap_or_default()),
@@ -290,27 +288,32 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// The folder of this name in the target, and whether it wasn't there and was made.
-    fn opened(&self, target: &OwnedFd, name: &CStr, from: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
-        if self.is_renewed(from) {
-            remove(target, name, DEEPEST)?;
+    /// Opens or makes a folder in the target; answers whether it is new.
+    fn open_target(
+        &self,
+        target: &OwnedFd,
+        name: &CStr,
+        from: &OwnedFd,
+    ) -> io::Result<(OwnedFd, bool)> {
+        if self.is_replacement(from) {
+            remove(target, name, MAX_DEPTH)?;
         }
         match open_folder(target, name) {
             Ok(folder) => return Ok((folder, false)),
             Err(Errno::NOENT) => {}
             Err(Errno::NOTDIR | Errno::LOOP) => {
-                remove(target, name, DEEPEST)?;
+                remove(target, name, MAX_DEPTH)?;
             }
             Err(error) => return Err(error.into()),
         }
         fs::mkdirat(target, name, Mode::from_raw_mode(0o755))?;
         let made = open_folder(target, name)?;
-        self.own(&made)?;
+        self.give(&made)?;
         Ok((made, true))
     }
 
-    fn own(&self, made: &OwnedFd) -> rustix::io::Result<()> {
-        let Some(Owner { user, group }) = self.terms.owner else {
+    fn give(&self, made: &OwnedFd) -> rustix::io::Result<()> {
+        let Some(UnixId { user, group }) = self.terms.owner else {
             return Ok(());
         };
         let user = rustix::process::Uid::from_raw(user);
@@ -328,22 +331,22 @@ impl Merging<'_> {
     ) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut from = File::from(fs::openat(layer, name, flags, Mode::empty())?);
-        let (beside, to) = made_beside(target)?;
+        let (temporary, to) = make_temporary(target)?;
         let mut to = File::from(to);
         let copied = io::copy(&mut (&mut from).take(self.left), &mut to).and_then(|length| {
             self.left -= length;
             fs::fchmod(&to, Mode::from_raw_mode(found.st_mode & 0o777))?;
-            self.own(&OwnedFd::from(to))?;
+            self.give(&OwnedFd::from(to))?;
             Ok(length)
         });
         let length = match copied {
             Ok(length) => length,
             Err(error) => {
-                let _ = fs::unlinkat(target, &*beside, AtFlags::empty());
+                let _ = fs::unlinkat(target, &*temporary, AtFlags::empty());
                 return Err(error);
             }
         };
-        replace(target, &beside, name)?;
+        replace(target, &temporary, name)?;
         self.changes.add(path, Change::Written(length));
         Ok(())
     }
@@ -361,27 +364,15 @@ impl Merging<'_> {
             self.changes.add(path, Change::Refused(why.to_owned()));
             return Ok(());
         }
-        let beside = beside()?;
-        fs::symlinkat(&*to, target, &*beside)?;
-        replace(target, &beside, name)?;
+        let temporary = temporary_name()?;
+        fs::symlinkat(&*to, target, &*temporary)?;
+        replace(target, &temporary, name)?;
         self.changes.add(path, Change::Linked);
         Ok(())
     }
 }
 
-/// The names in a folder; it isn't kept open while they are looked at.
-fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    Ok(names)
-}
-
-/// Whether nothing more can be brought to where it is to stay.
+/// Whether an error means that nothing more can be merged.
 fn is_final(error: &io::Error) -> bool {
     let number = error.raw_os_error().map(Errno::from_raw_os_error);
     let ends = [
@@ -395,47 +386,42 @@ fn is_final(error: &io::Error) -> bool {
     number.is_some_and(|number| ends.contains(&number))
 }
 
-fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    fs::openat(parent, name, flags, Mode::empty())
-}
-
-/// Whether a folder of a layer hides what was below it.
+/// Whether a folder of an overlay hides the folders below it.
 fn is_opaque(folder: &OwnedFd) -> bool {
     let mut value = [0_u8; 1];
     let length = fs::fgetxattr(folder, c"user.overlay.opaque", &mut value[..]);
     length == Ok(1) && value == *b"y"
 }
 
-/// A name that nobody else has.
-fn beside() -> io::Result<CString> {
+/// A name for a temporary file that nobody can guess.
+fn temporary_name() -> io::Result<CString> {
     let number = random::bytes::<12>()?
         .iter()
         .fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
     Ok(CString::new(format!(".gongfu-{number:024x}"))?)
 }
 
-fn made_beside(target: &OwnedFd) -> io::Result<(CString, OwnedFd)> {
-    let name = beside()?;
+fn make_temporary(target: &OwnedFd) -> io::Result<(CString, OwnedFd)> {
+    let name = temporary_name()?;
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     let made = fs::openat(target, &*name, flags, Mode::from_raw_mode(0o600))?;
     Ok((name, made))
 }
 
-/// Gives a file the name that it is meant to have, whatever has it now.
-fn replace(target: &OwnedFd, beside: &CStr, name: &CStr) -> io::Result<()> {
-    let mut renamed = fs::renameat(target, beside, target, name);
+/// Renames a temporary file, and replaces whatever has that name.
+fn replace(target: &OwnedFd, temporary: &CStr, name: &CStr) -> io::Result<()> {
+    let mut renamed = fs::renameat(target, temporary, target, name);
     if matches!(renamed, Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY)) {
-        remove(target, name, DEEPEST)?;
-        renamed = fs::renameat(target, beside, target, name);
+        remove(target, name, MAX_DEPTH)?;
+        renamed = fs::renameat(target, temporary, target, name);
     }
     if renamed.is_err() {
-        let _ = fs::unlinkat(target, beside, AtFlags::empty());
+        let _ = fs::unlinkat(target, temporary, AtFlags::empty());
     }
     Ok(renamed?)
 }
 
-/// Takes away a file, or a folder with all that is in it; answers whether there was one.
+/// Removes a file, or a folder with everything in it; answers whether there was one.
 fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
     match fs::unlinkat(parent, name, AtFlags::empty()) {
         Ok(()) => return Ok(true),
@@ -454,9 +440,9 @@ fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether a link at this path leads to a place in the same folder that the path begins in.
+/// Whether a link at this path stays inside of the merged folder.
 ///
-/// It may climb only before it descends: what it descends through may be a link by then. The folders
+/// It may climb only before it descends, because what it descends through may be a link by then. The folders
 /// above a link are real ones, so a chain of such links stays inside as well.
 fn stays_inside(path: &str, to: &CStr) -> bool {
     let Ok(to) = to.to_str() else {

@@ -1,274 +1,211 @@
-//! What the child does, step by step, as plain data that crosses a socket.
+//! A run as plain data: what the server tells the child, and what the child reports back.
 //!
-//! Everything that can be decided beforehand is decided here: the child looks nothing up, and has no
-//! settings and no environment of its own.
+//! Everything is decided in the plan. The child looks nothing up, and has no settings and no environment of
+//! its own.
 
-use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use gongfu_core::sandbox::{Exit, Limits, Reason};
 use serde::{Deserialize, Serialize};
 
-/// A file or folder by what it is and not by its name, which may lead elsewhere by the time that it
-/// is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FileId {
-    /// The file system.
-    pub(crate) device: u64,
-    /// The file in it.
-    pub(crate) inode: u64,
-}
+/// The proxy's address inside of a sandbox.
+pub(crate) const PROXY_ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
 
-/// A folder or file of the machine.
+/// Everything that the child does for a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Source {
-    /// Where it lies.
-    pub(crate) path: PathBuf,
-    /// What must lie there.
-    pub(crate) id: FileId,
-    /// Whose it is, where the run takes it for its own.
-    pub(crate) owner: Option<(Owner, Taken)>,
+pub struct Plan {
+    /// The mechanism that isolates the run.
+    pub(crate) kind: Kind,
+    /// The user of the run on this machine; `None` for the server's own.
+    pub(crate) tenant: Option<UnixId>,
+    /// The files and folders of this machine that the view shows.
+    pub sources: Vec<Source>,
+    /// What the run sees; each piece lies below those before it.
+    pub view: Vec<Piece>,
+    /// Whether its network leads to a proxy; else it leads nowhere.
+    pub(crate) proxied: bool,
+    /// The program and its arguments.
+    pub arguments: Vec<String>,
+    /// Its whole environment.
+    pub(crate) environment: Vec<(String, String)>,
+    /// The folder that it starts in.
+    pub(crate) folder: String,
+    /// The places that it may write to, besides devices.
+    pub writable: Vec<PathBuf>,
+    pub(crate) limits: Limits,
+    /// The number of our own processes that the kernel counts with those of the run.
+    pub(crate) supervisors: u64,
 }
 
-/// Whether a run takes what isn't its own for its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Taken {
-    /// It can do nothing with it otherwise.
-    Needed,
-    /// Where the file system can do so.
-    WherePossible,
-}
-
-/// Whom a file belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Owner {
-    pub(crate) user: u32,
-    pub(crate) group: u32,
-}
-
-/// A piece of what the run sees; each lies below those before it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Piece {
-    /// An empty folder.
-    Folder(String),
-    /// A link.
-    Link { at: String, to: String },
-    /// A file of this text.
-    Text { at: String, text: String },
-    /// A folder or a file of the machine.
-    Bind {
-        at: String,
-        /// The number of the source.
-        source: usize,
-        writable: bool,
-        /// Devices in it can be used.
-        device: bool,
-        /// A folder whose path on the machine isn't told, and in which nothing else is mounted.
-        nameless: bool,
-    },
-    /// Folders above each other, and an empty one on top that takes what is written.
-    Layer {
-        at: String,
-        /// The numbers of the sources, the top one first.
-        sources: Vec<usize>,
-    },
-    /// An empty file that is filled before the program begins, as layers are.
-    File(String),
-    /// An empty folder that can be written.
-    Scratch(String),
-    /// The processes of the run.
-    Processes(String),
-}
-
-/// The most that one process may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ceilings {
-    pub(crate) memory: u64,
-    pub(crate) processes: u64,
-    /// How many processes watch over the run; the system counts them with those of the program.
-    pub(crate) watching: u64,
-    pub(crate) cpu: Duration,
-    pub(crate) file: u64,
-    pub(crate) open_files: u64,
-}
-
-/// What the sandbox is made with.
+/// The mechanism that isolates a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Kind {
     /// Namespaces that the child makes.
-    Namespaces {
-        /// How many of the sources are the ground's, which come first.
-        sources: usize,
-        /// How many of the pieces are.
-        pieces: usize,
-    },
+    Namespaces,
     /// Namespaces that bubblewrap makes.
     Bubblewrap {
-        /// Where it lies.
         program: PathBuf,
-        /// What it is told; the paths in it need not be text.
+        /// Its options; the paths in them need not be text.
         options: Vec<Vec<u8>>,
     },
-    /// A container that a Docker daemon made.
-    Docker {
-        /// Where files can be written that lie in memory, each a file system of its own.
+    /// A container that somebody else made, with our init as its first process.
+    Container {
+        /// The writable file systems in memory.
         memories: Vec<String>,
     },
-    /// Nothing: what the program may do is all that is held.
+    /// No namespaces: only the restrictions of the program.
     Lite {
         /// The run's own folder.
         folder: String,
-        /// What it may read.
         readable: Vec<PathBuf>,
     },
-    /// Nothing: what the program may do is said by a profile, and held by macOS.
+    /// The sandbox of macOS.
     #[cfg(target_os = "macos")]
     Seatbelt {
-        /// What has the system hold it.
+        /// `sandbox-exec`.
         program: PathBuf,
         /// The run's own folder.
         folder: String,
-        /// What the program may do.
+        /// The program's rights, in the language of `sandbox-exec`.
         profile: String,
     },
 }
 
 impl Kind {
-    /// Whether nobody but the child can end the run.
+    /// Whether only the child can end every process of the run.
     pub(crate) fn needs_its_child(&self) -> bool {
         match self {
-            Self::Namespaces { .. } | Self::Bubblewrap { .. } | Self::Docker { .. } => false,
+            Self::Namespaces | Self::Bubblewrap { .. } | Self::Container { .. } => false,
             Self::Lite { .. } => true,
             #[cfg(target_os = "macos")]
             Self::Seatbelt { .. } => true,
         }
     }
 
-    /// How many processes watch over the run where a control group counts all of them.
-    pub(crate) fn watching(&self) -> u64 {
+    /// Whether the program waits until the server has filled the layers.
+    pub(crate) fn waits_for_layers(&self) -> bool {
+        matches!(self, Self::Bubblewrap { .. } | Self::Container { .. })
+    }
+
+    /// The number of our own processes in the control group of a run.
+    pub(crate) fn supervisors(&self) -> u64 {
         match self {
-            // The outermost one, and the first one inside.
-            Self::Namespaces { .. } => 2,
-            // Bubblewrap's own between them.
+            // The supervisor and init.
+            Self::Namespaces => 2,
+            // bubblewrap as well.
             Self::Bubblewrap { .. } => 3,
-            // The first one inside of a container counts with those of the program.
-            Self::Docker { .. } | Self::Lite { .. } => 1,
-            // The one outside, and the first one inside.
+            // Only one is there for the whole run.
+            Self::Container { .. } | Self::Lite { .. } => 1,
             #[cfg(target_os = "macos")]
             Self::Seatbelt { .. } => 2,
         }
     }
 }
 
-/// What the child does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Plan {
-    /// What the sandbox is made with.
-    pub(crate) kind: Kind,
-    /// Whom the run is on the machine; `None` for whoever started it.
-    pub(crate) tenant: Option<Owner>,
-    /// The folders and files of the machine that it is made of.
-    pub(crate) sources: Vec<Source>,
-    /// What it sees.
-    pub(crate) view: Vec<Piece>,
-    /// Whether its network leads to a proxy; else it leads nowhere.
-    pub(crate) proxied: bool,
-    /// What everything that it writes may take, in bytes.
-    pub(crate) disk: u64,
-    /// How many files and folders it may make.
-    pub(crate) files: u64,
-    /// The program and its arguments.
-    pub(crate) arguments: Vec<String>,
-    /// Its whole environment.
-    pub(crate) environment: Vec<(String, String)>,
-    /// Where it starts.
-    pub(crate) folder: String,
-    /// Where it may write, besides devices.
-    pub(crate) writable: Vec<PathBuf>,
-    pub(crate) ceilings: Ceilings,
-    /// What all its processes and all that it writes may take in memory, in bytes.
-    pub(crate) memory: u64,
-    /// After how long it is ended, should nobody else have done so.
-    pub(crate) wall: Duration,
-}
-
-/// What can be made of a sandbox before it is known what is run in it: the same for every run of
-/// somebody's, and nothing in it is anybody's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ground {
-    /// Whom the run is on the machine; `None` for whoever started it.
-    pub(crate) tenant: Option<Owner>,
-    /// The folders and files of the machine's own that it is made of.
-    pub(crate) sources: Vec<Source>,
-    /// What of it is seen.
-    pub(crate) view: Vec<Piece>,
-    /// Whether its network leads to a proxy; else it leads nowhere.
-    pub(crate) proxied: bool,
-    /// What everything that is written may take, in bytes.
-    pub(crate) disk: u64,
-    /// How many files and folders may be made.
-    pub(crate) files: u64,
-}
-
-impl Plan {
-    /// What can be made of it beforehand, in the kind of sandbox that has such a part.
-    pub(crate) fn ground(&self) -> Option<Ground> {
-        let Kind::Namespaces { sources, pieces } = self.kind else {
-            return None;
-        };
-        Some(Ground {
-            tenant: self.tenant,
-            sources: self.sources.get(..sources)?.to_vec(),
-            view: self.view.get(..pieces)?.to_vec(),
-            proxied: self.proxied,
-            disk: self.disk,
-            files: self.files,
-        })
-    }
-
-    /// Whose files besides its own the tenant takes for its own.
-    pub(crate) fn foreign_owners(&self, tenant: Owner) -> Vec<Owner> {
-        let owners = self.sources.iter().filter_map(|source| source.owner);
-        let owners = owners.map(|(owner, _)| owner);
-        let owners: BTreeSet<Owner> = owners.filter(|owner| *owner != tenant).collect();
-        owners.into_iter().collect()
-    }
-}
-
-/// What the child is told to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Order {
-    /// To make this, to say in which user namespaces these owners are the tenant, and to wait for the
-    /// plan that the ground is of. With it come the handles of a network, where the run is to be in one
-    /// that is there already.
-    Ground(Ground, Vec<Owner>),
-    /// To carry out this.
-    Plan(Box<Plan>),
-}
-
-/// A control group, as far as the child must know it.
+/// A file by its identity; by the time that it is used, its path may lead elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Grouped {
-    /// How it comes into it.
-    pub(crate) entrance: Entrance,
-    /// Memory is counted there, and nobody else has to.
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+/// A file or folder of this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its real path.
+    pub path: PathBuf,
+    /// The file that must lie there.
+    pub(crate) id: FileId,
+    /// Its owner, where the run is to own it; `None` where it stays as it is.
+    pub(crate) mapping: Option<Mapping>,
+}
+
+/// The owner of a source whose files appear as the run's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mapping {
+    pub(crate) owner: UnixId,
+    /// Whether the run fails where the file system can't map owners.
+    pub(crate) is_required: bool,
+}
+
+/// A user and a group of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct UnixId {
+    /// The number of the user.
+    pub user: u32,
+    /// The number of the group.
+    pub group: u32,
+}
+
+/// A piece of what a run sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Piece {
+    /// An empty folder.
+    Folder(String),
+    /// A symbolic link.
+    Link {
+        /// Its path.
+        at: String,
+        /// Its target.
+        to: String,
+    },
+    /// A file with this text.
+    Text {
+        /// Its path.
+        at: String,
+        /// Its content.
+        text: String,
+    },
+    /// A file or folder of this machine.
+    Bind {
+        /// Its path in the view.
+        at: String,
+        /// The number of the source.
+        source: usize,
+        /// Whether it can be written.
+        writable: bool,
+        /// Whether it is a device that works.
+        device: bool,
+        /// Whether its path on this machine is hidden; nothing else can be mounted in it then.
+        nameless: bool,
+    },
+    /// An overlay of folders with an empty one on top that takes what is written.
+    Layer {
+        /// Its path in the view.
+        at: String,
+        /// The numbers of the sources, the top one first.
+        sources: Vec<usize>,
+    },
+    /// An empty file that the server fills before the program starts.
+    File(String),
+    /// An empty folder that can be written.
+    Scratch(String),
+    /// The run's processes (`/proc`).
+    Processes(String),
+}
+
+/// The control group of a run, as the child must know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grouping {
+    pub(crate) join: Join,
+    /// Whether it limits memory, so that nobody has to poll.
     pub(crate) memory: bool,
-    /// Processes are counted there.
+    /// Whether it limits processes.
     pub(crate) processes: bool,
-    /// It has its share of the processors.
-    pub(crate) processors: bool,
 }
 
-/// How the child comes into its control group; the handles for it come with the message.
+/// The way for a process to join its control group; the handles for it come with the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Entrance {
-    /// Its only thread goes, by each of so many handles.
+pub(crate) enum Join {
+    /// Its only thread moves itself, through each of so many files.
     Threads(usize),
-    /// A new process is begun there, by one handle; this one stays outside and waits for it.
+    /// It forks into the group, a folder, and waits outside for that process.
     Fork,
 }
 
-/// The step at which something went wrong.
+/// A step of building a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
     Group,
@@ -280,7 +217,7 @@ pub(crate) enum Step {
     Root,
     View(usize),
     Init,
-    Ceilings,
+    Limits,
     Privileges,
     Landlock,
     Seccomp,
@@ -289,68 +226,85 @@ pub(crate) enum Step {
     Program,
 }
 
-/// What the child tells.
+/// A message from the child to the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Told {
-    /// In these namespaces, of which a handle each comes with it, these owners are the tenant.
-    Mapped(Vec<Owner>),
-    /// The run is in a new network, of which a handle comes with it, and one of the user namespace that
-    /// it is of, where only those in that may come into it.
-    Network,
-    /// The network of the run leads to whoever listens by the handle that comes with it.
-    Proxied,
-    /// The first process of the run is there; with it comes a handle of it. Its end is that of all.
-    First,
-    /// Everything stands; with it comes a handle of each layer, in the order of the view.
+pub(crate) enum Event {
+    /// The run's network leads to the listener that comes with this.
+    Listening,
+    /// Init has started, and its handle comes with this. Its end is the end of every process of the run.
+    Init,
+    /// The program can start. A handle of each layer comes with this, in the order of the view.
     Ready,
-    /// A step failed; the number is the system's.
+    /// A step failed with this error number of the system.
     Failed(Step, i32),
-    /// It used too much memory, and is ended.
-    Memory,
-    /// It wrote too much, and is ended.
-    Disk,
-    /// It began too many processes, and is ended.
-    Processes,
-    /// The program ended.
+    /// The run is over.
     Ended {
-        /// Its exit code, or the number of the signal that ended it.
-        how: How,
-        /// Whether nothing more could be written.
-        full: bool,
-        /// Whether there could be no more processes.
-        crowded: bool,
-        /// Time on processors, of everything that ran, in microseconds.
-        cpu: u64,
+        /// The program's own end; `None` where it was killed for a limit.
+        exit: Option<Exit>,
+        reason: Reason,
+        /// Processor time of all its processes.
+        cpu: Duration,
         /// The most memory that one process had, in bytes.
         memory: u64,
     },
 }
 
-/// What the first process of a container is asked for.
+impl Event {
+    /// The end of a program: whether nothing more could be written, or no more processes started, counts
+    /// only where it failed.
+    pub(crate) fn ended(
+        exit: Exit,
+        is_full: bool,
+        is_crowded: bool,
+        cpu: Duration,
+        memory: u64,
+    ) -> Self {
+        let reason = match exit {
+            Exit::Code(0) => Reason::Ok,
+            Exit::Signal(libc::SIGSYS) => Reason::Denied,
+            Exit::Signal(libc::SIGXCPU) => Reason::Timeout,
+            Exit::Signal(libc::SIGXFSZ) => Reason::Disk,
+            _ if is_full => Reason::Disk,
+            _ if is_crowded => Reason::Pids,
+            _ => Reason::Ok,
+        };
+        Self::Ended {
+            exit: Some(exit),
+            reason,
+            cpu,
+            memory,
+        }
+    }
+
+    /// The end of a run that is killed for a limit.
+    pub(crate) fn killed(reason: Reason) -> Self {
+        Self::Ended {
+            exit: None,
+            reason,
+            cpu: Duration::ZERO,
+            memory: 0,
+        }
+    }
+}
+
+/// A request to the init of a container.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Errand {
-    /// To carry out a run, counted so: the socket of its child comes with it, and its two outputs.
-    Run(Grouped),
-    /// To take away all that a run left.
+pub(crate) enum Request {
+    /// Carry out a run. Its control socket and its two outputs come with this.
+    Run(Grouping),
+    /// Remove everything that a run left.
     Clean,
 }
 
-/// What it answers.
+/// The answer of the init of a container.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Answer {
-    /// It is there.
-    Here,
+pub(crate) enum Reply {
+    /// It has started.
+    Started,
     /// The run is over, and every process of it is dead.
     Over,
     /// Whether nothing is left for certain.
     Cleaned(bool),
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum How {
-    Exit(i32),
-    Signal(i32),
 }

@@ -1,119 +1,64 @@
-//! A child as a process: how its end is waited for, and how it is brought about.
-
-use std::process::Child;
-use std::time::Duration;
-
-use rustix::process::{Pid, WaitOptions, waitpid};
+//! The process that carries out a run, as the server sees it.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Contained, Foster};
+pub(crate) use linux::{Forked, InContainer};
 
-/// A process that was begun.
+use std::time::Duration;
+
+/// The process that carries out a run.
 pub(crate) enum Process {
-    /// By this one.
-    Own(Child),
-    /// By the fork server.
+    /// A supervisor that the fork server forked.
     #[cfg(target_os = "linux")]
-    Foster(Foster),
-    /// By the first process of a container.
+    Forked(Forked),
+    /// Init of a container.
     #[cfg(target_os = "linux")]
-    Contained(Contained),
+    InContainer(InContainer),
+    /// A child of this process.
+    #[cfg(target_os = "macos")]
+    Child(std::process::Child),
 }
 
 impl Process {
-    /// Whether it has ended already.
+    /// Waits until the run is over; answers whether it is.
+    pub(crate) fn ends_within(&mut self, timeout: Duration) -> bool {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Forked(process) => process.ends_within(timeout),
+            #[cfg(target_os = "linux")]
+            Self::InContainer(process) => process.ends_within(timeout),
+            #[cfg(target_os = "macos")]
+            Self::Child(child) => crate::platform::ends_within(child, timeout),
+        }
+    }
+
+    /// Whether the run is over by now.
     pub(crate) fn has_ended(&mut self) -> bool {
-        match self {
-            Self::Own(child) => matches!(child.try_wait(), Ok(Some(_))),
-            #[cfg(target_os = "linux")]
-            Self::Foster(foster) => foster.ends(Duration::ZERO),
-            #[cfg(target_os = "linux")]
-            Self::Contained(run) => run.ends(Duration::ZERO),
-        }
+        self.ends_within(Duration::ZERO)
     }
 
-    /// Whether it ends in this time.
-    pub(crate) fn ends(&mut self, patience: Duration) -> bool {
-        match self {
-            Self::Own(child) => own::ends(child, patience),
-            #[cfg(target_os = "linux")]
-            Self::Foster(foster) => foster.ends(patience),
-            #[cfg(target_os = "linux")]
-            Self::Contained(run) => run.ends(patience),
-        }
-    }
-
-    /// Ends it.
+    /// Kills the process.
     pub(crate) fn kill(&mut self) {
         match self {
-            Self::Own(child) => drop(child.kill()),
             #[cfg(target_os = "linux")]
-            Self::Foster(foster) => foster.kill(),
+            Self::Forked(process) => process.kill(),
             #[cfg(target_os = "linux")]
-            Self::Contained(run) => run.kill(),
+            Self::InContainer(process) => process.kill(),
+            #[cfg(target_os = "macos")]
+            Self::Child(child) => {
+                let _ = child.kill();
+            }
         }
     }
 
-    /// Waits for its end; answers the code that it ended with, unless a signal ended it or nobody knows.
+    /// Reaps the process; answers its exit code, if it had one.
     pub(crate) fn code(&mut self) -> Option<i32> {
         match self {
-            Self::Own(child) => child.wait().ok().and_then(|status| status.code()),
             #[cfg(target_os = "linux")]
-            Self::Foster(foster) => foster.code(),
+            Self::Forked(process) => process.code(),
             #[cfg(target_os = "linux")]
-            Self::Contained(run) => run.ends(Duration::ZERO).then_some(0),
-        }
-    }
-
-    /// Leaves it to go on; it is taken away when it ends.
-    pub(crate) fn leave(&self) {
-        match self {
-            Self::Own(child) => {
-                let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-                let waiting = std::thread::Builder::new().name("waiting".to_owned());
-                // Where there can be no more threads nobody takes it away.
-                let _ = number.map(|number| {
-                    waiting.spawn(move || waitpid(Some(number), WaitOptions::empty()))
-                });
-            }
-            #[cfg(target_os = "linux")]
-            Self::Foster(_) | Self::Contained(_) => {}
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod own {
-    use std::process::Child;
-    use std::time::Duration;
-
-    use rustix::event::PollFlags;
-    use rustix::process::{Pid, PidfdFlags, pidfd_open};
-
-    use crate::begun::is_heard;
-
-    pub(super) fn ends(child: &Child, patience: Duration) -> bool {
-        let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-        let handle = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
-        handle.is_some_and(|handle| is_heard(&handle, PollFlags::IN, patience))
-    }
-}
-
-#[cfg(target_os = "macos")]
-mod own {
-    use std::process::Child;
-    use std::time::{Duration, Instant};
-
-    /// How often it is looked whether it has ended: nothing tells of it.
-    const ROUND: Duration = Duration::from_millis(2);
-
-    pub(super) fn ends(child: &mut Child, patience: Duration) -> bool {
-        let by = Instant::now() + patience;
-        loop {
-            match child.try_wait() {
-                Ok(None) if Instant::now() < by => std::thread::sleep(ROUND),
-                ended => break matches!(ended, Ok(Some(_))),
-            }
+            Self::InContainer(process) => process.ends_within(Duration::ZERO).then_some(0),
+            #[cfg(target_os = "macos")]
+            Self::Child(child) => child.wait().ok()?.code(),
         }
     }
 }
@@ -128,25 +73,24 @@ mod linux {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::process::{Signal, pidfd_send_signal};
 
-    use crate::begun::{is_heard, timespec};
-    use crate::plan::Answer;
+    use crate::plan::Reply;
+    use crate::poll::{is_readable_within, timespec};
     use crate::wire;
 
-    /// How long it may take until it is known how it ended.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    /// How long the fork server may take to pass an exit code on.
+    const CODE_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// A child of the fork server.
+    /// A supervisor that the fork server forked.
     #[derive(Debug)]
-    pub(crate) struct Foster {
-        /// The process.
+    pub(crate) struct Forked {
         pub(crate) handle: OwnedFd,
-        /// Says with which code it has ended (4 bytes, the least first), where it was one.
+        /// Delivers its exit code (4 bytes, little endian), if it has one.
         pub(crate) end: PipeReader,
     }
 
-    impl Foster {
-        pub(super) fn ends(&self, patience: Duration) -> bool {
-            is_heard(&self.handle, PollFlags::IN, patience)
+    impl Forked {
+        pub(super) fn ends_within(&self, timeout: Duration) -> bool {
+            is_readable_within(&self.handle, timeout)
         }
 
         pub(super) fn kill(&self) {
@@ -154,8 +98,7 @@ mod linux {
         }
 
         pub(super) fn code(&mut self) -> Option<i32> {
-            // It has ended: whoever began it says so soon, or never.
-            if !is_heard(&self.end, PollFlags::IN, PATIENCE) {
+            if !is_readable_within(&self.end, CODE_TIMEOUT) {
                 return None;
             }
             let mut code = [0; 4];
@@ -166,38 +109,38 @@ mod linux {
 
     /// A run in a container.
     #[derive(Debug)]
-    pub(crate) struct Contained {
-        /// What the first process of the container says.
-        pub(crate) keeper: UnixStream,
-        /// That process; its end is that of all.
-        pub(crate) first: OwnedFd,
-        /// Whether everybody of the run is dead for certain.
+    pub(crate) struct InContainer {
+        /// The socket of the container's init.
+        pub(crate) socket: UnixStream,
+        /// The handle of init. Its end is the end of every process of the container.
+        pub(crate) init: OwnedFd,
+        /// Whether every process of the run is dead for certain.
         pub(crate) is_over: bool,
     }
 
-    impl Contained {
-        pub(super) fn ends(&mut self, patience: Duration) -> bool {
-            let by = Instant::now() + patience;
-            let mut says = true;
+    impl InContainer {
+        pub(super) fn ends_within(&mut self, timeout: Duration) -> bool {
+            let deadline = Instant::now() + timeout;
+            let mut is_open = true;
             while !self.is_over {
-                let mut watched = vec![PollFd::new(&self.first, PollFlags::IN)];
-                watched.extend(says.then(|| PollFd::new(&self.keeper, PollFlags::IN)));
-                let left = timespec(by.saturating_duration_since(Instant::now()));
-                match poll(&mut watched, Some(&left)) {
+                let mut handles = vec![PollFd::new(&self.init, PollFlags::IN)];
+                handles.extend(is_open.then(|| PollFd::new(&self.socket, PollFlags::IN)));
+                let left = timespec(deadline.saturating_duration_since(Instant::now()));
+                match poll(&mut handles, Some(&left)) {
                     Err(rustix::io::Errno::INTR) => continue,
                     Ok(1..) => {}
                     Ok(0) | Err(_) => break,
                 }
-                let heard =
-                    |at: usize| watched.get(at).is_some_and(|one| !one.revents().is_empty());
-                let (is_dead, is_told) = (heard(0), heard(1));
+                let is_ready =
+                    |at: usize| handles.get(at).is_some_and(|one| !one.revents().is_empty());
+                let (is_dead, has_reply) = (is_ready(0), is_ready(1));
                 self.is_over = is_dead;
-                if is_told && !is_dead {
-                    // What it says besides was meant for another run.
-                    match wire::receive::<Answer>(&self.keeper) {
-                        Ok(Some((Answer::Over, _))) => self.is_over = true,
+                if has_reply && !is_dead {
+                    match wire::receive::<Reply>(&self.socket) {
+                        Ok(Some((Reply::Over, _))) => self.is_over = true,
+                        // A late reply about another run.
                         Ok(Some(_)) => {}
-                        Ok(None) | Err(_) => says = false,
+                        Ok(None) | Err(_) => is_open = false,
                     }
                 }
             }
@@ -205,7 +148,7 @@ mod linux {
         }
 
         pub(super) fn kill(&self) {
-            let _ = pidfd_send_signal(&self.first, Signal::KILL);
+            let _ = pidfd_send_signal(&self.init, Signal::KILL);
         }
     }
 }

@@ -1,102 +1,55 @@
-//! What a run reaches of the network: a proxy of its own, to which alone its network leads.
+//! The proxy of a run, the only thing that its network leads to.
 //!
-//! The child listens inside, where there is nothing else, and hands the listener out; who is let through
-//! is decided here, outside. A connection is for one host that was granted (`CONNECT`, RFC 9110, 9.3.6), at
-//! an address that is everybody's, and for the same host by TLS: the first thing said has to name it
-//! (RFC 6066, 3). Names are resolved here alone, once.
+//! The child listens inside of the sandbox and hands the listener to the server, which decides outside. A
+//! connection must be for a host that was granted (`CONNECT`, RFC 9110, 9.3.6), at a public address, and TLS must
+//! name the same host (RFC 6066, 3). Names are resolved once, here.
 
+mod contacts;
 mod head;
 mod hello;
 mod resolver;
 mod tunnel;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddrV4, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::threads::stand_behind;
+use crate::threads::lower_priority;
+use contacts::Contacts;
 use resolver::Resolver;
 
-/// Where the proxy is, inside.
-pub(crate) const ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
-/// How many connections a run has at once.
-const AT_ONCE: usize = 32;
-/// How many of them are told.
-const TOLD: usize = 100;
+/// The most connections of a run at once.
+const MAX_CONNECTIONS: usize = 32;
+/// Limits the connections of all runs at once, because each takes two handles.
+static ALL_CONNECTIONS: Semaphore = Semaphore::const_new(256);
+/// The pause when no connection can be accepted for lack of handles.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How many connections all runs of this process have at once: each takes two handles.
-static ALL: Semaphore = Semaphore::const_new(256);
-/// How long it is waited where nobody can be let in: there are no more handles.
-const PAUSE: Duration = Duration::from_millis(50);
-/// What is told of a host of which nobody knows yet whether it is reached.
-const OPEN: &str = "the run ended before it was known whether it is reached";
-
-/// What the run asked for, and what became of it: each once, those that were reached before others.
-#[derive(Debug, Clone, Default)]
-struct Contacts(Arc<Mutex<Vec<Contact>>>);
-
-impl Contacts {
-    /// Notes that a host is asked for.
-    fn open(&self, host: &str) {
-        self.add(Contact {
-            host: host.to_owned(),
-            refused: Some(OPEN.to_owned()),
-        });
-    }
-
-    /// Notes what became of it.
-    fn close(&self, contact: Contact) {
-        let mut all = self.held();
-        all.retain(|known| known.host != contact.host || known.refused.as_deref() != Some(OPEN));
-        drop(all);
-        self.add(contact);
-    }
-
-    fn add(&self, contact: Contact) {
-        let mut all = self.held();
-        if all.contains(&contact) {
-            return;
-        }
-        if all.len() >= TOLD && contact.refused.is_none() {
-            // What is refused can be asked for without end, to hide what isn't.
-            let refused = all.iter().rposition(|known| known.refused.is_some());
-            refused.map(|at| all.remove(at));
-        }
-        if all.len() < TOLD {
-            all.push(contact);
-        }
-    }
-
-    fn held(&self) -> MutexGuard<'_, Vec<Contact>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The proxy of a run, until this is let go of.
+/// The proxy of a run. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     contacts: Contacts,
-    /// Ends it by being dropped.
-    wanted: Option<oneshot::Sender<()>>,
+    /// Dropping it ends the thread.
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Proxy {
-    /// Lets through what may be reached, of those who come to this listener.
+    /// Starts a proxy on this listener, for hosts within this reach.
     ///
     /// # Errors
-    /// There can be no more threads, or nothing that waits.
-    pub(crate) fn begin(listener: OwnedFd, reach: Reach) -> io::Result<Self> {
+    /// There can be no more threads or handles.
+    pub(crate) fn start(listener: OwnedFd, reach: Reach) -> io::Result<Self> {
         Self::with(listener, reach, Arc::new(resolver::System))
     }
 
-    /// The same, where names are resolved by this.
+    /// The same with this resolver.
     fn with(listener: OwnedFd, reach: Reach, resolver: Arc<dyn Resolver>) -> io::Result<Self> {
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true)?;
@@ -106,36 +59,36 @@ impl Proxy {
             .max_blocking_threads(2)
             .build()?;
         let contacts = Contacts::default();
-        let told = contacts.clone();
-        let (wanted, unwanted) = oneshot::channel();
-        let serves = move || {
-            // What a run loads is no more urgent than the run.
-            stand_behind();
+        let noted = contacts.clone();
+        let (stop, stopped) = oneshot::channel();
+        let work = move || {
+            // A transfer is no more urgent than the run.
+            lower_priority();
             let _ = runtime.block_on(async {
                 tokio::select! {
-                    served = serve(listener, Arc::new(reach), resolver, told) => served,
-                    _ = unwanted => Ok(()),
+                    served = serve(listener, Arc::new(reach), resolver, noted) => served,
+                    _ = stopped => Ok(()),
                 }
             });
-            // A name that is still being resolved is waited for by nobody.
+            // Nobody waits for a name that is still being resolved.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("proxy".to_owned());
         Ok(Self {
             contacts,
-            wanted: Some(wanted),
-            thread: Some(thread.spawn(serves)?),
+            stop: Some(stop),
+            thread: Some(thread.spawn(work)?),
         })
     }
 
-    /// Ends it, with every connection; answers what was asked for.
+    /// Ends it with every connection; answers the hosts that were asked for.
     pub(crate) fn end(mut self) -> Vec<Contact> {
-        self.stop();
-        std::mem::take(&mut *self.contacts.held())
+        self.join();
+        self.contacts.take()
     }
 
-    fn stop(&mut self) {
-        self.wanted = None;
+    fn join(&mut self) {
+        self.stop = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -144,7 +97,7 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.stop();
+        self.join();
     }
 }
 
@@ -155,23 +108,23 @@ async fn serve(
     contacts: Contacts,
 ) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let Ok(room) = Arc::clone(&room).acquire_owned().await else {
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
             return Ok(());
         };
-        let Ok(shared) = ALL.acquire().await else {
+        let Ok(shared) = ALL_CONNECTIONS.acquire().await else {
             return Ok(());
         };
         let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
             continue;
         };
         let (reach, contacts) = (Arc::clone(&reach), contacts.clone());
         let resolver = Arc::clone(&resolver);
         tokio::spawn(async move {
-            tunnel::carry(stream, &reach, &*resolver, &contacts).await;
-            drop((room, shared));
+            tunnel::tunnel(stream, &reach, &*resolver, &contacts).await;
+            drop((permit, shared));
         });
     }
 }

@@ -1,4 +1,4 @@
-//! The port's implementation: which sandbox is used, how many run at once, and who ends them.
+//! The runner: chooses a backend, limits the runs at once, and ends them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,192 +9,210 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{Listener, Pending, PortError, Sandbox};
+use gongfu_core::port::{Listener, Pending, PortError};
 use gongfu_core::sandbox::{
-    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec,
-    Standing,
+    BackendStatus, Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Reason, Spec,
 };
 use tokio::sync::{Mutex, oneshot};
 
-use crate::backend::{BACKENDS, Backend, Containers, Failure, Surroundings, levels, obstacle};
-use crate::cgroup::Groups;
-use crate::pace::{Pace, Room};
-use crate::place::Place;
-use crate::plan;
-use crate::spare::Spares;
+use crate::backend::{Backend, Failure, Profile, RunContext, unavailable};
+use crate::plan::UnixId;
+use crate::platform::cgroup::Groups;
+use crate::run_dir::RunDir;
 use crate::tenant::Tenants;
 use crate::threads::Threads;
+use crate::throttle::{Slot, Throttle};
 
-/// How long it is waited for runs that nobody wants any more.
-const ENDING: Duration = Duration::from_secs(10);
+/// How long [`Runner::end`] waits for runs that nobody wants any more.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a trial may take.
-const TRIAL: Duration = Duration::from_secs(10);
-/// For how long it is believed that a level doesn't work.
-const DOUBT: Duration = Duration::from_secs(3);
-/// How many times longer than the trial took, at least: to try again must not be what takes the time.
-const DOUBTS: u32 = 20;
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time after which a backend that doesn't work is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(3);
+/// The same as a multiple of the time that the trial took.
+const RETRY_FACTOR: u32 = 20;
 
-/// Runs things in the strongest sandbox that works here.
+/// The backends of this system, the strongest first.
+fn backends() -> Vec<Arc<dyn Backend>> {
+    #[cfg(target_os = "linux")]
+    return crate::backend::all();
+    #[cfg(target_os = "macos")]
+    return vec![Arc::new(crate::macos::Seatbelt)];
+}
+
+/// Runs jobs in the strongest sandbox that works here.
 pub struct Runner {
-    /// The level that was asked for; `None` for the strongest that works.
+    /// The strongest one first.
+    backends: Vec<Arc<dyn Backend>>,
+    /// The level to use; `None` for the strongest that works.
     wanted: Option<Level>,
-    /// Whether users of a server may be given a level that is for one person alone.
-    crowded: bool,
-    /// Whether a run may have a control group of its own.
-    grouped: AtomicBool,
-    pace: Arc<Pace>,
-    /// What came of trying the levels, as far as they were.
-    tried: Mutex<BTreeMap<Level, Tried>>,
+    /// Whether users of a server may get a level that is for a single person.
+    allows_levels_for_one: bool,
+    /// Whether runs get control groups.
+    uses_groups: AtomicBool,
+    throttle: Arc<Throttle>,
+    trials: Mutex<BTreeMap<Level, Trial>>,
     tenants: Tenants,
-    spares: Arc<Spares>,
-    containers: Arc<Containers>,
     threads: Arc<Threads>,
 }
 
-/// On what a run stands on this machine.
+/// The identity of a run on this machine.
 #[derive(Debug, Clone)]
-struct Footing {
-    /// Whose run it is.
+struct Identity {
     owner: Owner,
-    /// Whom it is, where it isn't whoever runs gongfu.
-    tenant: Option<plan::Owner>,
-    /// Whether it has a control group of its own.
-    grouped: bool,
+    /// The user of the run; `None` for gongfu's own.
+    tenant: Option<UnixId>,
+    /// Whether it gets a control group.
+    uses_groups: bool,
 }
 
-/// What runs find that were begun before, and leave to others.
-struct Kept(Arc<Spares>, Arc<Containers>);
-
-/// What came of trying a level.
+/// The result of trying a backend.
 #[derive(Debug, Clone)]
-enum Tried {
+enum Trial {
     Works,
-    /// It doesn't, and until when that is believed.
+    /// The reason why it doesn't work, and when it is tried again.
     Fails(String, Instant),
 }
 
 impl Runner {
-    /// A runner that uses this level alone, or the strongest that works here.
+    /// A runner that uses this level only, or the strongest that works here.
     pub fn new(wanted: Option<Level>) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
+            backends: backends(),
             wanted,
-            crowded: false,
-            grouped: AtomicBool::new(true),
-            pace: Arc::new(Pace::new(processors)),
-            tried: Mutex::new(BTreeMap::new()),
+            allows_levels_for_one: false,
+            uses_groups: AtomicBool::new(true),
+            throttle: Arc::new(Throttle::new(processors)),
+            trials: Mutex::new(BTreeMap::new()),
             tenants: Tenants::of_this_process(),
-            spares: Arc::new(Spares::new(true)),
-            containers: Arc::new(Containers::new(Docker::default())),
             threads: Arc::default(),
         }
     }
 
-    /// Uses this Docker daemon, where its level is asked for.
+    /// Adds a backend, before those that are for a single person.
     #[must_use]
-    pub fn with_docker(mut self, docker: Docker) -> Self {
-        self.containers = Arc::new(Containers::new(docker));
+    pub fn with_backend(mut self, backend: Arc<dyn Backend>) -> Self {
+        let is_single_tenant = |one: &Arc<dyn Backend>| one.profile().is_single_tenant;
+        let at = self.backends.iter().position(is_single_tenant);
+        let at = at.unwrap_or(self.backends.len());
+        self.backends.insert(at, backend);
         self
     }
 
-    /// Begins nothing ahead of time: every run is the first one.
-    #[must_use]
-    pub fn without_spares(mut self) -> Self {
-        self.spares = Arc::new(Spares::new(false));
-        self
+    /// The kinds that this system may have, the strongest first; whether one works has to be tried.
+    pub fn profiles(&self) -> impl Iterator<Item = &'static Profile> {
+        self.backends.iter().map(|backend| backend.profile())
     }
 
-    /// Gives users of a server also a level that is for one person alone, if `is_allowed`: whoever asks
-    /// for that trusts all of them.
+    /// Every kind that settings may name, with a description; some are of other systems only.
+    pub fn known(&self) -> impl Iterator<Item = (Level, &'static str)> {
+        let here = self
+            .profiles()
+            .map(|profile| (profile.level, profile.about));
+        here.chain(unavailable::foreign())
+    }
+
+    /// A runner of the kind that reaches hosts, where this one's kind doesn't.
+    pub fn for_hosts(&self) -> Option<Self> {
+        let wanted = self.wanted?;
+        let reaching = self.profiles().find(|profile| profile.reaches_hosts)?;
+        (reaching.level != wanted).then(|| Self::new(Some(reaching.level)))
+    }
+
+    /// Lets users of a server have a level that is for a single person, if `is_allowed`: the operator trusts
+    /// all of them then.
     #[must_use]
     pub fn with_levels_for_one(mut self, is_allowed: bool) -> Self {
-        self.crowded = is_allowed;
+        self.allows_levels_for_one = is_allowed;
         self
     }
 
-    /// Holds limits without control groups, even where there are some.
+    /// Enforces limits without control groups, even where there are some.
     #[must_use]
     pub fn without_groups(self) -> Self {
-        self.grouped.store(false, Ordering::Relaxed);
+        self.uses_groups.store(false, Ordering::Relaxed);
         self
     }
 
-    /// Takes away what is kept for later runs, and waits for those to end that nobody wants any more, for
-    /// a few seconds at most. Whoever ends without it leaves that to the next one. Nothing is begun ahead
-    /// of time after it.
+    /// Waits a few seconds for runs that nobody wants any more, and removes what is kept for later runs. What a
+    /// server leaves without this, the next one removes.
     pub fn end(&self) {
-        self.spares.close();
-        self.threads.end(ENDING);
-        self.containers.close();
+        self.threads.join(END_TIMEOUT);
+        for backend in &self.backends {
+            backend.close();
+        }
     }
 
-    /// What things are run in here; `None` where nothing is.
+    /// The level of the runs of the local person; `None` where no backend works.
     pub async fn level(&self) -> Option<Level> {
-        self.strongest(&Owner::Local).await.ok().map(Backend::level)
+        self.strongest(&Owner::Local)
+            .await
+            .ok()
+            .map(|backend| backend.profile().level)
     }
 
-    /// Why a level doesn't work, if it doesn't. One that works isn't tried again.
-    async fn obstacle(&self, backend: &'static dyn Backend) -> Option<String> {
-        // Whoever else asks waits for the same trial.
-        let mut tried = self.tried.lock().await;
-        match tried.get(&backend.level()) {
-            Some(Tried::Works) => return None,
-            Some(Tried::Fails(why, until)) if Instant::now() < *until => return Some(why.clone()),
+    /// Explains why a backend doesn't work, if it doesn't. One that works isn't tried again.
+    async fn obstacle(&self, backend: &Arc<dyn Backend>) -> Option<String> {
+        // Others wait for the same trial.
+        let mut trials = self.trials.lock().await;
+        let level = backend.profile().level;
+        match trials.get(&level) {
+            Some(Trial::Works) => return None,
+            Some(Trial::Fails(why, retry)) if Instant::now() < *retry => return Some(why.clone()),
             _ => {}
         }
-        let begun = Instant::now();
-        let grouped = self.grouped.load(Ordering::Relaxed);
-        let footing = |grouped| Footing {
-            owner: Owner::Local,
-            tenant: self.tenants.of(&Owner::Local),
-            grouped,
-        };
-        let mut came = self.attempt(backend, footing(grouped)).await;
-        if came.is_err() && grouped && self.attempt(backend, footing(false)).await.is_ok() {
-            // Control groups that no process can come into hold nothing.
-            self.grouped.store(false, Ordering::Relaxed);
-            came = Ok(());
+        let start = Instant::now();
+        let uses_groups = self.uses_groups.load(Ordering::Relaxed);
+        let mut tried = self.attempt(backend, uses_groups).await;
+        if tried.is_err() && uses_groups && self.attempt(backend, false).await.is_ok() {
+            // Control groups that no process can join are of no use.
+            self.uses_groups.store(false, Ordering::Relaxed);
+            tried = Ok(());
         }
-        if came.is_err() && self.tenants.give_up() {
-            let again = self.attempt(backend, footing(grouped)).await;
+        if tried.is_err() && self.tenants.disable() {
+            let again = self.attempt(backend, uses_groups).await;
             if again.is_err() {
-                self.tenants.take_back();
+                self.tenants.enable();
             }
-            came = again.or(came);
+            tried = again.or(tried);
         }
-        let obstacle = came.err().map(|failure| failure.to_string());
-        let now = obstacle.clone().map_or(Tried::Works, |why| {
-            let doubt = DOUBT.max(begun.elapsed() * DOUBTS);
-            Tried::Fails(why, Instant::now() + doubt)
+        let obstacle = tried.err().map(|failure| failure.to_string());
+        let trial = obstacle.clone().map_or(Trial::Works, |why| {
+            let interval = RETRY_INTERVAL.max(start.elapsed() * RETRY_FACTOR);
+            Trial::Fails(why, Instant::now() + interval)
         });
-        tried.insert(backend.level(), now);
+        trials.insert(level, trial);
         obstacle
     }
 
-    /// The strongest level that works here and is strong enough for this owner.
-    async fn strongest(&self, owner: &Owner) -> Result<&'static dyn Backend, PortError> {
+    /// The strongest backend that works here, and that this owner may have.
+    async fn strongest(&self, owner: &Owner) -> Result<&Arc<dyn Backend>, PortError> {
         let mut why = Vec::new();
-        let is_one_of_many = matches!(owner, Owner::User(_)) && !self.crowded;
-        let is_wanted = |level: Level| match self.wanted {
-            Some(wanted) => wanted == level,
-            None => !level.must_be_asked_for(),
-        };
-        for backend in BACKENDS.iter().filter(|one| is_wanted(one.level())) {
-            let level = backend.level();
-            if is_one_of_many && level.is_for_one() {
+        let is_one_of_many = matches!(owner, Owner::User(_)) && !self.allows_levels_for_one;
+        for backend in &self.backends {
+            let profile = backend.profile();
+            let level = profile.level;
+            let is_other = self
+                .wanted
+                .map_or(profile.is_opt_in, |wanted| wanted != level);
+            if is_other {
+                continue;
+            }
+            if is_one_of_many && profile.is_single_tenant {
                 why.push(format!(
                     "{level}: it is for one person alone, and this server has users; to use it all the \
                      same, set `levels_for_one = true` below `[sandbox]` in the settings"
                 ));
                 continue;
             }
-            match self.obstacle(*backend).await {
-                None => return Ok(*backend),
-                Some(obstacle) => why.push(format!("{}: {obstacle}", backend.level())),
+            match self.obstacle(backend).await {
+                None => return Ok(backend),
+                Some(obstacle) => why.push(format!("{level}: {obstacle}")),
             }
         }
         if let (Some(wanted), []) = (self.wanted, why.as_slice()) {
-            why.push(format!("{wanted}: {}", obstacle::of_another_system(wanted)));
+            why.push(format!("{wanted}: {}", self.not_of_this_system(wanted)));
         }
         let why = why.join("; ");
         Err(PortError::Unavailable(match self.wanted {
@@ -203,23 +221,24 @@ impl Runner {
         }))
     }
 
-    /// Runs something that uses what every run may need: it changes a file of a folder in a layer.
-    async fn attempt(
-        &self,
-        backend: &'static dyn Backend,
-        footing: Footing,
-    ) -> Result<(), Failure> {
-        let ground = tokio::task::spawn_blocking(trial_ground).await;
-        let ground = ground.map_err(io::Error::other)?.map_err(|error| {
+    fn not_of_this_system(&self, wanted: Level) -> String {
+        let here = self.profiles().map(|profile| profile.level);
+        unavailable::not_of_this_system(wanted, here)
+    }
+
+    /// Tries a backend with a job that needs what every run may need: it changes a file in a layer.
+    async fn attempt(&self, backend: &Arc<dyn Backend>, uses_groups: bool) -> Result<(), Failure> {
+        let folder = tokio::task::spawn_blocking(trial_folder).await;
+        let folder = folder.map_err(io::Error::other)?.map_err(|error| {
             let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
             Failure::Unavailable(format!("{why} ({error})"))
         })?;
-        let spec = Spec {
-            command: Command::Line(format!("echo >> {TRIED_FILE}")),
-            folder: TRIED.to_owned(),
+        let job = Spec {
+            command: Command::Line(format!("echo >> {TRIAL_FILE}")),
+            folder: TRIAL_MOUNT.to_owned(),
             mounts: vec![Mount {
-                sources: vec![ground.path.clone()],
-                target: TRIED.to_owned(),
+                sources: vec![folder.path.clone()],
+                target: TRIAL_MOUNT.to_owned(),
                 mode: Mode::Layered,
                 keep: None,
             }],
@@ -228,18 +247,14 @@ impl Runner {
             input: Input::Nothing,
             reach: Reach::default(),
             limits: Limits {
-                wall: TRIAL,
+                wall: TRIAL_TIMEOUT,
                 ..Limits::default()
             },
             logs: None,
         };
         let listener: Listener = Arc::new(|_, _| {});
-        // What it tries is whether one can be begun.
-        let containers = Arc::new(self.containers.for_once());
-        let kept = Kept(Arc::new(Spares::new(false)), containers);
-        let outcome = self
-            .begin(backend, spec, footing, kept, listener, None)
-            .await?;
+        let identity = self.identity(&Owner::Local, uses_groups);
+        let outcome = self.start(backend, job, identity, listener, None).await?;
         if outcome.exit == Some(Exit::Code(0)) {
             return Ok(());
         }
@@ -264,59 +279,67 @@ impl Runner {
         Err(Failure::Unavailable(why))
     }
 
-    /// Runs it on a thread of its own; ends it when nobody waits any more.
-    async fn begin(
+    fn identity(&self, owner: &Owner, uses_groups: bool) -> Identity {
+        Identity {
+            owner: owner.clone(),
+            tenant: self.tenants.of(owner),
+            uses_groups,
+        }
+    }
+
+    /// Runs a job on a thread of its own; dropping the future ends it. Without a slot it is a trial.
+    async fn start(
         &self,
-        backend: &'static dyn Backend,
-        spec: Spec,
-        footing: Footing,
-        kept: Kept,
+        backend: &Arc<dyn Backend>,
+        job: Spec,
+        identity: Identity,
         listener: Listener,
-        room: Option<Room>,
+        slot: Option<Slot>,
     ) -> Result<Outcome, Failure> {
-        // The run ends when the one end is closed, by whoever drops it.
+        // Dropping `wanted` closes the other end, which ends the run.
         let (wanted, cancel) = UnixStream::pair()?;
-        let (tells, ended) = oneshot::channel();
-        let (threads, pace) = (Arc::clone(&self.threads), Arc::clone(&self.pace));
-        let Kept(spares, containers) = kept;
-        let groups = footing.grouped.then(Groups::of_this_process).flatten();
-        let since = room.as_ref().map_or_else(Instant::now, |room| room.since);
-        self.threads.begin("run", groups, move || {
-            let surroundings = Surroundings {
-                tenant: footing.tenant,
-                owner: &footing.owner,
+        let (sender, receiver) = oneshot::channel();
+        let (threads, throttle) = (Arc::clone(&self.threads), Arc::clone(&self.throttle));
+        let backend = Arc::clone(backend);
+        let is_trial = slot.is_none();
+        let groups = identity.uses_groups.then(Groups::of_this_process).flatten();
+        let since = slot.as_ref().map_or_else(Instant::now, |slot| slot.since);
+        self.threads.spawn("run", move || {
+            let context = RunContext {
+                tenant: identity.tenant,
+                owner: &identity.owner,
+                is_trial,
                 groups,
                 threads: &threads,
-                pace: &pace,
+                throttle: &throttle,
                 since,
-                spares: &spares,
-                containers: &containers,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
             };
-            let ended = backend.run(&spec, &surroundings);
-            drop(room);
-            // Whoever no longer listens doesn't want to know.
-            let _ = tells.send(ended);
+            let outcome = backend.execute(&job, &context);
+            // Only now has the run really ended.
+            drop(slot);
+            // Nobody receives the outcome of a run that nobody wants any more.
+            let _ = sender.send(outcome);
         })?;
-        let ended = ended.await;
+        let outcome = receiver.await;
         drop(wanted);
-        ended.unwrap_or_else(|error| Err(Failure::Io(io::Error::other(error))))
+        outcome.unwrap_or_else(|error| Err(Failure::Io(io::Error::other(error))))
     }
 }
 
-/// Where the folder of a trial is seen.
-const TRIED: &str = "/workspace";
+/// The folder of a trial, as the trial sees it.
+const TRIAL_MOUNT: &str = "/workspace";
 /// The file in it.
-const TRIED_FILE: &str = "tried";
+const TRIAL_FILE: &str = "tried";
 
-/// A folder with a file for a trial; it goes with this.
-fn trial_ground() -> io::Result<Place> {
-    // Looked for once, on a thread that may wait.
+/// Makes a folder with a file for a trial.
+fn trial_folder() -> io::Result<RunDir> {
+    // Finding groups takes a while, and this thread may block.
     let _ = Groups::of_this_process();
-    let ground = Place::new(false)?;
-    std::fs::write(ground.path.join(TRIED_FILE), "")?;
-    Ok(ground)
+    let folder = RunDir::new(false)?;
+    std::fs::write(folder.path.join(TRIAL_FILE), "")?;
+    Ok(folder)
 }
 
 impl Drop for Runner {
@@ -325,52 +348,58 @@ impl Drop for Runner {
     }
 }
 
-impl Sandbox for Runner {
-    fn standing(&self) -> Pending<'_, Vec<Standing>> {
+impl Runner {
+    /// The backends of this machine, the strongest first, with the reason why one doesn't work.
+    pub fn statuses(&self) -> Pending<'_, Vec<BackendStatus>> {
         Box::pin(async move {
-            let mut standing = Vec::new();
-            for backend in BACKENDS {
-                standing.push(Standing {
-                    level: backend.level(),
-                    obstacle: self.obstacle(*backend).await,
+            let mut statuses = Vec::new();
+            for backend in &self.backends {
+                let profile = backend.profile();
+                statuses.push(BackendStatus {
+                    level: profile.level,
+                    about: profile.about,
+                    is_opt_in: profile.is_opt_in,
+                    obstacle: self.obstacle(backend).await,
                 });
             }
-            // Nobody else hears of those that this system never has.
-            if let Some(level) = self
-                .wanted
-                .filter(|level| levels().all(|one| one != *level))
-            {
-                standing.push(Standing {
+            // One of another system is listed only where settings name it.
+            let is_foreign = |level: &Level| self.profiles().all(|one| one.level != *level);
+            if let Some(level) = self.wanted.filter(is_foreign) {
+                let known = self.known().find(|(one, _)| *one == level);
+                statuses.push(BackendStatus {
                     level,
-                    obstacle: Some(obstacle::of_another_system(level)),
+                    about: known.map_or("", |(_, about)| about),
+                    is_opt_in: false,
+                    obstacle: Some(self.not_of_this_system(level)),
                 });
             }
-            Ok(standing)
+            Ok(statuses)
         })
     }
 
-    fn make_way(&self) {
-        self.pace.make_way();
+    /// Counts a request that runs nothing: the next run of a queue starts a little later.
+    pub fn yield_to_request(&self) {
+        self.throttle.count_answer();
     }
 
-    fn run<'a>(&'a self, owner: &'a Owner, spec: Spec, listener: Listener) -> Pending<'a, Outcome> {
+    /// Runs something for an owner; see [`gongfu_core::port::Sandbox::run`].
+    pub fn run<'a>(
+        &'a self,
+        owner: &'a Owner,
+        job: Spec,
+        listener: Listener,
+    ) -> Pending<'a, Outcome> {
         Box::pin(async move {
             let backend = self.strongest(owner).await?;
-            if backend.level() != Level::Namespaces && !spec.reach.is_off() {
-                // There its network would be the machine's, or nobody could listen in it.
+            if !backend.profile().reaches_hosts && !job.reach.is_off() {
+                // Elsewhere its network would be the machine's, or nobody could listen in it.
                 let why = "hosts can be reached from a sandbox of gongfu's own namespaces alone, which doesn't work here; see gongfu doctor";
                 return Err(PortError::Denied(why.to_owned()));
             }
-            // It is kept until the run has really ended, whoever waits for that.
-            let room = self.pace.room().await;
-            let footing = Footing {
-                owner: owner.clone(),
-                tenant: self.tenants.of(owner),
-                grouped: self.grouped.load(Ordering::Relaxed),
-            };
-            let kept = Kept(Arc::clone(&self.spares), Arc::clone(&self.containers));
-            let ran = self.begin(backend, spec, footing, kept, listener, room);
-            ran.await.map_err(|failure| match failure {
+            let slot = self.throttle.slot().await;
+            let identity = self.identity(owner, self.uses_groups.load(Ordering::Relaxed));
+            let running = self.start(backend, job, identity, listener, slot);
+            running.await.map_err(|failure| match failure {
                 Failure::Unavailable(why) => PortError::Unavailable(why),
                 Failure::Refused(why) => PortError::Denied(why),
                 Failure::Io(error) => PortError::Other(Box::new(error)),

@@ -1,5 +1,5 @@
-//! What every run sees of the machine: its programs and libraries, and nothing that tells whose
-//! machine it is.
+//! The part of the machine that every run sees: programs and libraries, and nothing that tells whose machine
+//! it is.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 
-use crate::plan::{FileId, Owner, Piece, Source, Taken};
+use crate::plan::{FileId, Mapping, Piece, Source, UnixId};
 
-/// Where the system's programs and libraries lie, besides `/usr`.
+/// The folders of programs and libraries besides `/usr`.
 const PROGRAMS: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// What programs read of the system's settings.
+/// The settings of the system that programs read.
 const SETTINGS: [&str; 12] = [
     "/etc/alternatives",
     "/etc/fonts",
@@ -26,18 +26,18 @@ const SETTINGS: [&str; 12] = [
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
 ];
-/// Where else programs lie, on systems that have it.
-const ELSEWHERE: [&str; 2] = ["/nix/store", "/gnu/store"];
+/// Package stores that some systems have.
+const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 /// The devices that every program may expect.
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
-/// The outputs and inputs by name.
+/// The input and the outputs by name.
 const HANDLES: [(&str, &str); 4] = [
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdin", "/proc/self/fd/0"),
     ("/dev/stdout", "/proc/self/fd/1"),
     ("/dev/stderr", "/proc/self/fd/2"),
 ];
-/// Who there is, and what the machine is called.
+/// The users, the hosts and the name of every sandbox.
 const TEXTS: [(&str, &str); 5] = [
     (
         "/etc/passwd",
@@ -55,162 +55,154 @@ const TEXTS: [(&str, &str); 5] = [
     ),
 ];
 
-/// What scripts call a program that a system has under another name.
+/// Other names of programs that scripts use.
 const OTHER_NAMES: [(&str, &[&str]); 3] = [
     ("python", &["python3"]),
     ("pip", &["pip3"]),
     ("node", &["nodejs"]),
 ];
 
-/// A view while it is put together.
+/// A view while it is composed.
 #[derive(Debug, Default)]
-pub(crate) struct View {
-    pub(crate) sources: Vec<Source>,
-    pub(crate) pieces: Vec<Piece>,
-    /// The folders that are there already.
+pub struct View {
+    /// The files and folders of the machine that it shows.
+    pub sources: Vec<Source>,
+    /// Its pieces, in the order in which they are built.
+    pub pieces: Vec<Piece>,
+    /// The folders that it has already.
     folders: BTreeSet<String>,
 }
 
 impl View {
-    /// The system's own part.
+    /// The part of the machine that every run sees.
     ///
     /// # Errors
-    /// A part that every run needs isn't there.
-    pub(crate) fn of_the_system() -> io::Result<Self> {
+    /// The machine has no `/usr`, or lacks a device.
+    pub fn of_the_system() -> io::Result<Self> {
         let mut view = Self::default();
-        view.part(Path::new("/usr"), "/usr", false)?;
+        view.add_part(Path::new("/usr"), "/usr", false)?;
         for at in PROGRAMS {
             let path = Path::new(at);
             match std::fs::read_link(path) {
-                Ok(to) => {
-                    let to = to.to_string_lossy().into_owned();
-                    let at = at.to_owned();
-                    view.pieces.push(Piece::Link { at, to });
-                }
-                Err(_) if path.is_dir() => view.part(path, at, false)?,
+                Ok(to) => view.add_link(at, &to.to_string_lossy()),
+                Err(_) if path.is_dir() => view.add_part(path, at, false)?,
                 Err(_) => {}
             }
         }
-        for at in ELSEWHERE.iter().chain(&SETTINGS) {
+        for at in STORES.iter().chain(&SETTINGS) {
             if Path::new(at).exists() {
-                view.part(Path::new(at), at, false)?;
+                view.add_part(Path::new(at), at, false)?;
             }
         }
         for (at, text) in TEXTS {
-            view.parents(at);
+            view.add_parents(at);
             let (at, text) = (at.to_owned(), text.to_owned());
             view.pieces.push(Piece::Text { at, text });
         }
         for device in DEVICES {
             let at = format!("/dev/{device}");
-            view.part(Path::new(&at), &at, true)?;
+            view.add_part(Path::new(&at), &at, true)?;
         }
         for (at, to) in HANDLES {
-            let (at, to) = (at.to_owned(), to.to_owned());
-            view.pieces.push(Piece::Link { at, to });
+            view.add_link(at, to);
         }
         view.pieces.push(Piece::Processes("/proc".to_owned()));
-        view.other_names();
+        view.add_other_names();
         for at in ["/dev/shm", "/tmp"] {
-            view.scratch(at);
+            view.add_scratch(at);
         }
         Ok(view)
     }
 
-    /// The names by which scripts call programs that the system calls otherwise.
-    fn other_names(&mut self) {
-        let found = |name: &str| {
+    fn add_other_names(&mut self) {
+        let find = |name: &str| {
             let folders = ["/usr/local/bin", "/usr/bin"].into_iter();
-            let mut places = folders.map(|folder| format!("{folder}/{name}"));
-            places.find(|place| Path::new(place).exists())
+            let mut paths = folders.map(|folder| format!("{folder}/{name}"));
+            paths.find(|path| Path::new(path).exists())
         };
         for (name, programs) in OTHER_NAMES {
-            if found(name).is_some() {
+            if find(name).is_some() {
                 continue;
             }
-            if let Some(to) = programs.iter().find_map(|program| found(program)) {
+            if let Some(to) = programs.iter().find_map(|program| find(program)) {
                 let at = format!("/run/programs/{name}");
-                self.parents(&at);
-                self.pieces.push(Piece::Link { at, to });
+                self.add_parents(&at);
+                self.add_link(&at, &to);
             }
         }
     }
 
-    /// A folder that can be written.
-    pub(crate) fn scratch(&mut self, at: &str) {
-        self.parents(at);
+    fn add_link(&mut self, at: &str, to: &str) {
+        let (at, to) = (at.to_owned(), to.to_owned());
+        self.pieces.push(Piece::Link { at, to });
+    }
+
+    /// Adds an empty folder that can be written.
+    pub(crate) fn add_scratch(&mut self, at: &str) {
+        self.add_parents(at);
         self.folders.insert(at.to_owned());
         self.pieces.push(Piece::Scratch(at.to_owned()));
     }
 
-    /// A file that somebody else fills.
-    pub(crate) fn file(&mut self, at: &str) {
-        self.parents(at);
+    /// Adds an empty file that the server fills.
+    pub(crate) fn add_file(&mut self, at: &str) {
+        self.add_parents(at);
         self.pieces.push(Piece::File(at.to_owned()));
     }
 
-    /// A folder or file of the system: as it is, and whoever it belongs to.
-    fn part(&mut self, path: &Path, at: &str, device: bool) -> io::Result<()> {
-        let source = self.source(path, None)?;
-        self.bound(at, source, device, device);
+    /// Adds a file or folder of the system, which keeps its owner.
+    fn add_part(&mut self, path: &Path, at: &str, device: bool) -> io::Result<()> {
+        let source = self.add_source(path, None)?;
+        self.push_bind(at, source, device, device, false);
         Ok(())
     }
 
-    /// A folder or file of the machine that the run takes for its own.
+    /// Adds a file or folder of the machine that appears as the run's own.
     ///
     /// # Errors
     /// It isn't there.
-    pub(crate) fn bind(
+    pub fn add_bind(
         &mut self,
         path: &Path,
         at: &str,
         writable: bool,
         device: bool,
     ) -> io::Result<()> {
-        // What can be read by everybody can be read where owners can't be mapped.
-        let taken = if writable {
-            Taken::Needed
-        } else {
-            Taken::WherePossible
-        };
-        let source = self.source(path, Some(taken))?;
-        self.bound(at, source, writable, device);
+        // A public file is readable even where the file system can't map owners.
+        let source = self.add_source(path, Some(writable))?;
+        self.push_bind(at, source, writable, device, false);
         Ok(())
     }
 
-    fn bound(&mut self, at: &str, source: usize, writable: bool, device: bool) {
-        self.parents(at);
+    /// Adds a file or folder that can be read; the path of a folder on the machine is hidden.
+    ///
+    /// # Errors
+    /// It isn't there.
+    pub(crate) fn add_nameless(&mut self, path: &Path, at: &str) -> io::Result<()> {
+        let source = self.add_source(path, Some(false))?;
+        self.push_bind(at, source, false, false, path.is_dir());
+        Ok(())
+    }
+
+    fn push_bind(&mut self, at: &str, source: usize, writable: bool, device: bool, nameless: bool) {
+        self.add_parents(at);
         self.folders.insert(at.to_owned());
         self.pieces.push(Piece::Bind {
             at: at.to_owned(),
             source,
             writable,
             device,
-            nameless: false,
+            nameless,
         });
     }
 
-    /// A folder or file of somebody's that can be read; where a folder lies isn't told.
+    /// Adds an overlay of folders, the top one first, with a layer for what the run writes.
     ///
     /// # Errors
-    /// It isn't there.
-    pub(crate) fn show(&mut self, path: &Path, at: &str) -> io::Result<()> {
-        self.bind(path, at, false, false)?;
-        if let Some(Piece::Bind { nameless, .. }) = self.pieces.last_mut() {
-            *nameless = path.is_dir();
-        }
-        Ok(())
-    }
-
-    /// Folders above each other that the run takes for its own, and a layer for what it writes.
-    ///
-    /// # Errors
-    /// One isn't there.
-    pub(crate) fn layer(&mut self, paths: &[PathBuf], at: &str) -> io::Result<()> {
-        self.parents(at);
-        let sources = paths
-            .iter()
-            .map(|path| self.source(path, Some(Taken::Needed)));
+    /// One of them isn't there.
+    pub(crate) fn add_layer(&mut self, paths: &[PathBuf], at: &str) -> io::Result<()> {
+        self.add_parents(at);
+        let sources = paths.iter().map(|path| self.add_source(path, Some(true)));
         let sources = sources.collect::<io::Result<Vec<_>>>()?;
         self.folders.insert(at.to_owned());
         self.pieces.push(Piece::Layer {
@@ -220,12 +212,13 @@ impl View {
         Ok(())
     }
 
-    fn source(&mut self, path: &Path, taken: Option<Taken>) -> io::Result<usize> {
-        // Where it really lies: a link of the machine leads nowhere while the view is built.
+    /// Adds a source; `is_required` tells whether the run must own it, and `None` that it keeps its owner.
+    fn add_source(&mut self, path: &Path, is_required: Option<bool>) -> io::Result<usize> {
+        // The real path: links of the machine lead nowhere while the view is built.
         let path = std::fs::canonicalize(path)?;
         let handle = fs::openat(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
         let found = fs::statat(&handle, c"", AtFlags::EMPTY_PATH)?;
-        let owner = Owner {
+        let owner = UnixId {
             user: found.st_uid,
             group: found.st_gid,
         };
@@ -235,13 +228,13 @@ impl View {
                 device: found.st_dev,
                 inode: found.st_ino,
             },
-            owner: taken.map(|taken| (owner, taken)),
+            mapping: is_required.map(|is_required| Mapping { owner, is_required }),
         });
         Ok(self.sources.len() - 1)
     }
 
-    /// Makes the folders above a place that aren't there yet.
-    fn parents(&mut self, at: &str) {
+    /// Adds the folders above a path, unless they are there.
+    fn add_parents(&mut self, at: &str) {
         let ends = at.match_indices('/').map(|(end, _)| end).skip(1);
         for end in ends {
             let folder = at.get(..end).unwrap_or_default();

@@ -1,9 +1,8 @@
-//! Whom runs are on the machine, where gongfu is root and could be anybody: users that nobody has, one for
-//! each of those whose runs they are.
+//! The users that runs are when gongfu is root: far from those of people, and another one for each owner.
 //!
-//! Nothing on a disk belongs to them: what a run sees is mapped to its tenant, and what it leaves belongs to
-//! whoever the place belongs to. So it matters that two are never the same at the same time, and not that
-//! one is the same for ever.
+//! No file on a disk belongs to them: sources are mapped to the tenant, and what a run leaves gets the owner of
+//! the folder that keeps it. So two owners must never have the same tenant at the same time, but an owner may
+//! get another one after a restart.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,23 +14,23 @@ use gongfu_core::account::Owner;
 
 use crate::plan;
 
-/// The users that runs are: far from those that people have.
+/// The numbers of tenants.
 const FAR: Range<u32> = 2_000_000_000..2_100_000_000;
-/// Who owns what belongs to nobody that is known here.
+/// The number that the kernel shows for users who aren't mapped.
 const NOBODY: u32 = 65_534;
 
-/// Who may be whom.
+/// The tenants of all owners.
 #[derive(Debug)]
 pub(crate) struct Tenants {
-    /// The users and groups of that number; `None` where runs are whoever gongfu is.
+    /// The numbers that both a user and a group may have; `None` where runs have gongfu's own user.
     range: Option<Range<u32>>,
-    /// Whether they aren't used after all.
-    given_up: AtomicBool,
+    /// Whether runs have gongfu's own user after all.
+    is_disabled: AtomicBool,
     taken: Mutex<BTreeMap<u32, Owner>>,
 }
 
 impl Tenants {
-    /// Those that this process can be.
+    /// The tenants that this process can be.
     pub(crate) fn of_this_process() -> Self {
         let map = |name: &str| {
             let path = Path::new("/proc/self").join(name);
@@ -45,20 +44,20 @@ impl Tenants {
     fn among(range: Option<Range<u32>>) -> Self {
         Self {
             range,
-            given_up: AtomicBool::new(false),
+            is_disabled: AtomicBool::new(false),
             taken: Mutex::new(BTreeMap::new()),
         }
     }
 
-    /// Whom an owner's runs are; `None` for whoever gongfu is. As long as this lives the answer is the same,
-    /// and nobody else's, until there are as many owners as users.
-    pub(crate) fn of(&self, owner: &Owner) -> Option<plan::Owner> {
+    /// The tenant of an owner; `None` where runs have gongfu's own user. It stays the same, and is nobody
+    /// else's until there are more owners than numbers.
+    pub(crate) fn of(&self, owner: &Owner) -> Option<plan::UnixId> {
         let range = self.range.clone()?;
-        if self.given_up.load(Ordering::Relaxed) {
+        if self.is_disabled.load(Ordering::Relaxed) {
             return None;
         }
         let count = range.end - range.start;
-        // Servers beside this one, that know nothing of it, come to the same number for the same owner.
+        // Another server gets the same number for the same owner.
         let mut number = digest(owner) % count;
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..count {
@@ -69,26 +68,26 @@ impl Tenants {
             }
             let known = taken.entry(user).or_insert_with(|| owner.clone());
             if known == owner {
-                return Some(plan::Owner { user, group: user });
+                return Some(plan::UnixId { user, group: user });
             }
         }
-        // Nobody is left: they share one rather than to be root.
-        Some(plan::Owner {
+        // Sharing a number is better than root.
+        Some(plan::UnixId {
             user: range.start,
             group: range.start,
         })
     }
 
-    /// Has runs be whoever gongfu is, where that is root of a container that can't bring its files to others;
+    /// Lets runs have gongfu's own user, where that is root of a container whose files others can't reach;
     /// answers whether that changes anything. Root of a machine never does so.
-    pub(crate) fn give_up(&self) -> bool {
+    pub(crate) fn disable(&self) -> bool {
         let is_far = self.range.as_ref().is_none_or(|range| *range == FAR);
-        !is_far && !self.given_up.swap(true, Ordering::Relaxed)
+        !is_far && !self.is_disabled.swap(true, Ordering::Relaxed)
     }
 
-    /// Takes that back.
-    pub(crate) fn take_back(&self) {
-        self.given_up.store(false, Ordering::Relaxed);
+    /// Takes [`disable`](Self::disable) back.
+    pub(crate) fn enable(&self) {
+        self.is_disabled.store(false, Ordering::Relaxed);
     }
 }
 
@@ -104,8 +103,8 @@ fn digest(owner: &Owner) -> u32 {
     u32::try_from((hash >> 32 ^ hash) & u64::from(u32::MAX)).unwrap_or_default()
 }
 
-/// The numbers that are users as well as groups, by the two maps: those far ones, or in a container that
-/// doesn't have them, the upper half of the highest that it has. `None` where there is nobody but root.
+/// The numbers of tenants, by the maps of users and groups: the far ones, or in a container without them the
+/// upper half of its highest range. `None` where there are no numbers but root's.
 fn range(users: &str, groups: &str) -> Option<Range<u32>> {
     let mut best: Option<Range<u32>> = None;
     for user in mapped(users) {
@@ -120,13 +119,13 @@ fn range(users: &str, groups: &str) -> Option<Range<u32>> {
         }
     }
     best.map(|best| {
-        // The lower ones may be users that there are.
+        // The lower ones may be users of the container.
         let half = best.start + (best.end - best.start) / 2;
         half..best.end
     })
 }
 
-/// The numbers that a map has, `inside outside count` a line (`user_namespaces(7)`).
+/// Parses the ranges of a map, `inside outside count` a line (`user_namespaces(7)`).
 fn mapped(map: &str) -> Vec<Range<u32>> {
     let lines = map.lines().filter_map(|line| {
         let mut numbers = line.split_whitespace().map(str::parse::<u32>);
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn tenants_are_far_away_or_as_far_as_there_are_users() {
+    fn range_is_far_away_or_as_high_as_the_maps_allow() {
         assert_eq!(range(EVERYBODY, EVERYBODY), Some(FAR));
         let container = "0 1000 1\n1 100000 65536\n";
         assert_eq!(range(container, container), Some(32_769..65_537));
@@ -166,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_stays_the_same_and_is_nobody_else() {
+    fn tenant_of_an_owner_stays_the_same_and_is_nobody_elses() {
         let tenants = Tenants::among(Some(NOBODY - 4..NOBODY + 4));
         let of = |owner: &Owner| tenants.of(owner).unwrap().user;
         let owners: Vec<Owner> = (0..6)
@@ -181,21 +180,21 @@ mod tests {
         each.dedup();
         assert_eq!(each.len(), owners.len(), "{first:?}");
         assert!(!each.contains(&NOBODY) && !each.contains(&0));
-        // There is nobody left.
+        // No number is left.
         assert!((NOBODY - 4..NOBODY + 4).contains(&of(&user("late"))));
     }
 
     #[test]
-    fn root_of_a_machine_is_never_who_runs_are() {
+    fn root_of_a_machine_never_disables_tenants() {
         let far = Tenants::among(Some(FAR));
-        assert!(!far.give_up());
+        assert!(!far.disable());
         assert!(far.of(&Owner::Local).is_some());
         let container = Tenants::among(Some(7..9));
         assert!(container.of(&Owner::Local).is_some());
-        assert!(container.give_up() && !container.give_up());
+        assert!(container.disable() && !container.disable());
         assert_eq!(container.of(&Owner::Local), None);
-        container.take_back();
+        container.enable();
         assert!(container.of(&Owner::Local).is_some());
-        assert!(!Tenants::among(None).give_up());
+        assert!(!Tenants::among(None).disable());
     }
 }

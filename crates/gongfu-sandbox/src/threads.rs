@@ -1,101 +1,63 @@
-//! Threads that carry out runs, begin children and clear away after them: they stand behind those that
-//! answer requests, so that nobody's run holds up anybody's answer.
+//! The threads on which runs are carried out. They have a low priority, so that requests are answered first.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::cgroup::{Crew, Groups};
+/// The pause before looking again whether threads have ended.
+const POLL: Duration = Duration::from_millis(1);
 
-/// How often it is looked whether they are done.
-const ROUND: Duration = Duration::from_millis(1);
-
-/// How nice they are: a third of what those threads get that answer requests, and three times of what
-/// runs get.
+/// Their niceness: a third of the share of the threads that answer requests, and three times that of runs.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 5;
 
-/// Has this thread stand behind others; where it can't be, it stands where it is.
+/// Lowers the priority of this thread, where the system allows it.
 #[cfg(target_os = "linux")]
-pub(crate) fn stand_behind() {
-    let _ = crate::child::lower_priority(NICE);
+pub(crate) fn lower_priority() {
+    let _ = crate::child::priority::lower(NICE);
 }
 
-/// A program stands behind others as a whole, and so would who answers.
+/// Does nothing: macOS has priorities of whole processes, and this one answers requests.
 #[cfg(target_os = "macos")]
-pub(crate) fn stand_behind() {}
+pub(crate) fn lower_priority() {}
 
 /// The threads of a runner.
 #[derive(Debug, Default)]
-pub(crate) struct Threads {
-    begun: Mutex<Vec<JoinHandle<()>>>,
-    crew: Mutex<Place>,
-}
-
-/// The control group that they are in.
-#[derive(Debug, Default)]
-enum Place {
-    #[default]
-    Unknown,
-    /// They may be in none where there is none.
-    Known(Option<Arc<Crew>>),
-}
+pub(crate) struct Threads(Mutex<Vec<JoinHandle<()>>>);
 
 impl Threads {
-    /// Does something on a thread of its own; in a control group, if those are given.
+    /// Does some work on a thread of its own.
     ///
     /// # Errors
-    /// There can be no more.
-    pub(crate) fn begin(
-        &self,
-        name: &str,
-        groups: Option<&'static Groups>,
-        work: impl FnOnce() + Send + 'static,
-    ) -> io::Result<()> {
-        let crew = groups.and_then(|groups| self.crew(groups));
-        let behind = move || {
-            stand_behind();
-            // Where it can't come into it, it stays where it is.
-            let _ = crew.map(|crew| crew.enter());
+    /// There can be no more threads.
+    pub(crate) fn spawn(&self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        let thread = thread.spawn(move || {
+            lower_priority();
             work();
-        };
-        let thread = std::thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(behind)?;
-        let mut begun = locked(&self.begun);
-        begun.retain(|thread| !thread.is_finished());
-        begun.push(thread);
+        })?;
+        let mut all = self.all();
+        all.retain(|thread| !thread.is_finished());
+        all.push(thread);
         Ok(())
     }
 
-    fn crew(&self, groups: &Groups) -> Option<Arc<Crew>> {
-        let mut place = locked(&self.crew);
-        if let Place::Known(crew) = &*place {
-            return crew.clone();
-        }
-        let crew = groups.crew().map(Arc::new);
-        *place = Place::Known(crew.clone());
-        crew
-    }
-
-    /// Waits until what was begun is done, but not for longer than this; then takes away what they were
-    /// in.
-    pub(crate) fn end(&self, patience: Duration) {
-        let by = Instant::now() + patience;
+    /// Waits until all of them have ended, but no longer than this.
+    pub(crate) fn join(&self, timeout: Duration) {
+        let deadline = Instant::now() + timeout;
         let is_done = || {
-            let mut begun = locked(&self.begun);
+            let mut all = self.all();
             let itself = std::thread::current().id();
-            begun.retain(|thread| !thread.is_finished() && thread.thread().id() != itself);
-            begun.is_empty()
+            all.retain(|thread| !thread.is_finished() && thread.thread().id() != itself);
+            all.is_empty()
         };
-        while !is_done() && Instant::now() < by {
-            std::thread::sleep(ROUND);
+        while !is_done() && Instant::now() < deadline {
+            std::thread::sleep(POLL);
         }
-        *locked(&self.crew) = Place::Known(None);
     }
-}
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    fn all(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

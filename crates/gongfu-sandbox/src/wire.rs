@@ -1,38 +1,27 @@
-//! Messages over a socket, each with its length before it, and handles beside them.
+//! Messages over a socket, each with its length in front, and handles beside them.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, recvmsg, sendmsg,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest message, in bytes.
-const LONGEST: usize = 16 * 1024 * 1024;
-/// The most handles of a message.
-const HANDLES: usize = 64;
+use crate::platform;
 
-/// Nobody is there any more: that is an error, and no signal.
-#[cfg(target_os = "linux")]
-const SENDING: SendFlags = SendFlags::NOSIGNAL;
-/// This program ignores that signal.
-#[cfg(target_os = "macos")]
-const SENDING: SendFlags = SendFlags::empty();
-/// No handle is left to a program that is begun.
-#[cfg(target_os = "linux")]
-const RECEIVING: RecvFlags = RecvFlags::CMSG_CLOEXEC;
-/// Each handle is marked so once it is there.
-#[cfg(target_os = "macos")]
-const RECEIVING: RecvFlags = RecvFlags::empty();
+/// The longest message, in bytes.
+const MAX_LENGTH: usize = 16 * 1024 * 1024;
+/// The most handles of a message.
+const MAX_HANDLES: usize = 64;
 
 /// Sends a message and handles.
 ///
 /// # Errors
-/// Nobody takes it.
+/// The other end is closed.
 pub(crate) fn send(
     to: impl AsFd,
     message: &impl Serialize,
@@ -42,7 +31,7 @@ pub(crate) fn send(
     let length = u32::try_from(body.len()).map_err(io::Error::other)?;
     let mut bytes = length.to_le_bytes().to_vec();
     bytes.extend(body);
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(HANDLES))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_HANDLES))];
     let mut beside = SendAncillaryBuffer::new(&mut space);
     if !handles.is_empty() && !beside.push(SendAncillaryMessage::ScmRights(handles)) {
         return Err(io::Error::other("too many handles"));
@@ -52,7 +41,7 @@ pub(crate) fn send(
         // The handles go with the first bytes.
         let mut nothing = SendAncillaryBuffer::default();
         let beside = if sent == 0 { &mut beside } else { &mut nothing };
-        sent += sendmsg(&to, &[IoSlice::new(rest)], beside, SENDING)?;
+        sent += sendmsg(&to, &[IoSlice::new(rest)], beside, platform::SEND_FLAGS)?;
     }
     Ok(())
 }
@@ -60,7 +49,7 @@ pub(crate) fn send(
 /// Receives a message and the handles that come with it; `None` when the other end is closed.
 ///
 /// # Errors
-/// It is cut, too long, or none of this kind.
+/// It is cut off, too long, or of another kind.
 pub(crate) fn receive<T: DeserializeOwned>(
     from: impl AsFd,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
@@ -70,7 +59,7 @@ pub(crate) fn receive<T: DeserializeOwned>(
         return Ok(None);
     }
     let length = u32::from_le_bytes(length) as usize;
-    if length > LONGEST {
+    if length > MAX_LENGTH {
         return Err(io::Error::other("the message is too long"));
     }
     let mut body = vec![0; length];
@@ -81,24 +70,28 @@ pub(crate) fn receive<T: DeserializeOwned>(
     Ok(Some((message, handles)))
 }
 
-/// Fills a buffer; answers how many bytes came, which is none or all of them.
+/// Fills a buffer; answers how many bytes were received: all of them, or none.
 fn fill(from: &impl AsFd, buffer: &mut [u8], handles: &mut Vec<OwnedFd>) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(HANDLES))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_HANDLES))];
         let mut beside = RecvAncillaryBuffer::new(&mut space);
         let Some(rest) = buffer.get_mut(filled..) else {
             break;
         };
-        let received = match recvmsg(from, &mut [IoSliceMut::new(rest)], &mut beside, RECEIVING) {
+        let received = match recvmsg(
+            from,
+            &mut [IoSliceMut::new(rest)],
+            &mut beside,
+            platform::RECEIVE_FLAGS,
+        ) {
             Err(rustix::io::Errno::INTR) => continue,
             received => received?,
         };
         for message in beside.drain() {
             if let RecvAncillaryMessage::ScmRights(sent) = message {
                 for handle in sent {
-                    #[cfg(target_os = "macos")]
-                    rustix::io::fcntl_setfd(&handle, rustix::io::FdFlags::CLOEXEC)?;
+                    platform::close_on_exec(&handle)?;
                     handles.push(handle);
                 }
             }

@@ -1,19 +1,19 @@
-//! Where the server listens.
+//! The address that the server listens at.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// The port when none is given.
+/// The default port.
 pub const PORT: u16 = 7878;
 
-/// A place to listen at.
+/// An address to listen at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
-    /// An IP address and a port; port 0 is any that is free.
+    /// An IP address and a port; 0 is any free port.
     Tcp(SocketAddr),
-    /// A Unix socket at this path.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
@@ -35,12 +35,12 @@ impl fmt::Display for Address {
 /// Why an address can't be listened at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// It is none.
+    /// It is not an address.
     #[error(
         "`{0}` is no address to listen at; give one such as 127.0.0.1:{PORT}, [::1]:{PORT}, :0 or unix:/run/gongfu.sock"
     )]
     Malformed(String),
-    /// Others than this machine would reach it.
+    /// Other machines could reach it.
     #[error(
         "`{0}` can be reached from other machines, and there are no accounts yet: whoever reaches it could read and write everything; listen at 127.0.0.1, and put a proxy that asks for a password before it (--public-url names its address)"
     )]
@@ -65,7 +65,7 @@ impl FromStr for Address {
         } else if let Ok(ip) = text.trim_matches(['[', ']']).parse::<IpAddr>() {
             SocketAddr::from((ip, PORT))
         } else {
-            // A name other than this one could mean any machine.
+            // Any other name could be another machine's.
             let (host, port) = text.split_once(':').unwrap_or((text, ""));
             let port = if port.is_empty() && !text.ends_with(':') {
                 PORT
@@ -90,7 +90,7 @@ mod tests {
     use super::{Address, AddressError};
 
     #[test]
-    fn addresses_of_this_machine_are_taken() {
+    fn reads_loopback_addresses() {
         for (text, shown) in [
             ("127.0.0.1:0", "127.0.0.1:0"),
             ("127.0.0.1", "127.0.0.1:7878"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn others_are_refused_with_the_reason() {
+    fn refuses_other_addresses_with_the_reason() {
         for open in [
             "0.0.0.0:1",
             "[::]:1",

@@ -1,6 +1,8 @@
 //! One connection: HTTP/1.1 over a socket that can't hold the server up.
 
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -13,94 +15,78 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 
-mod head;
 #[cfg(test)]
 mod tests;
 
-use head::{Heads, Requests};
-
-/// How many bytes the head of a request may have.
+/// The largest head of a request, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// How long a connection is waited for.
+/// The timeouts of a connection.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
-    /// For the head of a request, from its first byte on.
+pub(crate) struct Timeouts {
+    /// Until the next request has a whole head.
     pub(crate) head: Duration,
-    /// For the next request, its head included.
-    pub(crate) idle: Duration,
-    /// For a client that doesn't read what it is sent.
+    /// Until the client reads on.
     pub(crate) write: Duration,
 }
 
-/// Counts a connection while it is there.
-struct Counted(Gauge);
+/// Counts a connection while it is open.
+struct OpenConnection(Gauge);
 
-impl Counted {
+impl OpenConnection {
     fn new(gauge: Gauge) -> Self {
         gauge.inc();
         Self(gauge)
     }
 }
 
-impl Drop for Counted {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         self.0.dec();
     }
 }
 
-/// Serves a connection to its end. Once `ending` changes, what is being answered is answered still,
-/// and a connection that waits for a request is closed, however much of its head is there.
+/// Serves a connection to its end. Once `shutdown` changes, the request that is there is still
+/// answered, and a connection without one is closed.
 pub(crate) async fn serve<I>(
     io: I,
     router: Router,
-    patience: Patience,
-    mut ending: watch::Receiver<()>,
+    timeouts: Timeouts,
+    mut shutdown: watch::Receiver<()>,
     gauge: Gauge,
 ) where
     I: AsyncRead + AsyncWrite + Send + 'static,
 {
-    let _counted = Counted::new(gauge);
+    let _open = OpenConnection::new(gauge);
     let mut io = TimeoutStream::new(io);
-    io.set_write_timeout(Some(patience.write));
-    let requests = Requests::default();
-    let io = TokioIo::new(Heads::new(io, requests.clone(), patience.head));
+    io.set_write_timeout(Some(timeouts.write));
+    let has_request = Arc::new(AtomicBool::new(false));
     let service = service_fn({
-        let (requests, router) = (requests.clone(), TowerToHyperService::new(router));
+        let (has_request, router) = (Arc::clone(&has_request), TowerToHyperService::new(router));
         move |request| {
-            let answering = requests.begin();
-            let answer = router.call(request);
-            async move {
-                answer
-                    .await
-                    .map(|answer| answering.until_the_end_of(answer))
-            }
+            has_request.store(true, Ordering::Relaxed);
+            router.call(request)
         }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(patience.idle)
+        .header_read_timeout(timeouts.head)
         .max_buf_size(MAX_HEAD)
-        .serve_connection(io, service);
+        .serve_connection(TokioIo::new(Box::pin(io)), service);
     let mut connection = pin!(connection);
     let mut is_ending = false;
     let ended = loop {
-        // Asked only after the connection has read what is there.
-        let no_request = async {
-            if requests.count() > 0 {
-                std::future::pending::<()>().await;
-            }
-        };
         tokio::select! {
+            // The connection first: it may have a request to read.
             biased;
             ended = connection.as_mut() => break ended,
-            _ = ending.changed(), if !is_ending => {
+            _ = shutdown.changed(), if !is_ending => {
                 is_ending = true;
                 connection.as_mut().graceful_shutdown();
             }
             // hyper would wait for the rest of a first head that has begun.
-            () = no_request, if is_ending => {
-                tracing::debug!("a connection without a request was closed");
+            () = std::future::ready(()), if is_ending && !has_request.load(Ordering::Relaxed) => {
+                tracing::debug!("closed a connection without a request");
                 return;
             }
         }

@@ -1,19 +1,15 @@
-//! Who may send requests: the hosts that this server answers for, and the pages that may ask.
+//! Refuses requests for other hosts and from pages of other origins (DNS rebinding).
 //!
-//! Against DNS rebinding and foreign pages; asked before any route.
+//! Asked before any route.
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Uri};
 
 use crate::problem::Problem;
 use crate::public_url::PublicUrl;
-use crate::route::Shared;
 
-/// Names of this machine that no other can have.
+/// The names of this machine that no other machine can have.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The hosts that requests may be addressed to: those of this machine, and the public one.
@@ -35,7 +31,7 @@ pub fn origins(public: Option<&PublicUrl>) -> Vec<String> {
     local.chain(public.map(PublicUrl::origin)).collect()
 }
 
-/// Whom a server answers for.
+/// The hosts and origins that are allowed.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     public: Option<(String, Option<u16>, String)>,
@@ -45,22 +41,22 @@ impl Guard {
     pub(crate) fn new(public: Option<&PublicUrl>) -> Self {
         let parsed = public.and_then(|url| {
             let authority: Authority = url.authority().parse().ok()?;
-            Some((name(&authority), authority.port_u16(), url.origin()))
+            Some((host_name(&authority), authority.port_u16(), url.origin()))
         });
         Self { public: parsed }
     }
 
-    /// Whether requests to this host are answered.
-    fn host(&self, host: &Authority) -> bool {
-        let wanted = name(host);
+    /// Returns true if requests for a host are answered.
+    fn allows_host(&self, host: &Authority) -> bool {
+        let wanted = host_name(host);
         LOOPBACK.contains(&wanted.as_str())
             || self.public.as_ref().is_some_and(|(public, port, _)| {
                 *public == wanted && (port.is_none() || *port == host.port_u16())
             })
     }
 
-    /// Whether pages of this origin may send requests.
-    fn origin(&self, origin: &str) -> bool {
+    /// Returns true if pages of an origin may send requests.
+    fn allows_origin(&self, origin: &str) -> bool {
         let Ok(uri) = origin.trim().parse::<Uri>() else {
             return false;
         };
@@ -69,7 +65,7 @@ impl Guard {
         else {
             return false;
         };
-        let host = name(authority);
+        let host = host_name(authority);
         if LOOPBACK.contains(&host.as_str()) {
             return true;
         }
@@ -83,8 +79,8 @@ impl Guard {
             .is_some_and(|(_, _, public)| *public == shown)
     }
 
-    /// Why a request is refused, if it is.
-    fn refusal(&self, uri: &Uri, headers: &HeaderMap) -> Option<Problem> {
+    /// The reason to refuse a request.
+    pub(crate) fn refusal(&self, uri: &Uri, headers: &HeaderMap) -> Option<Problem> {
         let mut hosts = headers.get_all(HOST).iter();
         let authority = match (hosts.next(), hosts.next()) {
             (Some(host), None) => host.to_str().ok().and_then(|host| host.parse().ok()),
@@ -94,31 +90,23 @@ impl Guard {
         let Some(authority) = authority else {
             return Some(Problem::HostMalformed);
         };
-        if !self.host(&authority) {
+        if !self.allows_host(&authority) {
             return Some(Problem::HostUnknown(authority.to_string()));
         }
-        // A page can't leave the header out, and can't send two.
+        // A browser always sends one.
         headers.get_all(ORIGIN).iter().find_map(|origin| {
             let shown = String::from_utf8_lossy(origin.as_bytes()).into_owned();
-            (!self.origin(&shown)).then_some(Problem::OriginForeign(shown))
+            (!self.allows_origin(&shown)).then_some(Problem::OriginForeign(shown))
         })
     }
 }
 
-/// A host without brackets, in lower case.
-fn name(authority: &Authority) -> String {
+/// A host in lower case, without brackets.
+fn host_name(authority: &Authority) -> String {
     authority
         .host()
         .trim_matches(['[', ']'])
         .to_ascii_lowercase()
-}
-
-/// Lets a request through, or refuses it.
-pub(crate) async fn check(State(shared): State<Shared>, request: Request, next: Next) -> Response {
-    match shared.guard.refusal(request.uri(), request.headers()) {
-        None => next.run(request).await,
-        Some(problem) => shared.refusal(problem).into_response(),
-    }
 }
 
 #[cfg(test)]
@@ -137,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_of_this_machine_are_answered_without_a_public_one() {
+    fn allows_only_loopback_hosts_without_a_public_url() {
         let guard = Guard::new(None);
         for host in [
             "localhost",
@@ -168,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_refused() {
+    fn refuses_foreign_origins() {
         let guard = Guard::new(Some(&"https://skills.example.com".parse().unwrap()));
         for origin in [
             "http://localhost:6274",

@@ -1,23 +1,26 @@
-//! The HTTP server: sockets, routes, hygiene, health and metrics.
+//! The HTTP server: sockets, routes, security headers, health and metrics.
 //!
-//! Knows no MCP and no tool: what it serves below a path is a service that the binary hands in. The
-//! only crate that names `axum`.
+//! MCP is a service that the binary mounts here. The only crate that names `axum`.
 
 pub mod address;
 mod connection;
 mod guard;
 pub mod metric;
+mod path;
 mod problem;
 mod public_url;
 mod request;
 mod route;
 mod server;
 mod socket;
+mod state;
 
 pub use address::{Address, AddressError};
 pub use guard::{hosts, origins};
 pub use metric::Metrics;
+pub use path::MCP_PATH;
 pub use public_url::{PublicUrl, PublicUrlError};
-pub use route::{Adopt, Health, MCP_PATH, Surface};
-pub use server::{Ended, Limits, Listener, Server};
+pub use route::Surface;
+pub use server::{Limits, Listener, Server, Shutdown};
 pub use socket::raise_descriptor_limit;
+pub use state::{Health, LinkParentTrace};

@@ -1,12 +1,10 @@
-//! What is counted, and how it is told: `OpenMetrics` text, which Prometheus reads.
+//! Metrics as `OpenMetrics` text, which Prometheus reads.
 //!
-//! Label values are from closed sets: nothing that a stranger sends becomes a series of its own.
+//! Label values come from closed sets: no client can make a series of its own.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use gongfu_core::account::Owner;
-use gongfu_core::port::{AuditEntry, AuditLog, Pending, Phase};
+use gongfu_core::audit::{AuditEntry, Phase};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric as _};
 use prometheus_client::metrics::counter::Counter;
@@ -20,9 +18,9 @@ use prometheus_client::registry::{Registry, Unit};
 const SECONDS: [f64; 12] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
-/// The most pairs of tool and outcome that are told apart; tools beyond them count together.
+/// The number of pairs of tool and outcome with a series; more share one.
 const MAX_CALLS: usize = 2_000;
-/// What the tools beyond them are called.
+/// The tool in the series of those.
 const OTHERS: &str = "other";
 
 /// A request over HTTP.
@@ -33,7 +31,7 @@ pub(crate) struct RequestLabels {
     pub(crate) status: u16,
 }
 
-/// Where a request went.
+/// The route of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct RouteLabels {
     pub(crate) route: &'static str,
@@ -46,10 +44,10 @@ struct CallLabels {
     outcome: &'static str,
 }
 
-/// A number that is asked for when the metrics are.
+/// Reads a number when the metrics are asked for.
 pub type Reading = Box<dyn Fn() -> Option<u64> + Send + Sync>;
 
-/// Everything that is counted.
+/// All metrics.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -58,15 +56,13 @@ pub struct Metrics {
     pub(crate) connections: Gauge,
     calls: Family<CallLabels, Counter>,
     call_milliseconds: Counter<f64, AtomicU64>,
-    /// How many pairs of tool and outcome there are.
+    /// The number of pairs of tool and outcome with a series.
     pairs: AtomicUsize,
 }
 
 impl Metrics {
-    /// Nothing counted yet.
-    ///
-    /// `readings` are gauges that are read when the metrics are: name, help and the number, which
-    /// is left out while there is none.
+    /// Metrics at zero. `readings` are gauges: name, help and number; one without a number is left
+    /// out.
     pub fn new(version: &str, readings: Vec<(&'static str, &'static str, Reading)>) -> Self {
         let mut registry = Registry::with_prefix("gongfu");
         let requests = Family::default();
@@ -103,40 +99,39 @@ impl Metrics {
         }
     }
 
-    /// An audit that is counted as well.
-    pub fn audit(self: &Arc<Self>, inner: Arc<dyn AuditLog>) -> Arc<dyn AuditLog> {
-        Arc::new(Counted {
-            inner,
-            metrics: Arc::clone(self),
-        })
+    /// Counts a call by its audit entry.
+    pub fn count(&self, entry: &AuditEntry) {
+        if entry.phase == Phase::End {
+            self.count_call(entry);
+        }
     }
 
-    /// All of it as `OpenMetrics` text.
+    /// The metrics as `OpenMetrics` text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // It writes to memory, which doesn't fail.
+        // Writing to a string does not fail.
         if prometheus_client::encoding::text::encode(&mut text, &self.registry).is_err() {
             text.clear();
         }
         text
     }
 
-    fn called(&self, entry: &AuditEntry) {
+    fn count_call(&self, entry: &AuditEntry) {
         let labels = CallLabels {
             tool: entry.tool.clone(),
             outcome: entry.outcome,
         };
         let known = self.calls.get(&labels).map(|counter| counter.inc());
         if known.is_none() {
-            self.added(labels).inc();
+            self.add_pair(labels).inc();
         }
         let milliseconds = entry.milliseconds.unwrap_or_default();
         self.call_milliseconds
             .inc_by(f64::from(u32::try_from(milliseconds).unwrap_or(u32::MAX)));
     }
 
-    /// The counter of a new pair, or the common one when there are too many.
-    fn added(&self, labels: CallLabels) -> Counter {
+    /// The counter of a new pair, or the shared one when there are too many.
+    fn add_pair(&self, labels: CallLabels) -> Counter {
         let labels = if self.pairs.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
             CallLabels {
                 tool: OTHERS.to_owned(),
@@ -149,22 +144,7 @@ impl Metrics {
     }
 }
 
-/// An audit that counts what passes through it.
-struct Counted {
-    inner: Arc<dyn AuditLog>,
-    metrics: Arc<Metrics>,
-}
-
-impl AuditLog for Counted {
-    fn record<'a>(&'a self, owner: &'a Owner, entry: &'a AuditEntry) -> Pending<'a, ()> {
-        if entry.phase == Phase::End {
-            self.metrics.called(entry);
-        }
-        self.inner.record(owner, entry)
-    }
-}
-
-/// Gauges that are read when they are asked for.
+/// Gauges that are read when the metrics are asked for.
 struct Readings(Vec<(&'static str, &'static str, Reading)>);
 
 impl std::fmt::Debug for Readings {

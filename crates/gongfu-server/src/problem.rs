@@ -1,4 +1,4 @@
-//! Refusals as problem documents (RFC 9457), with the members that the first REST contract had.
+//! Refusals as problem documents (RFC 9457).
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
@@ -10,25 +10,25 @@ use serde::Serialize;
 /// Why a request is refused.
 #[derive(Debug)]
 pub(crate) enum Problem {
-    /// Nothing is there.
+    /// There is no such route.
     RouteUnknown,
-    /// It is there for other methods.
+    /// The route has other methods.
     MethodWrong(&'static str),
-    /// The transport of before 2025.
+    /// The HTTP+SSE transport of 2024-11-05.
     TransportGone,
-    /// The request names no host, or none that can be read.
+    /// The `Host` header is missing or malformed.
     HostMalformed,
-    /// The request is addressed to somebody else.
+    /// The request is for another host.
     HostUnknown(String),
-    /// The request comes from somebody else's page.
+    /// The request comes from a page of another origin.
     OriginForeign(String),
-    /// A fault of the server's own.
+    /// The server failed.
     Fault,
 }
 
 impl Problem {
-    /// Its status, its code, and what is wrong and what to do.
-    fn told(&self) -> (StatusCode, &'static str, String) {
+    /// Status, code and text.
+    fn parts(&self) -> (StatusCode, &'static str, String) {
         match self {
             Self::RouteUnknown => (
                 StatusCode::NOT_FOUND,
@@ -73,19 +73,19 @@ impl Problem {
         }
     }
 
-    /// The document, as of now.
-    pub(crate) fn at(self, now: Timestamp) -> Refused {
-        Refused { problem: self, now }
+    /// The document with a time.
+    pub(crate) fn at(self, now: Timestamp) -> ProblemResponse {
+        ProblemResponse { problem: self, now }
     }
 }
 
-/// A problem and when it happened.
-pub(crate) struct Refused {
+/// A problem and its time.
+pub(crate) struct ProblemResponse {
     problem: Problem,
     now: Timestamp,
 }
 
-/// The wire form.
+/// The document on the wire.
 #[derive(Serialize)]
 struct Document<'a> {
     title: &'a str,
@@ -95,9 +95,9 @@ struct Document<'a> {
     timestamp: String,
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ProblemResponse {
     fn into_response(self) -> Response {
-        let (status, code, detail) = self.problem.told();
+        let (status, code, detail) = self.problem.parts();
         let document = Document {
             title: status.canonical_reason().unwrap_or("Error"),
             status: status.as_u16(),

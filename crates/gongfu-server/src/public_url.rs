@@ -1,4 +1,4 @@
-//! What the server is called from outside.
+//! The URL of the server as its clients see it.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use http::Uri;
 
-/// The longest name of a host, and the longest part of one between two dots (RFC 1035).
+/// The longest host name and label (RFC 1035).
 const MAX_HOST: usize = 253;
 const MAX_LABEL: usize = 63;
 
-/// What a server is called from outside, such as `https://skills.example.com`.
+/// The URL of a server behind a proxy, such as `https://skills.example.com`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     scheme: String,
@@ -19,7 +19,7 @@ pub struct PublicUrl {
     path: String,
 }
 
-/// Why a URL can't be what a server is called.
+/// Why a text is not a public URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` is no address of a server: {fault}")]
 pub struct PublicUrlError {
@@ -27,7 +27,7 @@ pub struct PublicUrlError {
     fault: Fault,
 }
 
-/// What is wrong with it, and how to mend it.
+/// The fault of a public URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Fault {
     #[error("it is no URL; give one such as https://skills.example.com")]
@@ -51,7 +51,7 @@ enum Fault {
 }
 
 impl PublicUrl {
-    /// The host, with the port where one is given.
+    /// The host, and the port if there is one.
     pub(crate) fn authority(&self) -> String {
         match self.port {
             Some(port) => format!("{}:{port}", self.host),
@@ -59,7 +59,7 @@ impl PublicUrl {
         }
     }
 
-    /// The origin of its pages (RFC 6454).
+    /// The origin (RFC 6454).
     pub(crate) fn origin(&self) -> String {
         let port = self
             .port
@@ -96,15 +96,15 @@ impl PublicUrl {
         }
         Ok(Self {
             host: host.to_ascii_lowercase(),
-            port: port.map(number).transpose()?,
+            port: port.map(parse_port).transpose()?,
             path: uri.path().trim_end_matches('/').to_owned(),
             scheme,
         })
     }
 }
 
-/// The number of a port.
-fn number(port: &str) -> Result<u16, Fault> {
+/// Reads a port.
+fn parse_port(port: &str) -> Result<u16, Fault> {
     let digits = port.bytes().all(|byte| byte.is_ascii_digit());
     match port.parse() {
         Ok(number) if digits && number > 0 => Ok(number),
@@ -112,7 +112,7 @@ fn number(port: &str) -> Result<u16, Fault> {
     }
 }
 
-/// Whether a host is a name, an IPv4 address or an IPv6 address in brackets.
+/// Returns true for a name, an IPv4 address, or an IPv6 address in brackets.
 fn is_host(host: &str) -> bool {
     if let Some(rest) = host.strip_prefix('[') {
         let address = rest.strip_suffix(']');
@@ -157,7 +157,7 @@ mod tests {
     use super::{Fault, PublicUrl};
 
     #[test]
-    fn a_public_url_is_one_of_a_server() {
+    fn reads_a_url_of_a_server() {
         let url: PublicUrl = "https://Skills.Example.com/x/".parse().unwrap();
         assert_eq!(url.to_string(), "https://skills.example.com/x");
         assert_eq!(url.origin(), "https://skills.example.com:443");
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_one_is_told() {
+    fn says_what_is_wrong_with_a_url() {
         let host = |host: &str| Fault::Host(host.to_owned());
         let port = |port: &str| Fault::Port(port.to_owned());
         for (wrong, fault) in [

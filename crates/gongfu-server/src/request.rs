@@ -1,4 +1,4 @@
-//! What is done around every request: its id, its place in a trace, its line in the log, its count.
+//! Middleware around every request: id, trace, log, metrics, security headers.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -12,12 +12,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tracing::Instrument as _;
 
 use crate::metric::{RequestLabels, RouteLabels};
+use crate::path;
 use crate::problem::Problem;
-use crate::route::{self, Shared};
+use crate::state::AppState;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// What a browser is told of every answer: none is a page, whatever it may look like.
-const HYGIENE: [(HeaderName, &str); 3] = [
+/// Keep browsers from taking an answer for a page.
+const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (
         CONTENT_SECURITY_POLICY,
@@ -25,19 +26,19 @@ const HYGIENE: [(HeaderName, &str); 3] = [
     ),
     (REFERRER_POLICY, "no-referrer"),
 ];
-/// The longest id of a request that is taken over from whoever sends it.
+/// The longest request id that is taken from a client.
 const MAX_ID: usize = 128;
 
-/// Gives a request an id and a span, and writes down how it ended.
+/// Gives a request an id and a span, counts it, and logs its status.
 pub(crate) async fn observe(
-    State(shared): State<Shared>,
+    State(state): State<AppState>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let started = Instant::now();
     let id = id(request.headers());
     let method = method(request.method());
-    let route = route::name(request.uri().path());
+    let route = path::label(request.uri().path());
     let span = tracing::info_span!(
         "request",
         id = id.to_str().unwrap_or_default(),
@@ -49,9 +50,9 @@ pub(crate) async fn observe(
         http.route = route,
         http.response.status_code = tracing::field::Empty,
     );
-    if let Some(adopt) = shared.adopt {
+    if let Some(link_parent_trace) = state.link_parent_trace {
         let headers = request.headers();
-        adopt(&span, &|name| {
+        link_parent_trace(&span, &|name| {
             let value = headers.get(name)?.to_str().ok()?;
             Some(value.to_owned())
         });
@@ -61,7 +62,7 @@ pub(crate) async fn observe(
     let mut response = answering
         .catch_unwind()
         .await
-        .unwrap_or_else(|_| shared.refusal(Problem::Fault).into_response());
+        .unwrap_or_else(|_| state.problem(Problem::Fault).into_response());
     let elapsed = started.elapsed();
     let status = response.status().as_u16();
     span.record("http.response.status_code", status);
@@ -73,35 +74,47 @@ pub(crate) async fn observe(
         route,
         status,
     };
-    shared.metrics.requests.get_or_create(&labels).inc();
-    let durations = shared
+    state.metrics.requests.get_or_create(&labels).inc();
+    let durations = state
         .metrics
         .durations
         .get_or_create(&RouteLabels { route });
     durations.observe(elapsed.as_secs_f64());
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID, id);
-    for (name, value) in HYGIENE {
+    for (name, value) in SECURITY_HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
-/// The id that the request brings, when it is a sane one, else a new one.
+/// Refuses requests for other hosts and from foreign pages.
+pub(crate) async fn refuse_foreign(
+    State(state): State<AppState>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match state.guard.refusal(request.uri(), request.headers()) {
+        None => next.run(request).await,
+        Some(problem) => state.problem(problem).into_response(),
+    }
+}
+
+/// The client's id of the request if it is a sane one, else a new one.
 fn id(headers: &HeaderMap) -> HeaderValue {
     let sane = |value: &&HeaderValue| {
         let bytes = value.as_bytes();
         let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(byte);
         (1..=MAX_ID).contains(&bytes.len()) && bytes.iter().all(plain)
     };
-    if let Some(given) = headers.get(REQUEST_ID).filter(sane) {
-        return given.clone();
+    if let Some(id) = headers.get(REQUEST_ID).filter(sane) {
+        return id.clone();
     }
-    let made = uuid::Uuid::new_v4().simple().to_string();
-    HeaderValue::from_str(&made).unwrap_or(HeaderValue::from_static("unknown"))
+    let id = uuid::Uuid::new_v4().simple().to_string();
+    HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
-/// The method as a label: whatever isn't known counts together.
+/// The label of a method; all unknown ones share one.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -1,8 +1,8 @@
-//! The routes, and what stands behind them.
+//! The routes and their answers.
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -16,64 +16,31 @@ use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tower_service::Service;
 
-use crate::guard::{self, Guard};
+use crate::guard::Guard;
 use crate::metric::Metrics;
+use crate::path::MCP_PATH;
 use crate::problem::Problem;
 use crate::public_url::PublicUrl;
 use crate::request;
+use crate::state::{AppState, Health, LinkParentTrace};
 
-/// Where MCP is.
-pub const MCP_PATH: &str = "/mcp";
 const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
 
-/// What the server says of itself.
-#[derive(Debug, Clone, Serialize)]
-pub struct Health {
-    /// Which version runs.
-    pub version: String,
-    /// Whether the library has been read, so that calls are answered at once.
-    pub ready: bool,
-    /// What scripts are run in, or `unavailable` where no sandbox works; missing while it is tried.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sandbox: Option<&'static str>,
-}
-
-/// Makes a span part of the trace that a request brings, in the headers that the function finds.
-pub type Adopt = fn(&tracing::Span, &dyn Fn(&str) -> Option<String>);
-
-/// What a server serves.
+/// Everything that a server serves.
 pub struct Surface<M> {
     /// MCP, for every request below [`MCP_PATH`].
     pub mcp: M,
-    /// What is told at `/health`.
+    /// The answer at `/health`.
     pub health: Arc<dyn Fn() -> Health + Send + Sync>,
-    /// What is told at `/metrics`.
+    /// The answer at `/metrics`.
     pub metrics: Arc<Metrics>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// How a request becomes part of somebody's trace, if that is of interest.
-    pub adopt: Option<Adopt>,
-    /// What the server is called from outside.
+    /// Links requests to the traces that they name.
+    pub link_parent_trace: Option<LinkParentTrace>,
+    /// The URL of the server as its clients see it.
     pub public_url: Option<PublicUrl>,
-}
-
-/// What every route can reach.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    pub(crate) guard: Arc<Guard>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) stopping: Arc<AtomicBool>,
-    pub(crate) adopt: Option<Adopt>,
-    health: Arc<dyn Fn() -> Health + Send + Sync>,
-    clock: Arc<dyn Clock>,
-}
-
-impl Shared {
-    /// A refusal, as of now.
-    pub(crate) fn refusal(&self, problem: Problem) -> impl IntoResponse + use<> {
-        problem.at(self.clock.now())
-    }
 }
 
 impl<M> Surface<M>
@@ -83,12 +50,12 @@ where
     M::Future: Send + 'static,
 {
     /// The routes.
-    pub(crate) fn router(self) -> (Router, Shared) {
-        let shared = Shared {
+    pub(crate) fn router(self) -> (Router, AppState) {
+        let state = AppState {
             guard: Arc::new(Guard::new(self.public_url.as_ref())),
             metrics: self.metrics,
             stopping: Arc::default(),
-            adopt: self.adopt,
+            link_parent_trace: self.link_parent_trace,
             health: self.health,
             clock: self.clock,
         };
@@ -99,69 +66,65 @@ where
             .route("/sse", any(gone))
             .route_service(MCP_PATH, self.mcp)
             .fallback(unknown)
-            .layer(middleware::from_fn_with_state(shared.clone(), guard::check))
             .layer(middleware::from_fn_with_state(
-                shared.clone(),
+                state.clone(),
+                request::refuse_foreign,
+            ))
+            .layer(middleware::from_fn_with_state(
+                state.clone(),
                 request::observe,
             ))
-            .with_state(shared.clone());
-        (router, shared)
+            .with_state(state.clone());
+        (router, state)
     }
 }
 
-/// A path as a label: whatever isn't a route counts together.
-pub(crate) fn name(path: &str) -> &'static str {
-    const ROUTES: [&str; 5] = [MCP_PATH, "/health", "/health/ready", "/metrics", "/sse"];
-    let mut routes = ROUTES.into_iter();
-    routes.find(|route| *route == path).unwrap_or("other")
-}
-
 #[derive(Serialize)]
-struct Told {
+struct HealthDocument {
     status: &'static str,
     #[serde(flatten)]
     health: Health,
 }
 
-async fn health(State(shared): State<Shared>) -> Response {
-    let told = Told {
+async fn health(State(state): State<AppState>) -> Response {
+    let document = HealthDocument {
         status: "ok",
-        health: (shared.health)(),
+        health: (state.health)(),
     };
-    fresh(Json(told))
+    uncached(Json(document))
 }
 
-async fn ready(State(shared): State<Shared>) -> Response {
-    let health = (shared.health)();
-    let (code, status) = if shared.stopping.load(Ordering::Relaxed) {
+async fn ready(State(state): State<AppState>) -> Response {
+    let health = (state.health)();
+    let (code, status) = if state.stopping.load(Ordering::Relaxed) {
         (StatusCode::SERVICE_UNAVAILABLE, "stopping")
     } else if health.ready {
         (StatusCode::OK, "ready")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "starting")
     };
-    fresh((code, Json(Told { status, health })))
+    uncached((code, Json(HealthDocument { status, health })))
 }
 
-async fn metrics(State(shared): State<Shared>) -> Response {
-    let body = Body::from(shared.metrics.text());
-    fresh(([(CONTENT_TYPE, OPEN_METRICS)], body))
+async fn metrics(State(state): State<AppState>) -> Response {
+    let body = Body::from(state.metrics.text());
+    uncached(([(CONTENT_TYPE, OPEN_METRICS)], body))
 }
 
-async fn gone(State(shared): State<Shared>) -> impl IntoResponse {
-    shared.refusal(Problem::TransportGone)
+async fn gone(State(state): State<AppState>) -> impl IntoResponse {
+    state.problem(Problem::TransportGone)
 }
 
-async fn only_get(State(shared): State<Shared>) -> impl IntoResponse {
-    shared.refusal(Problem::MethodWrong("GET, HEAD"))
+async fn only_get(State(state): State<AppState>) -> impl IntoResponse {
+    state.problem(Problem::MethodWrong("GET, HEAD"))
 }
 
-async fn unknown(State(shared): State<Shared>) -> impl IntoResponse {
-    shared.refusal(Problem::RouteUnknown)
+async fn unknown(State(state): State<AppState>) -> impl IntoResponse {
+    state.problem(Problem::RouteUnknown)
 }
 
-/// An answer that nobody keeps.
-fn fresh(answer: impl IntoResponse) -> Response {
+/// Forbids to cache an answer.
+fn uncached(answer: impl IntoResponse) -> Response {
     let mut response = answer.into_response();
     response
         .headers_mut()

@@ -1,4 +1,4 @@
-//! The server: listens, serves, and ends in order.
+//! The server: listens, serves, and shuts down in order.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -20,27 +20,27 @@ use tokio::task::JoinSet;
 use tower_service::Service;
 
 use crate::address::Address;
-use crate::connection::{self, Patience};
-use crate::route::{MCP_PATH, Shared, Surface};
+use crate::connection::{self, Timeouts};
+use crate::path::MCP_PATH;
+use crate::route::Surface;
 use crate::socket;
+use crate::state::AppState;
 
-/// How long a server that can't accept waits before it tries again.
-const BREATH: Duration = Duration::from_millis(50);
+/// The pause after a failure to accept.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// How much a server takes on, and how long it waits.
+/// The limits of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How many connections are open at once; more wait.
+    /// The number of open connections; more wait.
     pub connections: usize,
-    /// How long the head of a request may take, from its first byte on.
+    /// The time until the head of the next request is there.
     pub head: Duration,
-    /// How long a connection waits for a request, its head included.
-    pub idle: Duration,
-    /// How long a client may leave unread what it is sent.
+    /// The time that a client may leave an answer unread.
     pub write: Duration,
-    /// How long requests that are being answered are waited for at the end.
+    /// The time that the shutdown waits for answers.
     pub drain: Duration,
-    /// How long the end may take altogether.
+    /// The time that the shutdown may take altogether.
     pub deadline: Duration,
 }
 
@@ -49,7 +49,6 @@ impl Default for Limits {
         Self {
             connections: 4_096,
             head: Duration::from_secs(15),
-            idle: Duration::from_mins(1),
             write: Duration::from_mins(1),
             drain: Duration::from_secs(5),
             deadline: Duration::from_secs(10),
@@ -57,16 +56,16 @@ impl Default for Limits {
     }
 }
 
-/// How a server ended.
+/// The result of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum Shutdown {
     /// Every connection was closed.
-    Orderly,
-    /// Some were cut off at the deadline.
-    Late,
+    Clean,
+    /// Some connections were cut off at the deadline.
+    Forced,
 }
 
-/// A socket that is listened at.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: Socket,
@@ -80,16 +79,16 @@ enum Socket {
     Unix(UnixListener),
 }
 
-/// One end of a connection.
-enum Accepted {
+/// An accepted connection.
+enum Connection {
     Tcp(TcpStream),
     #[cfg(unix)]
     Unix(UnixStream),
 }
 
 impl Listener {
-    /// Listens at an address. A Unix socket that nobody listens at any more is replaced; what else
-    /// stands at its path is left alone. Only its owner may connect to it.
+    /// Listens at an address. A stale Unix socket is replaced, any other file at its path is kept.
+    /// Only the owner of the process may connect to a Unix socket.
     ///
     /// # Errors
     /// The address is in use, or not this machine's.
@@ -109,7 +108,7 @@ impl Listener {
 
     #[cfg(unix)]
     async fn bind_unix(path: &std::path::Path) -> io::Result<Self> {
-        socket::forget(path).await?;
+        socket::remove_stale(path).await?;
         let socket = socket::bind(path)?;
         Ok(Self {
             socket: Socket::Unix(UnixListener::from_std(socket)?),
@@ -125,12 +124,12 @@ impl Listener {
         ))
     }
 
-    /// Where it listens, with the port that it got.
+    /// The address, with the port that the system chose.
     pub fn address(&self) -> &Address {
         &self.address
     }
 
-    /// The URL of MCP here; of a Unix socket, its address.
+    /// The URL of MCP, or the address of a Unix socket.
     pub fn url(&self) -> String {
         match &self.address {
             Address::Tcp(address) => format!("http://{address}{MCP_PATH}"),
@@ -138,20 +137,20 @@ impl Listener {
         }
     }
 
-    async fn accept(&self) -> io::Result<Accepted> {
+    async fn accept(&self) -> io::Result<Connection> {
         match &self.socket {
             Socket::Tcp(socket) => {
                 let (stream, _): (TcpStream, SocketAddr) = socket.accept().await?;
-                // Without it the parts of a streamed answer wait for each other.
+                // Nagle's algorithm would hold back the parts of a streamed answer.
                 stream.set_nodelay(true)?;
-                Ok(Accepted::Tcp(stream))
+                Ok(Connection::Tcp(stream))
             }
             #[cfg(unix)]
-            Socket::Unix(socket) => Ok(Accepted::Unix(socket.accept().await?.0)),
+            Socket::Unix(socket) => Ok(Connection::Unix(socket.accept().await?.0)),
         }
     }
 
-    /// The path that goes with the socket.
+    /// The path of a Unix socket.
     fn path(&self) -> Option<PathBuf> {
         match &self.address {
             Address::Unix(path) => Some(path.clone()),
@@ -160,115 +159,116 @@ impl Listener {
     }
 }
 
-/// A server about to run.
+/// A server that is ready to run.
 pub struct Server {
     router: Router,
-    shared: Shared,
+    state: AppState,
     limits: Limits,
 }
 
 impl Server {
-    /// A server of this surface.
+    /// A server for a surface.
     pub fn new<M>(surface: Surface<M>, limits: Limits) -> Self
     where
         M: Service<Request, Error = Infallible> + Clone + Send + Sync + 'static,
         M::Response: IntoResponse,
         M::Future: Send + 'static,
     {
-        let (router, shared) = surface.router();
+        let (router, state) = surface.router();
         Self {
             router,
-            shared,
+            state,
             limits,
         }
     }
 
-    /// Serves until `stop`, then ends in order: it says that it isn't ready, accepts nothing more,
-    /// lets `drain` finish what is being answered and end the streams, and closes every connection.
+    /// Serves until `stop` and shuts down in order: reports that it is not ready, accepts nothing
+    /// more, lets `drain` finish answers and end streams, and closes every connection.
     pub async fn run<D>(
         self,
         listener: Listener,
         stop: impl Future<Output = ()>,
         drain: impl FnOnce(Duration) -> D,
-    ) -> Ended
+    ) -> Shutdown
     where
         D: Future<Output = ()>,
     {
-        let (ending, _) = watch::channel(());
-        let room = Arc::new(Semaphore::new(self.limits.connections));
+        let (shutdown, _) = watch::channel(());
+        let permits = Arc::new(Semaphore::new(self.limits.connections));
         let mut running = JoinSet::new();
         let mut stop = std::pin::pin!(stop);
         loop {
-            let (accepted, permit) = tokio::select! {
+            let (connection, permit) = tokio::select! {
                 () = &mut stop => break,
-                next = next(&listener, &room) => next,
+                accepted = accept(&listener, &permits) => accepted,
             };
-            // Those that have ended leave nothing behind.
             while running.try_join_next().is_some() {}
-            self.begin(accepted, permit, ending.subscribe(), &mut running);
+            self.spawn(connection, permit, shutdown.subscribe(), &mut running);
         }
-        self.shared.stopping.store(true, Ordering::Relaxed);
+        self.state.stopping.store(true, Ordering::Relaxed);
         let path = listener.path();
         drop(listener);
         if let Some(path) = path {
             socket::remove(&path);
         }
         let limits = self.limits;
-        let ending = async {
+        let closing = async {
             drain(limits.drain).await;
-            // Every connection has a receiver until it is closed; without any nobody is told.
-            let _ = ending.send(());
-            ending.closed().await;
+            // Every open connection has a receiver.
+            let _ = shutdown.send(());
+            shutdown.closed().await;
         };
-        match tokio::time::timeout(limits.deadline, ending).await {
-            Ok(()) => Ended::Orderly,
-            Err(_) => Ended::Late,
+        match tokio::time::timeout(limits.deadline, closing).await {
+            Ok(()) => Shutdown::Clean,
+            Err(_) => Shutdown::Forced,
         }
     }
 
-    fn begin(
+    fn spawn(
         &self,
-        accepted: Accepted,
+        connection: Connection,
         permit: OwnedSemaphorePermit,
-        ending: watch::Receiver<()>,
+        shutdown: watch::Receiver<()>,
         running: &mut JoinSet<()>,
     ) {
         let router = self.router.clone();
-        let patience = Patience {
+        let timeouts = Timeouts {
             head: self.limits.head,
-            idle: self.limits.idle,
             write: self.limits.write,
         };
-        let gauge = self.shared.metrics.connections.clone();
+        let gauge = self.state.metrics.connections.clone();
         running.spawn(async move {
             let _permit = permit;
-            match accepted {
-                Accepted::Tcp(stream) => {
-                    connection::serve(stream, router, patience, ending, gauge).await;
+            match connection {
+                Connection::Tcp(stream) => {
+                    connection::serve(stream, router, timeouts, shutdown, gauge).await;
                 }
                 #[cfg(unix)]
-                Accepted::Unix(stream) => {
-                    connection::serve(stream, router, patience, ending, gauge).await;
+                Connection::Unix(stream) => {
+                    connection::serve(stream, router, timeouts, shutdown, gauge).await;
                 }
             }
         });
     }
 }
 
-/// The next connection, once there is room for it.
-async fn next(listener: &Listener, room: &Arc<Semaphore>) -> (Accepted, OwnedSemaphorePermit) {
+/// Accepts the next connection once there is a permit for it.
+async fn accept(
+    listener: &Listener,
+    permits: &Arc<Semaphore>,
+) -> (Connection, OwnedSemaphorePermit) {
     loop {
-        let Ok(permit) = Arc::clone(room).acquire_owned().await else {
+        let Ok(permit) = Arc::clone(permits).acquire_owned().await else {
             // The semaphore is never closed.
             std::future::pending::<()>().await;
             continue;
         };
         match listener.accept().await {
-            Ok(accepted) => return (accepted, permit),
+            Ok(connection) => return (connection, permit),
             Err(error) => {
-                // Out of descriptors, or a client that left at once: it passes.
+                // There are no descriptors left, or the client is gone already.
                 tracing::warn!(%error, "a connection can't be accepted");
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Unix sockets: a file that is there while somebody listens, and that only its owner may use.
+//! Unix sockets that only their owner may use, and the limit of open files.
 
 use std::path::Path;
 
-/// Lets this process have as many open files and sockets as the system allows it.
+/// Raises the limit of open files and sockets to what the system allows.
 pub fn raise_descriptor_limit() {
     #[cfg(unix)]
     {
@@ -18,12 +18,12 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// Removes a socket that nobody listens at any more.
+/// Removes a socket without a listener.
 ///
 /// # Errors
-/// Somebody listens there, or something else stands at the path.
+/// A program listens there, or another file is at the path.
 #[cfg(unix)]
-pub(crate) async fn forget(path: &Path) -> std::io::Result<()> {
+pub(crate) async fn remove_stale(path: &Path) -> std::io::Result<()> {
     use std::io;
 
     use rustix::fs::{FileType, lstat};
@@ -50,12 +50,12 @@ pub(crate) async fn forget(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Listens at a path that only the owner of this process may connect to.
+/// Listens at a path; only the owner of this process may connect.
 #[cfg(unix)]
 pub(crate) fn bind(path: &Path) -> std::io::Result<std::os::unix::net::UnixListener> {
     use rustix::fs::Mode;
 
-    // Right from the start: a socket that is narrowed later could be connected to before.
+    // Not by chmod: somebody could connect before it.
     let before = rustix::process::umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
     let bound = std::os::unix::net::UnixListener::bind(path);
     rustix::process::umask(before);
@@ -64,7 +64,7 @@ pub(crate) fn bind(path: &Path) -> std::io::Result<std::os::unix::net::UnixListe
     Ok(socket)
 }
 
-/// Removes the file of a socket that is listened at no more.
+/// Removes the file of a closed socket.
 pub(crate) fn remove(path: &Path) {
     #[cfg(unix)]
     if let Err(error) = rustix::fs::unlink(path) {

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use gongfu_core::network::Rule;
+use gongfu_files::Mount;
 use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
-use gongfu_store::workspace::Mount;
 
 use crate::client::{CLIENTS, DEFAULT_URL, Scope};
 
@@ -130,10 +130,6 @@ pub(crate) struct Serving {
     /// What the server is called from outside, when a proxy stands before it
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
-    /// Serve what the conformance suite asks for as well
-    #[cfg(feature = "fixtures")]
-    #[arg(long, hide = true)]
-    pub(crate) fixtures: bool,
 }
 
 /// Which tools are shown, and what they reach.
@@ -432,8 +428,8 @@ pub(crate) enum ClientCommand {
     },
     /// Enter gongfu into the configuration of clients
     ///
-    /// Everything else in the file stays as it is, comments included. The file is kept in the
-    /// folder `clients` of gongfu's home before it is changed. An entry `gongfu` that runs another
+    /// Everything else in the file stays, comments included. The file is kept in the folder
+    /// `clients` of gongfu's home before it is changed. An entry `gongfu` that runs another
     /// program is left alone, unless --force is given.
     Install {
         #[command(flatten)]
@@ -441,11 +437,11 @@ pub(crate) enum ClientCommand {
         #[command(flatten)]
         reach: Reach,
     },
-    /// Take gongfu out of the configuration of clients, and with it what was made for it
+    /// Take gongfu out of the configuration of clients
     ///
-    /// A file that nobody changed since the installation is as it was before, byte for byte; one
-    /// that somebody changed keeps those changes. An entry `gongfu` that runs another program is
-    /// left alone, unless --force is given.
+    /// A file that nobody changed since the installation is as it was before, byte for byte; from
+    /// one that somebody changed, only the entry goes. An entry `gongfu` that runs another program
+    /// is left alone, unless --force is given.
     Uninstall {
         #[command(flatten)]
         change: ChangeArguments,

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod approve;
+mod call_error;
 mod check;
 mod client;
 mod doctor;
@@ -9,11 +10,14 @@ mod generate;
 mod grant;
 mod init;
 mod mcp;
+mod operate;
 mod run;
 mod search;
 mod serve;
 mod skill;
 mod tool;
+
+use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
@@ -32,6 +36,14 @@ pub(crate) enum Outcome {
     WrongUse,
     /// The exit code of what was run.
     Code(u8),
+}
+
+/// Is a probe of `gongfu doctor --attack` to its end, if this program was begun as one.
+pub(crate) fn become_probe() -> Option<ExitCode> {
+    #[cfg(all(feature = "attack", target_os = "linux"))]
+    return doctor::attack::become_probe();
+    #[cfg(not(all(feature = "attack", target_os = "linux")))]
+    None
 }
 
 /// Runs a command.

@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use gongfu_core::network::Rule;
-use gongfu_core::sandbox::{self, Level, Limits};
+use gongfu_core::sandbox::{Level, Limits};
 use gongfu_core::skill::SkillPath;
-use gongfu_store::Home;
-use gongfu_store::disk::Root;
+use gongfu_files::Home;
+use gongfu_files::disk::Root;
+use gongfu_sandbox::Runner;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::environment::Environment;
+use crate::sandbox::{self, Docker, SandboxLevel};
 
 const LIMIT: u64 = 1024 * 1024;
 
@@ -50,8 +52,8 @@ pub(crate) struct Dependencies {
     pub(crate) extra_indexes: Vec<String>,
     /// The registry of Node.js's packages, by https; without it, what `npm` is configured for.
     pub(crate) registry: Option<String>,
-    /// Hosts that an index keeps its files at, such as `files.example.com`, where they are on this network.
-    /// Those on the internet, and those at the address of the index itself, needn't be named.
+    /// Further hosts that a build may reach, such as `files.example.com`, at any address. The hosts of the
+    /// indexes, and those on the internet at which an index says that its files are, needn't be listed.
     #[schemars(with = "Vec<String>")]
     pub(crate) hosts: Vec<Rule>,
     /// What one environment may take while it is made, in MiB.
@@ -123,47 +125,6 @@ pub(crate) struct Sandbox {
     pub(crate) docker: Docker,
 }
 
-/// The daemon that makes containers, where `level` is `docker`.
-#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct Docker {
-    /// The socket that it listens on, such as `unix:///run/user/1000/docker.sock`; the environment's
-    /// `DOCKER_HOST` wins over it, and without both it is `/var/run/docker.sock`. Only a socket of this
-    /// machine is spoken to.
-    pub(crate) socket: Option<String>,
-    /// The image whose programs runs see, which must be there already: gongfu fetches none. Without one
-    /// they see the programs of this machine.
-    pub(crate) image: Option<String>,
-}
-
-/// A kind of sandbox; see `gongfu doctor`.
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum SandboxLevel {
-    /// Namespaces of gongfu's own.
-    Namespaces,
-    /// Namespaces that bubblewrap makes.
-    Bubblewrap,
-    /// A hardened container of a Docker daemon; it is only used where it is named here.
-    Docker,
-    /// No namespaces: for one person alone.
-    Lite,
-    /// sandbox-exec of macOS: for one person alone.
-    Seatbelt,
-}
-
-impl From<SandboxLevel> for Level {
-    fn from(level: SandboxLevel) -> Self {
-        match level {
-            SandboxLevel::Namespaces => Self::Namespaces,
-            SandboxLevel::Bubblewrap => Self::Bubblewrap,
-            SandboxLevel::Docker => Self::Docker,
-            SandboxLevel::Lite => Self::Lite,
-            SandboxLevel::Seatbelt => Self::Seatbelt,
-        }
-    }
-}
-
 const MIB: u64 = 1024 * 1024;
 
 impl Default for Sandbox {
@@ -183,10 +144,16 @@ impl Default for Sandbox {
 }
 
 impl Sandbox {
+    /// A runner of this kind alone, or of the strongest that works here.
+    pub(crate) fn runner(&self, wanted: Option<Level>, environment: &Environment) -> Runner {
+        let runner = sandbox::runner(wanted, self.docker(environment));
+        runner.with_levels_for_one(self.levels_for_one)
+    }
+
     /// The daemon that makes containers; the environment may name its socket.
-    pub(crate) fn docker(&self, environment: &Environment) -> sandbox::Docker {
+    pub(crate) fn docker(&self, environment: &Environment) -> Docker {
         let Docker { socket, image } = self.docker.clone();
-        sandbox::Docker {
+        Docker {
             socket: environment.docker.clone().or(socket),
             image,
         }

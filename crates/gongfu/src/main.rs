@@ -11,6 +11,7 @@ mod environment;
 mod log;
 mod progress;
 mod report;
+mod sandbox;
 mod signal;
 mod telemetry;
 mod terminal;
@@ -29,6 +30,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // Before anything is read or begun: a sandbox is this program, begun anew.
     if let Some(ended) = gongfu_sandbox::become_child() {
+        return ended;
+    }
+    if let Some(ended) = command::become_probe() {
         return ended;
     }
     let environment = environment::Environment::read();

@@ -6,8 +6,8 @@ use std::path::Path;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use gongfu_core::skill::{Diagnostic, Severity, SkillPath};
-use gongfu_store::check::Checked;
-use gongfu_store::disk::Root;
+use gongfu_files::disk::Root;
+use gongfu_library::check::Verdict;
 
 use crate::terminal::{plain, visible};
 
@@ -16,7 +16,7 @@ const MOST: usize = 160;
 
 /// The diagnostics of one skill on their way to a person.
 pub(crate) struct Report<'a> {
-    skill: &'a Checked,
+    skill: &'a Verdict,
     root: Option<Root>,
     /// Files that were read, as they are shown; `None` where one can't be.
     files: HashMap<String, Option<String>>,
@@ -26,7 +26,7 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// A report on a skill; paths are shown as seen from `here`.
-    pub(crate) fn new(skill: &'a Checked, here: Option<&'a Path>, color: bool) -> Self {
+    pub(crate) fn new(skill: &'a Verdict, here: Option<&'a Path>, color: bool) -> Self {
         let renderer = if color {
             Renderer::styled()
         } else {

@@ -6,20 +6,22 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use gongfu_core::account::Owner;
-use gongfu_core::port::{AuditLog, Sandbox, SkillStore};
-use gongfu_core::sandbox::Level;
-use gongfu_hub::run::Installs;
-use gongfu_hub::{Catalog, Ports};
-use gongfu_sandbox::Runner;
-use gongfu_store::approvals::LocalApprovals;
-use gongfu_store::audit::LocalAudit;
-use gongfu_store::disk::{self, EntryKind};
-use gongfu_store::environments;
-use gongfu_store::source::{self, Settings};
-use gongfu_store::workspace::Mount;
-use gongfu_store::{
-    Home, Interpreters, LocalEnvironments, LocalRuns, LocalSkills, LocalWorkspace, Search, built_in,
+use gongfu_core::capability::Access;
+use gongfu_core::dependency::Installs;
+use gongfu_core::port::{
+    Clock, LocalSpaces, Materialize, Records, Sandbox, SkillStore, Space, SpaceParts,
 };
+use gongfu_core::sandbox::Level;
+use gongfu_core::switches::Switches;
+use gongfu_environments::{self as environments, Interpreters, LocalEnvironments};
+use gongfu_files::disk::{self, EntryKind};
+use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount};
+use gongfu_hub::{AuditObserver, Catalog, Quota};
+use gongfu_library::source::{self, Settings};
+use gongfu_library::{LocalSkills, SwitchRecord, built_in};
+use gongfu_records::{FileBlobs, FileRecords};
+use gongfu_sandbox::{OwnerSandbox, Runner};
+use gongfu_search::Search;
 use include_dir::{Dir, include_dir};
 
 use crate::cli::Places;
@@ -35,6 +37,9 @@ static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills")
 
 /// The parts of a running gongfu.
 pub(crate) struct Parts {
+    /// Everything of the local person.
+    pub(crate) space: Space,
+    /// The same skills, to be watched and listed by their places.
     pub(crate) skills: Arc<LocalSkills>,
     pub(crate) search: Arc<Search>,
     pub(crate) catalog: Arc<Catalog>,
@@ -51,7 +56,7 @@ impl Parts {
     pub(crate) async fn settle(search: Arc<Search>) {
         // The first moment belongs to the client; then the first search needn't wait either.
         tokio::time::sleep(SETTLING).await;
-        if let Err(error) = search.prepare(&Owner::Local).await {
+        if let Err(error) = search.prepare().await {
             tracing::debug!(%error, "search isn't ready yet");
         }
     }
@@ -96,21 +101,21 @@ pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Resul
     parts_with(environment, places, &[])
 }
 
-/// The same, with folders that the tools for files reach beside the workspace.
+/// The same, with folders that the file tools reach beside the workspace.
 pub(crate) fn parts_with(
     environment: &Environment,
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
-    parts_of(environment, places, mounts, |audit| audit)
+    parts_of(environment, places, mounts, None)
 }
 
-/// The same, with an audit that is looked at on its way.
+/// The same, with an observer of the audit.
 pub(crate) fn parts_of(
     environment: &Environment,
     places: &Places,
     mounts: &[Mount],
-    audited: impl FnOnce(Arc<dyn AuditLog>) -> Arc<dyn AuditLog>,
+    observer: Option<AuditObserver>,
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let config = Config::read(&home)?;
@@ -119,69 +124,97 @@ pub(crate) fn parts_of(
     let workspace = workspace(environment, places, &home)?;
     let logs = home.logs_of(&workspace);
     let workspace = Arc::new(LocalWorkspace::new(workspace, mounts)?.with_logs(logs));
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let files = FileRecords::new(home.clone());
+    let switch_file = files.path_of(&Switches::key()?);
+    let records: Arc<dyn Records> = Arc::new(files);
+    let switches = SwitchRecord::new(Arc::clone(&records)).in_file(switch_file);
     let skills = Arc::new(LocalSkills::new(
         home.clone(),
         settings,
-        Arc::new(SystemClock),
+        switches,
+        Arc::clone(&clock),
     ));
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
+    let materialize: Arc<dyn Materialize> = Arc::<LocalSkills>::clone(&skills);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
-    let runs = LocalRuns::new(
-        home.clone(),
-        Arc::clone(&skills),
-        Arc::clone(&workspace),
-        Arc::new(SystemClock),
-    );
+    let layers = Arc::new(FileLayers::new(home.clone(), Arc::clone(&materialize)));
     let interpreters = Arc::new(Interpreters::new(environment.search_path.clone()));
-    let runs = runs.with_interpreters(Arc::clone(&interpreters));
-    let runner = Runner::new(config.sandbox.level.map(Level::from))
-        .with_docker(config.sandbox.docker(environment));
-    let sandbox = Arc::new(runner.with_levels_for_one(config.sandbox.levels_for_one));
+    let programs = Arc::clone(&interpreters);
+    let run_folders = LocalRunFolders::new(
+        home.clone(),
+        Arc::clone(&materialize),
+        Arc::<FileLayers>::clone(&layers),
+        Arc::clone(&workspace),
+        Box::new(move || programs.mounts().collect()),
+        Arc::clone(&clock),
+    );
+    let wanted = config.sandbox.level.map(Level::from);
+    let runner = Arc::new(config.sandbox.runner(wanted, environment));
     let environments = Arc::new(LocalEnvironments::new(
         home.clone(),
-        Arc::clone(&skills),
+        Arc::clone(&materialize),
         interpreters,
-        builder(&sandbox, &config),
-        Arc::new(SystemClock),
+        builder(&runner),
+        Arc::clone(&clock),
         environments::Settings {
             sources: package_sources(environment, &config),
             limits: config.dependencies.limits(),
         },
     ));
-    let catalog = Arc::new(Catalog::new(Ports {
+    let space = Space::new(SpaceParts {
+        owner: Owner::Local,
         skills: store,
         search: Arc::<Search>::clone(&search),
-        workspace,
-        runs: Arc::new(runs),
-        sandbox: Arc::<Runner>::clone(&sandbox),
-        limits: config.sandbox.limits(),
+        materialize,
+        files: workspace,
+        layers,
+        records,
+        blobs: Arc::new(FileBlobs::new(home)),
         environments: Arc::<LocalEnvironments>::clone(&environments),
+        run_folders: Arc::new(run_folders),
+        sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&runner), Owner::Local)),
+        limits: config.sandbox.limits(),
         installs: Installs {
             declared: config.dependencies.install,
             inferred: config.dependencies.auto_install,
         },
-        approvals: Arc::new(LocalApprovals::new(home.clone())),
-        audit: audited(Arc::new(LocalAudit::new(home))),
-        clock: Arc::new(SystemClock),
-    }));
+        clock,
+    });
+    let spaces = Arc::new(LocalSpaces::new(space.clone()));
+    let observer = requests_first(&runner, observer);
     Ok(Parts {
+        space,
         skills,
         search,
-        catalog,
-        sandbox,
+        catalog: Arc::new(Catalog::new(spaces, Quota::default(), Some(observer))),
+        sandbox: runner,
         environments,
         budget: config.catalogue.budget,
         doubtful,
     })
 }
 
-/// What environments of packages are made in: namespaces, from which alone an index can be reached, in
-/// whatever the settings have scripts run.
-fn builder(sandbox: &Arc<Runner>, config: &Config) -> Arc<dyn Sandbox> {
-    match config.sandbox.level.map(Level::from) {
-        None | Some(Level::Namespaces) => Arc::<Runner>::clone(sandbox),
-        Some(_) => Arc::new(Runner::new(Some(Level::Namespaces)).without_spares()),
-    }
+/// Delays runs that wait to start a little after each request that runs nothing.
+fn requests_first(runner: &Arc<Runner>, next: Option<AuditObserver>) -> AuditObserver {
+    let runner = Arc::clone(runner);
+    Arc::new(move |entry| {
+        if entry.access != Access::Execute {
+            runner.yield_to_request();
+        }
+        if let Some(next) = &next {
+            next(entry);
+        }
+    })
+}
+
+/// The sandbox in which environments of packages are built, whatever the settings have scripts run
+/// in: one that reaches an index.
+fn builder(runner: &Arc<Runner>) -> Arc<dyn Sandbox> {
+    let runner = runner
+        .for_hosts()
+        .map_or_else(|| Arc::clone(runner), Arc::new);
+    Arc::new(OwnerSandbox::new(runner, Owner::Local))
 }
 
 /// Where packages come from: the settings, then variables, then the files of the installers. What is wrong
@@ -212,7 +245,7 @@ fn package_sources(
             .chain([PathBuf::from(of_all)])
             .collect()
     };
-    let files = environments::Files {
+    let files = environments::InstallerFiles {
         uv: files(&said.uv, &[".config/uv/uv.toml"], "/etc/uv/uv.toml"),
         pip: files(
             &said.pip,
@@ -221,7 +254,7 @@ fn package_sources(
         ),
         npm: files(&said.npm, &[".npmrc"], "/etc/npmrc"),
     };
-    sources.or_of(&files).map_err(|error| error.to_string())
+    sources.or_from(&files).map_err(|error| error.to_string())
 }
 
 /// What a person should know of the folders of skills that were named.

@@ -1,4 +1,4 @@
-//! What counts as code, and which modules a file declares.
+//! Code, comments and the modules that a file declares are told apart.
 
 use super::*;
 

@@ -1,59 +1,67 @@
-//! Which crate may depend on which, and which crate alone may name a library.
+//! The edges between crates, and the crates that alone may name a library.
 //!
 //! The table below is the floor plan of ARCHITECTURE.md, as data.
 
-use super::{Check, Finding};
+use super::{Check, Finding, Rule};
 use crate::tree::{Dependency, Package, Tree};
 
 pub(super) const CHECK: Check = Check {
     name: "edges",
     about: "crates depend on each other, and on fenced libraries, only as the floor plan says",
-    run,
+    rule: Rule::Strict(run),
 };
 
-/// Each package and the packages of this workspace that it may depend on.
+/// Each package and the packages of this workspace that it may depend on. Some come later.
+///
+/// What implements a port knows the core alone. The two guests of the sandbox are the exception: attacks run
+/// what is in it and make their calls by it, and the first process of a container is its child.
 const EDGES: &[(&str, &[&str])] = &[
-    (
-        "gongfu",
-        &[
-            "gongfu-core",
-            "gongfu-hub",
-            "gongfu-llm",
-            "gongfu-mcp",
-            "gongfu-sandbox",
-            "gongfu-server",
-            "gongfu-store",
-        ],
-    ),
-    ("gongfu-core", &[]),
+    ("gongfu", ALL),
+    ("gongfu-agent", &["gongfu-core", "gongfu-hub"]),
+    ("gongfu-attack", &["gongfu-core", "gongfu-sandbox"]),
+    ("gongfu-conformance", ALL),
+    ("gongfu-core", &["gongfu-skills-ref"]),
+    ("gongfu-docker", &["gongfu-core", "gongfu-sandbox"]),
+    ("gongfu-environments", &["gongfu-core", "gongfu-files"]),
+    ("gongfu-files", &["gongfu-core"]),
     ("gongfu-hub", &["gongfu-core"]),
+    ("gongfu-library", &["gongfu-core", "gongfu-files"]),
     ("gongfu-llm", &["gongfu-core"]),
     ("gongfu-mcp", &["gongfu-core", "gongfu-hub"]),
+    ("gongfu-records", &["gongfu-core", "gongfu-files"]),
     ("gongfu-sandbox", &["gongfu-core"]),
+    ("gongfu-search", &["gongfu-core", "gongfu-files"]),
     ("gongfu-server", &["gongfu-core", "gongfu-hub"]),
-    ("gongfu-store", &["gongfu-core"]),
+    ("gongfu-skills-ref", &[]),
+    (TESTING, &["gongfu-core"]),
+    ("gongfu-upstream", &["gongfu-core"]),
+    ("lab", ALL),
+    ("xtask", &[]),
+];
+
+/// Stands for every package of the workspace.
+const ALL: &[&str] = &["*"];
+
+/// The fixtures and fakes: any package may have them for its tests, none of the product otherwise.
+const TESTING: &str = "gongfu-testing";
+
+/// Each fenced library and the packages that may name it.
+const FENCED: &[(&str, &[&str])] = &[
+    ("axum", &["gongfu-server"]),
+    ("bollard", &["gongfu-docker"]),
+    ("genai", &["gongfu-llm"]),
     (
-        "xtask",
-        &[
-            "gongfu-core",
-            "gongfu-hub",
-            "gongfu-sandbox",
-            "gongfu-store",
-        ],
+        "rmcp",
+        &["gongfu-mcp", "gongfu-upstream", "gongfu-conformance"],
     ),
+    ("sqlx", &["gongfu-records"]),
 ];
 
-/// Each fenced library and the one package that may name it.
-const FENCED: &[(&str, &str)] = &[
-    ("axum", "gongfu-server"),
-    ("bollard", "gongfu-sandbox"),
-    ("genai", "gongfu-llm"),
-    ("rmcp", "gongfu-mcp"),
-    ("sqlx", "gongfu-store"),
-];
+/// The crates that do no IO.
+const NO_IO: &[&str] = &["gongfu-core", "gongfu-skills-ref"];
 
-/// What the core, which does no IO, must not name, in its tests either.
-const NOT_IN_CORE: &[&str] = &[
+/// Libraries for IO, which those crates must not name, in their tests either.
+const IO_LIBRARIES: &[&str] = &[
     "axum", "cap-std", "reqwest", "rmcp", "rustix", "sqlx", "tempfile", "tokio",
 ];
 
@@ -81,35 +89,41 @@ fn edges_of(tree: &Tree, package: &Package, names: &[&str]) -> Vec<Finding> {
     };
     let wrong = |dependency: &Dependency| -> Option<(String, String)> {
         let name = dependency.name.as_str();
+        let refused = |mend: &str| {
+            let what = format!("`{}` must not depend on `{name}`", package.name);
+            Some((what, mend.to_owned()))
+        };
         // The tests of the binary look at every part from outside.
-        if package.name == "gongfu" && dependency.only_tests {
+        if dependency.only_tests && (package.name == "gongfu" || name == TESTING) {
             return None;
         }
-        if names.contains(&name) && name != package.name && !allowed.contains(&name) {
+        if name == TESTING && package.is_product() {
+            return refused("it is for tests alone: put it below `[dev-dependencies]`");
+        }
+        // Tests may try a part together with another one.
+        let is_sibling = names.contains(&name) && name != package.name && !dependency.only_tests;
+        if is_sibling && *allowed != ALL && !allowed.contains(&name) {
             let allowed = if allowed.is_empty() {
                 "none".to_owned()
             } else {
                 allowed.join(", ")
             };
-            return Some((
-                format!("`{}` must not depend on `{name}`", package.name),
-                format!(
-                    "of this workspace it may name: {allowed}; let a port of gongfu-core stand between the two"
-                ),
+            return refused(&format!(
+                "of this workspace it may name: {allowed}; let a port of gongfu-core stand between the two"
             ));
         }
-        if package.name == "gongfu-core" && NOT_IN_CORE.contains(&name) {
-            return Some((
-                format!("gongfu-core must not depend on `{name}`"),
-                "the core does no IO: put a trait into its port module, and implement it in an outer crate".to_owned(),
-            ));
+        if NO_IO.contains(&package.name.as_str()) && IO_LIBRARIES.contains(&name) {
+            return refused(
+                "it does no IO: put a trait into the core's port module, and implement it in an outer crate",
+            );
         }
-        let (_, owner) = FENCED
-            .iter()
-            .find(|(library, owner)| *library == name && *owner != package.name)?;
-        Some((
-            format!("`{}` must not depend on `{name}`", package.name),
-            format!("only {owner} names it: move the code there"),
+        let (_, owners) = FENCED.iter().find(|(library, _)| *library == name)?;
+        if owners.contains(&package.name.as_str()) {
+            return None;
+        }
+        refused(&format!(
+            "only {} names it: move the code there",
+            owners.join(", ")
         ))
     };
     let found = package.dependencies.iter().filter_map(|dependency| {
@@ -120,7 +134,7 @@ fn edges_of(tree: &Tree, package: &Package, names: &[&str]) -> Vec<Finding> {
     found.collect()
 }
 
-/// Whether a line of a manifest, such as `tokio.workspace = true`, is about this dependency.
+/// True when a line of a manifest, such as `tokio.workspace = true`, is about this dependency.
 fn names_dependency(line: &str, name: &str) -> bool {
     line.trim_start()
         .strip_prefix(name)

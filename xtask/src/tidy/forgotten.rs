@@ -1,17 +1,17 @@
 //! No file is forgotten: what lies in the tree is declared somewhere, and has a name that says something.
 
-mod modules;
+mod undeclared;
 
 use std::collections::BTreeSet;
 
-use super::{Check, Finding};
+use super::{Check, Finding, Rule};
 use crate::rust_text;
 use crate::tree::{Tree, has_extension};
 
 pub(super) const CHECK: Check = Check {
     name: "forgotten",
     about: "each module, tool, test, snapshot and fuzz target is declared; none is called utils",
-    run,
+    rule: Rule::Strict(run),
 };
 
 /// Names that say nothing about what is inside.
@@ -20,7 +20,7 @@ const EMPTY_NAMES: &[&str] = &[
 ];
 
 fn run(tree: &Tree) -> Vec<Finding> {
-    let mut found = modules::undeclared(tree);
+    let mut found = undeclared::undeclared(tree);
     found.extend(empty_names(tree));
     found.extend(stale_snapshots(tree));
     found.extend(fuzz_targets(tree));
@@ -30,7 +30,10 @@ fn run(tree: &Tree) -> Vec<Finding> {
 /// Modules, in files or inline, whose name says nothing.
 fn empty_names(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (path, text) in tree.rust().filter(|(path, _)| modules::is_checked(path)) {
+    for (path, text) in tree
+        .rust()
+        .filter(|(path, _)| undeclared::is_module(tree, path))
+    {
         let named = |name: &str| {
             (
                 format!("a module called `{name}` says nothing about what is inside"),

@@ -1,18 +1,18 @@
 //! Each module starts by saying what it is.
 
-use super::{Check, Finding};
+use super::{Check, Finding, Rule};
 use crate::tree::Tree;
 
 pub(super) const CHECK: Check = Check {
     name: "headers",
     about: "each source file starts with `//!`: what it is, and what it must not know",
-    run,
+    rule: Rule::Strict(run),
 };
 
 fn run(tree: &Tree) -> Vec<Finding> {
-    let is_source = |path: &str| {
-        path.starts_with("xtask/src/")
-            || (path.starts_with("crates/") && path.split('/').nth(2) == Some("src"))
+    let is_source = |path| {
+        tree.home(path)
+            .is_some_and(|(_, rest)| rest.starts_with("src/"))
     };
     tree.rust()
         .filter(|(path, text)| is_source(path) && !text.starts_with("//!"))

@@ -2,20 +2,20 @@
 //!
 //! Tools, dialects, MCP and handlers have no model: what they answer depends on nothing that one says.
 
-use super::{Check, Finding};
+use super::{Check, Finding, Rule};
 use crate::rust_text;
 use crate::tree::Tree;
 
 pub(super) const CHECK: Check = Check {
     name: "model",
     about: "only the agent's driver holds the chat-model port",
-    run,
+    rule: Rule::Strict(run),
 };
 
 /// The name of the port.
 const PORT: &str = "ChatModel";
 
-/// Where it may be named: the driver, the definition, the providers, the wiring.
+/// The places that may name it: the driver, the definition, the providers, the wiring.
 const ALLOWED: &[&str] = &[
     "crates/gongfu-core/src/port.rs",
     "crates/gongfu-core/src/port/",

@@ -1,12 +1,12 @@
 //! Nothing in the repository speaks of the machine that somebody happened to work on.
 
-use super::{Check, Finding};
+use super::{Check, Finding, Rule};
 use crate::tree::Tree;
 
 pub(super) const CHECK: Check = Check {
     name: "private",
     about: "no file holds the path of a machine or the host of a package registry",
-    run,
+    rule: Rule::Strict(run),
 };
 
 /// Folders that exist on one machine, in halves so that this file does not hold them itself.
@@ -48,7 +48,7 @@ fn run(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// What a line gives away, and how to mend it.
+/// The private part of a line, and how to mend it.
 fn private_part(line: &str) -> Option<(String, &'static str)> {
     for folder in FOLDERS {
         if starts_of(line, folder).next().is_some() {
@@ -79,7 +79,7 @@ fn private_part(line: &str) -> Option<(String, &'static str)> {
     ))
 }
 
-/// Where an absolute path starts: not in the middle of a longer path, an address or a variable's path.
+/// The starts of an absolute path: not in the middle of a longer path, an address or a variable's path.
 fn starts_of(line: &str, folder: &str) -> impl Iterator<Item = usize> {
     let within = |letter: char| {
         is_name(letter) || matches!(letter, '/' | '~' | '}' | ')' | ']' | '>' | '*' | '…')

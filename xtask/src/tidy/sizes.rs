@@ -1,12 +1,12 @@
-//! How long a file may be, and how large a share of the source one crate may hold.
+//! The limits on the length of a file and on the share of the source in one crate.
 
-use super::{Check, Finding};
+use super::{Check, Finding, Rule};
 use crate::tree::Tree;
 
 pub(super) const CHECK: Check = Check {
     name: "sizes",
     about: "no source file over 800 lines, a short main.rs, no crate that holds everything",
-    run,
+    rule: Rule::Strict(run),
 };
 
 /// A source file of more lines is refused.
@@ -14,18 +14,11 @@ const LONGEST: usize = 800;
 /// A source file of more lines gets a note.
 const LONG: usize = 500;
 /// The files with a limit of their own.
-const OWN_LIMITS: &[(&str, usize, &str)] = &[
-    (
-        "crates/gongfu/src/main.rs",
-        99,
-        "main only starts the command line: move the rest into a module",
-    ),
-    (
-        "ARCHITECTURE.md",
-        200,
-        "keep the bird's-eye view, and move details to the modules' own comments",
-    ),
-];
+const OWN_LIMITS: &[(&str, usize, &str)] = &[(
+    "crates/gongfu/src/main.rs",
+    99,
+    "main only starts the command line: move the rest into a module",
+)];
 /// From this many crates on, the share of one is limited.
 const CRATES_TO_COMPARE: usize = 7;
 /// The largest share of the source lines that one crate may hold, in percent.
@@ -112,12 +105,12 @@ fn too_large(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a file holds tests alone.
+/// True for a file that holds tests alone.
 fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("/tests.rs")
 }
 
-/// Whether a file says in its first lines that a program wrote it.
+/// True for a file that says in its first lines that a program wrote it.
 fn is_generated(text: &str) -> bool {
     text.lines().take(5).any(|line| line.contains("@generated"))
 }

@@ -1,328 +1,221 @@
-//! Follows a line through its commands.
+//! Walks the tree of a text and judges each command in it.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::call::Call;
 use super::field::Field;
-use super::state::State;
-use super::{Policy, Reason, Verdict, place};
-use crate::shell::{self, Command, Item, Joint, List, Redirection, Script, Word};
+use super::{Policy, Reason, Verdict, path};
+use crate::shell::{self, Command, Compound, List, Operator, Part, Redirection, Simple, Word};
 
-/// How many commands are followed.
-const STEPS: usize = 4096;
-/// How much of words is looked at in all, in bytes: what is put together may be far longer than the text.
-const BYTES: usize = 2 * 1024 * 1024;
-/// How deep commands may stand in one another, and programs run others.
-const DEPTH: usize = 128;
-/// How deep texts that are run may stand in texts, and functions may call one another.
-pub(super) const TEXTS: usize = 16;
-/// What a shell calls for what isn't there.
-const HANDLER: &str = "command_not_found_handle";
+/// The deepest nesting of commands and of programs that run others.
+const MAX_DEPTH: usize = 256;
+/// The most text that is judged, in bytes: a text may be run more than once.
+const MAX_WORK: usize = 1024 * 1024;
 
-/// From where a command reads.
-#[derive(Debug, Clone)]
-pub(super) enum Input {
-    /// This text.
-    Text(String),
-    /// What another program says, or what isn't known in another way.
-    Program,
-    /// A file, or nothing.
-    File,
-}
+/// Text on standard input; `None` for a file or nothing.
+type Input = Option<Rc<Field>>;
 
-/// Follows a line.
+/// Judges the commands of a text.
 pub(super) struct Judge<'a> {
     pub(super) policy: &'a Policy<'a>,
-    /// The first thing that a person is to be asked about.
+    /// The first thing that a person has to approve.
     asked: Option<Reason>,
-    pub(super) steps: usize,
-    bytes: usize,
-    depth: usize,
-    pub(super) loops: usize,
-    /// The functions that are being followed.
-    pub(super) calls: Vec<Call>,
-    /// What is known where loops are left, or begun anew.
-    pub(super) exits: Vec<Option<State>>,
-    /// How many commands that may be left out this stands in.
-    pub(super) branches: usize,
-    /// What is run at the end.
-    pub(super) traps: Vec<Field>,
-    /// What is known where the line is ended by a command.
-    pub(super) ended: Option<State>,
-    texts: usize,
-    documents: Rc<Vec<Word>>,
+    /// The folder that paths are relative to; `None` once a command may have changed it.
+    pub(super) folder: Option<&'a str>,
+    /// The functions that were defined so far.
+    pub(super) functions: BTreeSet<String>,
     pub(super) input: Input,
+    /// The here-documents of the text.
+    documents: Rc<[Rc<Field>]>,
+    depth: usize,
+    work: usize,
 }
 
-pub(super) fn line(line: &str, policy: &Policy<'_>) -> Verdict {
-    let mut judge = Judge::new(policy);
-    let mut state = State::new(policy.folder);
-    let outcome = judge
-        .text(line, &mut state)
-        .and_then(|()| judge.last(&mut state));
-    judge.verdict(outcome)
-}
-
-pub(super) fn program(words: &[String], policy: &Policy<'_>) -> Verdict {
-    let mut judge = Judge::new(policy);
-    let fields: Vec<Field> = words.iter().map(|word| Field::known(word)).collect();
-    let outcome = judge.program(&fields, &mut State::new(policy.folder));
-    judge.verdict(outcome)
-}
-
-impl<'a> Judge<'a> {
-    fn new(policy: &'a Policy<'a>) -> Self {
-        let input = match policy.input {
-            Some(text) => Input::Text(text.to_owned()),
-            None => Input::File,
-        };
-        Self {
-            policy,
-            asked: None,
-            steps: 0,
-            bytes: 0,
-            depth: 0,
-            loops: 0,
-            calls: Vec::new(),
-            exits: Vec::new(),
-            branches: 0,
-            traps: Vec::new(),
-            ended: None,
-            texts: 0,
-            documents: Rc::default(),
-            input,
-        }
+/// The verdict of a check.
+pub(super) fn verdict<'a>(
+    policy: &'a Policy<'a>,
+    check: impl FnOnce(&mut Judge<'a>) -> Result<(), Reason>,
+) -> Verdict {
+    let mut judge = Judge {
+        policy,
+        asked: None,
+        folder: Some(policy.folder),
+        functions: BTreeSet::new(),
+        input: policy.input.map(|text| Rc::new(Field::known(text))),
+        documents: Rc::default(),
+        depth: 0,
+        work: 0,
+    };
+    match (check(&mut judge), judge.asked) {
+        (Err(reason), _) => Verdict::Block(reason),
+        (Ok(()), Some(reason)) => Verdict::Ask(reason),
+        (Ok(()), None) => Verdict::Allow,
     }
+}
 
-    fn verdict(self, outcome: Result<(), Reason>) -> Verdict {
-        match (outcome, self.asked) {
-            (Err(reason), _) => Verdict::Block(reason),
-            (Ok(()), Some(reason)) => Verdict::Ask(reason),
-            (Ok(()), None) => Verdict::Allow,
-        }
-    }
-
-    /// A person is to be asked.
+impl Judge<'_> {
+    /// Asks a person where there is a list of programs; otherwise the sandbox decides.
     pub(super) fn ask(&mut self, reason: Reason) {
-        self.asked.get_or_insert(reason);
-    }
-
-    /// Counts a command.
-    pub(super) fn step(&mut self) -> Result<(), Reason> {
-        self.steps += 1;
-        if self.steps > STEPS {
-            return Err(Reason::Long(STEPS));
+        if self.policy.programs.is_some() {
+            self.asked.get_or_insert(reason);
         }
-        Ok(())
     }
 
-    /// Counts what is looked at.
+    /// Counts text that is judged.
     pub(super) fn charge(&mut self, bytes: usize) -> Result<(), Reason> {
-        self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > BYTES {
-            return Err(Reason::Long(STEPS));
+        self.work = self.work.saturating_add(bytes);
+        if self.work > MAX_WORK {
+            return Err(Reason::TooComplex);
         }
         Ok(())
     }
 
-    /// Does something one deeper.
-    pub(super) fn deeper<T>(
+    /// Judges something one level deeper.
+    pub(super) fn deeper(
         &mut self,
-        inner: impl FnOnce(&mut Self) -> Result<T, Reason>,
-    ) -> Result<T, Reason> {
-        if self.depth >= DEPTH {
-            return Err(Reason::Long(DEPTH));
+        check: impl FnOnce(&mut Self) -> Result<(), Reason>,
+    ) -> Result<(), Reason> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Reason::TooComplex);
         }
         self.depth += 1;
-        let outcome = inner(self);
+        check(self)?;
         self.depth -= 1;
-        outcome
+        Ok(())
     }
 
-    /// A text that a shell is given.
-    pub(super) fn text(&mut self, text: &str, state: &mut State) -> Result<(), Reason> {
-        if self.texts >= TEXTS {
-            return Err(Reason::Long(TEXTS));
-        }
-        let Script { list, documents } = shell::parse(text)?;
-        let outer = std::mem::replace(&mut self.documents, Rc::new(documents));
-        self.texts += 1;
-        let outcome = self.list(&list, state);
-        self.texts -= 1;
+    /// Judges text that the current shell runs. If not all of it is known, it needn't be readable.
+    pub(super) fn text(&mut self, text: &str, is_known: bool) -> Result<(), Reason> {
+        self.charge(text.len())?;
+        let script = match shell::parse(text) {
+            Err(_) if !is_known => return Ok(()),
+            script => script?,
+        };
+        let documents = script.documents.iter().map(|word| Rc::new(Field::of(word)));
+        let outer = std::mem::replace(&mut self.documents, documents.collect());
+        self.expansions(&script.documents)?;
+        self.list(&script.list, self.input.clone())?;
         self.documents = outer;
-        outcome
-    }
-
-    pub(super) fn list(&mut self, list: &List, state: &mut State) -> Result<(), Reason> {
-        // What is known where the last command failed.
-        let mut failed = state.clone();
-        // What is known where the rest of a chain was left out.
-        let mut skipped: Option<State> = None;
-        for Item {
-            joint,
-            command,
-            is_background,
-        } in list
-        {
-            if *is_background {
-                let mut apart = state.clone();
-                self.command(command, &mut apart)?;
-                continue;
-            }
-            if *joint == Joint::Then
-                && let Some(skipped) = skipped.take()
-            {
-                state.merge_values(skipped);
-            }
-            if *joint == Joint::And {
-                skipped.get_or_insert_with(|| state.clone());
-            }
-            let may_be_left_out = usize::from(*joint != Joint::Then);
-            self.branches += may_be_left_out;
-            match joint {
-                Joint::Then | Joint::And => {
-                    failed = state.clone();
-                    self.command(command, state)?;
-                    failed.merge(state.clone());
-                }
-                Joint::Or => {
-                    let before = failed.clone();
-                    self.command(command, &mut failed)?;
-                    state.merge(failed.clone());
-                    failed.merge(before);
-                }
-            }
-            self.branches -= may_be_left_out;
-        }
-        if let Some(skipped) = skipped {
-            state.merge_values(skipped);
-        }
         Ok(())
     }
 
-    pub(super) fn command(&mut self, command: &Command, state: &mut State) -> Result<(), Reason> {
-        self.deeper(|judge| judge.one_deeper(command, state))
-    }
-
-    fn one_deeper(&mut self, command: &Command, state: &mut State) -> Result<(), Reason> {
-        match command {
-            Command::Simple(simple) => self.simple(simple, state).map(drop),
-            Command::Pipeline(commands) => self.pipeline(commands, state),
-            Command::Compound(compound, redirections) => {
-                let input = self.redirections(redirections, state)?;
-                let outer = std::mem::replace(&mut self.input, input);
-                let outcome = self.compound(compound, state);
-                self.input = outer;
-                outcome
-            }
-            Command::Function(name, body) => {
-                if state.define(name, body) {
-                    if name == HANDLER {
-                        // The shell calls it for what isn't there, with whatever that is.
-                        let mut apart = state.clone();
-                        apart.arguments = None;
-                        return self.command(body, &mut apart);
-                    }
-                    return Ok(());
-                }
-                // One too many: what it does is judged where it stands.
-                let mut apart = state.clone();
-                apart.arguments = None;
-                self.command(body, &mut apart)
-            }
-        }
-    }
-
-    /// Judges what is run when everything else is over.
-    fn last(&mut self, state: &mut State) -> Result<(), Reason> {
-        if let Some(ended) = self.ended.take() {
-            state.merge(ended);
-        }
-        for action in std::mem::take(&mut self.traps) {
-            self.deferred("trap", &action, state)?;
-        }
-        Ok(())
-    }
-
-    fn pipeline(&mut self, commands: &[Command], state: &State) -> Result<(), Reason> {
-        let outer = self.input.clone();
-        let outcome = commands.iter().try_for_each(|command| {
-            let said = self.heard(command, &mut state.clone())?;
-            self.input = said.map_or(Input::Program, Input::Text);
-            Ok(())
-        });
+    fn list(&mut self, list: &List, input: Input) -> Result<(), Reason> {
+        let outer = std::mem::replace(&mut self.input, input);
+        list.iter().try_for_each(|command| self.command(command))?;
         self.input = outer;
-        outcome
+        Ok(())
     }
 
-    /// Judges a command; answers what it says, where that is plain.
-    pub(super) fn heard(
-        &mut self,
-        command: &Command,
-        state: &mut State,
-    ) -> Result<Option<String>, Reason> {
-        match command {
-            Command::Simple(simple) => self.simple(simple, state),
-            command => self.command(command, state).map(|()| None),
+    fn command(&mut self, command: &Command) -> Result<(), Reason> {
+        self.deeper(|judge| match command {
+            Command::Simple(simple) => judge.simple(simple),
+            Command::Compound(compound) => judge.compound(compound),
+            Command::Function(name, body) => {
+                judge.functions.insert(name.clone());
+                judge.compound(body)
+            }
+            Command::Pipeline(commands) => {
+                let outer = judge.input.clone();
+                for command in commands {
+                    judge.command(command)?;
+                    judge.input = Some(Rc::new(Field::unknown()));
+                }
+                judge.input = outer;
+                Ok(())
+            }
+        })
+    }
+
+    fn compound(&mut self, compound: &Compound) -> Result<(), Reason> {
+        self.expansions(&compound.words)?;
+        let input = self.redirect(&compound.redirections)?;
+        self.list(&compound.body, input)
+    }
+
+    fn simple(&mut self, simple: &Simple) -> Result<(), Reason> {
+        self.expansions(&simple.assignments)?;
+        self.expansions(&simple.words)?;
+        let input = self.redirect(&simple.redirections)?;
+        let fields: Vec<Field> = simple.words.iter().map(Field::of).collect();
+        let name = fields.first().and_then(Field::text);
+        if name.is_some_and(|name| self.functions.contains(name)) {
+            return Ok(());
         }
+        let outer = std::mem::replace(&mut self.input, input);
+        self.program(&fields)?;
+        self.input = outer;
+        Ok(())
     }
 
-    /// Judges where a command writes; answers from where it reads.
-    pub(super) fn redirections(
-        &mut self,
-        redirections: &[Redirection],
-        state: &mut State,
-    ) -> Result<Input, Reason> {
+    /// Judges the commands in the expansions of words.
+    fn expansions(&mut self, words: &[Word]) -> Result<(), Reason> {
+        for part in words.iter().flatten() {
+            if let Part::Dynamic(list) = part {
+                self.list(list, Some(Rc::new(Field::unknown())))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges where redirections write; answers where standard input comes from.
+    fn redirect(&mut self, redirections: &[Redirection]) -> Result<Input, Reason> {
         let mut input = self.input.clone();
-        for redirection in redirections {
-            match redirection {
-                Redirection::Read(word) => {
-                    let path = self.one(word, state)?;
-                    input = match path.text() {
-                        Some(path) if place::is_input(path) => input,
-                        Some(path) if place::is_handle(path) => Input::Program,
-                        _ => Input::File,
-                    };
-                }
-                Redirection::Copy(word) => {
-                    if self.one(word, state)?.text() != Some("0") {
-                        input = Input::Program;
-                    }
-                }
-                Redirection::Other(other) => {
-                    self.redirections(std::slice::from_ref(other), state)?;
-                }
-                Redirection::Write(word) => {
-                    let field = self.one(word, state)?;
-                    self.write(">", &field, state)?;
-                }
-                Redirection::Duplicate(word) => {
-                    let field = self.one(word, state)?;
-                    let is_handle = field.text().is_some_and(|text| {
-                        text.trim_end_matches('-')
-                            .bytes()
-                            .all(|byte| byte.is_ascii_digit())
-                    });
-                    if !is_handle {
-                        self.write(">", &field, state)?;
-                    }
-                }
-                Redirection::Document(number) => {
-                    let documents = Rc::clone(&self.documents);
-                    let document = documents.get(*number).cloned().unwrap_or_default();
-                    input = text(&self.one(&document, state)?);
-                }
-                Redirection::Text(word) => input = text(&self.one(word, state)?),
+        for Redirection { operator, target } in redirections {
+            self.expansions(std::slice::from_ref(target))?;
+            let field = Field::of(target);
+            match operator {
+                Operator::Write => self.write(">", &field)?,
+                Operator::Read if field.text() == Some("/dev/stdin") => {}
+                Operator::Read => input = field.text().is_none().then(|| Rc::new(field)),
+                Operator::Text => input = Some(Rc::new(field)),
+                Operator::Document(index) => input = self.documents.get(*index).cloned(),
+                Operator::Other => {}
             }
         }
         Ok(input)
     }
-}
 
-fn text(field: &Field) -> Input {
-    if field.tail.is_some() {
-        Input::Program
-    } else {
-        Input::Text(field.head.clone())
+    /// Judges whether a program may write to a path.
+    pub(super) fn write(&mut self, program: &str, path: &Field) -> Result<(), Reason> {
+        match self.outside(path) {
+            Some(path) if path::is_below(&path, path::SYSTEM) => Err(Reason::Write {
+                program: program.to_owned(),
+                path,
+                places: self.policy.writable.join(", "),
+            }),
+            // Other folders refuse by themselves where they are read-only.
+            _ => Ok(()),
+        }
+    }
+
+    /// Judges whether a program may remove a folder and everything in it.
+    pub(super) fn remove(&mut self, program: &str, path: &Field) -> Result<(), Reason> {
+        if let Some(path) = self.outside(path) {
+            return Err(Reason::Removal {
+                program: program.to_owned(),
+                path,
+                places: self.policy.writable.join(", "),
+            });
+        }
+        if self.resolve(path).is_none() {
+            self.ask(Reason::DynamicRemoval(program.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The path, if it is known to lie outside of the writable folders.
+    pub(super) fn outside(&self, path: &Field) -> Option<String> {
+        self.resolve(path).filter(|path| {
+            let writable = self.policy.writable.iter().copied();
+            !path::is_below(path, writable) && !path::is_below(path, path::SINKS)
+        })
+    }
+
+    /// The absolute path, as far as it is known.
+    fn resolve(&self, path: &Field) -> Option<String> {
+        let path = path.path()?;
+        let is_absolute = path.starts_with('/');
+        let folder = if is_absolute { Some("") } else { self.folder };
+        folder.map(|folder| path::resolve(folder, path))
     }
 }

@@ -1,48 +1,49 @@
-//! Why an environment couldn't be made, told by what the installers say.
+//! Reasons why an environment can't be built, told from what the installers print.
 
-use super::Language;
+use self::FailureKind as Kind;
+use super::{Language, ManifestError};
 
-/// How much of what an installer said is repeated, in characters.
-const REPEATED: usize = 600;
-/// How many of its last lines, where none of them says that it is an error.
-const LAST: usize = 5;
+/// The limit of what is repeated of an installer's output, in characters.
+const MAX_OUTPUT: usize = 600;
+/// The number of last lines that are repeated if none is marked as an error.
+const LAST_LINES: usize = 5;
 
-/// What kind of thing went wrong.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// What a file of the skill says can't be followed.
-    Unfit,
-    /// The lock isn't of what is wanted now.
+pub enum FailureKind {
+    /// A manifest of the skill can't be followed.
+    ManifestInvalid,
+    /// The lock doesn't fit the manifest.
     LockStale,
     /// The index has no such package.
     PackageUnknown,
-    /// The index has the package, and nothing of it that is installed without building it.
+    /// The index has the package, but no build of it for this machine.
     NothingBuilt,
-    /// What is wanted can't be had together.
+    /// The versions exclude each other.
     Conflict,
-    /// What the index sent isn't what the lock says.
+    /// The index sent another file than the lock names.
     DigestMismatch,
-    /// No interpreter here is of the version that is wanted.
+    /// No interpreter here has the version that is required.
     Interpreter,
-    /// It is larger than an environment may be.
+    /// The environment exceeds its limit.
     TooLarge,
     /// The index doesn't answer.
     IndexUnreachable,
-    /// It took longer than it may.
+    /// The build exceeds its time limit.
     TooSlow,
-    /// What is needed to install isn't there.
+    /// A program is missing that installs packages.
     ToolMissing,
-    /// No sandbox works here in which it could be made.
+    /// No sandbox works here in which to build.
     Sandbox,
-    /// Something else.
+    /// Anything else.
     Other,
 }
 
-impl Kind {
-    /// What programs know it by.
+impl FailureKind {
+    /// The code for programs.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Unfit => "manifest_unfit",
+            Self::ManifestInvalid => "manifest_unfit",
             Self::LockStale => "lock_stale",
             Self::PackageUnknown => "package_unknown",
             Self::NothingBuilt => "nothing_built",
@@ -58,11 +59,11 @@ impl Kind {
         }
     }
 
-    /// Whether whoever wrote the skill mends it; else whoever runs gongfu.
+    /// True if the author of the skill has to fix it, and not the operator.
     pub fn is_of_the_skill(self) -> bool {
         matches!(
             self,
-            Self::Unfit
+            Self::ManifestInvalid
                 | Self::LockStale
                 | Self::PackageUnknown
                 | Self::NothingBuilt
@@ -72,31 +73,27 @@ impl Kind {
         )
     }
 
-    /// What to do about it, for people.
+    /// The remedy, for people.
     pub fn advice(self) -> &'static str {
         match self {
-            Self::Unfit => "mend that file of the skill",
+            Self::ManifestInvalid => "fix that file of the skill",
             Self::LockStale => {
                 "make the lock anew beside it, by `uv lock` or `npm install --package-lock-only`"
             }
-            Self::PackageUnknown => {
-                "look whether its name is right, and whether the configured index has it"
-            }
+            Self::PackageUnknown => "check the name, and whether the configured index has it",
             Self::NothingBuilt => {
-                "wish for a version that the index has built for this machine: nothing of a package is built here"
+                "require a version that the index has built for this machine: nothing of a package is built here"
             }
-            Self::Conflict => {
-                "change the versions that are wanted, so that they can be had together"
-            }
+            Self::Conflict => "change the required versions so that they can be installed together",
             Self::DigestMismatch => {
                 "make the lock anew if the package was meant to change; else don't trust the index"
             }
-            Self::Interpreter => "install such an interpreter, or change what the skill wishes for",
+            Self::Interpreter => "install such an interpreter, or change what the skill requires",
             Self::TooLarge => {
-                "a person can raise `disk_mib` below `[dependencies]` in the settings, or have fewer packages be wanted"
+                "a person can raise `disk_mib` below `[dependencies]` in the settings, or have fewer packages required"
             }
             Self::IndexUnreachable => {
-                "try again when the index answers; a person can see and set which it is: `gongfu doctor`, `index` and `registry` below `[dependencies]` in the settings"
+                "try again when the index answers; a person can see which it is by `gongfu doctor`, and set `index`, `registry` and `hosts` below `[dependencies]` in the settings"
             }
             Self::TooSlow => {
                 "try again when the index answers faster; a person can raise `seconds` below `[dependencies]` in the settings"
@@ -110,21 +107,21 @@ impl Kind {
     }
 }
 
-/// Why an environment couldn't be made.
+/// The reason why an environment can't be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Failure {
-    /// What kind of thing went wrong.
-    pub kind: Kind,
-    /// What, for people.
+    /// Its kind.
+    pub kind: FailureKind,
+    /// The reason, for people.
     pub why: String,
-    /// The package that it is about, where that is told.
+    /// The package that caused it, where it is known.
     pub package: Option<String>,
 }
 
 impl Failure {
-    /// One of a kind.
-    pub fn new(kind: Kind, why: impl Into<String>) -> Self {
+    /// A failure that no package caused.
+    pub fn new(kind: FailureKind, why: impl Into<String>) -> Self {
         Self {
             kind,
             why: why.into(),
@@ -132,181 +129,134 @@ impl Failure {
         }
     }
 
-    /// What an installer means by what it said.
-    pub fn of(language: Language, said: &str) -> Self {
-        let (kind, package) = match language {
-            Language::Python => python(said),
-            Language::Node => node(said),
+    /// Classifies the failure of an installer by what it printed.
+    pub fn from_output(language: Language, output: &str) -> Self {
+        // npm before 10.6 has another prefix.
+        let output = output.replace("npm ERR!", "npm error");
+        let phrases = match language {
+            Language::Python => UV_PHRASES,
+            Language::Node => NPM_PHRASES,
+        };
+        let found = phrases.iter().find(|(phrase, _)| output.contains(phrase));
+        let (phrase, kind) = found.copied().unwrap_or(("", Kind::Other));
+        let package = match language {
+            Language::Python => package_before(phrase, &output),
+            Language::Node => package_not_found(&output),
         };
         Self {
             kind,
-            why: essence(language, said),
+            why: summary(language, &output),
             package,
         }
     }
 }
 
-impl From<super::Unfit> for Failure {
-    fn from(unfit: super::Unfit) -> Self {
-        Self::new(Kind::Unfit, unfit.to_string())
+impl From<ManifestError> for Failure {
+    fn from(error: ManifestError) -> Self {
+        Self::new(FailureKind::ManifestInvalid, error.to_string())
     }
 }
 
-/// What `uv` means.
-fn python(said: &str) -> (Kind, Option<String>) {
-    let has = |words: &str| said.contains(words);
-    let word_before = |marker: &str| {
-        let before = said.split_once(marker)?.0;
-        let word = before.rsplit(|c: char| c.is_whitespace()).next()?;
-        let name = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-        let name = name.split(['=', '<', '>', '!', '~', '[']).next()?;
-        (!name.is_empty()).then(|| name.to_owned())
-    };
-    if has("No space left") {
-        return (Kind::TooLarge, None);
-    }
-    // A lock is looked at without a network: what it lacks can't be resolved.
-    if has("but `--locked` was provided") || has("the network was disabled") {
-        return (Kind::LockStale, None);
-    }
-    for marker in [
+/// Phrases of uv, tried in this order. Before one that begins with a blank stands the package.
+const UV_PHRASES: &[(&str, Kind)] = &[
+    ("No space left", Kind::TooLarge),
+    // A lock is checked without a network.
+    ("but `--locked` was provided", Kind::LockStale),
+    ("the network was disabled", Kind::LockStale),
+    (
         " was not found in the package registry",
+        Kind::PackageUnknown,
+    ),
+    (
         " was not found in the provided package locations",
-    ] {
-        if has(marker) {
-            return (Kind::PackageUnknown, word_before(marker));
-        }
-    }
-    for marker in [" has no usable wheels", " has no wheels with a matching"] {
-        if has(marker) {
-            return (Kind::NothingBuilt, word_before(marker));
-        }
-    }
-    if has("building from source is disabled")
-        || has("no compatible wheel")
-        || has("marked as `--no-build`")
-    {
-        return (Kind::NothingBuilt, None);
-    }
-    if has("Hash mismatch") {
-        return (Kind::DigestMismatch, None);
-    }
-    if has("No interpreter found") || has("does not satisfy Python") {
-        return (Kind::Interpreter, None);
-    }
-    if [
-        "Failed to fetch",
-        "error sending request",
-        "Failed to download",
-        "timed out",
-        "Connection refused",
-        "tunnel",
-    ]
-    .iter()
-    .any(|words| has(words))
-    {
-        return (Kind::IndexUnreachable, None);
-    }
-    if has("No solution found")
-        || has("requirements are unsatisfiable")
-        || has("required, but missing a hash")
-    {
-        return (Kind::Conflict, None);
-    }
-    (Kind::Other, None)
+        Kind::PackageUnknown,
+    ),
+    (" has no usable wheels", Kind::NothingBuilt),
+    (" has no wheels with a matching", Kind::NothingBuilt),
+    ("building from source is disabled", Kind::NothingBuilt),
+    ("no compatible wheel", Kind::NothingBuilt),
+    ("marked as `--no-build`", Kind::NothingBuilt),
+    ("Hash mismatch", Kind::DigestMismatch),
+    ("No interpreter found", Kind::Interpreter),
+    ("does not satisfy Python", Kind::Interpreter),
+    ("Failed to fetch", Kind::IndexUnreachable),
+    ("error sending request", Kind::IndexUnreachable),
+    ("Failed to download", Kind::IndexUnreachable),
+    ("timed out", Kind::IndexUnreachable),
+    ("Connection refused", Kind::IndexUnreachable),
+    ("tunnel", Kind::IndexUnreachable),
+    ("No solution found", Kind::Conflict),
+    ("requirements are unsatisfiable", Kind::Conflict),
+    ("required, but missing a hash", Kind::Conflict),
+];
+
+/// Phrases of npm, tried in this order.
+const NPM_PHRASES: &[(&str, Kind)] = &[
+    ("npm error code E404", Kind::PackageUnknown),
+    ("npm error code ETARGET", Kind::Conflict),
+    ("npm error code ERESOLVE", Kind::Conflict),
+    ("npm error code ENOVERSIONS", Kind::Conflict),
+    ("npm error code EINTEGRITY", Kind::DigestMismatch),
+    ("npm error code EBADENGINE", Kind::Interpreter),
+    ("npm error code EBADPLATFORM", Kind::NothingBuilt),
+    ("npm error code ENOSPC", Kind::TooLarge),
+    ("are in sync", Kind::LockStale),
+    ("npm error code E403", Kind::IndexUnreachable),
+    ("npm error code E50", Kind::IndexUnreachable),
+    ("npm error code EAI_AGAIN", Kind::IndexUnreachable),
+    ("npm error code ECONN", Kind::IndexUnreachable),
+    ("npm error code ENOTFOUND", Kind::IndexUnreachable),
+    ("npm error code ERR_SOCKET_TIMEOUT", Kind::IndexUnreachable),
+    ("npm error code ETIMEDOUT", Kind::IndexUnreachable),
+    ("npm error code FETCH_ERROR", Kind::IndexUnreachable),
+    ("npm error code SELF_SIGNED_CERT", Kind::IndexUnreachable),
+    ("network", Kind::IndexUnreachable),
+    ("tunneling socket", Kind::IndexUnreachable),
+    ("Proxy response", Kind::IndexUnreachable),
+];
+
+/// The package that uv names before a phrase.
+fn package_before(phrase: &str, output: &str) -> Option<String> {
+    let (before, _) = output.split_once(phrase.strip_prefix(' ')?)?;
+    let word = before.split_whitespace().next_back()?;
+    let name = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    let name = name.split(['=', '<', '>', '!', '~', '[']).next()?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// What `npm` means: its errors have codes.
-fn node(said: &str) -> (Kind, Option<String>) {
-    let has = |words: &str| said.contains(words);
-    let code = said
-        .lines()
-        .find_map(|line| {
-            line.split_once("npm error code ")
-                .or_else(|| line.split_once("npm ERR! code "))
-        })
-        .map(|(_, code)| code.trim());
-    let kind = match code {
-        Some("E404") => Kind::PackageUnknown,
-        Some("ETARGET" | "ERESOLVE" | "ENOVERSIONS") => Kind::Conflict,
-        Some("EINTEGRITY") => Kind::DigestMismatch,
-        Some("EUSAGE") if has("in sync") => Kind::LockStale,
-        Some("EBADENGINE") => Kind::Interpreter,
-        Some("EBADPLATFORM") => Kind::NothingBuilt,
-        Some("ENOSPC") => Kind::TooLarge,
-        Some(
-            "ENOTFOUND"
-            | "ECONNREFUSED"
-            | "ECONNRESET"
-            | "ETIMEDOUT"
-            | "EAI_AGAIN"
-            | "ERR_SOCKET_TIMEOUT"
-            | "E403"
-            | "E500"
-            | "E502"
-            | "E503"
-            | "E504"
-            | "SELF_SIGNED_CERT_IN_CHAIN"
-            | "FETCH_ERROR",
-        ) => Kind::IndexUnreachable,
-        _ if has("network") || has("tunneling socket") || has("Proxy response") => {
-            Kind::IndexUnreachable
+/// The package in a line of npm like `404  'name@version' is not in this registry`.
+fn package_not_found(output: &str) -> Option<String> {
+    let mut lines = output.lines().filter(|line| line.contains("404"));
+    let quoted = lines.find_map(|line| line.split('\'').nth(1))?;
+    let name = quoted.rsplit_once('@').map(|(name, _)| name);
+    let name = name.filter(|name| !name.is_empty());
+    Some(name.unwrap_or(quoted).to_owned())
+}
+
+/// The lines of an installer that say what is wrong.
+fn summary(language: Language, output: &str) -> String {
+    let lines = output.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let is_error = |line: &&&str| match language {
+        Language::Python => line.starts_with("error:") || line.starts_with('×'),
+        Language::Node => {
+            line.starts_with("npm error ") && !line.contains("A complete log of this run")
         }
-        _ => Kind::Other,
     };
-    let package = has("404").then(|| between_quotes(said)).flatten();
-    (kind, package)
-}
-
-fn between_quotes(said: &str) -> Option<String> {
-    let line = said
-        .lines()
-        .find(|line| line.contains("404") && line.contains('\''))?;
-    let name = line.split('\'').nth(1)?;
-    let name = name
-        .rsplit_once('@')
-        .filter(|(name, _)| !name.is_empty())
-        .map_or(name, |(name, _)| name);
-    Some(name.to_owned())
-}
-
-/// What of it a person has to read: the error, and not what went well before.
-fn essence(language: Language, said: &str) -> String {
-    let all: Vec<&str> = said
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let mut lines: Vec<&str> = match language {
-        Language::Python => {
-            let from = all
-                .iter()
-                .position(|line| line.starts_with("error:") || line.starts_with('×'));
-            all.get(from.unwrap_or_default()..)
-                .unwrap_or_default()
-                .to_vec()
-        }
-        Language::Node => all
+    let shown: Vec<&str> = match lines.iter().position(|line| is_error(&line)) {
+        // What uv prints after the first line explains it.
+        Some(at) if language == Language::Python => lines[at..].to_vec(),
+        Some(_) => lines
             .iter()
-            .filter(|line| line.starts_with("npm error") || line.starts_with("npm ERR!"))
-            .filter(|line| !line.contains("A complete log of this run"))
-            .map(|line| {
-                line.trim_start_matches("npm error")
-                    .trim_start_matches("npm ERR!")
-                    .trim()
-            })
-            .filter(|line| !line.is_empty())
+            .filter(is_error)
+            .map(|line| line.trim_start_matches("npm error "))
             .collect(),
+        None => lines[lines.len().saturating_sub(LAST_LINES)..].to_vec(),
     };
-    if lines.is_empty() {
-        // Whatever it is, it was said in the end.
-        let from = all.len().saturating_sub(LAST);
-        lines = all.get(from..).unwrap_or_default().to_vec();
-    }
-    let text = lines.join("; ");
+    let text = shown.join("; ");
     let text = text.trim_start_matches("error: ");
     if text.is_empty() {
-        return "the installer says nothing about why".to_owned();
+        return "the installer doesn't say why".to_owned();
     }
-    crate::text::clipped(text, REPEATED, char::REPLACEMENT_CHARACTER)
+    crate::text::clipped(text, MAX_OUTPUT, char::REPLACEMENT_CHARACTER)
 }

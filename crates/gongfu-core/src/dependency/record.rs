@@ -1,90 +1,87 @@
-//! What is known of an environment that was made.
+//! The record of an environment that was built.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Language;
 
-/// A package that is installed.
+/// A package of an environment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Installed {
+pub struct PackageVersion {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
 }
 
-/// What is known of an environment.
+/// The record of an environment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// What it is called by: a digest of all that it was made of.
+    /// Its name: a digest of everything that it was built from.
     pub key: String,
-    /// For what.
+    /// Its language.
     pub language: Language,
-    /// The skill that it was made for first, by its full name.
+    /// The full name of the skill that it was first built for.
     pub skill: String,
-    /// The files that said what it needs.
+    /// The files that declare its packages.
     pub from: Vec<String>,
-    /// Whether nobody said it, so that it was taken from what scripts import.
+    /// True if the packages were guessed from the imports of scripts.
     pub inferred: bool,
-    /// What was left out of what scripts import, and why.
+    /// Imports for which nothing was installed, and why.
     pub left_out: Vec<String>,
-    /// What is installed.
-    pub packages: Vec<Installed>,
-    /// The file of it that says which packages are wanted, with their digests: what was given, or what it
-    /// was resolved to.
+    /// Its packages.
+    pub packages: Vec<PackageVersion>,
+    /// The file in it that lists the packages with their digests.
     pub lock: String,
-    /// The interpreter, where the language has one environment each.
+    /// The interpreter, where the language has one for each environment.
     pub interpreter: Option<String>,
-    /// The index that it is from, without anything secret.
+    /// The index that the packages came from, without any secret.
     pub index: String,
-    /// When, as RFC 3339.
+    /// The time when it was built (RFC 3339).
     pub made: String,
-    /// How long that took, in milliseconds.
+    /// The duration of the build, in milliseconds.
     pub took_ms: u64,
-    /// Its length in bytes, and how many files it has.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// How many files it has.
+    /// The number of its files.
     pub files: u64,
-    /// A digest of all of them, by which a change is seen.
+    /// The digest of all files, by which a change is seen.
     pub digest: String,
 }
 
-/// The packages that a lock has: lines as `pip` reads them, or a lock of npm.
-pub fn packages(language: Language, lock: &str) -> Vec<Installed> {
+/// The packages of a lock: lines for pip, or a lock of npm.
+pub fn locked_packages(language: Language, lock: &str) -> Vec<PackageVersion> {
     let mut found = match language {
         Language::Python => lock.lines().filter_map(pinned).collect(),
-        Language::Node => locked(lock),
+        Language::Node => npm_packages(lock),
     };
     found.sort();
     found.dedup();
     found
 }
 
-fn pinned(line: &str) -> Option<Installed> {
+fn pinned(line: &str) -> Option<PackageVersion> {
     let (name, rest) = line.split_once("==")?;
-    let end = rest.find([' ', ';', '\\']).unwrap_or(rest.len());
     let name = name.split('[').next().unwrap_or(name).trim();
-    let version = rest.get(..end)?.trim();
+    let version = rest.split([' ', ';', '\\']).next()?;
     let is_name = !name.is_empty() && !name.starts_with(['-', '#']) && !name.contains(' ');
-    is_name.then(|| Installed {
+    is_name.then(|| PackageVersion {
         name: name.to_owned(),
         version: version.to_owned(),
     })
 }
 
-fn locked(lock: &str) -> Vec<Installed> {
+fn npm_packages(lock: &str) -> Vec<PackageVersion> {
     let lock: Value = serde_json::from_str(lock).unwrap_or_default();
-    let one = |(at, one): (&String, &Value)| {
-        let is_needed = one.get("dev").and_then(Value::as_bool) != Some(true);
-        let name = at.rsplit("node_modules/").next()?;
-        let version = one.get("version")?.as_str()?;
-        (is_needed && !at.is_empty()).then(|| Installed {
+    let package = |(path, entry): (&String, &Value)| {
+        let is_dev = entry.get("dev").and_then(Value::as_bool) == Some(true);
+        let version = entry.get("version")?.as_str()?;
+        let (_, name) = path.rsplit_once("node_modules/").filter(|_| !is_dev)?;
+        Some(PackageVersion {
             name: name.to_owned(),
             version: version.to_owned(),
         })
     };
-    let all = lock.get("packages").or_else(|| lock.get("dependencies"));
-    let all = all.and_then(Value::as_object);
-    all.into_iter().flatten().filter_map(one).collect()
+    let packages = lock.get("packages").and_then(Value::as_object);
+    packages.into_iter().flatten().filter_map(package).collect()
 }

@@ -1,274 +1,221 @@
-//! Requirements of Python: a line each (PEP 508), and the files that `pip` reads them from.
+//! Requirements of Python: one a line (PEP 508), in the files that `pip` reads.
 
 use std::collections::BTreeSet;
 
-use super::{Language, Manifest, Requirements, Texts, Unfit, Wanted};
+use super::{Language, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements, Texts};
 use crate::skill::SkillPath;
 
-/// How many lines there may be, in all files together.
-const MOST: usize = 5_000;
 /// The longest requirement with its digests, in bytes.
-const LONGEST: usize = 16 * 1024;
-/// How much of one a message repeats, in characters.
-const SHOWN: usize = 120;
-/// How the names of files end that an installer takes for packages.
+const MAX_LINE: usize = 16 * 1024;
+/// The limit of what an error message repeats of a line, in characters.
+const MAX_SHOWN: usize = 120;
+/// Endings of file names that an installer takes for packages.
 const ARCHIVES: [&str; 8] = [".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst"];
-/// How many lines that aren't followed are told.
-const TOLD: usize = 20;
-/// How many files may be read.
-const FILES: usize = 32;
-/// Options that say where packages come from or how: that isn't for a skill to say.
-const PASSED_OVER: [&str; 15] = [
-    "--index-url",
-    "-i",
-    "--extra-index-url",
-    "--find-links",
-    "-f",
-    "--trusted-host",
-    "--only-binary",
-    "--no-binary",
-    "--use-feature",
-    "--config-settings",
-    "--no-index",
-    "--pre",
-    "--prefer-binary",
-    "--require-hashes",
-    "--use-pep517",
-];
+/// The limit of warnings.
+const MAX_WARNINGS: usize = 20;
+/// The limit of files that include each other.
+const MAX_FILES: usize = 32;
+/// The reason why settings of an installer are ignored.
+pub(super) const OPERATOR_DECIDES: &str =
+    "where packages come from, and how, is for whoever runs gongfu to decide";
 
-/// Why a line can't be a requirement of a package from an index; `None` where it can.
+/// The reason why a line is no requirement of a package from an index; `None` if it is one.
 ///
-/// What comes after the name is for the installer to read; it only can't lead elsewhere.
-pub fn unfit(line: &str) -> Option<String> {
-    let shown = crate::text::clipped(line, SHOWN, char::REPLACEMENT_CHARACTER);
-    let odd = |c: char| c.is_control() || matches!(c, '\\' | '$' | '`');
-    if line.len() > LONGEST || line.contains(odd) {
+/// The installer parses versions and markers. This only makes sure that they lead nowhere else.
+pub fn requirement_problem(line: &str) -> Option<String> {
+    let shown = crate::text::clipped(line, MAX_SHOWN, char::REPLACEMENT_CHARACTER);
+    let is_odd = |c: char| c.is_control() || matches!(c, '\\' | '$' | '`');
+    if line.len() > MAX_LINE || line.contains(is_odd) {
         return Some(format!(
             "`{shown}` is too long or holds a character that no requirement has; write the name and its versions, e.g. `requests>=2`"
         ));
     }
-    // An installer reads what stands behind a digest as further lines: nothing but digests may.
+    // An installer reads options behind a digest as well: nothing but digests may stand there.
     let (line, digests) = line.split_once(" --").unwrap_or((line, ""));
-    let digests = digests.split(' ').filter(|word| !word.is_empty());
-    let digests = digests.map(|word| word.trim_start_matches("--"));
-    if !digests.clone().all(is_digest) || line.split(' ').any(|word| word.starts_with('-')) {
+    let mut digests = digests.split_whitespace();
+    let has_option = line.split(' ').any(|word| word.starts_with('-'))
+        || !digests.all(|digest| is_digest(digest.trim_start_matches("--")));
+    if has_option {
         return Some(format!(
             "`{shown}` has an option; only digests may stand behind a requirement, each as `--hash=sha256:…`"
         ));
     }
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    let end = line.bytes().position(|byte| !is_of_name(byte));
-    let (name, rest) = line.split_at(end.unwrap_or(line.len()));
+    let is_name_char = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let (name, rest) = line.split_at(line.find(|c| !is_name_char(c)).unwrap_or(line.len()));
     let lower = name.to_ascii_lowercase();
-    let is_archive = ARCHIVES.iter().any(|kind| lower.ends_with(kind));
     let is_name = name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.ends_with(|c: char| c.is_ascii_alphanumeric())
-        && !is_archive;
+        && !ARCHIVES.iter().any(|ending| lower.ends_with(ending));
     let rest = rest.trim_start();
-    let rest = match rest.strip_prefix('[') {
-        Some(extras) => match extras.split_once(']') {
-            Some((_, rest)) => rest.trim_start(),
-            None => return Some(format!("`{shown}` has a `[` without its `]`; add it")),
-        },
-        None => rest,
+    let (extras, version) = match rest.strip_prefix('[') {
+        Some(rest) => rest.split_once(']').unwrap_or((rest, "[")),
+        None => ("", rest),
     };
-    let is_version = rest.is_empty() || rest.starts_with(['<', '>', '=', '!', '~', '(', ';']);
-    let versions = rest.split(';').next().unwrap_or_default();
-    let is_place = versions.contains(['@', '/', ':']);
+    let version = version.trim_start();
+    let is_version = version.is_empty() || version.starts_with(['<', '>', '=', '!', '~', '(', ';']);
+    let versions = version.split(';').next().unwrap_or_default();
+    let is_place = [extras, versions]
+        .iter()
+        .any(|text| text.contains(['@', '/', ':']));
     (!is_name || !is_version || is_place).then(|| {
         format!("`{shown}` is no package of an index, and packages come from the index alone; name the package and its versions, e.g. `requests>=2`")
     })
 }
 
-/// Whether a text is a digest as a requirement may have it, without the `--` before it.
+/// True for a digest of a requirement, without the `--` before it.
 pub fn is_digest(text: &str) -> bool {
-    let digits = |digest: &str, length: usize| {
-        digest.len() == length && digest.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    let known = [
-        ("hash=sha256:", 64),
-        ("hash=sha384:", 96),
-        ("hash=sha512:", 128),
-    ];
-    known.iter().any(|(kind, length)| {
-        text.strip_prefix(kind)
-            .is_some_and(|digest| digits(digest, *length))
+    let kinds = [("sha256:", 64), ("sha384:", 96), ("sha512:", 128)];
+    text.strip_prefix("hash=").is_some_and(|digest| {
+        kinds.iter().any(|(kind, length)| {
+            let digits = digest.strip_prefix(kind).unwrap_or_default();
+            digits.len() == *length && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
     })
 }
 
-/// What a file of requirements says, and those that it names.
+/// The packages of a file of requirements and of those that it includes.
 ///
 /// # Errors
-/// A line is for something else than packages of an index, or a file that it names isn't there.
-pub(super) fn read(file: &SkillPath, texts: &Texts) -> Result<Manifest, Unfit> {
-    let mut reading = Reading {
+/// A line requires anything but packages of an index, or an included file isn't there.
+pub(super) fn parse(file: &SkillPath, texts: &Texts) -> Result<Manifest, ManifestError> {
+    let mut parser = Parser {
         texts,
         seen: BTreeSet::new(),
         files: Vec::new(),
-        wanted: Requirements::default(),
-        passed_over: Vec::new(),
+        requirements: Requirements::default(),
+        warnings: Vec::new(),
     };
-    reading.file(file, false, None)?;
-    let Reading {
-        files,
-        mut wanted,
-        passed_over,
-        ..
-    } = reading;
-    // A single digest means to pip as well that all have to have one.
-    wanted.is_lock = wanted.lines.iter().any(|line| line.contains(" --hash"));
+    parser.file(file, false)?;
+    let mut requirements = parser.requirements;
+    // A single digest means to pip as well that every line needs one.
+    requirements.is_lock = requirements
+        .lines
+        .iter()
+        .any(|line| line.contains(" --hash"));
     Ok(Manifest {
         language: Language::Python,
-        files,
-        wanted: Wanted::Requirements(wanted),
-        passed_over,
+        files: parser.files,
+        packages: PackageSpec::Requirements(requirements),
+        warnings: parser.warnings,
     })
 }
 
-struct Reading<'a> {
+struct Parser<'a> {
     texts: &'a Texts,
+    /// The files that were read, as requirements or as constraints.
     seen: BTreeSet<(SkillPath, bool)>,
     files: Vec<SkillPath>,
-    wanted: Requirements,
-    passed_over: Vec<String>,
+    requirements: Requirements,
+    warnings: Vec<String>,
 }
 
-impl Reading<'_> {
-    fn file(
-        &mut self,
-        file: &SkillPath,
-        constrains: bool,
-        named: Option<(&SkillPath, usize)>,
-    ) -> Result<(), Unfit> {
+impl Parser<'_> {
+    fn file(&mut self, file: &SkillPath, constrains: bool) -> Result<(), ManifestError> {
         if !self.seen.insert((file.clone(), constrains)) {
             return Ok(());
         }
-        let (by, at) = named.map_or((file, None), |(by, at)| (by, Some(at)));
-        if self.seen.len() > FILES {
-            return Err(Unfit::new(
-                by,
-                at,
-                format!("it leads to more than {FILES} files; write them into one"),
-            ));
-        }
-        let Some(text) = self.texts.get(file) else {
-            return Err(Unfit::new(
-                by,
-                at,
-                format!(
-                    "`{file}` isn't there; requirements name files that lie beside them, and are called requirements or constraints and end in .txt"
-                ),
-            ));
-        };
         if !self.files.contains(file) {
             self.files.push(file.clone());
         }
-        let mut count = 0;
-        for (number, line) in lines(text) {
-            self.line(file, number, &line, constrains)?;
-            count += 1;
-            if count > MOST || self.wanted.lines.len() + self.wanted.constraints.len() > MOST {
-                let why = format!("there are more than {MOST} requirements; name fewer");
-                return Err(Unfit::new(file, Some(number), why));
+        let text = self.texts.get(file).map(String::as_str);
+        for (number, line) in lines(text.unwrap_or_default()) {
+            let error = |why: String| ManifestError::new(file, Some(number), why);
+            if line.starts_with('-') {
+                self.option(file, number, &line, constrains)?;
+            } else if let Some(why) = requirement_problem(&line) {
+                return Err(error(why));
+            } else if constrains {
+                self.requirements.constraints.push(line);
+            } else {
+                self.requirements.lines.push(line);
+            }
+            if self.requirements.lines.len() + self.requirements.constraints.len() > MAX_PACKAGES {
+                let why = format!("there are more than {MAX_PACKAGES} requirements; name fewer");
+                return Err(error(why));
             }
         }
         Ok(())
     }
 
-    fn line(
+    fn option(
         &mut self,
         file: &SkillPath,
         number: usize,
         line: &str,
         constrains: bool,
-    ) -> Result<(), Unfit> {
-        if !line.starts_with('-') {
-            if let Some(why) = unfit(line) {
-                return Err(Unfit::new(file, Some(number), why));
-            }
-            let known = if constrains {
-                &mut self.wanted.constraints
-            } else {
-                &mut self.wanted.lines
+    ) -> Result<(), ManifestError> {
+        let error = |why: String| Err(ManifestError::new(file, Some(number), why));
+        let includes = [
+            ("--requirement", constrains),
+            ("-r", constrains),
+            ("--constraint", true),
+            ("-c", true),
+        ];
+        for (option, constrains) in includes {
+            let Some(name) = line.strip_prefix(option) else {
+                continue;
             };
-            known.push(line.to_owned());
-            return Ok(());
-        }
-        let (option, value) = line
-            .split_once([' ', '='])
-            .map_or((line, ""), |(option, value)| (option, value.trim()));
-        let further = match option {
-            "-r" | "--requirement" => Some(constrains),
-            "-c" | "--constraint" => Some(true),
-            _ => None,
-        };
-        if let Some(constrains) = further {
-            let other = file.parent().join(value.trim_matches(['"', '\'']));
-            let other = other.map_err(|error| {
-                Unfit::new(
-                    file,
-                    Some(number),
-                    format!("`{value}` can't be read: {error}; name a file of the skill"),
-                )
-            })?;
-            return self.file(&other, constrains, Some((file, number)));
-        }
-        // `-rother.txt` as well.
-        if let Some(value) = line.strip_prefix("-r").or_else(|| line.strip_prefix("-c"))
-            && !value.starts_with('-')
-        {
-            let spaced = format!("{} {value}", line.get(..2).unwrap_or_default());
-            return self.line(file, number, &spaced, constrains);
-        }
-        if PASSED_OVER.contains(&option) {
-            let why = "where packages come from, and how, is for whoever runs gongfu to say";
-            if self.passed_over.len() < TOLD {
-                self.passed_over
-                    .push(format!("{file}:{number}: `{option}`: {why}"));
+            let name = name
+                .trim_start_matches([' ', '='])
+                .trim_matches(['"', '\'']);
+            let path = match file.parent().join(name) {
+                Ok(path) => path,
+                Err(why) => {
+                    return error(format!(
+                        "`{name}` can't be read: {why}; name a file of the skill"
+                    ));
+                }
+            };
+            if !self.texts.contains_key(&path) {
+                return error(format!(
+                    "`{path}` isn't there; requirements name files that lie beside them, and are called requirements or constraints and end in .txt"
+                ));
             }
-            return Ok(());
-        }
-        let why = match option {
-            "-e" | "--editable" => {
-                "`--editable` is for a project in development; name packages of an index".to_owned()
+            if self.seen.len() >= MAX_FILES {
+                return error(format!(
+                    "it leads to more than {MAX_FILES} files; write them into one"
+                ));
             }
-            _ => format!("`{option}` isn't known here; leave it out"),
-        };
-        Err(Unfit::new(file, Some(number), why))
+            return self.file(&path, constrains);
+        }
+        if line.starts_with("-e") || line.starts_with("--editable") {
+            return error(
+                "`--editable` is for a project in development; name packages of an index"
+                    .to_owned(),
+            );
+        }
+        if self.warnings.len() < MAX_WARNINGS {
+            let option = line.split([' ', '=']).next().unwrap_or(line);
+            let option = crate::text::clipped(option, MAX_SHOWN, char::REPLACEMENT_CHARACTER);
+            self.warnings
+                .push(format!("{file}:{number}: `{option}`: {OPERATOR_DECIDES}"));
+        }
+        Ok(())
     }
 }
 
-/// The lines that say something, without comments, each with its number: as `pip` reads them.
-fn lines(text: &str) -> Vec<(usize, String)> {
+/// The lines as `pip` reads them: without comments, joined where one ends in a backslash, each with its
+/// number.
+fn lines(text: &str) -> impl Iterator<Item = (usize, String)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut all = Vec::new();
-    let mut open: Option<(usize, String)> = None;
+    let mut joined: Vec<(usize, String)> = Vec::new();
+    let mut is_continued = false;
     for (index, line) in text.lines().enumerate() {
+        // A comment ends what is continued.
         let is_comment = line.trim_start().starts_with('#');
-        let (continued, piece) = match line.strip_suffix('\\') {
-            Some(piece) if !is_comment => (true, piece),
-            _ => (false, line),
-        };
-        let (number, mut whole) = open.take().unwrap_or((index + 1, String::new()));
-        if !is_comment {
-            whole.push_str(piece);
+        let piece = line.strip_suffix('\\').filter(|_| !is_comment);
+        if !is_continued {
+            joined.push((index + 1, String::new()));
         }
-        if continued {
-            open = Some((number, whole));
-        } else {
-            all.push((number, whole));
+        if let Some((_, whole)) = joined.last_mut().filter(|_| !is_comment) {
+            whole.push_str(piece.unwrap_or(line));
         }
+        is_continued = piece.is_some();
     }
-    all.extend(open);
-    let bare = all.into_iter().map(|(number, line)| {
-        let end = line.match_indices('#').map(|(at, _)| at).find(|at| {
-            line.get(..*at)
-                .is_some_and(|before| before.is_empty() || before.ends_with([' ', '\t']))
-        });
-        let line = line.get(..end.unwrap_or(line.len())).unwrap_or_default();
-        // Blanks are one blank, so that an option is found behind them.
-        let words: Vec<&str> = line.split_whitespace().collect();
+    let bare = joined.into_iter().map(|(number, line)| {
+        let words = line.split_whitespace();
+        let words: Vec<&str> = words.take_while(|word| !word.starts_with('#')).collect();
         (number, words.join(" "))
     });
-    bare.filter(|(_, line)| !line.is_empty()).collect()
+    bare.filter(|(_, line)| !line.is_empty())
 }

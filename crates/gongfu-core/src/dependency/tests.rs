@@ -1,10 +1,11 @@
-//! What skills say they need, read: each form, and what none may lead to.
+//! Manifests in each form, and what they must not lead to.
 
 use std::collections::BTreeMap;
 
 use super::{
-    Failure, Kind, Language, Manifest, Needs, Requirements, Texts, Wanted, declared, distributions,
-    is_told_by, missing, named, needs, packages, unfit,
+    Failure, FailureKind, Language, Manifest, PackageSpec, Requirements, Texts, is_manifest,
+    languages, locked_packages, missing_modules, named_scripts, package_names, parse,
+    requirement_problem,
 };
 use crate::sandbox::Command;
 use crate::skill::SkillPath;
@@ -26,16 +27,16 @@ fn python(files: &[(&str, &str)]) -> Result<Option<Manifest>, String> {
         .into_iter()
         .filter(|path| path.extension() == "py")
         .collect();
-    declared(Language::Python, &texts(files), &scripts).map_err(|unfit| unfit.to_string())
+    parse(Language::Python, &texts(files), &scripts).map_err(|error| error.to_string())
 }
 
 fn node(files: &[(&str, &str)]) -> Result<Option<Manifest>, String> {
-    declared(Language::Node, &texts(files), &[]).map_err(|unfit| unfit.to_string())
+    parse(Language::Node, &texts(files), &[]).map_err(|error| error.to_string())
 }
 
 fn requirements(manifest: Option<Manifest>) -> Requirements {
-    match manifest.unwrap().wanted {
-        Wanted::Requirements(wanted) => wanted,
+    match manifest.unwrap().packages {
+        PackageSpec::Requirements(wanted) => wanted,
         other => panic!("{other:?}"),
     }
 }
@@ -43,7 +44,7 @@ fn requirements(manifest: Option<Manifest>) -> Requirements {
 const HEADER: &str = "#!/usr/bin/env python\n# /// script\n# requires-python = \">=3.11\"\n# dependencies = [\n#   \"six\",\n# ]\n# ///\nimport six\n";
 
 #[test]
-fn the_first_that_says_anything_is_followed() {
+fn first_manifest_that_declares_packages_wins() {
     let project =
         "[project]\nname = \"x\"\ndependencies = [\"idna>=3\"]\nrequires-python = \">=3.10\"\n";
     let all = [
@@ -57,7 +58,7 @@ fn the_first_that_says_anything_is_followed() {
         (vec!["idna>=3".to_owned()], Some(">=3.10"))
     );
     let found = python(&all[1..]).unwrap().unwrap();
-    assert_eq!(found.from(), "scripts/x.py");
+    assert_eq!(found.origin(), "scripts/x.py");
     let found = requirements(Some(found));
     assert_eq!(
         (found.lines, found.python.as_deref()),
@@ -81,27 +82,30 @@ fn the_first_that_says_anything_is_followed() {
 }
 
 #[test]
-fn a_lock_is_taken_with_its_project() {
+fn lock_is_used_only_beside_its_project() {
     let project = "[project]\nname = \"x\"\ndependencies = [\"idna\"]\n";
     let found = python(&[
         ("scripts/pyproject.toml", project),
         ("scripts/uv.lock", "version = 1\n"),
     ]);
     let found = found.unwrap().unwrap();
-    assert!(matches!(found.wanted, Wanted::Project { .. }), "{found:?}");
-    assert_eq!(found.from(), "scripts/pyproject.toml, scripts/uv.lock");
+    assert!(
+        matches!(found.packages, PackageSpec::Project { .. }),
+        "{found:?}"
+    );
+    assert_eq!(found.origin(), "scripts/pyproject.toml, scripts/uv.lock");
     let elsewhere = python(&[
         ("scripts/pyproject.toml", project),
         ("uv.lock", "version = 1\n"),
     ]);
     assert!(matches!(
-        elsewhere.unwrap().unwrap().wanted,
-        Wanted::Requirements(_)
+        elsewhere.unwrap().unwrap().packages,
+        PackageSpec::Requirements(_)
     ));
 }
 
 #[test]
-fn headers_are_read_as_pep_723_says() {
+fn script_headers_follow_pep_723() {
     let read = |text: &str| python(&[("x.py", text)]);
     assert_eq!(requirements(read(HEADER).unwrap()).lines, ["six"]);
     assert_eq!(
@@ -128,7 +132,7 @@ fn headers_are_read_as_pep_723_says() {
     );
     let broken = read("\n# /// script\n# dependencies = [\n# ///\n").unwrap_err();
     assert!(
-        broken.starts_with("x.py:") && broken.contains("no TOML"),
+        broken.starts_with("x.py:") && broken.contains("isn't TOML"),
         "{broken}"
     );
     // Several scripts of a line are given what all of them want.
@@ -140,7 +144,7 @@ fn headers_are_read_as_pep_723_says() {
 }
 
 #[test]
-fn requirements_are_read_as_pip_does() {
+fn requirements_follow_pip() {
     let text = "\u{feff}# all of it\nrequests [socks] >= 2 , < 3 ; python_version < \"4\"  # why\n\nnumpy==2.4.6 \\\n  --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000\n-r more/../requirements-more.txt\n";
     let refused = python(&[("requirements.txt", text)]).unwrap_err();
     assert!(
@@ -163,11 +167,11 @@ fn requirements_are_read_as_pip_does() {
     assert_eq!(found.files.len(), 3);
     assert!(
         found
-            .passed_over
+            .warnings
             .iter()
             .any(|line| line.contains("`--index-url`")),
         "{:?}",
-        found.passed_over
+        found.warnings
     );
     let found = requirements(Some(found));
     assert_eq!(
@@ -181,13 +185,13 @@ fn requirements_are_read_as_pip_does() {
     assert_eq!(found.constraints, ["idna<4"]);
     assert!(found.is_lock);
     assert!(
-        is_told_by(&path("requirements-more.txt")) && is_told_by(&path("requirements/base.txt"))
+        is_manifest(&path("requirements-more.txt")) && is_manifest(&path("requirements/base.txt"))
     );
-    assert!(!is_told_by(&path("data/requirements.txt")) && !is_told_by(&path("notes.txt")));
+    assert!(!is_manifest(&path("data/requirements.txt")) && !is_manifest(&path("notes.txt")));
 }
 
 #[test]
-fn nothing_leads_elsewhere_than_to_the_index() {
+fn requirement_leads_only_to_the_index() {
     for line in [
         "six",
         "six==1.0",
@@ -198,7 +202,7 @@ fn nothing_leads_elsewhere_than_to_the_index() {
         "a.b-c_d",
         "six==1 --hash=sha256:abababababababababababababababababababababababababababababababab",
     ] {
-        assert_eq!(unfit(line), None, "{line}");
+        assert_eq!(requirement_problem(line), None, "{line}");
     }
     for line in [
         "six @ https://example.com/six.whl",
@@ -233,9 +237,9 @@ fn nothing_leads_elsewhere_than_to_the_index() {
         "six.ZIP",
         "six x",
     ] {
-        assert!(unfit(line).is_some(), "{line}");
+        assert!(requirement_problem(line).is_some(), "{line}");
     }
-    for line in ["-e .", "--editable=.", "--unknown x", "six @ file:///x"] {
+    for line in ["-e .", "--editable=.", "-r ../x", "six @ file:///x"] {
         assert!(python(&[("requirements.txt", line)]).is_err(), "{line}");
     }
     let project = |line: &str| {
@@ -264,14 +268,14 @@ fn nothing_leads_elsewhere_than_to_the_index() {
     let sources = "[project]\ndependencies = [\"six\"]\n[tool.uv.sources]\nsix = { url = \"https://example.com\" }\n";
     let found = python(&[("pyproject.toml", sources)]).unwrap().unwrap();
     assert!(
-        found.passed_over[0].contains("[tool.uv]"),
+        found.warnings[0].contains("[tool.uv]"),
         "{:?}",
-        found.passed_over
+        found.warnings
     );
 }
 
 #[test]
-fn versions_are_of_the_registry_alone() {
+fn npm_version_leads_only_to_the_registry() {
     for version in [
         "git+https://example.com/x",
         "https://example.com/x.tgz",
@@ -313,13 +317,13 @@ fn versions_are_of_the_registry_alone() {
 }
 
 #[test]
-fn a_package_is_its_dependencies_alone() {
+fn npm_manifest_holds_only_dependencies() {
     let text = r#"{"name": "x", "scripts": {"postinstall": "sh x"}, "dependencies": {"a": "1"}, "devDependencies": {"b": "2"}}"#;
     let found = node(&[("package.json", text)]).unwrap().unwrap();
-    let Wanted::Package {
+    let PackageSpec::Package {
         package,
         lock: None,
-    } = &found.wanted
+    } = &found.packages
     else {
         panic!("{found:?}");
     };
@@ -335,10 +339,10 @@ fn a_package_is_its_dependencies_alone() {
     let found = node(&[("package.json", text), ("package-lock.json", lock)])
         .unwrap()
         .unwrap();
-    let Wanted::Package {
+    let PackageSpec::Package {
         package,
         lock: Some(lock),
-    } = &found.wanted
+    } = &found.packages
     else {
         panic!("{found:?}");
     };
@@ -347,7 +351,7 @@ fn a_package_is_its_dependencies_alone() {
         !lock.contains("elsewhere") && lock.contains("sha512-x"),
         "{lock}"
     );
-    assert_eq!(packages(Language::Node, lock).len(), 1);
+    assert_eq!(locked_packages(Language::Node, lock).len(), 1);
     for entry in [
         r#""node_modules/a": {"resolved": "git+ssh://x", "version": "1.0.0"}"#,
         r#""node_modules/a": {"resolved": "../a", "link": true}"#,
@@ -380,7 +384,7 @@ fn a_package_is_its_dependencies_alone() {
 }
 
 #[test]
-fn long_texts_are_read_in_little_time_and_told_in_few_words() {
+fn long_texts_are_parsed_fast_and_reported_briefly() {
     let many = "# /// script\n".repeat(20_000);
     assert_eq!(python(&[("x.py", &many)]).unwrap(), None);
     let lines = "# \"six\",
@@ -399,11 +403,11 @@ fn long_texts_are_read_in_little_time_and_told_in_few_words() {
     }
     let options = "--pre\n".repeat(1_000);
     let found = python(&[("requirements.txt", &options)]).unwrap().unwrap();
-    assert!(found.passed_over.len() <= 20);
+    assert!(found.warnings.len() <= 20);
 }
 
 #[test]
-fn what_tells_manifests_apart_is_what_they_want() {
+fn manifest_digest_depends_only_on_packages() {
     let digest = |text: &str, name: &str| python(&[(name, text)]).unwrap().unwrap().digest();
     let one = digest("six\n", "requirements.txt");
     assert_eq!(one, digest("# why\nsix  \n", "scripts/requirements.txt"));
@@ -422,48 +426,34 @@ fn line(text: &str) -> Command {
 }
 
 #[test]
-fn commands_say_for_what_they_need_packages() {
-    let (none, both) = (
-        Needs::default(),
-        Needs {
-            python: true,
-            node: true,
-        },
-    );
-    let python = Needs {
-        python: true,
-        node: false,
-    };
-    let node = Needs {
-        python: false,
-        node: true,
-    };
+fn command_tells_which_languages_need_packages() {
+    let none: &[Language] = &[];
     for (text, expected) in [
-        ("python scripts/x.py", python),
-        ("python3.11 -c 'import six'", python),
-        ("cd scripts && ./x.py --fast", python),
-        ("/usr/bin/env python x", python),
-        ("uv run scripts/x.py", python),
-        ("node x.js", node),
-        ("npx tool", node),
+        ("python scripts/x.py", &[Language::Python][..]),
+        ("python3.11 -c 'import six'", &[Language::Python]),
+        ("cd scripts && ./x.py --fast", &[Language::Python]),
+        ("/usr/bin/env python x", &[Language::Python]),
+        ("uv run scripts/x.py", &[Language::Python]),
+        ("node x.js", &[Language::Node]),
+        ("npx tool", &[Language::Node]),
         ("ls -la scripts/x.py", none),
         ("cat a | grep b > c; cd d && ls", none),
-        ("bash run.sh", both),
-        ("X=1 markitdown /workspace/x.pdf", both),
-        ("node a.js && python b.py", both),
+        ("bash run.sh", &Language::ALL),
+        ("X=1 markitdown /workspace/x.pdf", &Language::ALL),
+        ("node a.js && python b.py", &Language::ALL),
         ("", none),
     ] {
-        assert_eq!(needs(&line(text)), expected, "{text}");
+        assert_eq!(languages(&line(text)), expected, "{text}");
     }
     let program = Command::Program(["python", "x"].map(str::to_owned).into());
-    assert_eq!(needs(&program), python);
+    assert_eq!(languages(&program), [Language::Python]);
 }
 
 #[test]
-fn the_scripts_that_a_command_names_are_found() {
+fn command_names_scripts_of_the_skill() {
     let files = ["scripts/x.py", "scripts/y.py", "x.py", "lib/z.py"].map(path);
     let found = |text: &str| {
-        let found = named(&line(text), &files);
+        let found = named_scripts(&line(text), &files);
         found
             .iter()
             .map(|file| file.as_str().to_owned())
@@ -477,15 +467,15 @@ fn the_scripts_that_a_command_names_are_found() {
 }
 
 #[test]
-fn modules_are_proposed_by_the_names_of_their_packages() {
-    let names = distributions(
+fn missing_modules_map_to_package_names() {
+    let names = package_names(
         Language::Python,
         ["yaml", "PIL", "numpy", "my_tool", "a b", "", "-x"],
     );
     assert_eq!(names, ["Pillow", "PyYAML", "my-tool", "numpy"]);
-    assert_eq!(distributions(Language::Node, ["@a/b", "c"]), ["@a/b", "c"]);
+    assert_eq!(package_names(Language::Node, ["@a/b", "c"]), ["@a/b", "c"]);
     let said = "Traceback\nModuleNotFoundError: No module named 'yaml.x'\nError: Cannot find module '@a/b/c'\nError: Cannot find module './x'\nError: Cannot find module 'node:x'\nCannot find package 'lodash' imported from /skill/x.mjs\n";
-    let found = missing(said);
+    let found = missing_modules(said);
     let expected = [
         (Language::Python, "yaml"),
         (Language::Node, "@a/b"),
@@ -498,46 +488,46 @@ fn modules_are_proposed_by_the_names_of_their_packages() {
 }
 
 #[test]
-fn what_installers_say_is_told_by_kind() {
-    let python = |said: &str| Failure::of(Language::Python, said);
+fn installer_output_tells_the_kind_of_failure() {
+    let python = |said: &str| Failure::from_output(Language::Python, said);
     for (said, kind, package) in [
         (
             "error: No solution found when resolving dependencies\n  cause: Because no-such was not found in the package registry and you require no-such, we can",
-            Kind::PackageUnknown,
+            FailureKind::PackageUnknown,
             Some("no-such"),
         ),
         (
             "error: No solution found\n  cause: Because docopt==0.6.2 has no usable wheels and you",
-            Kind::NothingBuilt,
+            FailureKind::NothingBuilt,
             Some("docopt"),
         ),
         (
             "error: No solution found\n  cause: Because a==1 depends on b<3 and you require b==3",
-            Kind::Conflict,
+            FailureKind::Conflict,
             None,
         ),
         (
             "error: The lockfile at `uv.lock` needs to be updated, but `--locked` was provided.",
-            Kind::LockStale,
+            FailureKind::LockStale,
             None,
         ),
         (
             "error: Failed to fetch: `https://x/simple/six/`\n  cause: Connection refused",
-            Kind::IndexUnreachable,
+            FailureKind::IndexUnreachable,
             None,
         ),
         (
             "error: Failed to download `six`\n  Caused by: Hash mismatch for `six`",
-            Kind::DigestMismatch,
+            FailureKind::DigestMismatch,
             None,
         ),
         (
             "error: No interpreter found for Python >=3.15",
-            Kind::Interpreter,
+            FailureKind::Interpreter,
             None,
         ),
-        ("what?", Kind::Other, None),
-        ("", Kind::Other, None),
+        ("what?", FailureKind::Other, None),
+        ("", FailureKind::Other, None),
     ] {
         let failure = python(said);
         assert_eq!(
@@ -551,35 +541,38 @@ fn what_installers_say_is_told_by_kind() {
             failure.why
         );
     }
-    let node = |said: &str| Failure::of(Language::Node, said);
+    let node = |said: &str| Failure::from_output(Language::Node, said);
     let unknown =
         node("npm error code E404\nnpm error 404  'no-such@*' is not in this registry.\n");
     assert_eq!(
         (unknown.kind, unknown.package.as_deref()),
-        (Kind::PackageUnknown, Some("no-such"))
+        (FailureKind::PackageUnknown, Some("no-such"))
     );
     for (said, kind) in [
         (
             "npm error code EUSAGE\nnpm error `npm ci` can only install packages when your package.json and package-lock.json are in sync.",
-            Kind::LockStale,
+            FailureKind::LockStale,
         ),
-        ("npm error code EINTEGRITY\n", Kind::DigestMismatch),
-        ("npm error code ETARGET\n", Kind::Conflict),
-        ("npm error code ECONNREFUSED\n", Kind::IndexUnreachable),
+        ("npm error code EINTEGRITY\n", FailureKind::DigestMismatch),
+        ("npm error code ETARGET\n", FailureKind::Conflict),
+        (
+            "npm error code ECONNREFUSED\n",
+            FailureKind::IndexUnreachable,
+        ),
         (
             "npm error tunneling socket could not be established, statusCode=403",
-            Kind::IndexUnreachable,
+            FailureKind::IndexUnreachable,
         ),
-        ("npm error code EWHAT\n", Kind::Other),
+        ("npm error code EWHAT\n", FailureKind::Other),
     ] {
         assert_eq!(node(said).kind, kind, "{said}");
     }
 }
 
 #[test]
-fn a_lock_says_what_is_installed() {
+fn lock_lists_installed_packages() {
     let lock = "six==1.17.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\nidna[x]==3.1 ; python_version > '3'\n# a==1\n";
-    let found: BTreeMap<String, String> = packages(Language::Python, lock)
+    let found: BTreeMap<String, String> = locked_packages(Language::Python, lock)
         .into_iter()
         .map(|one| (one.name, one.version))
         .collect();

@@ -1,33 +1,25 @@
-//! Where in a text somebody reads.
+//! A position in a text, and the constructs that are open there.
 
-use super::{DEEPEST, Unreadable};
+use super::{MAX_DEPTH, ParseError};
 
-/// A place in a text, and how deep it is.
+/// A position in a text.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     pub(super) at: usize,
-    depth: usize,
-    /// Where the text begins, in the text that was given.
+    /// The position of the text in the text that was given.
     pub(super) origin: usize,
+    /// The openings that aren't closed yet, with their positions.
+    pub(super) open: Vec<(&'static str, usize)>,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str, depth: usize, origin: usize) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self {
             text,
             at: 0,
-            depth,
-            origin,
+            origin: 0,
+            open: Vec::new(),
         }
-    }
-
-    pub(super) fn depth(&self) -> usize {
-        self.depth
-    }
-
-    /// Where this is in the text that was given.
-    pub(super) fn place(&self) -> usize {
-        self.origin + self.at
     }
 
     /// The text from here on.
@@ -35,114 +27,90 @@ impl<'a> Cursor<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    pub(super) fn slice(&self, from: usize, to: usize) -> &'a str {
-        self.text.get(from..to).unwrap_or_default()
-    }
-
-    /// The byte so far from here, as it stands.
-    pub(super) fn raw(&self, ahead: usize) -> Option<u8> {
-        self.text.as_bytes().get(self.at + ahead).copied()
-    }
-
-    /// Goes over line ends that a backslash takes away.
-    fn skip_continuations(&mut self) {
-        while self.raw(0) == Some(b'\\') && self.raw(1) == Some(b'\n') {
-            self.at += 2;
-        }
-    }
-
-    /// The next byte; line ends that a backslash takes away are gone over.
-    pub(super) fn peek(&mut self) -> Option<u8> {
-        self.skip_continuations();
-        self.raw(0)
+    /// The next byte.
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
     }
 
     /// The byte after the next one.
-    pub(super) fn peek_second(&mut self) -> Option<u8> {
-        self.skip_continuations();
-        let mut ahead = 1;
-        while self.raw(ahead) == Some(b'\\') && self.raw(ahead + 1) == Some(b'\n') {
-            ahead += 2;
-        }
-        self.raw(ahead)
+    pub(super) fn peek_second(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at + 1).copied()
     }
 
-    /// Goes over the next byte if it is this one.
-    pub(super) fn accept(&mut self, byte: u8) -> bool {
-        let is_it = self.peek() == Some(byte);
-        if is_it {
-            self.at += 1;
-        }
-        is_it
+    /// Returns true if a process substitution begins here: `<(` or `>(`.
+    pub(super) fn is_at_process(&self) -> bool {
+        matches!(self.peek(), Some(b'<' | b'>')) && self.peek_second() == Some(b'(')
     }
 
-    /// Goes over these bytes if they are next.
-    pub(super) fn accept_all(&mut self, bytes: &str) -> bool {
-        let before = self.at;
-        let all = bytes.bytes().all(|byte| self.accept(byte));
-        if !all {
-            self.at = before;
-        }
-        all
+    /// Returns true if a word ends here.
+    pub(super) fn is_at_word_end(&self) -> bool {
+        self.rest().chars().next().is_none_or(ends_word)
     }
 
-    /// The next character; goes over it.
+    /// Skips this text if it comes next.
+    pub(super) fn accept(&mut self, text: &str) -> bool {
+        let is_next = self.rest().starts_with(text);
+        if is_next {
+            self.at += text.len();
+        }
+        is_next
+    }
+
+    /// Skips this text, which has to come next.
+    pub(super) fn expect(&mut self, text: &str) -> Result<(), ParseError> {
+        if self.accept(text) {
+            return Ok(());
+        }
+        Err(self.unexpected())
+    }
+
+    /// Skips the next character.
     pub(super) fn character(&mut self) -> Option<char> {
         let character = self.rest().chars().next()?;
         self.at += character.len_utf8();
         Some(character)
     }
 
-    /// Goes one deeper, until [`Cursor::leave`].
-    pub(super) fn enter(&mut self) -> Result<(), Unreadable> {
-        if self.depth >= DEEPEST {
-            return Err(Unreadable::TooDeep(self.place()));
+    /// Skips bytes as long as they fit, and returns them.
+    pub(super) fn skip_while(&mut self, fits: impl Fn(u8) -> bool) -> &'a str {
+        let start = self.at;
+        while self.peek().is_some_and(&fits) {
+            self.at += 1;
         }
-        self.depth += 1;
+        self.text.get(start..self.at).unwrap_or_default()
+    }
+
+    /// Opens a construct.
+    pub(super) fn enter(&mut self, open: &'static str) -> Result<(), ParseError> {
+        let at = self.origin + self.at;
+        if self.open.len() >= MAX_DEPTH {
+            return Err(ParseError::TooDeep(at));
+        }
+        self.open.push((open, at));
         Ok(())
     }
 
-    pub(super) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    /// That what is next can't stand there.
-    pub(super) fn unexpected(&mut self) -> Unreadable {
-        let Some(first) = self.peek().map(|_| self.rest()) else {
-            return Unreadable::Ended;
-        };
-        let end = first
-            .char_indices()
-            .take(20)
-            .find(|(index, character)| *index > 0 && is_delimiter(*character))
-            .map(|(index, _)| index);
-        let shown = first.chars().take(20).collect::<String>();
-        let found = end.and_then(|end| first.get(..end)).unwrap_or(&shown);
-        Unreadable::Unexpected {
-            at: self.place(),
-            found: found.escape_debug().to_string(),
+    /// The error for whatever comes next; at the end of the text, for what is still open.
+    pub(super) fn unexpected(&self) -> ParseError {
+        let mut characters = self.rest().chars();
+        match (characters.next(), self.open.last()) {
+            (Some(first), _) => {
+                let others = characters.take_while(|c| !ends_word(*c)).take(20);
+                ParseError::Unexpected {
+                    at: self.origin + self.at,
+                    found: std::iter::once(first).chain(others).collect(),
+                }
+            }
+            (None, Some((open, at))) => ParseError::Unclosed { open, at: *at },
+            (None, None) => ParseError::UnexpectedEnd,
         }
     }
 }
 
-fn is_delimiter(character: char) -> bool {
-    u8::try_from(character).is_ok_and(ends_word)
-}
-
-/// Whether a byte ends a word where it isn't quoted.
-pub(super) fn ends_word(byte: u8) -> bool {
+/// Returns true if a character ends a word where it isn't quoted.
+fn ends_word(character: char) -> bool {
     matches!(
-        byte,
-        b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
+        character,
+        ' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')'
     )
-}
-
-/// Whether a name may begin with a byte.
-pub(super) fn begins_name(byte: u8) -> bool {
-    byte.is_ascii_alphabetic() || byte == b'_'
-}
-
-/// Whether a name may hold a byte.
-pub(super) fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }

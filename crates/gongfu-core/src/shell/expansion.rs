@@ -1,188 +1,99 @@
-//! What begins with a dollar.
+//! Expansions: the commands in them. Their values are only known at run time.
 
-use super::Unreadable;
-use super::arithmetic;
-use super::cursor::begins_name;
+use super::ParseError;
+use super::compound::is_arithmetic;
 use super::parser::Parser;
-use super::syntax::{Operation, Part, Word};
-use super::word::Parts;
+use super::tree::{List, Part, Word, push_text};
 
 impl Parser<'_> {
-    /// What begins with a dollar; one that begins nothing is text.
-    pub(super) fn dollar(&mut self, parts: &mut Parts, is_quoted: bool) -> Result<(), Unreadable> {
-        let from = self.cursor.place();
-        self.cursor.accept(b'$');
-        let Some(next) = self.cursor.peek() else {
-            parts.text('$');
-            return Ok(());
-        };
-        let part = match next {
-            b'(' if arithmetic::is_next(&mut self.cursor) => {
-                self.cursor.accept_all("((");
-                Part::Arithmetic(self.arithmetic(from, "$((")?)
-            }
-            b'(' => {
-                self.cursor.at += 1;
-                let list = self.subshell(from, "$(")?;
-                Part::Substitution { list, is_quoted }
-            }
-            b'[' => {
-                self.cursor.at += 1;
-                Part::Arithmetic(self.until(b']', from, "$[", true)?)
-            }
-            b'{' => {
-                self.cursor.at += 1;
-                self.cursor.enter()?;
-                let part = self.braced(from, is_quoted)?;
-                self.cursor.leave();
-                part
-            }
-            b'\'' if !is_quoted => {
-                self.cursor.at += 1;
-                self.ansi_quoted(from)?
-            }
-            b'"' if !is_quoted => {
-                parts.extend(self.double_quoted()?);
+    /// An expansion behind a dollar; a dollar without one is text.
+    pub(super) fn dollar(&mut self, word: &mut Word, is_quoted: bool) -> Result<(), ParseError> {
+        self.cursor.at += 1;
+        let is_special = |byte: u8| byte.is_ascii_digit() || b"@*#?-$!".contains(&byte);
+        let list = match self.cursor.peek() {
+            Some(b'(') if is_arithmetic(&self.cursor) => self.arithmetic()?,
+            Some(b'(') => self.within("$(", Self::parentheses)?,
+            Some(b'{') => self.braced(is_quoted)?,
+            Some(b'\'') if !is_quoted => self.within("$'", Self::escaped_quote)?,
+            Some(b'"') if !is_quoted => {
+                word.extend(self.double_quoted()?);
                 return Ok(());
             }
+            Some(byte) if is_special(byte) => {
+                self.cursor.at += 1;
+                List::new()
+            }
             _ => {
-                if let Some(name) = self.short_name(next) {
-                    Part::Parameter {
-                        name,
-                        operation: Operation::None,
-                        has_colon: false,
-                        is_quoted,
-                    }
-                } else {
-                    parts.text('$');
+                if self.name().is_empty() {
+                    push_text(word, "$");
                     return Ok(());
                 }
+                List::new()
             }
         };
-        parts.part(part);
+        word.push(Part::Dynamic(list));
         Ok(())
     }
 
-    /// A name, a digit or a special one, without braces.
-    fn short_name(&mut self, next: u8) -> Option<String> {
-        if begins_name(next) {
-            return self.name();
-        }
-        let is_one = next.is_ascii_digit() || b"@*#?-$!".contains(&next);
-        if is_one {
-            self.cursor.at += 1;
-        }
-        is_one.then(|| char::from(next).to_string())
-    }
-
-    /// What stands in `${ … }`.
-    fn braced(&mut self, from: usize, is_quoted: bool) -> Result<Part, Unreadable> {
+    /// `${ … }`, behind the dollar.
+    fn braced(&mut self, is_quoted: bool) -> Result<List, ParseError> {
+        self.cursor.at += 1;
         if matches!(self.cursor.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
-            // What a command says, without another shell.
-            self.cursor.accept(b'|');
-            let list = self.list()?;
-            self.end(from)?;
-            return Ok(Part::Substitution { list, is_quoted });
+            // `${ command; }`: a substitution without a subshell.
+            self.cursor.accept("|");
+            return self.within("${", |parser| {
+                let list = parser.list()?;
+                parser.cursor.expect("}")?;
+                Ok(list)
+            });
         }
-        let second = self.cursor.peek_second();
-        let is_followed = second.is_some_and(|byte| byte != b'}');
-        let is_indirect = is_followed && self.cursor.accept(b'!');
-        // `#` is a parameter as well, with what may become of one.
-        let is_parameter = matches!(second, Some(b':' | b'-' | b'=' | b'+' | b'?' | b'%' | b'/'));
-        let is_length = !is_indirect && is_followed && !is_parameter && self.cursor.accept(b'#');
-        let name = self.long_name()?;
-        let mut words = Vec::new();
-        if self.cursor.accept(b'[') {
-            words.push(self.until(b']', from, "[", false)?);
+        // `#` and `!` are parameters as well as operators before one.
+        let _ = self.cursor.accept("#") || self.cursor.accept("!");
+        if self.name().is_empty() {
+            let is_special = |byte: u8| byte.is_ascii_digit() || b"@*?-$!".contains(&byte);
+            self.cursor.skip_while(is_special);
         }
-        let has_colon = self.cursor.peek() == Some(b':')
-            && matches!(self.cursor.peek_second(), Some(b'-' | b'=' | b'?' | b'+'));
-        if has_colon {
-            self.cursor.at += 1;
-        }
-        let is_simple = words.is_empty() && !is_indirect && !is_length;
-        let operation = match self.cursor.peek() {
-            Some(b'}') => {
-                self.cursor.at += 1;
-                match (words.pop(), is_indirect || is_length) {
-                    (None, false) => Operation::None,
-                    (Some(subscript), false) => Operation::Element(subscript),
-                    (word, true) => Operation::Other(word.into_iter().collect()),
-                }
-            }
-            Some(operator @ (b'-' | b'=' | b'+' | b'?')) if is_simple => {
-                self.cursor.at += 1;
-                let word = self.until(b'}', from, "${", is_quoted)?;
-                match operator {
-                    b'-' => Operation::Default(word),
-                    b'=' => Operation::Assign(word),
-                    b'?' => Operation::Check(word),
-                    _ => Operation::Alternative(word),
-                }
-            }
-            operator => {
-                // Patterns have quotes of their own, wherever they stand.
-                let is_pattern = matches!(operator, Some(b'#' | b'%' | b'/' | b'^' | b','));
-                words.push(self.until(b'}', from, "${", is_quoted && !is_pattern)?);
-                Operation::Other(words)
-            }
-        };
-        Ok(Part::Parameter {
-            name,
-            operation,
-            has_colon,
-            is_quoted,
-        })
+        // Patterns have quotes of their own, even in double quotes.
+        let is_pattern = matches!(self.cursor.peek(), Some(b'#' | b'%' | b'/' | b'^' | b','));
+        self.enclosed("${", b'}', is_quoted && !is_pattern)
     }
 
-    /// A name in braces: of a variable, of an argument, or a special one.
-    fn long_name(&mut self) -> Result<String, Unreadable> {
-        match self.cursor.peek() {
-            Some(byte) if begins_name(byte) => Ok(self.name().unwrap_or_default()),
-            Some(byte) if byte.is_ascii_digit() => {
-                let mut digits = String::new();
-                while let Some(byte) = self.cursor.peek().filter(u8::is_ascii_digit) {
-                    digits.push(char::from(byte));
-                    self.cursor.at += 1;
-                }
-                Ok(digits)
+    /// `$'…'`, behind the dollar. Its escapes aren't decoded, so its value isn't known.
+    fn escaped_quote(&mut self) -> Result<List, ParseError> {
+        self.cursor.at += 1;
+        loop {
+            match self.cursor.character() {
+                None => return Err(self.cursor.unexpected()),
+                Some('\'') => return Ok(List::new()),
+                Some('\\') => drop(self.cursor.character()),
+                Some(_) => {}
             }
-            Some(byte) if b"@*#?-$!".contains(&byte) => {
-                self.cursor.at += 1;
-                Ok(char::from(byte).to_string())
-            }
-            _ => Err(self.cursor.unexpected()),
         }
     }
 
-    fn end(&mut self, from: usize) -> Result<(), Unreadable> {
-        if self.cursor.accept(b'}') {
-            return Ok(());
-        }
-        match self.cursor.peek() {
-            None => Err(Unreadable::Unended {
-                at: from,
-                open: "${",
-                close: "}",
-            }),
-            Some(_) => Err(self.cursor.unexpected()),
-        }
-    }
-
-    /// What is calculated, up to the parentheses that end it.
-    pub(super) fn arithmetic(
-        &mut self,
-        from: usize,
-        open: &'static str,
-    ) -> Result<Word, Unreadable> {
-        let word = self.until(b')', from, open, true)?;
-        if self.cursor.accept(b')') {
-            return Ok(word);
-        }
-        Err(Unreadable::Unended {
-            at: from,
-            open,
-            close: "))",
+    /// `` `…` ``: read by itself once its backslashes are removed.
+    pub(super) fn back_quoted(&mut self, is_quoted: bool) -> Result<Part, ParseError> {
+        self.within("`", |parser| {
+            parser.cursor.at += 1;
+            let origin = parser.cursor.at;
+            let mut inner = String::new();
+            loop {
+                match parser.cursor.character() {
+                    None => return Err(parser.cursor.unexpected()),
+                    Some('`') => break,
+                    Some('\\') => {
+                        let escaped = parser.cursor.character();
+                        let is_removed =
+                            |c| matches!(c, '`' | '\\' | '$') || (is_quoted && c == '"');
+                        if !escaped.is_some_and(is_removed) {
+                            inner.push('\\');
+                        }
+                        inner.extend(escaped);
+                    }
+                    Some(c) => inner.push(c),
+                }
+            }
+            parser.nested(&inner, origin, |inner| Ok(Part::Dynamic(inner.whole()?)))
         })
     }
 }

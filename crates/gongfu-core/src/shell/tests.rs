@@ -1,8 +1,6 @@
-//! Texts and how they are read.
+//! Texts and their trees.
 
-use super::{
-    Command, Compound, Joint, Operation, Part, Redirection, Script, Unreadable, Value, parse,
-};
+use super::{Command, Compound, Operator, ParseError, Part, Script, Simple, parse};
 
 fn read(text: &str) -> Script {
     parse(text).unwrap_or_else(|error| panic!("{text:?}: {error}"))
@@ -12,28 +10,35 @@ fn read(text: &str) -> Script {
 fn only(text: &str) -> Command {
     let mut list = read(text).list;
     assert_eq!(list.len(), 1, "{text:?}: {list:?}");
-    list.remove(0).command
+    list.remove(0)
 }
 
-/// The words of the only command of a text, as far as they are text; anything else is shown by a mark.
-fn words(text: &str) -> Vec<String> {
-    let Command::Simple(simple) = only(text) else {
-        panic!("{text:?} is no simple command");
-    };
-    let shown = |part: &Part| match part {
+fn simple(text: &str) -> Simple {
+    match only(text) {
+        Command::Simple(simple) => simple,
+        other => panic!("{text:?}: {other:?}"),
+    }
+}
+
+fn compound(text: &str) -> Compound {
+    match only(text) {
+        Command::Compound(compound) => compound,
+        other => panic!("{text:?}: {other:?}"),
+    }
+}
+
+/// A word, in which quotes are angled and expansions show how many commands are in them.
+fn show(word: &[Part]) -> String {
+    let parts = word.iter().map(|part| match part {
         Part::Text(text) => text.clone(),
         Part::Quoted(text) => format!("‹{text}›"),
-        Part::Parameter { name, .. } => format!("${name}"),
-        Part::Substitution { .. } => "$()".to_owned(),
-        Part::Process(_) => "<()".to_owned(),
-        Part::Arithmetic(_) => "$(())".to_owned(),
-        Part::Pattern(_) => "@()".to_owned(),
-    };
-    let all = simple
-        .words
-        .iter()
-        .map(|word| word.iter().map(shown).collect());
-    all.collect()
+        Part::Dynamic(list) => format!("${}", list.len()),
+    });
+    parts.collect()
+}
+
+fn words(text: &str) -> Vec<String> {
+    simple(text).words.iter().map(|word| show(word)).collect()
 }
 
 #[test]
@@ -49,66 +54,70 @@ fn words_end_where_a_shell_ends_them() {
     check("\"a\\\"b\\c\\$\"", &["‹a\"b\\c$›"]);
     check("''", &["‹›"]);
     check("\"\"", &["‹›"]);
-    check("$'a\\n\\x41\\101\\u00e9\\''", &["‹a\nAAé'›"]);
+    check("\"a$\"", &["‹a$›"]);
+    check("\"\\中\"", &["‹\\中›"]);
+    check("$'a' $'a\\n\\''b", &["$0", "$0b"]);
     check("$\"a\"", &["‹a›"]);
     check("a#b #c", &["a#b"]);
     check("\"a\"#b", &["‹a›#b"]);
     check("a$ b$", &["a$", "b$"]);
-    check("$a${b}c", &["$a$bc"]);
-    check("$1$10$@", &["$1$10$@"]);
-    check("\"$a b\"", &["$a‹ b›"]);
-    check("$(ls)`ls`", &["$()$()"]);
-    check("$((1 + (2)))", &["$(())"]);
-    check("$((ls); ls)", &["$()"]);
-    check("<(ls) >(ls)", &["<()", "<()"]);
+    check("$a${b}c", &["$0$0c"]);
+    check("$1$10$@", &["$0$00$0"]);
+    check("\"$a b\"", &["‹›$0‹ b›"]);
+    check("$(ls; ls)`ls`", &["$2$1"]);
+    check("$((1 + (2) + $(ls)))", &["$1"]);
+    check("$((ls); ls)", &["$2"]);
+    check("<(ls) >(ls; ls)", &["$1", "$2"]);
     check("é'ü'", &["é‹ü›"]);
     check("{a,b} ~ *", &["{a,b}", "~", "*"]);
+    check("echo if then fi {", &["echo", "if", "then", "fi", "{"]);
 }
 
 #[test]
-fn commands_hold_one_another() {
-    let script = read("a && b || c; d & e");
-    let joints: Vec<Joint> = script.list.iter().map(|item| item.joint).collect();
-    assert_eq!(
-        joints,
-        [Joint::Then, Joint::And, Joint::Or, Joint::Then, Joint::Then]
-    );
-    assert!(script.list[3].is_background);
+fn expansions_hold_the_commands_in_them() {
+    for text in [
+        "${a:-$(ls)}",
+        "\"${a#`ls`}\"",
+        "${a[$(ls)]}",
+        "${!a:$(ls):1}",
+        "${#a[$(ls)]}",
+        "\"${a:-\"$(ls)\"}\"",
+        "@(a|$(ls))",
+        "$(( a[$(ls)] ))",
+        "${ ls; }",
+        "`ls`",
+        "\"`echo \\`ls\\``\"",
+    ] {
+        let shown = words(text).concat();
+        assert!(shown.contains("$1"), "{text:?}: {shown}");
+    }
+    assert_eq!(words("\"${x#'\"'}\" b"), ["‹›$0‹›", "b"]);
+    assert_eq!(words("\"${x:-'}\" b"), ["‹›$0‹›", "b"]);
+    assert_eq!(words("${#} ${#-} ${!} ${x//\"'\"/}").len(), 4);
+}
+
+#[test]
+fn lists_hold_every_command() {
+    assert_eq!(read("a && b || c; d & e\n\nf # g\n").list.len(), 6);
     assert!(matches!(only("a | b |& c"), Command::Pipeline(all) if all.len() == 3));
-    let compound = |text: &str| match only(text) {
-        Command::Compound(compound, _) => compound,
-        other => panic!("{text:?}: {other:?}"),
-    };
-    assert!(matches!(compound("(a; b)"), Compound::Subshell(list) if list.len() == 2));
-    assert!(matches!(compound("{ a; b\n}"), Compound::Group(list) if list.len() == 2));
-    assert!(matches!(compound("((1 + 2))"), Compound::Arithmetic(_)));
-    assert!(matches!(compound("((a); (b))"), Compound::Subshell(list) if list.len() == 2));
-    assert!(matches!(
-        compound("if a; then b; elif c; then d; else e; fi"),
-        Compound::If(branches, otherwise) if branches.len() == 2 && otherwise.len() == 1
-    ));
-    assert!(matches!(
-        compound("while a; do b; done"),
-        Compound::While(..)
-    ));
-    assert!(matches!(
-        compound("for x in a b\ndo c; done"),
-        Compound::For(name, Some(values), _) if name == "x" && values.len() == 2
-    ));
-    assert!(matches!(
-        compound("for x do c; done"),
-        Compound::For(_, None, _)
-    ));
-    assert!(matches!(compound("for ((;;)) { a; }"), Compound::Count(..)));
-    assert!(matches!(
-        compound("case a in (b|c) d;; *) e ;& esac"),
-        Compound::Case(_, arms) if arms.len() == 2 && arms[0].0.len() == 2
-    ));
-    assert!(matches!(
-        compound("[[ a < b && ( c ) ]]"),
-        Compound::Test(_)
-    ));
-    assert!(matches!(compound("coproc a"), Compound::Coprocess(_)));
+    for (text, count) in [
+        ("(a; b)", 2),
+        ("{ a; b\n}", 2),
+        ("((a); (b))", 2),
+        ("if a; then b; elif c; then d; else e; fi", 5),
+        ("while a; do b; done", 2),
+        ("until a; do b; done", 2),
+        ("for x in a b\ndo c; done", 1),
+        ("for x do c; done", 1),
+        ("for ((i = $(a); i < 2; i++)) { b; }", 2),
+        ("select x in a; do b; done", 1),
+        ("case a in (b|c) d;; *) e ;& f) esac", 2),
+        ("((1 + 2))", 0),
+    ] {
+        assert_eq!(compound(text).body.len(), count, "{text:?}");
+    }
+    assert_eq!(compound("[[ a < b && ( c ) ]]").words.len(), 3);
+    assert_eq!(compound("for x in a b; do c; done > d").words.len(), 3);
     for text in [
         "f() { a; }",
         "function f { a; }",
@@ -120,88 +129,47 @@ fn commands_hold_one_another() {
             "{text:?}"
         );
     }
-    // They are words where no command begins.
-    assert_eq!(
-        words("echo if then fi {"),
-        ["echo", "if", "then", "fi", "{"]
-    );
 }
 
 #[test]
 fn assignments_and_redirections_are_no_words() {
-    let Command::Simple(simple) = only("A=b C+=d e[1]=f g=(h i) run >x 2>>y <z >&2 {v}>w 3<&- a=b")
-    else {
-        panic!("it is no simple command");
-    };
-    let names: Vec<&str> = simple
-        .assignments
-        .iter()
-        .map(|one| one.name.as_str())
-        .collect();
-    assert_eq!(names, ["A", "C", "e", "g"]);
-    assert!(simple.assignments[1].adds && simple.assignments[2].subscript.is_some());
-    assert!(matches!(&simple.assignments[3].value, Value::Array(words) if words.len() == 2));
-    assert_eq!(simple.words.len(), 2);
-    assert_eq!(simple.redirections.len(), 6);
-    assert!(matches!(simple.redirections[2], Redirection::Read(_)));
-    assert!(matches!(simple.redirections[3], Redirection::Duplicate(_)));
+    let one = simple("A=b C+=d e[1]=f g=(h $(i)) run >x 2>>y <z >&2 3<&- &>w a=b");
+    let assigned: Vec<String> = one.assignments.iter().map(|word| show(word)).collect();
+    assert_eq!(assigned, ["Ab", "Cd", "e[$0]f", "g$1"]);
+    assert_eq!(one.words.len(), 2);
+    let operators: Vec<Operator> = one.redirections.iter().map(|one| one.operator).collect();
+    assert_eq!(
+        operators,
+        [
+            Operator::Write,
+            Operator::Write,
+            Operator::Read,
+            Operator::Other,
+            Operator::Other,
+            Operator::Write
+        ]
+    );
     assert_eq!(words("echo a[1]=x"), ["echo", "a[1]=x"]);
     assert_eq!(words("echo 2 > f"), ["echo", "2"]);
+    assert_eq!(simple("declare -a x=(a b) y").words.len(), 3);
 }
 
 #[test]
 fn here_documents_belong_to_their_command() {
     let script = read("cat <<A <<'B'; ls\none $x\nA\ntwo $x\nB\nnext");
     assert_eq!(script.list.len(), 3);
-    assert!(
-        matches!(script.documents[0].as_slice(), [Part::Quoted(text), Part::Parameter { .. }, _] if text == "one ")
+    assert_eq!(show(&script.documents[0]), "‹one ›$0‹\n›");
+    assert_eq!(show(&script.documents[1]), "‹two $x\n›");
+    assert_eq!(
+        show(&read("cat <<-A\n\t\tone\n\tA\n").documents[0]),
+        "‹one\n›"
     );
-    assert_eq!(script.documents[1], [Part::Quoted("two $x\n".to_owned())]);
-    let stripped = read("cat <<-A\n\t\tone\n\tA\n");
-    assert_eq!(stripped.documents[0], [Part::Quoted("one\n".to_owned())]);
     let inner = read("x=$(cat <<A\none\nA\n)\nnext");
     assert_eq!((inner.list.len(), inner.documents.len()), (2, 1));
-    // One that isn't ended goes on to the end.
-    assert_eq!(
-        read("cat <<A\none").documents[0],
-        [Part::Quoted("one\n".to_owned())]
-    );
-}
-
-#[test]
-fn parameters_say_what_becomes_of_them() {
-    let operation = |text: &str| {
-        let Command::Simple(simple) = only(text) else {
-            panic!("it is no simple command");
-        };
-        match &simple.words[0][0] {
-            Part::Parameter { operation, .. } => operation.clone(),
-            other => panic!("{text:?}: {other:?}"),
-        }
-    };
-    let word = || vec![Part::Text("b".to_owned())];
-    assert_eq!(operation("${a}"), Operation::None);
-    assert_eq!(operation("${a:-b}"), Operation::Default(word()));
-    assert_eq!(operation("${a-b}"), Operation::Default(word()));
-    assert_eq!(operation("${a:=b}"), Operation::Assign(word()));
-    assert_eq!(operation("${a+b}"), Operation::Alternative(word()));
-    assert_eq!(operation("${a:?b}"), Operation::Check(word()));
-    assert_eq!(operation("${a[b]}"), Operation::Element(word()));
-    for text in [
-        "${#a}",
-        "${!a}",
-        "${a#b}",
-        "${a%%b}",
-        "${a/b/c}",
-        "${a:1:2}",
-        "${a^^}",
-        "${a@Q}",
-        "${!a@}",
-        "${#a[@]}",
-        "${a[1]:-b}",
-    ] {
-        assert!(matches!(operation(text), Operation::Other(_)), "{text:?}");
-    }
+    // One without an end goes on to the end of the text.
+    assert_eq!(show(&read("cat <<A\none").documents[0]), "‹one\n›");
+    // A line that a backslash joins to the one before ends nothing.
+    assert_eq!(read("cat <<A\na\\\nA\nb\nA\nnext").list.len(), 2);
 }
 
 #[test]
@@ -210,14 +178,81 @@ fn errors_say_where() {
         let error = parse(text).expect_err(text);
         assert_eq!(error.to_string(), expected, "{text:?}");
     };
-    check("echo 'a", "`'` at byte 5 is never ended by `'`");
-    check("echo \"$(ls\"", "`\"` at byte 10 is never ended by `\"`");
+    check("echo 'a", "`'` at byte 5 is never closed");
+    check("echo \"$(ls\"", "`\"` at byte 10 is never closed");
     check("ls; )", "`)` at byte 4 can't stand there");
     check("ls && ", "the command ends where more has to come");
-    check("if a; then b", "`if` at byte 0 is never ended by `fi`");
+    check("if a; then b", "`if` at byte 0 is never closed");
     check("a\0b", "there is a NUL at byte 1; take it out");
-    let long = "x".repeat(super::LONGEST + 1);
-    assert_eq!(parse(&long), Err(Unreadable::TooLong(long.len())));
-    let deep = "(".repeat(70_000 / 2);
-    assert!(matches!(parse(&deep), Err(Unreadable::TooDeep(_))));
+    let long = "x".repeat(super::MAX_BYTES + 1);
+    assert_eq!(parse(&long), Err(ParseError::TooLong(long.len())));
+}
+
+#[test]
+fn syntax_errors_are_found() {
+    for text in [
+        "echo \"a",
+        "echo `a",
+        "echo $(a",
+        "echo ${a",
+        "echo $((1",
+        "(ls",
+        "ls)",
+        "{ ls;",
+        "if true; then ls",
+        "for x in a; do ls",
+        "case x in a) ls",
+        "ls |",
+        "| ls",
+        "; ls",
+        "ls ;; ls",
+        "ls && || ls",
+        "> ",
+        "[[ a",
+        "f() ls",
+        "f() f() { ls; }",
+        "echo a=(b",
+        "ls; done",
+        "fi",
+        "a=(x)#y; ls",
+        "cat <<'E' $(echo <<F\nls\nE\n)\nx\nE",
+        "&",
+        "echo $(( 1 '((' ))\nls; echo '))' #'",
+        "echo $'a",
+        "cat <<$(a)\nb",
+    ] {
+        assert!(parse(text).is_err(), "{text:?}");
+    }
+}
+
+/// Nesting is bounded on the stack of an ordinary thread.
+#[test]
+fn deep_nesting_is_refused() {
+    for (open, close) in [
+        ("$(", ")"),
+        ("\"$(", ")\""),
+        ("${a:-", "}"),
+        ("${a[", "]}"),
+        ("<(", ")"),
+        ("( ", " )"),
+        ("{ ", ";}"),
+        ("if :; then ", "; fi"),
+        ("f() { ", ";}"),
+        ("a=($(", "))"),
+        ("[[ $(", ") ]]"),
+        ("x | { y | ", ";}"),
+        ("function f ", ""),
+    ] {
+        let nested = |depth: usize| format!("{}ls{}", open.repeat(depth), close.repeat(depth));
+        if !close.is_empty() {
+            assert!(parse(&nested(20)).is_ok(), "{open}");
+        }
+        for depth in [100, 3_000] {
+            let error = parse(&nested(depth)).expect_err(open);
+            assert!(matches!(error, ParseError::TooDeep(_)), "{open}: {error}");
+        }
+    }
+    for open in ["(", "$(", "${a[", "$((", "`\\`", "\"${a:-"] {
+        assert!(parse(&open.repeat(60_000 / open.len())).is_err(), "{open}");
+    }
 }

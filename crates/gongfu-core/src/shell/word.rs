@@ -1,211 +1,158 @@
-//! Words: text, quotes and what is expanded, side by side.
+//! Words and quotes.
 
-use super::Unreadable;
-use super::cursor::ends_word;
+use super::ParseError;
 use super::parser::Parser;
-use super::syntax::{Part, Word};
-
-/// Collects the parts of a word.
-#[derive(Default)]
-pub(super) struct Parts {
-    parts: Word,
-    text: String,
-}
-
-impl Parts {
-    pub(super) fn text(&mut self, character: char) {
-        self.text.push(character);
-    }
-
-    pub(super) fn part(&mut self, part: Part) {
-        self.end_text();
-        self.parts.push(part);
-    }
-
-    fn end_text(&mut self) {
-        if !self.text.is_empty() {
-            self.parts.push(Part::Text(std::mem::take(&mut self.text)));
-        }
-    }
-
-    pub(super) fn extend(&mut self, word: Word) {
-        self.end_text();
-        self.parts.extend(word);
-    }
-
-    pub(super) fn finish(mut self) -> Word {
-        self.end_text();
-        self.parts
-    }
-}
+use super::tree::{List, Part, Word, commands_in, push_text};
 
 impl Parser<'_> {
     /// A word.
-    pub(super) fn word(&mut self) -> Result<Word, Unreadable> {
+    pub(super) fn word(&mut self) -> Result<Word, ParseError> {
         let before = self.cursor.at;
-        let word = self.word_or_nothing()?;
+        let mut word = Word::new();
+        self.rest_of_word(&mut word)?;
         if self.cursor.at == before {
             return Err(self.cursor.unexpected());
         }
         Ok(word)
     }
 
-    /// A word; an empty one where none stands.
-    pub(super) fn word_or_nothing(&mut self) -> Result<Word, Unreadable> {
-        self.read_word()
-    }
-
-    /// A pattern, as `case` has it.
-    pub(super) fn pattern(&mut self) -> Result<Word, Unreadable> {
-        let before = self.cursor.at;
-        let word = self.read_word()?;
-        if self.cursor.at == before {
-            return Err(self.cursor.unexpected());
-        }
-        Ok(word)
-    }
-
-    fn read_word(&mut self) -> Result<Word, Unreadable> {
-        let mut parts = Parts::default();
+    /// Reads on up to the end of a word.
+    pub(super) fn rest_of_word(&mut self, word: &mut Word) -> Result<(), ParseError> {
         while let Some(next) = self.cursor.peek() {
-            let second = self.cursor.peek_second();
-            if matches!(next, b'<' | b'>') && second == Some(b'(') {
-                parts.part(self.process()?);
-            } else if second == Some(b'(') && matches!(next, b'?' | b'*' | b'+' | b'@' | b'!') {
-                self.cursor.at += 1;
-                parts.part(self.nested_pattern()?);
-            } else if ends_word(next) {
+            let is_open = self.cursor.peek_second() == Some(b'(');
+            if is_open && matches!(next, b'?' | b'*' | b'+' | b'@' | b'!') {
+                self.cursor.at += 2;
+                word.push(Part::Dynamic(self.enclosed("(", b')', false)?));
+            } else if self.cursor.is_at_process() {
+                word.push(self.process()?);
+            } else if self.cursor.is_at_word_end() {
                 break;
             } else {
-                self.piece(&mut parts)?;
+                self.piece(word)?;
             }
-        }
-        Ok(parts.finish())
-    }
-
-    /// What stands in `<( … )` and `>( … )`.
-    fn process(&mut self) -> Result<Part, Unreadable> {
-        let from = self.cursor.place();
-        self.cursor.at += 1;
-        self.cursor.accept(b'(');
-        Ok(Part::Process(self.subshell(from, "<(")?))
-    }
-
-    /// A pattern in parentheses.
-    fn nested_pattern(&mut self) -> Result<Part, Unreadable> {
-        let from = self.cursor.place();
-        self.cursor.accept(b'(');
-        let word = self.until(b')', from, "(", false)?;
-        Ok(Part::Pattern(word))
-    }
-
-    /// A quote, an expansion or a character outside of quotes.
-    fn piece(&mut self, parts: &mut Parts) -> Result<(), Unreadable> {
-        match self.cursor.peek() {
-            Some(b'\\') => {
-                self.cursor.at += 1;
-                // At the end of a text it stands for itself.
-                let character = self.cursor.character().unwrap_or('\\');
-                parts.part(Part::Quoted(character.to_string()));
-            }
-            Some(b'\'') => parts.part(self.single_quoted()?),
-            Some(b'"') => parts.extend(self.double_quoted()?),
-            Some(b'`') => parts.part(self.back_quoted(false)?),
-            Some(b'$') => self.dollar(parts, false)?,
-            _ => parts.text(self.cursor.character().unwrap_or_default()),
         }
         Ok(())
     }
 
-    /// Everything up to a byte that isn't quoted, as a word; goes over the byte. Parentheses and brackets
-    /// within have to be closed.
-    pub(super) fn until(
-        &mut self,
-        end: u8,
-        from: usize,
-        open: &'static str,
-        is_quoted: bool,
-    ) -> Result<Word, Unreadable> {
-        self.cursor.enter()?;
-        let begin = match end {
-            b')' => b'(',
-            b']' => b'[',
-            // Braces needn't be closed in what stands in braces.
-            _ => 0,
-        };
-        let mut parts = Parts::default();
-        let mut depth = 0_usize;
-        loop {
-            let Some(next) = self.cursor.peek() else {
-                let close = match end {
-                    b')' => ")",
-                    b']' => "]",
-                    _ => "}",
-                };
-                return Err(Unreadable::Unended {
-                    at: from,
-                    open,
-                    close,
-                });
-            };
-            if next == end && depth == 0 {
+    /// `<( … )` and `>( … )`
+    fn process(&mut self) -> Result<Part, ParseError> {
+        self.cursor.at += 1;
+        Ok(Part::Dynamic(self.within("<(", Self::parentheses)?))
+    }
+
+    /// A quote, an expansion, or a character outside of both.
+    fn piece(&mut self, word: &mut Word) -> Result<(), ParseError> {
+        match self.cursor.peek() {
+            Some(b'\\') if self.cursor.accept("\\\n") => {}
+            Some(b'\\') => {
                 self.cursor.at += 1;
-                break;
+                // At the end of a text it stands for itself.
+                let character = self.cursor.character().unwrap_or('\\');
+                word.push(Part::Quoted(character.to_string()));
             }
-            if next == end {
-                depth -= 1;
-            } else if next == begin {
-                depth += 1;
-            }
-            match next {
-                b'\'' if is_quoted && end == b')' => return Err(self.cursor.unexpected()),
-                b'\'' if is_quoted => parts.text(self.cursor.character().unwrap_or_default()),
-                b'<' | b'>' if !is_quoted && self.cursor.peek_second() == Some(b'(') => {
-                    parts.part(self.process()?);
-                }
-                b'$' => self.dollar(&mut parts, is_quoted)?,
-                b'`' => parts.part(self.back_quoted(is_quoted)?),
-                _ => self.piece(&mut parts)?,
-            }
-        }
-        self.cursor.leave();
-        Ok(parts.finish())
-    }
-
-    /// The words of `[[ … ]]`, operators among them.
-    pub(super) fn test(&mut self, from: usize) -> Result<Vec<Word>, Unreadable> {
-        self.cursor.enter()?;
-        let mut words = Vec::new();
-        loop {
-            self.skip_lines()?;
-            if self.accept_test_end() {
-                self.cursor.leave();
-                return Ok(words);
-            }
-            let Some(next) = self.cursor.peek() else {
-                return Err(Unreadable::Unended {
-                    at: from,
-                    open: "[[",
-                    close: "]]",
-                });
-            };
-            let is_process = matches!(next, b'<' | b'>') && self.cursor.peek_second() == Some(b'(');
-            if ends_word(next) && !is_process {
-                // An operator, or a part of a regular expression.
+            Some(b'\'') => word.push(self.within("'", |parser| {
+                parser.cursor.at += 1;
+                let text = parser.cursor.skip_while(|byte| byte != b'\'');
+                parser.cursor.expect("'")?;
+                Ok(Part::Quoted(text.to_owned()))
+            })?),
+            Some(b'"') => word.extend(self.double_quoted()?),
+            Some(b'`') => word.push(self.back_quoted(false)?),
+            Some(b'$') => self.dollar(word, false)?,
+            _ => {
                 let character = self.cursor.character().unwrap_or_default();
-                words.push(vec![Part::Text(character.to_string())]);
-            } else {
-                words.push(self.pattern()?);
+                push_text(word, character.encode_utf8(&mut [0; 4]));
             }
         }
+        Ok(())
     }
 
-    fn accept_test_end(&mut self) -> bool {
-        let before = self.cursor.at;
-        let is_it = self.cursor.accept_all("]]") && self.cursor.peek().is_none_or(ends_word);
-        if !is_it {
-            self.cursor.at = before;
+    /// `"…"`
+    pub(super) fn double_quoted(&mut self) -> Result<Word, ParseError> {
+        self.within("\"", |parser| {
+            parser.cursor.at += 1;
+            let word = parser.quoted_text(Some('"'))?;
+            parser.cursor.expect("\"")?;
+            Ok(word)
+        })
+    }
+
+    /// Text in which only dollars, back quotes and backslashes are special: up to a quote, or all of a
+    /// here-document.
+    pub(super) fn quoted_text(&mut self, end: Option<char>) -> Result<Word, ParseError> {
+        let mut word = Word::new();
+        let mut text = String::new();
+        loop {
+            let mut expanded = Word::new();
+            match self.cursor.peek() {
+                None => break,
+                Some(b'"') if end.is_some() => break,
+                Some(b'$') => self.dollar(&mut expanded, true)?,
+                Some(b'`') => expanded.push(self.back_quoted(end.is_some())?),
+                Some(b'\\') if self.cursor.accept("\\\n") => {}
+                Some(b'\\') => {
+                    self.cursor.at += 1;
+                    let escaped = self.cursor.character();
+                    if !escaped.is_some_and(|c| matches!(c, '$' | '`' | '\\') || Some(c) == end) {
+                        text.push('\\');
+                    }
+                    text.extend(escaped);
+                }
+                Some(_) => text.extend(self.cursor.character()),
+            }
+            for part in expanded {
+                match part {
+                    // A dollar that begins nothing.
+                    Part::Text(dollar) => text.push_str(&dollar),
+                    part => word.extend([Part::Quoted(std::mem::take(&mut text)), part]),
+                }
+            }
         }
-        is_it
+        // Nothing in quotes is a word too.
+        word.push(Part::Quoted(text));
+        Ok(word)
+    }
+
+    /// The commands up to a byte outside of quotes, which is skipped. Parentheses and brackets have to be
+    /// balanced.
+    pub(super) fn enclosed(
+        &mut self,
+        open: &'static str,
+        close: u8,
+        is_quoted: bool,
+    ) -> Result<List, ParseError> {
+        self.within(open, |parser| {
+            let nested = match close {
+                b')' => Some(b'('),
+                b']' => Some(b'['),
+                // Braces needn't be balanced within braces.
+                _ => None,
+            };
+            let mut word = Word::new();
+            let mut depth = 0_usize;
+            loop {
+                let next = parser.cursor.peek();
+                if next == Some(close) && depth == 0 {
+                    parser.cursor.at += 1;
+                    return Ok(commands_in(word));
+                }
+                depth += usize::from(next == nested && nested.is_some());
+                depth -= usize::from(next == Some(close));
+                match next {
+                    None => return Err(parser.cursor.unexpected()),
+                    // Shells disagree about quotes in arithmetic.
+                    Some(b'\'') if is_quoted && close == b')' => {
+                        return Err(parser.cursor.unexpected());
+                    }
+                    Some(b'\'') if is_quoted => parser.cursor.at += 1,
+                    Some(b'$') => parser.dollar(&mut word, is_quoted)?,
+                    Some(b'`') => word.push(parser.back_quoted(is_quoted)?),
+                    _ if !is_quoted && parser.cursor.is_at_process() => {
+                        word.push(parser.process()?);
+                    }
+                    _ => parser.piece(&mut word)?,
+                }
+            }
+        })
     }
 }

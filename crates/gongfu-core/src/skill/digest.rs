@@ -27,6 +27,12 @@ impl Digest {
         &self.0
     }
 
+    /// The first hexadecimal digits, at most 64: a short name for what has this digest.
+    pub fn hex(&self, digits: usize) -> String {
+        let text = self.to_string();
+        text.chars().skip("sha256:".len()).take(digits).collect()
+    }
+
     /// The 32 bytes of it.
     pub fn to_bytes(self) -> [u8; 32] {
         self.0
@@ -66,6 +72,7 @@ mod tests {
     fn a_digest_is_the_standard_one() {
         let known = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(Digest::of(b"abc").to_string(), known);
+        assert_eq!(Digest::of(b"abc").hex(5), known[7..12]);
         let mut hasher = Hasher::default();
         hasher.update(b"a");
         hasher.update(b"bc");

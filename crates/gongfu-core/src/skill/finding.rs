@@ -2,9 +2,10 @@
 //!
 //! One variant, one stable code, one severity. The words for people are in [`crate::text`].
 
+use gongfu_skills_ref::Reason;
+
 use super::diagnostic::Severity;
 use super::name::NameFault;
-use super::strict::Reason;
 
 /// Everything that `gongfu skill check` can find, with the parameters of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! English.
 
+use gongfu_skills_ref::Reason;
+
 use super::Text;
 use crate::skill::Finding;
 use crate::skill::name::NameFault;
-use crate::skill::strict::Reason;
 
 /// The words for a finding about a skill.
 #[expect(

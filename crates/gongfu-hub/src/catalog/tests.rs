@@ -3,23 +3,23 @@
 mod approval;
 mod dependency;
 mod dialect;
-mod memory;
+mod interleaving;
+
 mod run;
 mod surface;
+mod world;
 mod writing;
-
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::skill::Digest;
+use gongfu_testing::now;
 use serde_json::{Value, json};
 
-use super::Catalog;
+use super::{Catalog, Request};
 use crate::error::ToolError;
 use crate::profile::Profile;
 use crate::tool::{Content, ToolResult};
-use memory::{DOCUMENT, catalog};
+use world::{DOCUMENT, catalog};
 
 fn call(name: &str, arguments: Value) -> Result<ToolResult, ToolError> {
     call_in(&catalog(), Profile::Standard, name, arguments)
@@ -35,15 +35,8 @@ fn call_in(
         unreachable!()
     };
     let actor = Actor::local(Role::ExternalAgent, "test");
-    now(catalog.call(&[profile], name, arguments, &actor))
-}
-
-/// What a future answers at once, as everything in memory does.
-fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(outcome) => outcome,
-        Poll::Pending => panic!("nothing here waits"),
-    }
+    let profiles = [profile];
+    now(catalog.call(Request::new(&profiles, name, arguments, &actor)))
 }
 
 /// The text of an answer, or the code of an error.

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::call::{Call, Proposal};
 use crate::dialect::Dialect;
 use crate::entry;
 use crate::error::{ErrorCode, ToolError};
@@ -20,9 +21,9 @@ use crate::excerpt;
 use crate::guide::{Guide, line};
 use crate::overview;
 use crate::problem::Problem;
-use crate::run::{self, Ran, Task};
+use crate::run::{self, RunReport, RunRequest};
 use crate::shelf;
-use crate::tool::{Context, Data, Document, Tool, ToolResult};
+use crate::tool::{Data, Document, Tool, ToolResult};
 
 /// The programs that run without approval: those of the source, and plain tools for files and text, as
 /// its own examples use them.
@@ -134,8 +135,8 @@ impl Tool for LoadSkillMetadata {
     const SAFETY: Safety = Safety::Safe;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let library = shelf::library(context).await?;
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let library = shelf::library(call).await?;
         let form = Form {
             line: &line,
             more: &|count| format!("… and {count} more"),
@@ -165,9 +166,9 @@ impl Tool for LoadSkill {
     const SAFETY: Safety = Safety::Low;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let skill = shelf::skill(context, &self.skill_name).await?;
-        let source = shelf::document(context, &skill).await?;
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let skill = shelf::skill(call, &self.skill_name).await?;
+        let source = shelf::document(call, &skill).await?;
         Ok(excerpt::whole(&source.text, self.offset)?.into())
     }
 }
@@ -191,11 +192,11 @@ impl Tool for ReadReferenceFile {
     const SAFETY: Safety = Safety::Low;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let skill = shelf::skill(context, &self.skill_name).await?;
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let skill = shelf::skill(call, &self.skill_name).await?;
         let given = &self.file_name;
         let path = SkillPath::new(given).map_err(|why| Problem::bad_path(given, why).error())?;
-        let text = shelf::text(context, &skill, &path).await?;
+        let text = shelf::text(call, &skill, &path).await?;
         Ok(excerpt::whole(&text, self.offset)?.into())
     }
 }
@@ -219,34 +220,43 @@ impl Tool for RunShellCommand {
     const TITLE: &'static str = "Run a shell command in a skill's directory";
     const ACCESS: Access = Access::Execute;
     const SAFETY: Safety = Safety::Medium;
-    type Output = Data<Ran>;
+    type Output = Data<RunReport>;
 
-    async fn run(self, context: &Context) -> Result<Data<Ran>, ToolError> {
-        let skill = shelf::skill(context, &self.skill_name).await?;
-        let task = Task {
-            programs: Some(&PROGRAMS),
-            ..Task::of_skill(Self::NAME, skill, self.command, SECONDS)
-        };
-        let ran = run::run(context, task).await?;
-        let mut text = format!("{}\n{}", ran.stdout, ran.stderr);
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        run::review(call, &self.request(call).await?)
+    }
+
+    async fn run(self, call: &Call) -> Result<Data<RunReport>, ToolError> {
+        let report = run::run(call, self.request(call).await?).await?;
+        let mut text = format!("{}\n{}", report.stdout, report.stderr);
         if matches!(
-            ran.reason,
+            report.reason,
             Reason::Timeout | Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
         ) {
             return Err(Problem::RunEnded {
-                reason: ran.reason,
-                why: ran.why(),
+                reason: report.reason,
+                why: report.why(),
                 said: text.trim_end().to_owned(),
             }
             .error());
         }
-        for line in [ran.lacks(), ran.ended()].into_iter().flatten() {
+        for line in [report.lacks(), report.ended()].into_iter().flatten() {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
             let _ = write!(text, "[{line}]");
         }
-        Ok(Data { text, data: ran })
+        Ok(Data { text, data: report })
+    }
+}
+
+impl RunShellCommand {
+    async fn request(&self, call: &Call) -> Result<RunRequest, ToolError> {
+        let skill = shelf::skill(call, &self.skill_name).await?;
+        Ok(RunRequest {
+            programs: Some(&PROGRAMS),
+            ..RunRequest::of_skill(skill, self.command.clone(), SECONDS)
+        })
     }
 }
 
@@ -269,7 +279,7 @@ fn failure(error: &ToolError, at: Timestamp) -> ToolResult {
     };
     // What needs approval is blocked to clients of the source.
     let code = match &error.problem {
-        Problem::CommandWaits { .. } => ErrorCode::CommandBlocked,
+        Problem::ApprovalWaiting { .. } => ErrorCode::CommandBlocked,
         problem => problem.code(),
     };
     let payload = json!({

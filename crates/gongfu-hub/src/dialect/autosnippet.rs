@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::call::Call;
 use crate::dialect::Dialect;
 use crate::entry;
 use crate::error::{ErrorCode, ToolError};
@@ -21,7 +22,7 @@ use crate::guide::{Guide, line};
 use crate::overview::{self, ASKED};
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
+use crate::tool::{Document, Tool, ToolResult, ToolSpec};
 
 /// How many skills the description of a tool names.
 const CORE: usize = 7;
@@ -61,8 +62,8 @@ impl Tool for ListSkills {
     const SAFETY: Safety = Safety::Safe;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let library = shelf::library(context).await?;
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let library = shelf::library(call).await?;
         let all = shelf::reachable(&library);
         let mut skills: Vec<Value> = Vec::new();
         let note = overview::shadowed_note(&library).unwrap_or_default();
@@ -137,7 +138,7 @@ impl Tool for LoadSkill {
         }
     }
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         if self.skill_name.trim().is_empty() {
             return Err(Problem::MissingArgument {
                 name: "skillName".to_owned(),
@@ -145,8 +146,8 @@ impl Tool for LoadSkill {
             }
             .error());
         }
-        let skill = shelf::skill_by_name(context, &self.skill_name).await?;
-        let source = shelf::document(context, &skill).await?;
+        let skill = shelf::skill_by_name(call, &self.skill_name).await?;
+        let source = shelf::document(call, &skill).await?;
         let section = self.section.as_deref().map(str::trim);
         let content = match section.filter(|section| !section.is_empty()) {
             Some(wanted) => shelf::section(&source, wanted)?,

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::call::Call;
 use crate::dialect::{Dialect, MANY, error_text};
 use crate::entry;
 use crate::error::ToolError;
@@ -16,7 +17,7 @@ use crate::excerpt;
 use crate::guide::Guide;
 use crate::problem::{Problem, clipped};
 use crate::shelf;
-use crate::tool::{Context, Document, Tool, ToolResult, ToolSpec};
+use crate::tool::{Document, Tool, ToolResult, ToolSpec};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "read_skill",
@@ -81,9 +82,9 @@ impl Tool for ReadSkill {
         }
     }
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let skill = shelf::skill_by_name(context, &self.skill_name).await?;
-        let source = shelf::document(context, &skill).await?;
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let skill = shelf::skill_by_name(call, &self.skill_name).await?;
+        let source = shelf::document(call, &skill).await?;
         Ok(excerpt::whole(shelf::body(&source), self.offset)?.into())
     }
 }

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::call::{Call, Proposal};
 use crate::dialect::{Dialect, error_text};
 use crate::entry;
 use crate::error::ToolError;
@@ -22,9 +23,9 @@ use crate::file;
 use crate::guide::{Guide, line};
 use crate::overview;
 use crate::problem::{Problem, clipped};
-use crate::run::{self, MOST_SHOWN, Ran, Task};
+use crate::run::{self, MOST_SHOWN, RunReport, RunRequest};
 use crate::shelf;
-use crate::tool::{Content, Context, Document, Tool, ToolResult};
+use crate::tool::{Content, Document, Tool, ToolResult};
 use crate::writing::{self, Intent};
 
 /// How many entries of a folder are shown.
@@ -73,14 +74,14 @@ impl Tool for Ls {
     const SAFETY: Safety = Safety::Medium;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let entries = match file::virtual_path(&self.path)? {
-            VirtualPath::Skills => return Ok(all_skills(&*shelf::library(context).await?)),
+            VirtualPath::Skills => return Ok(all_skills(&*shelf::library(call).await?)),
             VirtualPath::Skill { name, path } => {
-                let skill = shelf::skill(context, name.as_str()).await?;
-                file::list_seen(context, &skill, &path, &self.path).await?
+                let skill = shelf::skill(call, name.as_str()).await?;
+                file::list_seen(call, &skill, &path, &self.path).await?
             }
-            VirtualPath::File(place) => file::list(context, &place, &self.path).await?,
+            VirtualPath::File(place) => file::list(call, &place, &self.path).await?,
         };
         let shown = clipped(if self.path.is_empty() {
             "workspace"
@@ -142,7 +143,7 @@ impl Tool for Read {
     const SAFETY: Safety = Safety::Medium;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let given = self.path.as_str();
         let bytes = match file::virtual_path(given)? {
             VirtualPath::Skills => {
@@ -150,14 +151,14 @@ impl Tool for Read {
                 return Err(Problem::IsAFolder { path }.error());
             }
             VirtualPath::Skill { name, path } => {
-                let skill = shelf::skill(context, name.as_str()).await?;
+                let skill = shelf::skill(call, name.as_str()).await?;
                 if path.is_root() {
-                    let source = shelf::document(context, &skill).await?;
+                    let source = shelf::document(call, &skill).await?;
                     return Ok(excerpt::whole(&source.text, self.offset)?.into());
                 }
-                file::read_seen(context, &skill, &path, given).await?
+                file::read_seen(call, &skill, &path, given).await?
             }
-            VirtualPath::File(place) => file::read(context, &place, given).await?,
+            VirtualPath::File(place) => file::read(call, &place, given).await?,
         };
         let text = shelf::as_text(bytes, given)?;
         Ok(excerpt::whole(&text, self.offset)?.into())
@@ -183,7 +184,7 @@ impl Tool for Write {
     const SAFETY: Safety = Safety::Medium;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let (given, intent) = (self.path.as_str(), Intent::Whole(self.content));
         let written = match file::virtual_path(given)? {
             VirtualPath::Skills => {
@@ -191,12 +192,10 @@ impl Tool for Write {
                 return Err(Problem::IsAFolder { path }.error());
             }
             VirtualPath::Skill { name, path } => {
-                let skill = shelf::skill(context, name.as_str()).await?;
-                writing::write_skill(context, &skill, &path, given, &intent).await?
+                let skill = shelf::skill(call, name.as_str()).await?;
+                writing::write_skill(call, &skill, &path, given, &intent).await?
             }
-            VirtualPath::File(place) => {
-                writing::write_place(context, &place, given, &intent).await?
-            }
+            VirtualPath::File(place) => writing::write_place(call, &place, given, &intent).await?,
         };
         let bytes = written.bytes;
         let mut text = format!("Successfully wrote {bytes} bytes to '{}'", clipped(given));
@@ -230,7 +229,7 @@ impl Tool for Create {
     const DESTRUCTIVE: bool = false;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let starts = self.name.starts_with(|c: char| c.is_ascii_lowercase());
         if !starts || !self.name.bytes().all(plain) {
@@ -243,8 +242,7 @@ impl Tool for Create {
             .error());
         }
         let (skill, written) =
-            writing::create_skill(context, &self.name, &self.description, &self.instructions)
-                .await?;
+            writing::create_skill(call, &self.name, &self.description, &self.instructions).await?;
         let name = skill.name.as_str();
         let path = format!("skills/{name}");
         let mut answer = json!({ "status": "success", "name": name, "path": path });
@@ -283,11 +281,24 @@ impl Tool for Run {
     const SAFETY: Safety = Safety::Medium;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
-        let skill = shelf::skill(context, &self.name).await?;
-        let task = Task::of_skill(Self::NAME, skill, self.command, self.timeout);
-        let ran = run::run(context, task).await?;
-        Ok(told(&ran, self.timeout))
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        run::review(call, &self.request(call).await?)
+    }
+
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let report = run::run(call, self.request(call).await?).await?;
+        Ok(document(&report, self.timeout))
+    }
+}
+
+impl Run {
+    async fn request(&self, call: &Call) -> Result<RunRequest, ToolError> {
+        let skill = shelf::skill(call, &self.name).await?;
+        Ok(RunRequest::of_skill(
+            skill,
+            self.command.clone(),
+            self.timeout,
+        ))
     }
 }
 
@@ -319,34 +330,42 @@ impl Tool for Bash {
     const SAFETY: Safety = Safety::Medium;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        run::review(call, &self.request(call).await?)
+    }
+
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
+        let report = run::run(call, self.request(call).await?).await?;
+        Ok(document(&report, self.timeout))
+    }
+}
+
+impl Bash {
+    async fn request(&self, call: &Call) -> Result<RunRequest, ToolError> {
         let (skill, folder) = match file::virtual_path(&self.cwd)? {
             VirtualPath::Skills => {
                 return Err(Problem::PlacePath {
-                    path: self.cwd,
+                    path: self.cwd.clone(),
                     reason: "it holds all skills, and a command sees one of them".to_owned(),
                 }
                 .error());
             }
             VirtualPath::Skill { name, path } => {
-                let skill = shelf::skill(context, name.as_str()).await?;
+                let skill = shelf::skill(call, name.as_str()).await?;
                 (Some(skill), below(SKILL, path.as_str()))
             }
             VirtualPath::File(Location::Workspace(path)) => (None, below(WORKSPACE, path.as_str())),
             VirtualPath::File(Location::Absolute(path)) => (None, below("", path.as_str())),
         };
-        let task = Task {
-            tool: Self::NAME,
+        Ok(RunRequest {
             programs: None,
             skill,
-            command: Command::Line(self.command),
+            command: Command::Line(self.command.clone()),
             folder: Some(folder),
             seconds: self.timeout,
             input: Input::Nothing,
             shown: MOST_SHOWN,
-        };
-        let ran = run::run(context, task).await?;
-        Ok(told(&ran, self.timeout))
+        })
     }
 }
 
@@ -359,11 +378,11 @@ fn below(folder: &str, path: &str) -> String {
     }
 }
 
-/// What a run said, as the source tells it: first what is not well, then the output, then what stands
-/// on standard error.
-fn told(ran: &Ran, seconds: u32) -> Document {
+/// The report of a run in the form of the source: the failure first, then standard output, then
+/// standard error.
+fn document(report: &RunReport, seconds: u32) -> Document {
     let mut text = String::new();
-    match (ran.reason, ran.exit_code) {
+    match (report.reason, report.exit_code) {
         (Reason::Timeout, _) => {
             let _ = writeln!(text, "Command timed out after {seconds} seconds");
         }
@@ -372,17 +391,21 @@ fn told(ran: &Ran, seconds: u32) -> Document {
             let _ = writeln!(text, "Exit code: {code}");
         }
         _ => {
-            let _ = writeln!(text, "Command ended: {}", ran.ended().unwrap_or_default());
+            let _ = writeln!(
+                text,
+                "Command ended: {}",
+                report.ended().unwrap_or_default()
+            );
         }
     }
-    text.push_str(&ran.stdout);
-    if !ran.stderr.is_empty() {
+    text.push_str(&report.stdout);
+    if !report.stderr.is_empty() {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        let _ = write!(text, "[stderr]\n{}", ran.stderr);
+        let _ = write!(text, "[stderr]\n{}", report.stderr);
     }
-    if let Some(lacks) = ran.lacks() {
+    if let Some(lacks) = report.lacks() {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

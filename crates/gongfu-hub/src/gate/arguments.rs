@@ -1,6 +1,6 @@
 //! Arguments against the tool's schema.
 
-use super::{Call, Stage};
+use super::{Answer, Passage, Stage};
 use crate::argument;
 use crate::problem::Problem;
 
@@ -11,7 +11,8 @@ impl Stage for Arguments {
         "arguments"
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Problem> {
-        argument::check(&call.spec.input_schema, call.arguments)
+    fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()> {
+        let checked = argument::check(&passage.spec.input_schema, &passage.call.arguments);
+        Box::pin(std::future::ready(checked.map_err(Problem::error)))
     }
 }

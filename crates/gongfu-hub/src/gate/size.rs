@@ -1,8 +1,8 @@
-//! How large the arguments of a call may be.
+//! The size of a call's arguments.
 
 use serde_json::Value;
 
-use super::{Call, Stage};
+use super::{Answer, Passage, Stage};
 use crate::problem::Problem;
 
 /// The most bytes of text that the arguments of one call may hold.
@@ -15,20 +15,23 @@ impl Stage for Size {
         "size"
     }
 
-    fn check(&self, call: &Call<'_>) -> Result<(), Problem> {
-        let bytes = call
+    fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()> {
+        let bytes = passage
+            .call
             .arguments
             .iter()
             .map(|(name, value)| name.len() + size(value))
             .sum();
-        if bytes > LIMIT {
+        let checked = if bytes > LIMIT {
             Err(Problem::ArgumentsTooLarge {
                 bytes,
                 limit: LIMIT,
-            })
+            }
+            .error())
         } else {
             Ok(())
-        }
+        };
+        Box::pin(std::future::ready(checked))
     }
 }
 

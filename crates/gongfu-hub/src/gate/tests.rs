@@ -1,44 +1,19 @@
-//! The gate: what passes, what is refused by which stage, what is written down.
+//! The gate: what passes, the stage that refuses, and the audit.
 
-use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
 
 use gongfu_core::account::{Actor, Owner, Role};
 use gongfu_core::capability::{Access, Origin, Safety};
-use gongfu_core::port::{AuditEntry, AuditLog, Clock, Pending, Phase, PortError, Timestamp};
+use gongfu_core::port::{RecordKey, Records as _};
+use gongfu_testing::{MemorySpace, now};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::{Call, Gate};
+use super::{Answer, Gate, Quota, Review};
+use crate::call::{Call, Events, Proposal};
 use crate::error::ErrorCode;
-use crate::tool::{Content, ToolResult, ToolSpec};
-
-#[derive(Default)]
-struct Written {
-    entries: Mutex<Vec<AuditEntry>>,
-    broken: AtomicBool,
-}
-
-impl AuditLog for Written {
-    fn record<'a>(&'a self, _owner: &'a Owner, entry: &'a AuditEntry) -> Pending<'a, ()> {
-        let outcome = if self.broken.load(Ordering::Relaxed) {
-            Err(PortError::Unavailable("the disk is full".to_owned()))
-        } else {
-            self.entries.lock().unwrap().push(entry.clone());
-            Ok(())
-        };
-        Box::pin(std::future::ready(outcome))
-    }
-}
-
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp(7)
-    }
-}
+use crate::tool::ToolSpec;
 
 fn spec(access: Access, safety: Safety) -> ToolSpec {
     let schema = json!({ "properties": { "n": { "type": "integer" } }, "required": ["n"] });
@@ -46,65 +21,85 @@ fn spec(access: Access, safety: Safety) -> ToolSpec {
         unreachable!()
     };
     ToolSpec {
-        name: "thing_do",
-        title: "Do it",
+        name: "thing_do".into(),
+        title: "Do it".into(),
         description: String::new(),
         input_schema: Arc::new(schema),
         output_schema: None,
         access,
         destructive: access != Access::Read,
         safety,
+        person_only: false,
         origin: Origin::Native,
     }
 }
 
-/// Calls a tool of that kind; answers its outcome and whether it ran.
-fn call(
-    audit: &Arc<Written>,
+struct NeverAsks;
+
+impl Review for NeverAsks {
+    fn review<'a>(&'a self, _call: &'a Call) -> Answer<'a, Option<Proposal>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}
+
+type Outcome = (Result<(), (ErrorCode, Option<&'static str>)>, bool);
+
+/// Passes a call through a gate; its outcome and whether it ran.
+fn pass(
+    gate: &Gate,
+    space: &MemorySpace,
     role: Role,
     spec: &ToolSpec,
     arguments: Value,
-) -> (Result<(), (ErrorCode, Option<&'static str>)>, bool) {
-    let gate = Gate::new(Arc::clone(audit) as Arc<dyn AuditLog>, Arc::new(Still));
-    let actor = Actor::local(role, "test");
+) -> Outcome {
     let Value::Object(arguments) = arguments else {
         unreachable!()
     };
-    let ran = AtomicBool::new(false);
-    let outcome = {
-        let call = Call {
-            actor: &actor,
-            spec,
-            arguments: &arguments,
-            hosts: &super::Hosts::default(),
-        };
-        let passing = gate.pass(&call, || {
-            Box::pin(async {
-                ran.store(true, Ordering::Relaxed);
-                Ok(ToolResult {
-                    content: vec![Content::text("done")],
-                    structured_content: None,
-                })
-            })
-        });
-        match pin!(passing).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(outcome) => outcome
-                .map(|_| ())
-                .map_err(|error| (error.code(), error.refused_by)),
-            Poll::Pending => panic!("nothing here waits"),
-        }
+    let call = Call {
+        id: 0,
+        parent: None,
+        actor: Actor::local(role, "test"),
+        space: space.open(&Owner::Local),
+        entry: Arc::clone(&spec.name),
+        arguments: Arc::new(arguments),
+        events: Events::default(),
+        cancel: CancellationToken::new(),
     };
+    let ran = AtomicBool::new(false);
+    let passing = gate.pass(call, spec, &NeverAsks, |_| async {
+        ran.store(true, Ordering::Relaxed);
+        Ok(())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    let outcome = runtime.unwrap().block_on(passing);
+    let outcome = outcome.map_err(|error| (error.code(), error.refused_by));
     (outcome, ran.into_inner())
 }
 
+fn call(space: &MemorySpace, role: Role, spec: &ToolSpec, arguments: Value) -> Outcome {
+    let gate = Gate::new(Quota::default(), None);
+    pass(&gate, space, role, spec, arguments)
+}
+
+fn audit(space: &MemorySpace) -> Vec<Value> {
+    let log = RecordKey::new("audit").unwrap();
+    let entries = now(space.records.entries(&log, usize::MAX)).unwrap();
+    let entries = entries.into_iter();
+    entries
+        .map(|entry| serde_json::from_slice(&entry).unwrap())
+        .collect()
+}
+
 #[test]
-fn each_stage_refuses_what_it_is_for() {
-    let audit = Arc::new(Written::default());
+fn stage_refuses_and_is_named_in_the_audit() {
+    let space = MemorySpace::default();
     let good = json!({ "n": 1 });
     let read = spec(Access::Read, Safety::Low);
     let run = spec(Access::Execute, Safety::High);
     assert_eq!(
-        call(&audit, Role::Visitor, &read, good.clone()),
+        call(&space, Role::Visitor, &read, good.clone()),
         (Ok(()), true)
     );
     for (role, spec, arguments, code, stage) in [
@@ -113,14 +108,14 @@ fn each_stage_refuses_what_it_is_for() {
             &run,
             good.clone(),
             ErrorCode::Forbidden,
-            "role",
+            "scope",
         ),
         (
             Role::ExternalAgent,
             &run,
             good.clone(),
             ErrorCode::ApprovalRequired,
-            "safety",
+            "approval",
         ),
         (
             Role::Developer,
@@ -152,42 +147,37 @@ fn each_stage_refuses_what_it_is_for() {
         ),
     ] {
         assert_eq!(
-            call(&audit, role, spec, arguments),
+            call(&space, role, spec, arguments),
             (Err((code, Some(stage))), false)
         );
-        let entries = audit.entries.lock().unwrap();
+        let entries = audit(&space);
         let last = entries.last().unwrap();
         assert_eq!(
-            (last.outcome, last.refused_by, last.phase),
-            (code.as_str(), Some(stage), Phase::End)
+            (&last["outcome"], &last["refused_by"], &last["phase"]),
+            (&json!(code.as_str()), &json!(stage), &json!("end"))
         );
     }
     assert_eq!(
-        call(&audit, Role::Developer, &run, good),
+        call(&space, Role::Developer, &run, good),
         (Ok(()), true),
         "a developer is the person who is asked"
     );
 }
 
 #[test]
-fn what_changes_or_runs_is_written_down_before() {
-    let audit = Arc::new(Written::default());
+fn change_is_in_the_audit_before_it_runs() {
+    let space = MemorySpace::default();
     let (outcome, _) = call(
-        &audit,
+        &space,
         Role::Developer,
         &spec(Access::Write, Safety::Medium),
         json!({ "n": 1 }),
     );
     assert_eq!(outcome, Ok(()));
-    let phases: Vec<Phase> = audit
-        .entries
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|entry| entry.phase)
-        .collect();
-    assert_eq!(phases, [Phase::Begin, Phase::End]);
-    let arguments = &audit.entries.lock().unwrap()[0].arguments;
+    let entries = audit(&space);
+    let phases: Vec<&Value> = entries.iter().map(|entry| &entry["phase"]).collect();
+    assert_eq!(phases, [&json!("begin"), &json!("end")]);
+    let arguments = entries[0]["arguments"].as_str().unwrap();
     assert!(
         arguments.starts_with("sha256:"),
         "arguments may be private: only their digest is kept"
@@ -195,12 +185,12 @@ fn what_changes_or_runs_is_written_down_before() {
 }
 
 #[test]
-fn a_broken_audit_stops_changes_and_nothing_else() {
-    let audit = Arc::new(Written::default());
-    audit.broken.store(true, Ordering::Relaxed);
+fn broken_audit_stops_changes_and_nothing_else() {
+    let space = MemorySpace::default();
+    space.records.break_logs(Some("the disk is full"));
     for access in [Access::Write, Access::Execute] {
         let refused = call(
-            &audit,
+            &space,
             Role::Developer,
             &spec(access, Safety::Medium),
             json!({ "n": 1 }),
@@ -212,7 +202,7 @@ fn a_broken_audit_stops_changes_and_nothing_else() {
     }
     assert_eq!(
         call(
-            &audit,
+            &space,
             Role::Developer,
             &spec(Access::Read, Safety::Safe),
             json!({ "n": 1 })
@@ -222,8 +212,49 @@ fn a_broken_audit_stops_changes_and_nothing_else() {
 }
 
 #[test]
-fn the_stages_stand_in_order() {
-    let gate = Gate::new(Arc::new(Written::default()), Arc::new(Still));
+fn operation_for_persons_is_refused_to_everybody_else() {
+    let space = MemorySpace::default();
+    let spec = ToolSpec {
+        person_only: true,
+        ..spec(Access::Read, Safety::Safe)
+    };
+    for role in [Role::ExternalAgent, Role::ChatAgent, Role::Visitor] {
+        let refused = call(&space, role, &spec, json!({ "n": 1 }));
+        assert_eq!(refused, (Err((ErrorCode::Forbidden, Some("scope"))), false));
+    }
+    let passed = call(&space, Role::Developer, &spec, json!({ "n": 1 }));
+    assert_eq!(passed, (Ok(()), true));
+}
+
+#[test]
+fn quota_refuses_runs_above_its_limit_and_nothing_else() {
+    let space = MemorySpace::default();
+    let gate = Gate::new(Quota::new(0), None);
+    let run = spec(Access::Execute, Safety::Medium);
+    assert_eq!(
+        pass(&gate, &space, Role::Developer, &run, json!({ "n": 1 })),
+        (Err((ErrorCode::QuotaExceeded, Some("quota"))), false)
+    );
+    let read = spec(Access::Read, Safety::Low);
+    let passed = pass(&gate, &space, Role::Developer, &read, json!({ "n": 1 }));
+    assert_eq!(passed, (Ok(()), true));
+}
+
+#[test]
+fn quota_is_given_back_when_a_run_ends() {
+    let space = MemorySpace::default();
+    let gate = Gate::new(Quota::new(1), None);
+    let run = spec(Access::Execute, Safety::Medium);
+    for _ in 0..3 {
+        let passed = pass(&gate, &space, Role::Developer, &run, json!({ "n": 1 }));
+        assert_eq!(passed, (Ok(()), true));
+    }
+}
+
+#[test]
+fn stages_have_this_order() {
+    let gate = Gate::new(Quota::default(), None);
     let names: Vec<&str> = gate.stages.iter().map(|stage| stage.name()).collect();
-    assert_eq!(names, ["role", "safety", "size", "arguments"]);
+    let expected = ["scope", "size", "arguments", "safety", "approval", "quota"];
+    assert_eq!(names, expected);
 }

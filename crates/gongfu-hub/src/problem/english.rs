@@ -177,11 +177,17 @@ impl Problem {
                 format!("this caller may not use `{tool}`"),
                 format!("it needs the scope {}", access.scope()),
             ),
-            Self::NeedsApproval { tool, safety } => (
-                format!(
-                    "`{tool}` needs the agreement of a person (its safety level is {safety:?})"
-                ),
-                "ask the person to allow it; don't retry before".to_owned(),
+            Self::PersonOnly { operation } => (
+                format!("only a person may use `{operation}`"),
+                "ask the person to do it at the command line; see `gongfu --help`".to_owned(),
+            ),
+            Self::TooManyRuns { limit } => (
+                format!("{limit} runs are going on already, the most at once"),
+                "nothing was run; try again when some of them have ended".to_owned(),
+            ),
+            Self::Cancelled => (
+                "the call was cancelled".to_owned(),
+                "call again if it is still wanted".to_owned(),
             ),
             Self::PartBroken { part, reason } => (
                 format!("{part} doesn't work: {reason}"),
@@ -200,12 +206,21 @@ impl Problem {
                 reason.clone(),
                 "nothing was run; write another command, asking again changes nothing".to_owned(),
             ),
-            Self::CommandDeclined { reason } => (
+            Self::Declined { reason } => (
                 format!("a person declined this command: {reason}"),
                 "nothing was run; don't try it again, do it another way".to_owned(),
             ),
-            Self::CommandWaits { reason, id, .. } => (
-                format!("a person has to allow this command: {reason}"),
+            Self::ApprovalWaiting {
+                reason,
+                id,
+                is_command,
+                ..
+            } => (
+                if *is_command {
+                    format!("a person has to allow this command: {reason}")
+                } else {
+                    format!("a person has to allow this call: {reason}")
+                },
                 format!(
                     "nothing was run; whoever runs gongfu allows it by `gongfu approve allow {id}`, then call again with the same arguments"
                 ),

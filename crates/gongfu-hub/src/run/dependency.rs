@@ -1,258 +1,183 @@
-//! The packages that what is run needs: which environment it is given, and what is proposed where nobody
-//! says what it needs.
-
-use std::collections::BTreeMap;
-use std::sync::Arc;
+//! The packages of a run: the environments that it gets, and proposals where it lacks packages.
 
 use gongfu_core::dependency::{
-    Failure, Kind, LONGEST, Language, Manifest, Texts, Unfit, declared, distributions, imported,
-    is_told_by, missing, named, needs,
+    Failure, FailureKind, Language, MAX_FILE, Manifest, ManifestError, Texts, inferred,
+    is_manifest, languages, missing_modules, named_scripts, package_names, parse,
 };
 use gongfu_core::library::Skill;
-use gongfu_core::port::Environment;
-use gongfu_core::sandbox::Command;
+use gongfu_core::port::{Environment, PortError};
 use gongfu_core::skill::SkillPath;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Task;
+use super::RunRequest;
+use crate::call::{Call, Event};
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::Context;
 
-/// Which packages are installed without anybody being asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Installs {
-    /// Those that a skill says it needs.
-    pub declared: bool,
-    /// Those that its scripts import, where it says nothing.
-    pub inferred: bool,
-}
+/// The length of a key for people.
+const SHORT_KEY: usize = 12;
 
-impl Default for Installs {
-    /// What is declared, and no guess.
-    fn default() -> Self {
-        Self {
-            declared: true,
-            inferred: false,
-        }
-    }
-}
-
-/// An environment that a run had.
+/// An environment of packages that a run had.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Used {
+pub(crate) struct EnvironmentReport {
     /// `python` or `node`.
     language: &'static str,
-    /// What says which packages are in it.
+    /// The files that declare its packages.
     from: String,
-    /// How many there are.
+    /// The number of its packages.
     packages: usize,
-    /// What it is called by; see `gongfu env list`.
+    /// Its name in `gongfu env list`.
     key: String,
-    /// Whether it was made for this run: later ones needn't wait for that.
+    /// Built for this run: later ones needn't wait for it.
     made: bool,
 }
 
-/// Packages that a run may lack, which nobody declares.
+/// Packages that a run may lack, because the skill doesn't declare them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Proposed {
+pub(crate) struct PackageProposal {
     /// `python` or `node`.
     language: &'static str,
-    /// What wasn't found.
+    /// The modules that weren't found.
     missing: Vec<String>,
-    /// The packages that all scripts of the skill would need, by what they import.
+    /// The packages that all scripts of the skill would need, by their imports.
     packages: Vec<String>,
-    /// The file in which a skill says what it needs, and which lacks these; missing where there is none.
+    /// The file that declares packages, but not these; missing where the skill has no such file.
     #[serde(skip_serializing_if = "Option::is_none")]
     declared_in: Option<String>,
-    /// What to do about it.
+    /// The remedy.
     pub(super) advice: String,
 }
 
-/// What a run is given, and what was said of it.
+/// The packages of a run.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct RunPackages {
     pub(super) environments: Vec<Environment>,
-    pub(super) used: Vec<Used>,
-    /// What says what is needed, by language.
-    manifests: BTreeMap<Language, Manifest>,
-    /// Why what is needed isn't there, by language, where no sandbox works in which it could be made.
-    unmade: BTreeMap<Language, String>,
+    pub(super) reports: Vec<EnvironmentReport>,
+    /// The manifest of each language, with the reason why no sandbox could build it.
+    manifests: Vec<(Manifest, Option<String>)>,
 }
 
-/// What the texts of a skill say of what it needs.
-pub(crate) struct Told {
-    texts: Texts,
-    scripts: Vec<SkillPath>,
-}
-
-impl Told {
-    /// What the skill itself says, to a run of these scripts. What runs left beside it says nothing: a script
-    /// without a network would have words sent to the index.
-    ///
-    /// # Errors
-    /// A file can't be read.
-    async fn of(
-        context: &Context,
-        skill: &Skill,
-        scripts: Vec<SkillPath>,
-    ) -> Result<Self, ToolError> {
-        let all = skill.files.iter().filter(|file| file.size <= LONGEST);
-        let all = all.map(|file| &file.path);
-        let mut texts = Texts::new();
-        for path in all.filter(|path| is_told_by(path) || scripts.contains(path)) {
-            if texts.contains_key(path) {
-                continue;
-            }
-            let bytes = shelf::file(context, skill, path).await?;
-            // What is no text says nothing.
-            if let Ok(text) = String::from_utf8(bytes) {
-                texts.insert(path.clone(), text);
-            }
-        }
-        Ok(Self { texts, scripts })
-    }
-
-    fn declared(&self, language: Language) -> Result<Option<Manifest>, Unfit> {
-        declared(language, &self.texts, &self.scripts)
-    }
-}
-
-/// What a run of a task is given; what isn't there yet is made.
+/// Provides the packages of a run: builds the environments that don't exist yet.
 ///
 /// # Errors
-/// What the skill says it needs can't be followed, or can't be had: its scripts would fail without.
-pub(super) async fn given(context: &Context, task: &Task) -> Result<Given, ToolError> {
-    let mut given = Given::default();
-    let Some(skill) = &task.skill else {
-        return Ok(given);
+/// A manifest of the skill can't be followed, or its packages can't be installed: scripts would fail
+/// without them.
+pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPackages, ToolError> {
+    let mut provided = RunPackages::default();
+    let Some(skill) = &request.skill else {
+        return Ok(provided);
     };
-    let needs = needs(&task.command);
-    if !needs.python && !needs.node {
-        return Ok(given);
+    let languages = languages(&request.command);
+    if languages.is_empty() {
+        return Ok(provided);
     }
     let files = skill.files.iter().map(|file| &file.path);
-    let scripts = named(&task.command, files);
-    let told = Told::of(context, skill, scripts).await?;
-    for language in Language::ALL {
-        let is_needed = match language {
-            Language::Python => needs.python,
-            Language::Node => needs.node,
+    let scripts = named_scripts(&request.command, files);
+    let texts = texts(call, skill, &scripts).await?;
+    for &language in &languages {
+        let manifest = parse(language, &texts, &scripts);
+        let manifest = manifest.map_err(|error| invalid(language, error))?;
+        let manifest = manifest.unwrap_or_else(|| inferred(language, skill.files.iter()));
+        let installs = call.space.installs();
+        let is_allowed = if manifest.is_inferred() {
+            // Guesses are for commands that certainly run the language.
+            installs.inferred && languages == [language]
+        } else {
+            installs.declared
         };
-        if is_needed {
-            given
-                .language(context, skill, language, &told, &task.command)
-                .await?;
-        }
+        let problem = provided.add(call, skill, &manifest, is_allowed).await?;
+        provided.manifests.push((manifest, problem));
     }
-    Ok(given)
+    Ok(provided)
 }
 
-impl Given {
-    async fn language(
+impl RunPackages {
+    /// Adds the environment of a manifest; answers why no sandbox could build it.
+    async fn add(
         &mut self,
-        context: &Context,
+        call: &Call,
         skill: &Skill,
-        language: Language,
-        told: &Told,
-        command: &Command,
-    ) -> Result<(), ToolError> {
-        let found = told.declared(language);
-        let found = found.map_err(|unfit| problem(language, unfit.file.clone(), unfit.into()))?;
-        let manifest = found.unwrap_or_else(|| imported(language, skill.files.iter()));
+        manifest: &Manifest,
+        is_allowed: bool,
+    ) -> Result<Option<String>, ToolError> {
         if manifest.is_empty() {
-            self.manifests.insert(language, manifest);
-            return Ok(());
+            return Ok(None);
         }
-        let owner = &context.actor.owner;
-        let there = context.environments.find(owner, &manifest).await;
-        let there = there.map_err(|error| Problem::broken("environments", &error).error())?;
-        let wanted = if manifest.is_inferred() {
-            // Whatever is guessed is for those that are written in the language.
-            context.installs.inferred && names_language(command, language)
-        } else {
-            context.installs.declared
-        };
-        if let Some(environment) = there {
-            self.take(&manifest, environment, false);
-        } else if wanted {
-            let heard = Arc::clone(&context.talk.heard);
-            let made = context
-                .environments
-                .make(owner, skill, manifest.clone(), heard)
-                .await;
-            let made = made.map_err(|error| Problem::broken("environments", &error).error())?;
-            match made {
-                Ok(made) => {
-                    context.hosts.leave(&made.contacts);
-                    self.take(&manifest, made.environment, true);
-                }
-                // A guess may be wrong, and the script may do without.
-                Err(failure) if manifest.is_inferred() => {
-                    tracing::info!(skill = %skill.full_name, %failure, "what scripts import can't be installed");
-                }
-                // A sandbox that can't reach an index is no reason not to run what may do without; if it
-                // doesn't, that is said.
-                Err(failure) if failure.kind == Kind::Sandbox => {
-                    self.unmade.insert(language, failure.why);
-                }
-                Err(failure) => return Err(problem(language, manifest.from(), failure)),
+        let environments = call.space.environments();
+        if let Some(environment) = environments.find(manifest).await.map_err(broken)? {
+            self.take(manifest, environment, false);
+            return Ok(None);
+        }
+        if !is_allowed {
+            return Ok(None);
+        }
+        let listener = call.events.listener();
+        let built = environments.build(skill, manifest.clone(), listener).await;
+        match built.map_err(broken)? {
+            Ok(built) => {
+                call.events.send(Event::Contacts(&built.contacts));
+                self.take(manifest, built.environment, true);
+                Ok(None)
             }
+            // A guess may be wrong, and the script may do without it.
+            Err(failure) if manifest.is_inferred() => {
+                tracing::info!(skill = %skill.full_name, %failure, "the imports of scripts can't be installed");
+                Ok(None)
+            }
+            // The script may do without packages as well; if not, the proposal tells the reason.
+            Err(failure) if failure.kind == FailureKind::Sandbox => Ok(Some(failure.why)),
+            Err(failure) => Err(problem(manifest.language, manifest.origin(), failure)),
         }
-        self.manifests.insert(language, manifest);
-        Ok(())
     }
 
-    fn take(&mut self, manifest: &Manifest, environment: Environment, made: bool) {
+    fn take(&mut self, manifest: &Manifest, environment: Environment, is_new: bool) {
         if environment.mount.is_some() {
-            self.used.push(Used {
+            self.reports.push(EnvironmentReport {
                 language: manifest.language.as_str(),
-                from: manifest.from(),
+                from: manifest.origin(),
                 packages: environment.record.packages.len(),
-                key: short(&environment.record.key),
-                made,
+                key: environment.record.key.chars().take(SHORT_KEY).collect(),
+                made: is_new,
             });
         }
         self.environments.push(environment);
     }
 
-    /// What is proposed to somebody whose program didn't find what it imports.
-    pub(super) async fn proposed(
+    /// Proposes packages to a program whose output says that it didn't find a module.
+    pub(super) async fn proposals(
         &self,
-        context: &Context,
+        call: &Call,
         skill: &Skill,
-        said: &str,
-    ) -> Vec<Proposed> {
-        let mut proposed = Vec::new();
-        for language in Language::ALL {
-            let of_it = missing(said).into_iter();
-            let lacks: Vec<String> = of_it
-                .filter(|(of, _)| *of == language)
-                .map(|(_, name)| name)
-                .collect();
-            let Some(manifest) = self.manifests.get(&language).filter(|_| !lacks.is_empty()) else {
+        output: &str,
+    ) -> Vec<PackageProposal> {
+        let all_missing = missing_modules(output);
+        let mut proposals = Vec::new();
+        for (manifest, sandbox_problem) in &self.manifests {
+            let language = manifest.language;
+            let missing = all_missing.iter().filter(|(of, _)| *of == language);
+            let missing: Vec<String> = missing.map(|(_, module)| module.clone()).collect();
+            if missing.is_empty() {
                 continue;
-            };
-            let mut modules: Vec<String> = lacks.clone();
+            }
+            let mut modules = missing.clone();
             if manifest.is_inferred() {
-                let owner = &context.actor.owner;
-                let imports = context.environments.imports(owner, skill, manifest).await;
+                let imports = call.space.environments().imports(skill, manifest).await;
                 if let Ok(Ok(imports)) = imports {
                     modules.extend(imports.modules.into_keys());
                 }
             }
-            let packages = distributions(language, modules.iter().map(String::as_str));
-            let declared_in = (!manifest.is_inferred()).then(|| manifest.from());
+            let packages = package_names(language, modules.iter().map(String::as_str));
+            let declared_in = (!manifest.is_inferred()).then(|| manifest.origin());
             let names = packages.join(", ");
-            let advice = match (&declared_in, self.unmade.get(&language)) {
+            let advice = match (&declared_in, sandbox_problem) {
                 (Some(file), Some(why)) => {
-                    format!("what {file} names can't be installed on this machine: {why}")
+                    format!("the packages of {file} can't be installed on this machine: {why}")
                 }
                 (Some(file), None) => format!("add {names} to {file} of the skill"),
                 (None, _) => format!(
-                    "nothing says what the skill needs: write {names} into its {}; or a person has it installed by `gongfu env build {} --inferred`",
+                    "the skill declares no packages: write {names} into its {}; or a person installs them by `gongfu env build {} --inferred`",
                     match language {
                         Language::Python => "requirements.txt",
                         Language::Node => "package.json",
@@ -260,36 +185,70 @@ impl Given {
                     skill.full_name
                 ),
             };
-            proposed.push(Proposed {
+            proposals.push(PackageProposal {
                 language: language.as_str(),
-                missing: lacks,
+                missing,
                 packages,
                 declared_in,
                 advice,
             });
         }
-        proposed
+        proposals
     }
 }
 
-/// Whether a command runs something of a language for certain.
-fn names_language(command: &Command, language: Language) -> bool {
-    let needs = needs(command);
-    match language {
-        Language::Python => needs.python && !needs.node,
-        Language::Node => needs.node && !needs.python,
+/// The texts of the manifests of a skill and of these scripts. Files that runs wrote beside the skill don't
+/// count: a script without a network could send words to the index by them.
+async fn texts(call: &Call, skill: &Skill, scripts: &[SkillPath]) -> Result<Texts, ToolError> {
+    let mut texts = Texts::new();
+    for file in skill.files.iter().filter(|file| file.size <= MAX_FILE) {
+        if is_manifest(&file.path) || scripts.contains(&file.path) {
+            let bytes = shelf::file(call, skill, &file.path).await?;
+            if let Ok(text) = String::from_utf8(bytes) {
+                texts.insert(file.path.clone(), text);
+            }
+        }
     }
+    Ok(texts)
 }
 
-/// The beginning of a key, which is enough for people.
-pub(crate) fn short(key: &str) -> String {
-    key.chars().take(12).collect()
+/// The manifests of a skill, whichever script runs. A language without one has its imports instead.
+///
+/// # Errors
+/// A manifest can't be followed.
+pub(crate) async fn manifests(call: &Call, skill: &Skill) -> Result<Vec<Manifest>, ToolError> {
+    let files = skill.files.iter().map(|file| &file.path);
+    let scripts = files.filter(|path| path.extension() == "py");
+    let scripts: Vec<SkillPath> = scripts.cloned().collect();
+    let texts = texts(call, skill, &scripts).await?;
+    let mut all = Vec::new();
+    for language in Language::ALL {
+        let declared = |scripts: &[SkillPath]| {
+            parse(language, &texts, scripts).map_err(|error| invalid(language, error))
+        };
+        let mut found = Vec::from_iter(declared(&[])?);
+        if found.is_empty() && language == Language::Python {
+            for script in &scripts {
+                found.extend(declared(std::slice::from_ref(script))?);
+            }
+        }
+        if found.is_empty() {
+            found.push(inferred(language, skill.files.iter()));
+        }
+        found.retain(|manifest| !manifest.is_empty());
+        all.extend(found);
+    }
+    Ok(all)
 }
 
-/// An environment that can't be made, as the problem of a call.
+fn invalid(language: Language, error: ManifestError) -> ToolError {
+    problem(language, error.file.clone(), error.into())
+}
+
+/// The error of a call whose environment can't be built.
 pub(crate) fn problem(language: Language, from: String, failure: Failure) -> ToolError {
-    let error = match failure.kind {
-        Kind::Sandbox => Problem::SandboxUnavailable {
+    let problem = match failure.kind {
+        FailureKind::Sandbox => Problem::SandboxUnavailable {
             reason: failure.why,
         },
         _ => Problem::Dependencies {
@@ -298,46 +257,10 @@ pub(crate) fn problem(language: Language, from: String, failure: Failure) -> Too
             failure,
         },
     };
-    error.error()
+    problem.error()
 }
 
-/// Everything that a skill says it needs, whatever of it is run: what it says itself, else each of its
-/// scripts; with `inferred` also what they import.
-///
-/// # Errors
-/// What it says can't be followed.
-pub(crate) async fn all(
-    context: &Context,
-    skill: &Skill,
-    inferred: bool,
-) -> Result<Vec<Manifest>, ToolError> {
-    let files = skill.files.iter().map(|file| &file.path);
-    let scripts: Vec<SkillPath> = files
-        .filter(|path| path.extension() == "py")
-        .cloned()
-        .collect();
-    let told = Told::of(context, skill, scripts.clone()).await?;
-    let unfit = |language, unfit: Unfit| problem(language, unfit.file.clone(), unfit.into());
-    let mut all: Vec<Manifest> = Vec::new();
-    for language in Language::ALL {
-        let whole = declared(language, &told.texts, &[]).map_err(|error| unfit(language, error))?;
-        let of_scripts = scripts
-            .iter()
-            .filter(|_| language == Language::Python && whole.is_none());
-        let mut found = Vec::new();
-        for script in of_scripts {
-            let one = declared(language, &told.texts, std::slice::from_ref(script));
-            found.extend(one.map_err(|error| unfit(language, error))?);
-        }
-        found.extend(whole);
-        if found.is_empty() && inferred {
-            found.push(imported(language, skill.files.iter()));
-        }
-        for manifest in found.into_iter().filter(|manifest| !manifest.is_empty()) {
-            if !all.contains(&manifest) {
-                all.push(manifest);
-            }
-        }
-    }
-    Ok(all)
+/// The error of a call when the environments can't be read.
+pub(crate) fn broken(error: PortError) -> ToolError {
+    Problem::broken("environments", &error).error()
 }

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use gongfu_core::sandbox::Reason;
 
-use super::Ran;
+use super::RunReport;
 
 /// How many files the words name.
 const NAMED: usize = 20;
 /// How many hosts.
 const HOSTS: usize = 5;
 
-impl Ran {
+impl RunReport {
     /// What it said, and how it ended where that isn't well: what gongfu's own tools answer.
     pub(crate) fn text(&self) -> String {
         let mut text = self.stdout.clone();

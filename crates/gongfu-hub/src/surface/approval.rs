@@ -1,73 +1,91 @@
-//! What a person said over a client about a call that waits for one.
+//! A person's answers about calls that need one.
 
-use std::sync::OnceLock;
-
-use gongfu_core::approval::{Ruling, Scope};
-use gongfu_core::capability::Access;
+use gongfu_core::approval::{Answer, Approval, Approvals, Scope};
 use gongfu_core::port::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::operation::{self, Operation};
+use super::operation::{self, Operation, specified};
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::tool::{Context, ToolSpec};
+use crate::tool::ToolSpec;
 
-/// For how long nobody is asked again about what was declined, in milliseconds: whoever calls again at once
-/// is answered without a person.
-const DECLINED: i64 = 60 * 60 * 1000;
+/// The time for which a call that was declined over a client is refused without a question, in
+/// milliseconds.
+const DECLINE_TIME: i64 = 60 * 60 * 1000;
+/// Milliseconds of an hour.
+const HOUR: i64 = 60 * 60 * 1000;
 
-/// What a person says to a question.
+/// A person's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
-    /// It may be done, this once.
+pub enum Reply {
+    /// Allow the next such call.
     Once,
-    /// It may be done whenever it is called with the same arguments.
+    /// Allow every call with the same arguments.
     Always,
-    /// It may not.
+    /// Deny it for now: for an hour.
     No,
+    /// Deny it.
+    Never,
 }
 
-/// Writes down what a person said about a call that waits; answers whether there is such a call.
+/// Records a person's answer about a call that waits; answers the record, or `None` for an unknown
+/// id.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ApprovalAnswer {
-    /// What the call is known by.
+    /// The id of the approval.
     pub approval: String,
-    /// What the person said.
-    pub said: Said,
+    /// The person's answer.
+    pub reply: Reply,
+    /// The time for which it is valid, in hours; without an end where it is missing.
+    pub hours: Option<u32>,
 }
 
 impl Operation for ApprovalAnswer {
     const NAME: &'static str = "approval/answer";
-    type Output = bool;
+    type Output = Option<Approval>;
+    specified!(operation::person_spec::<Self>());
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        // Something is run by it, so nothing is without being in the audit.
-        SPEC.get_or_init(|| ToolSpec {
-            access: Access::Execute,
-            ..operation::spec::<Self>()
-        })
-    }
-
-    async fn run(self, context: &Context) -> Result<bool, ToolError> {
-        let now = context.clock.now();
-        let (ruling, until) = match self.said {
-            Said::Once => (Ruling::Allowed(Scope::Once), None),
-            Said::Always => (Ruling::Allowed(Scope::Always), None),
-            Said::No => (
-                Ruling::Denied,
-                Some(Timestamp(now.0.saturating_add(DECLINED))),
-            ),
+    async fn run(self, call: &Call) -> Result<Option<Approval>, ToolError> {
+        let now = call.space.now();
+        let after = |milliseconds: i64| Timestamp(now.0.saturating_add(milliseconds));
+        let until = self.hours.map(|hours| after(i64::from(hours) * HOUR));
+        let (answer, until) = match self.reply {
+            Reply::Once => (Answer::Allowed(Scope::Once), until),
+            Reply::Always => (Answer::Allowed(Scope::Always), until),
+            Reply::No => (Answer::Denied, Some(after(DECLINE_TIME))),
+            Reply::Never => (Answer::Denied, until),
         };
-        let owner = &context.actor.owner;
-        let answered = context
-            .approvals
-            .answer(owner, &self.approval, ruling, until, now)
-            .await;
-        let known =
-            answered.map_err(|error| Problem::broken("what people approved", &error).error())?;
-        Ok(known.is_some())
+        let answering = Approvals::update(call.space.records(), now, |approvals| {
+            approvals.answer(&self.approval, answer, until, now)
+        });
+        answering.await.map_err(|error| broken(&error))
     }
+}
+
+/// Lists the calls that wait for a person, and the answers that are still valid, the oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ApprovalList {}
+
+impl Operation for ApprovalList {
+    const NAME: &'static str = "approval/list";
+    type Output = Vec<Approval>;
+    specified!(ToolSpec {
+        person_only: true,
+        ..operation::spec::<Self>()
+    });
+
+    async fn run(self, call: &Call) -> Result<Vec<Approval>, ToolError> {
+        let now = call.space.now();
+        let reading = Approvals::read(call.space.records());
+        let mut approvals = reading.await.map_err(|error| broken(&error))?;
+        approvals.expire(now);
+        Ok(approvals.all)
+    }
+}
+
+fn broken(error: &gongfu_core::port::PortError) -> ToolError {
+    Problem::broken("what people approved", error).error()
 }

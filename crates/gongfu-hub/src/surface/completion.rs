@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::address;
 use super::operation::{Operation, specified};
 use super::resource::{FILE, INSTRUCTIONS};
+use gongfu_core::library::path_below;
+
+use super::prompt;
 use super::view::{View, view};
-use super::{prompt, table};
+use crate::call::Call;
 use crate::error::ToolError;
-use crate::tool::Context;
 
 /// The most values of an answer, as the protocol has it.
 pub const MOST: usize = 100;
@@ -51,8 +53,8 @@ impl Operation for CompletionComplete {
     type Output = Completion;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Completion, ToolError> {
-        let view = view(context).await?;
+    async fn run(self, call: &Call) -> Result<Completion, ToolError> {
+        let view = view(call).await?;
         if let Some(name) = &self.prompt {
             return Ok(self.of_prompt(&view, name));
         }
@@ -71,7 +73,7 @@ impl Operation for CompletionComplete {
             "skill" if known => {
                 let roots = view.roots_below(self.source.as_deref().unwrap_or_default());
                 let paths = roots.filter_map(|root| match &self.source {
-                    Some(source) => table::below(root, source),
+                    Some(source) => path_below(root, source),
                     None => root.split_once('/').map(|(_, path)| path),
                 });
                 self.fitting(paths)

@@ -1,216 +1,195 @@
-//! Making, listing and removing environments of dependencies, for whoever runs gongfu.
+//! Building, listing and removing environments of packages, for the operator.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use gongfu_core::capability::Access;
-use gongfu_core::dependency::{Imported, Record};
-use gongfu_core::port::{Kept, Listener};
+use gongfu_core::dependency::{Imports, Record, package_names};
+use gongfu_core::port::{InstalledEnvironment, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::operation::{self, Operation, specified};
+use crate::call::{Call, Event};
 use crate::error::ToolError;
-use crate::problem::Problem;
-use crate::run::dependency;
+use crate::run::dependency::{broken, manifests, problem};
 use crate::shelf;
-use crate::tool::{Context, ToolSpec};
+use crate::tool::ToolSpec;
 
-/// Makes every environment that a skill needs and that isn't there yet.
-#[derive(Serialize, JsonSchema)]
+/// Builds every environment that a skill needs and that doesn't exist yet.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct EnvironmentBuild {
     /// The name of the skill.
     pub skill: String,
-    /// Whether what its scripts import is installed as well, where it says nothing of what it needs.
+    /// Also installs the imports of its scripts, if it declares no packages.
     pub inferred: bool,
-    /// Hears how it goes on.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub listener: Option<Listener>,
 }
 
-/// What a skill needs, and what became of it.
+/// The outcome for one manifest of a skill.
 #[derive(Debug, Clone)]
-pub enum Built {
-    /// An environment, and whether it is new.
-    Environment(Arc<Record>, bool),
-    /// Nobody says what the skill needs; this is what its scripts import, for a person to decide.
-    Proposed {
+pub enum BuildReport {
+    /// The environment exists.
+    Environment {
+        /// Its record.
+        record: Arc<Record>,
+        /// True if it was built now.
+        is_new: bool,
+    },
+    /// The skill declares no packages: a person decides about its imports.
+    Proposal {
         /// `python` or `node`.
         language: &'static str,
-        /// The packages, by what is imported.
+        /// The packages of the imports.
         packages: Vec<String>,
-        /// What is imported, and where.
-        imported: Imported,
+        /// The imports.
+        imports: Imports,
     },
 }
 
 impl Operation for EnvironmentBuild {
     const NAME: &'static str = "environment/build";
-    type Output = Vec<Built>;
+    type Output = Vec<BuildReport>;
+    specified!(ToolSpec {
+        access: Access::Execute,
+        ..operation::person_spec::<Self>()
+    });
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(|| ToolSpec {
-            access: Access::Execute,
-            ..operation::spec::<Self>()
-        })
-    }
-
-    async fn run(self, context: &Context) -> Result<Vec<Built>, ToolError> {
-        let skill = shelf::skill(context, &self.skill).await?;
-        let owner = &context.actor.owner;
-        let listener = self.listener.unwrap_or_else(|| Arc::new(|_, _| {}));
-        let broken = |error| Problem::broken("environments", &error).error();
-        let mut built = Vec::new();
-        // A proposal is told where nothing is said.
-        for manifest in dependency::all(context, &skill, true).await? {
+    async fn run(self, call: &Call) -> Result<Vec<BuildReport>, ToolError> {
+        let skill = shelf::skill(call, &self.skill).await?;
+        let environments = call.space.environments();
+        let mut reports = Vec::new();
+        for manifest in manifests(call, &skill).await? {
             let language = manifest.language;
-            if let Some(there) = context
-                .environments
-                .find(owner, &manifest)
-                .await
-                .map_err(broken)?
-            {
-                built.push(Built::Environment(there.record, false));
+            if let Some(found) = environments.find(&manifest).await.map_err(broken)? {
+                reports.push(BuildReport::Environment {
+                    record: found.record,
+                    is_new: false,
+                });
                 continue;
             }
-            let from = manifest.from();
+            let origin = manifest.origin();
+            let failed = |failure| problem(language, origin, failure);
             if manifest.is_inferred() && !self.inferred {
-                let imports = context.environments.imports(owner, &skill, &manifest).await;
-                let imported = imports
-                    .map_err(broken)?
-                    .map_err(|failure| dependency::problem(language, from, failure))?;
-                let modules = imported.modules.keys().map(String::as_str);
-                let packages = gongfu_core::dependency::distributions(language, modules);
+                let imports = environments.imports(&skill, &manifest).await;
+                let imports = imports.map_err(broken)?.map_err(failed)?;
+                let modules = imports.modules.keys().map(String::as_str);
+                let packages = package_names(language, modules);
                 if !packages.is_empty() {
-                    built.push(Built::Proposed {
+                    reports.push(BuildReport::Proposal {
                         language: language.as_str(),
                         packages,
-                        imported,
+                        imports,
                     });
                 }
                 continue;
             }
-            let made = context
-                .environments
-                .make(owner, &skill, manifest, Arc::clone(&listener))
-                .await;
-            let made = made
-                .map_err(broken)?
-                .map_err(|failure| dependency::problem(language, from, failure))?;
-            context.hosts.leave(&made.contacts);
-            built.push(Built::Environment(made.environment.record, true));
+            let listener = call.events.listener();
+            let built = environments.build(&skill, manifest, listener).await;
+            let built = built.map_err(broken)?.map_err(failed)?;
+            call.events.send(Event::Contacts(&built.contacts));
+            reports.push(BuildReport::Environment {
+                record: built.environment.record,
+                is_new: true,
+            });
         }
-        Ok(built)
+        Ok(reports)
     }
 }
 
-/// Lists every environment that is there.
+/// Lists every environment.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EnvironmentList {
-    /// Whether the files of each are looked at, and compared with what they were when it was made.
+    /// Compares the files of each with its recorded digest.
     pub verify: bool,
 }
 
 /// An environment in a list.
 #[derive(Debug, Clone)]
-pub struct Listed {
-    /// What is known of it.
-    pub kept: Kept,
-    /// Whether its files are otherwise than they were; `None` where nobody looked.
-    pub changed: Option<bool>,
+pub struct EnvironmentStatus {
+    /// The environment.
+    pub environment: InstalledEnvironment,
+    /// True if its files differ from the recorded digest; `None` if they weren't compared.
+    pub is_changed: Option<bool>,
 }
 
 impl Operation for EnvironmentList {
     const NAME: &'static str = "environment/list";
-    type Output = Vec<Listed>;
+    type Output = Vec<EnvironmentStatus>;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Vec<Listed>, ToolError> {
-        let owner = &context.actor.owner;
-        let broken = |error| Problem::broken("environments", &error).error();
-        let mut listed = Vec::new();
-        for kept in context.environments.list(owner).await.map_err(broken)? {
-            let changed = if self.verify && kept.known.is_ok() {
-                Some(
-                    context
-                        .environments
-                        .changed(owner, &kept.key)
-                        .await
-                        .map_err(broken)?,
-                )
-            } else {
-                None
-            };
-            listed.push(Listed { kept, changed });
-        }
-        listed.sort_by(|one, other| {
-            let used = |listed: &Listed| listed.kept.known.as_ref().ok().map(|(_, used)| *used);
-            used(other)
-                .cmp(&used(one))
-                .then_with(|| one.kept.key.cmp(&other.kept.key))
+    async fn run(self, call: &Call) -> Result<Vec<EnvironmentStatus>, ToolError> {
+        let environments = call.space.environments();
+        let mut all = environments.list().await.map_err(broken)?;
+        all.sort_by(|one, other| {
+            let newest_first = last_use(other).cmp(&last_use(one));
+            newest_first.then_with(|| one.key.cmp(&other.key))
         });
-        Ok(listed)
+        let mut list = Vec::new();
+        for environment in all {
+            let mut is_changed = None;
+            if self.verify && environment.record.is_ok() {
+                let compared = environments.is_changed(&environment.key).await;
+                is_changed = Some(compared.map_err(broken)?);
+            }
+            list.push(EnvironmentStatus {
+                environment,
+                is_changed,
+            });
+        }
+        Ok(list)
     }
 }
 
-/// Removes environments that weren't used for some time, and what was left of those that were never done.
+/// Removes environments that nobody used for some time, and the remains of interrupted builds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EnvironmentPrune {
-    /// Those that weren't used for so many days; 0 for all.
+    /// The days without any use; 0 removes all.
     pub days: u32,
 }
 
-/// What was removed.
+/// The outcome of a removal.
 #[derive(Debug, Clone, Default)]
-pub struct Pruned {
-    /// Those that are gone.
-    pub removed: Vec<Kept>,
-    /// How many stay because something runs in them.
-    pub used: usize,
-    /// How many stay because they were used since.
+pub struct PruneReport {
+    /// The removed environments.
+    pub removed: Vec<InstalledEnvironment>,
+    /// The number of environments that stay because a run uses them.
+    pub in_use: usize,
+    /// The number of environments that stay because of their last use.
     pub recent: usize,
 }
 
-/// How long a day is, in milliseconds.
+/// The length of a day, in milliseconds.
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
 impl Operation for EnvironmentPrune {
     const NAME: &'static str = "environment/prune";
-    type Output = Pruned;
+    type Output = PruneReport;
+    specified!(operation::person_spec::<Self>());
 
-    fn spec() -> &'static ToolSpec {
-        static SPEC: OnceLock<ToolSpec> = OnceLock::new();
-        SPEC.get_or_init(|| ToolSpec {
-            access: Access::Write,
-            ..operation::spec::<Self>()
-        })
-    }
-
-    async fn run(self, context: &Context) -> Result<Pruned, ToolError> {
-        let owner = &context.actor.owner;
-        let broken = |error| Problem::broken("environments", &error).error();
-        let now = context.clock.now();
-        let mut pruned = Pruned::default();
-        context.environments.sweep(owner).await.map_err(broken)?;
-        for kept in context.environments.list(owner).await.map_err(broken)? {
-            let unused = kept
-                .known
-                .as_ref()
-                .map_or(i64::MAX, |(_, used)| now.0.saturating_sub(used.0));
-            if self.days > 0 && unused < i64::from(self.days).saturating_mul(DAY) {
-                pruned.recent += 1;
-            } else if context
-                .environments
-                .remove(owner, &kept.key)
+    async fn run(self, call: &Call) -> Result<PruneReport, ToolError> {
+        let environments = call.space.environments();
+        let oldest = call.space.now().0 - i64::from(self.days).saturating_mul(DAY);
+        let mut report = PruneReport::default();
+        environments.sweep().await.map_err(broken)?;
+        for environment in environments.list().await.map_err(broken)? {
+            let is_recent = last_use(&environment).is_some_and(|used| used.0 > oldest);
+            if self.days > 0 && is_recent {
+                report.recent += 1;
+            } else if environments
+                .remove(&environment.key)
                 .await
                 .map_err(broken)?
             {
-                pruned.removed.push(kept);
+                report.removed.push(environment);
             } else {
-                pruned.used += 1;
+                report.in_use += 1;
             }
         }
-        Ok(pruned)
+        Ok(report)
     }
+}
+
+/// The time of the last use; `None` if the record can't be read.
+fn last_use(environment: &InstalledEnvironment) -> Option<Timestamp> {
+    let record = environment.record.as_ref().ok();
+    record.map(|(_, used)| *used)
 }

@@ -16,9 +16,9 @@ use super::operation::{Operation, specified};
 use super::page::{self, Page};
 use super::view::{View, address, view};
 use super::{address, resource, word};
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::tool::Context;
 
 /// A skill with its files.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,8 +58,8 @@ impl Operation for SkillsList {
     type Output = Page<SkillEntry>;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Page<SkillEntry>, ToolError> {
-        let view = view(context).await?;
+    async fn run(self, call: &Call) -> Result<Page<SkillEntry>, ToolError> {
+        let view = view(call).await?;
         let after = view.after(Self::NAME, self.cursor.as_deref())?;
         let made = |(at, skill): &(u32, &std::sync::Arc<Skill>)| {
             let conforms = skill.findings.breaches == 0;
@@ -89,9 +89,9 @@ impl Operation for SkillsGet {
     type Output = SkillEntry;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<SkillEntry, ToolError> {
+    async fn run(self, call: &Call) -> Result<SkillEntry, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = view(context).await?;
+        let view = view(call).await?;
         let found = view
             .found(&wanted)
             .filter(|(.., below)| *below == SKILL_FILE);

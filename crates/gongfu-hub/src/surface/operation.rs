@@ -9,11 +9,12 @@ use gongfu_core::capability::{Access, Origin, Safety};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::schema;
-use crate::tool::{Context, ToolSpec};
+use crate::tool::ToolSpec;
 
-/// A request that is no tool; it only reads, unless its spec says otherwise.
+/// A request that is no tool: it only reads, unless its spec says otherwise.
 pub trait Operation: Serialize + JsonSchema + Send + 'static {
     /// What it is called in the audit.
     const NAME: &'static str;
@@ -24,32 +25,46 @@ pub trait Operation: Serialize + JsonSchema + Send + 'static {
     fn spec() -> &'static ToolSpec;
 
     /// Does it; only the gate lets it run.
-    fn run(self, context: &Context)
-    -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
+    fn run(self, call: &Call) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
 /// What the gate is told about an operation: its words are the doc comment of the input type.
 pub(crate) fn spec<O: Operation>() -> ToolSpec {
     let input = schema::of::<O>();
     ToolSpec {
-        name: O::NAME,
-        title: O::NAME,
+        name: O::NAME.into(),
+        title: O::NAME.into(),
         description: input.description,
         input_schema: Arc::new(input.schema),
         output_schema: None,
         access: Access::Read,
         destructive: false,
         safety: Safety::Low,
+        person_only: false,
         origin: Origin::Native,
+    }
+}
+
+/// The description of an operation by which a person changes what agents may do: refused to every
+/// other actor.
+pub(crate) fn person_spec<O: Operation>() -> ToolSpec {
+    ToolSpec {
+        access: Access::Write,
+        safety: Safety::Medium,
+        person_only: true,
+        ..spec::<O>()
     }
 }
 
 /// Writes `spec` of an operation: made once, because each request asks for it.
 macro_rules! specified {
     () => {
-        fn spec() -> &'static crate::tool::ToolSpec {
-            static SPEC: std::sync::OnceLock<crate::tool::ToolSpec> = std::sync::OnceLock::new();
-            SPEC.get_or_init(crate::surface::operation::spec::<Self>)
+        $crate::surface::operation::specified!($crate::surface::operation::spec::<Self>());
+    };
+    ($spec:expr) => {
+        fn spec() -> &'static $crate::tool::ToolSpec {
+            static SPEC: std::sync::OnceLock<$crate::tool::ToolSpec> = std::sync::OnceLock::new();
+            SPEC.get_or_init(|| $spec)
         }
     };
 }

@@ -12,10 +12,10 @@ use super::page::Page;
 use super::substitution::{self, Arguments};
 use super::view::view;
 use super::word;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::Context;
 
 /// The argument that is everything behind a command; every prompt takes it.
 pub const WHOLE: &str = "arguments";
@@ -69,8 +69,8 @@ impl Operation for PromptsList {
     type Output = Page<Prompt>;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Page<Prompt>, ToolError> {
-        let view = view(context).await?;
+    async fn run(self, call: &Call) -> Result<Page<Prompt>, ToolError> {
+        let view = view(call).await?;
         let after = view.after(Self::NAME, self.cursor.as_deref())?;
         let made = |(_, skill): &(u32, &Arc<Skill>)| {
             let fields = word::fields(skill);
@@ -104,13 +104,13 @@ impl Operation for PromptsGet {
     type Output = PromptText;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<PromptText, ToolError> {
-        let view = view(context).await?;
+    async fn run(self, call: &Call) -> Result<PromptText, ToolError> {
+        let view = view(call).await?;
         let (skill, fields) = called(&view.library, &self.name)?;
         let declared = arguments(&fields);
         let given = given(&declared, &self.arguments)?;
         let names: Vec<String> = declared.into_iter().map(|one| one.name).collect();
-        let document = shelf::document(context, skill).await?;
+        let document = shelf::document(call, skill).await?;
         // The library and the file may be a moment apart; the words for the place don't matter then.
         let text = substitution::fill(shelf::body(&document), &names, &given)?;
         Ok(PromptText {

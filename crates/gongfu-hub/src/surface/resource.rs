@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gongfu_core::library::Skill;
+use gongfu_core::library::{Skill, path_below};
 use gongfu_core::near;
 use gongfu_core::skill::{Digest, FileEntry, FileKind, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use schemars::JsonSchema;
@@ -13,12 +13,12 @@ use super::address::{self, Address};
 use super::operation::{Operation, specified};
 use super::page::Page;
 use super::view::{View, address, view};
-use super::{table, word};
+use super::word;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::media::media_type;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::Context;
 
 /// The media type of a folder (SEP-2640).
 pub const FOLDER: &str = "inode/directory";
@@ -119,10 +119,10 @@ impl Operation for ResourcesList {
     type Output = Page<Resource>;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Page<Resource>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Page<Resource>, ToolError> {
         /// What stands around the texts of an entry.
         const AROUND: usize = 200;
-        let view = view(context).await?;
+        let view = view(call).await?;
         let after = view.after(Self::NAME, self.cursor.as_deref())?;
         let made = |(at, skill): &(u32, &Arc<Skill>)| {
             let resource = instructions(&view, *at, skill)?;
@@ -150,16 +150,16 @@ impl Operation for ResourcesRead {
     type Output = ResourceContent;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<ResourceContent, ToolError> {
+    async fn run(self, call: &Call) -> Result<ResourceContent, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = view(context).await?;
+        let view = view(call).await?;
         let Some((_, skill, below)) = view.found(&wanted) else {
             return Err(unknown(&view, &self.uri, &wanted));
         };
         let Some(path) = real_path(skill, below) else {
             return Err(unknown(&view, &self.uri, &wanted));
         };
-        let bytes = shelf::file(context, skill, &path).await;
+        let bytes = shelf::file(call, skill, &path).await;
         let bytes = bytes.map_err(|error| match error.problem {
             Problem::FileUnknown { .. } => unknown(&view, &self.uri, &wanted),
             _ => error,
@@ -192,9 +192,9 @@ impl Operation for DirectoryRead {
     type Output = Page<Resource>;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Page<Resource>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Page<Resource>, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = view(context).await?;
+        let view = view(call).await?;
         // Each folder is a list of its own.
         let list = format!("{} of {}", Self::NAME, wanted.as_str());
         let after = super::page::behind(&list, self.cursor.as_deref())?;
@@ -236,9 +236,9 @@ impl Operation for ResourcesSubscribe {
     type Output = Fingerprint;
     specified!();
 
-    async fn run(self, context: &Context) -> Result<Fingerprint, ToolError> {
+    async fn run(self, call: &Call) -> Result<Fingerprint, ToolError> {
         let wanted = address(&self.uri)?;
-        let view = view(context).await?;
+        let view = view(call).await?;
         let found = view.found(&wanted);
         let file = found.and_then(|(_, skill, below)| file(skill, below));
         let file = file.ok_or_else(|| unknown(&view, &self.uri, &wanted))?;
@@ -313,7 +313,7 @@ fn within(view: &View, at: u32, skill: &Skill, folder: &str) -> Option<BTreeMap<
     let own = skill_file(skill).map(|file| &file.path);
     let mut children = BTreeMap::new();
     for file in skill.files.iter() {
-        let Some(below) = table::below(file.path.as_str(), folder) else {
+        let Some(below) = path_below(file.path.as_str(), folder) else {
             continue;
         };
         if let Some((name, _)) = below.split_once('/') {
@@ -344,7 +344,7 @@ fn between(view: &View, folder: &str) -> Option<BTreeMap<String, Resource>> {
     let here = address::encode(folder);
     let mut children = BTreeMap::new();
     for root in view.roots_below(folder) {
-        let below = table::below(root, folder)?;
+        let below = path_below(root, folder)?;
         let name = below.split('/').next().unwrap_or_default();
         children.entry(name.to_owned()).or_insert_with(|| {
             if folder.is_empty() {

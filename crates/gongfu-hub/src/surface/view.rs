@@ -1,82 +1,44 @@
-//! A library together with its table of addresses, which is made once for each state of it.
+//! A library with the addresses of its skills.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use gongfu_core::account::Owner;
-use gongfu_core::library::{Library, Skill};
+use gongfu_core::library::{AddressTable, Library, Skill};
+use gongfu_core::skill::SkillPath;
 
 use super::address::{self, Address};
-use super::table::Table;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::Context;
 
-/// For how many owners a table is kept.
-const MOST: usize = 256;
-
-/// The tables of the libraries that were asked for lately.
-#[derive(Default)]
-pub(crate) struct Tables(Mutex<HashMap<Owner, Kept>>);
-
-/// A table and the library that it belongs to, which isn't kept alive by it.
-struct Kept {
-    library: Weak<Library>,
-    table: Arc<Table>,
+/// The caller's library as it is now.
+pub(crate) async fn view(call: &Call) -> Result<View, ToolError> {
+    Ok(View::new(shelf::library(call).await?))
 }
 
-impl Tables {
-    /// The caller's library as it is now, with its table.
-    pub(crate) async fn view(&self, context: &Context) -> Result<View, ToolError> {
-        let library = shelf::library(context).await?;
-        let owner = &context.actor.owner;
-        let known = self.known(owner, &library);
-        let table = known.unwrap_or_else(|| {
-            // Made outside of the lock: two at once make it twice, and nobody waits.
-            let table = Arc::new(Table::new(&library));
-            self.keep(owner, &library, &table);
-            table
-        });
-        Ok(View { library, table })
-    }
-
-    fn known(&self, owner: &Owner, library: &Arc<Library>) -> Option<Arc<Table>> {
-        let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = tables.get(owner)?;
-        // The memory of a library that somebody points to isn't given to another one.
-        let same = std::ptr::eq(kept.library.as_ptr(), Arc::as_ptr(library));
-        same.then(|| Arc::clone(&kept.table))
-    }
-
-    fn keep(&self, owner: &Owner, library: &Arc<Library>, table: &Arc<Table>) {
-        let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if tables.len() >= MOST {
-            tables.retain(|_, kept| kept.library.strong_count() > 0);
-        }
-        if tables.len() >= MOST {
-            tables.clear();
-        }
-        let kept = Kept {
-            library: Arc::downgrade(library),
-            table: Arc::clone(table),
-        };
-        tables.insert(owner.clone(), kept);
-    }
+/// The URI of a file of a skill: the one that every surface reads it by. A skill whose name would
+/// have to be encoded has none; then it tells where the file is.
+///
+/// # Errors
+/// The library can't be read right now.
+pub(crate) async fn uri(call: &Call, skill: &Skill, path: &SkillPath) -> Result<String, ToolError> {
+    let view = view(call).await?;
+    let root = view.root_of(skill).map_or(&*skill.full_name, |root| root);
+    Ok(address::join(&address::encode(root), path.as_str()))
 }
 
-/// The caller's library as it is now, with its table.
-pub(crate) async fn view(context: &Context) -> Result<View, ToolError> {
-    context.tables.view(context).await
-}
-
-/// A library with its table.
+/// A library with the addresses of its skills.
 pub(crate) struct View {
     pub(crate) library: Arc<Library>,
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<AddressTable>,
 }
 
 impl View {
+    pub(crate) fn new(library: Arc<Library>) -> Self {
+        let table = Arc::clone(library.addresses());
+        Self { library, table }
+    }
+
     /// A skill by its place in the library.
     pub(crate) fn skill(&self, at: u32) -> Option<&Arc<Skill>> {
         self.library.skills().get(at as usize)

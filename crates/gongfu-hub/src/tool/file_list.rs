@@ -7,9 +7,10 @@ use gongfu_core::port::FolderEntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 
 /// How many entries an answer lists.
 const MAX_LISTED: usize = 512;
@@ -58,9 +59,9 @@ impl Tool for FileList {
     const SAFETY: Safety = Safety::Medium;
     type Output = Data<FolderPage>;
 
-    async fn run(self, context: &Context) -> Result<Data<FolderPage>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Data<FolderPage>, ToolError> {
         let place = file::location(&self.path)?;
-        let all = file::list(context, &place, &self.path).await?;
+        let all = file::list(call, &place, &self.path).await?;
         let start = self.after.as_deref().map_or(0, |after| {
             all.partition_point(|entry| entry.name.as_str() <= after)
         });

@@ -7,10 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::binary;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::file;
-use crate::tool::{Context, Document, Tool};
+use crate::tool::{Document, Tool};
 
 /// Read a file of the workspace, or of a folder that the operator mounted beside it. Text comes as
 /// text, anything else as a binary resource.
@@ -37,9 +38,9 @@ impl Tool for FileRead {
     const SAFETY: Safety = Safety::Medium;
     type Output = Document;
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let place = file::location(&self.path)?;
-        let bytes = file::read(context, &place, &self.path).await?;
+        let bytes = file::read(call, &place, &self.path).await?;
         let wanted = Wanted {
             start_line: self.start_line,
             end_line: self.end_line,

@@ -4,9 +4,10 @@ use gongfu_core::capability::{Access, Safety};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::file;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 use crate::writing::{self, Intent};
 
 /// Write a file of the workspace, or of a folder that the operator mounted beside it. Give
@@ -43,10 +44,10 @@ impl Tool for FileWrite {
     const SAFETY: Safety = Safety::Medium;
     type Output = Data<FileWritten>;
 
-    async fn run(self, context: &Context) -> Result<Data<FileWritten>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Data<FileWritten>, ToolError> {
         let intent = Intent::of(self.content, self.old_text, self.new_text)?;
         let place = file::location(&self.path)?;
-        let written = writing::write_place(context, &place, &self.path, &intent).await?;
+        let written = writing::write_place(call, &place, &self.path, &intent).await?;
         Ok(Data {
             text: format!("wrote {} bytes to {}\n", written.bytes, self.path),
             data: FileWritten {

@@ -7,9 +7,10 @@ use gongfu_core::skill::name;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::clipped;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 use crate::writing::{self, Found};
 
 /// Make a new skill: a folder with a SKILL.md of this name, description and instructions. Add other
@@ -47,15 +48,14 @@ impl Tool for SkillCreate {
     const DESTRUCTIVE: bool = false;
     type Output = Data<SkillCreated>;
 
-    async fn run(self, context: &Context) -> Result<Data<SkillCreated>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Data<SkillCreated>, ToolError> {
         let starts = self.name.chars().next().is_some_and(char::is_alphabetic);
         if !starts || !name::faults(&self.name).is_empty() {
             let reason = format!("the format knows no name like `{}`", clipped(&self.name));
             return Err(writing::wrong_name(reason));
         }
         let (skill, written) =
-            writing::create_skill(context, &self.name, &self.description, &self.instructions)
-                .await?;
+            writing::create_skill(call, &self.name, &self.description, &self.instructions).await?;
         let mut text = format!("made the skill {}\n", skill.full_name);
         for found in &written.findings {
             let _ = writeln!(text, "{found}");

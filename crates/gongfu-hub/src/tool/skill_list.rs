@@ -10,13 +10,14 @@ use gongfu_core::search::{Filter, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::MAX_ANSWER;
 use crate::guide;
 use crate::overview;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 
 /// How many skills an answer lists when no limit is given.
 const LIMIT: usize = 100;
@@ -92,8 +93,8 @@ impl Tool for SkillList {
     const SAFETY: Safety = Safety::Safe;
     type Output = Data<SkillPage>;
 
-    async fn run(self, context: &Context) -> Result<Data<SkillPage>, ToolError> {
-        let library = shelf::library(context).await?;
+    async fn run(self, call: &Call) -> Result<Data<SkillPage>, ToolError> {
+        let library = shelf::library(call).await?;
         let chosen: Vec<&Skill> = library
             .skills()
             .iter()
@@ -114,7 +115,7 @@ impl Tool for SkillList {
             if chosen.is_empty() {
                 return Ok(page(&library, &chosen, 0, 0, self.source.as_deref()));
             }
-            let (chosen, fits) = self.by_relevance(context, &library, chosen).await?;
+            let (chosen, fits) = self.by_relevance(call, &library, chosen).await?;
             return Ok(fitting(&library, &chosen, budget, fits));
         }
         let start = match &self.after {
@@ -169,7 +170,7 @@ impl SkillList {
     /// whether any fits, where there is a task.
     async fn by_relevance<'a>(
         &self,
-        context: &Context,
+        call: &Call,
         library: &'a Library,
         mut chosen: Vec<&'a Skill>,
     ) -> Result<(Vec<&'a Skill>, bool), ToolError> {
@@ -184,7 +185,7 @@ impl SkillList {
             snippets: false,
             ..Query::new(task.as_str(), library.skills().len())
         };
-        let searching = context.search.search(&context.actor.owner, &query);
+        let searching = call.space.search().search(&query);
         let answer = searching
             .await
             .map_err(|error| Problem::broken("search", &error).error())?;

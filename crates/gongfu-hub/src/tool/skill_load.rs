@@ -5,12 +5,13 @@ use gongfu_core::library::Library;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::guide;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Document, Tool, ToolSpec};
+use crate::tool::{Document, Tool, ToolSpec};
 
 /// The longest description, in characters: several clients and models refuse or cut longer ones.
 const MAX_TOOL: usize = 1_024;
@@ -64,7 +65,7 @@ impl Tool for SkillLoad {
         }
     }
 
-    async fn run(self, context: &Context) -> Result<Document, ToolError> {
+    async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let wanted = Wanted {
             start_line: self.start_line,
             end_line: self.end_line,
@@ -79,8 +80,8 @@ impl Tool for SkillLoad {
             }
             .error());
         }
-        let skill = shelf::skill(context, &self.skill_name).await?;
-        let source = shelf::document(context, &skill).await?;
+        let skill = shelf::skill(call, &self.skill_name).await?;
+        let source = shelf::document(call, &skill).await?;
         let text = source.text.as_str();
         let within = match &self.section {
             Some(wanted) => shelf::section_range(&source, wanted)?,

@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::binary;
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Data, Document, Output, Tool, ToolResult};
+use crate::surface::view::uri;
+use crate::tool::{Data, Document, Output, Tool, ToolResult};
 
 /// How many files an answer lists.
 const MAX_LISTED: usize = 512;
@@ -108,11 +110,11 @@ impl Tool for SkillRead {
     const SAFETY: Safety = Safety::Low;
     type Output = FileAnswer;
 
-    async fn run(self, context: &Context) -> Result<FileAnswer, ToolError> {
-        let skill = shelf::skill(context, &self.skill_name).await?;
+    async fn run(self, call: &Call) -> Result<FileAnswer, ToolError> {
+        let skill = shelf::skill(call, &self.skill_name).await?;
         let path =
             SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
-        let files = files(context, &skill).await;
+        let files = files(call, &skill).await;
         let is_file = files.contains_key(path.as_str());
         let inside: Vec<File> = files
             .into_values()
@@ -122,7 +124,7 @@ impl Tool for SkillRead {
             let listing = listing(&skill, inside, self.after.as_deref());
             return Ok(FileAnswer::Listing(listing));
         }
-        let bytes = shelf::seen(context, &skill, &path).await?;
+        let bytes = shelf::seen(call, &skill, &path).await?;
         let wanted = Wanted {
             start_line: self.start_line,
             end_line: self.end_line,
@@ -135,7 +137,7 @@ impl Tool for SkillRead {
                 Ok(FileAnswer::File(excerpt.into()))
             }
             FileKind::Binary => {
-                let uri = context.uri(&skill, &path).await?;
+                let uri = uri(call, &skill, &path).await?;
                 binary::document(uri, &path, &bytes, wanted).map(FileAnswer::File)
             }
         }
@@ -143,9 +145,9 @@ impl Tool for SkillRead {
 }
 
 /// The skill's files, and in their place or beside them what its runs left, by path.
-async fn files(context: &Context, skill: &Skill) -> BTreeMap<String, File> {
+async fn files(call: &Call, skill: &Skill) -> BTreeMap<String, File> {
     let own = skill.files.iter().map(described);
-    let left = shelf::all_left(context, skill).await.into_iter();
+    let left = shelf::all_left(call, skill).await.into_iter();
     let left = left.map(|(path, size)| File {
         path: path.to_string(),
         size,

@@ -5,10 +5,11 @@ use gongfu_core::sandbox::{Command, Input};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::call::{Call, Proposal};
 use crate::error::ToolError;
-use crate::run::{self, MOST_SHOWN, Ran, SHOWN, Task};
+use crate::run::{self, MOST_SHOWN, RunReport, RunRequest, SHOWN};
 use crate::shelf;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 
 /// How long a run may take unless something else is asked for, in seconds.
 const SECONDS: u32 = 120;
@@ -44,34 +45,41 @@ impl Tool for SkillRun {
     const TITLE: &'static str = "Run a command of a skill";
     const ACCESS: Access = Access::Execute;
     const SAFETY: Safety = Safety::Medium;
-    type Output = Data<Ran>;
+    type Output = Data<RunReport>;
 
-    async fn run(self, context: &Context) -> Result<Data<Ran>, ToolError> {
-        let skill = shelf::skill(context, &self.skill_name).await?;
-        let command = match self.arguments {
-            None => Command::Line(self.command),
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        run::review(call, &self.request(call).await?)
+    }
+
+    async fn run(self, call: &Call) -> Result<Data<RunReport>, ToolError> {
+        let report = run::run(call, self.request(call).await?).await?;
+        Ok(Data {
+            text: report.text(),
+            data: report,
+        })
+    }
+}
+
+impl SkillRun {
+    async fn request(&self, call: &Call) -> Result<RunRequest, ToolError> {
+        let command = match &self.arguments {
+            None => Command::Line(self.command.clone()),
             Some(arguments) => {
-                let program = [self.command].into_iter();
-                Command::Program(program.chain(arguments).collect())
+                let program = std::iter::once(&self.command);
+                Command::Program(program.chain(arguments).cloned().collect())
             }
         };
-        let task = Task {
-            tool: Self::NAME,
+        Ok(RunRequest {
             programs: None,
-            skill: Some(skill),
+            skill: Some(shelf::skill(call, &self.skill_name).await?),
             command,
             folder: None,
             seconds: self.timeout.unwrap_or(SECONDS),
-            input: match self.input {
-                Some(text) => Input::Bytes(text.into_bytes()),
-                None => context.talk.input.clone(),
+            input: match &self.input {
+                Some(text) => Input::Bytes(text.clone().into_bytes()),
+                None => call.events.input(),
             },
             shown: self.output_limit.unwrap_or(SHOWN).min(MOST_SHOWN),
-        };
-        let ran = run::run(context, task).await?;
-        Ok(Data {
-            text: ran.text(),
-            data: ran,
         })
     }
 }

@@ -9,10 +9,11 @@ use gongfu_core::search::query::{Filter, Hit, MAX_QUERY, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 
 /// How many skills an answer names when no limit is given.
 const LIMIT: usize = 10;
@@ -70,8 +71,8 @@ impl Tool for SkillSearch {
     const SAFETY: Safety = Safety::Safe;
     type Output = Data<Found>;
 
-    async fn run(self, context: &Context) -> Result<Data<Found>, ToolError> {
-        let library = shelf::library(context).await?;
+    async fn run(self, call: &Call) -> Result<Data<Found>, ToolError> {
+        let library = shelf::library(call).await?;
         if let Some(source) = &self.source {
             shelf::known_source(&library, source)?;
         }
@@ -84,7 +85,7 @@ impl Tool for SkillSearch {
             },
             ..Query::new(self.query, limit)
         };
-        let searching = context.search.search(&context.actor.owner, &query);
+        let searching = call.space.search().search(&query);
         let answer = searching
             .await
             .map_err(|error| Problem::broken("search", &error).error())?;

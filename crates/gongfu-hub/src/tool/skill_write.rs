@@ -8,10 +8,11 @@ use gongfu_core::skill::SKILL_FILE;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Context, Data, Tool};
+use crate::tool::{Data, Tool};
 use crate::writing::{self, Found, Intent};
 
 /// Write one file of a skill, its SKILL.md when no path is given. Give `content` to make a file or
@@ -55,15 +56,15 @@ impl Tool for SkillWrite {
     const SAFETY: Safety = Safety::Medium;
     type Output = Data<SkillWritten>;
 
-    async fn run(self, context: &Context) -> Result<Data<SkillWritten>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Data<SkillWritten>, ToolError> {
         let intent = Intent::of(self.content, self.old_text, self.new_text)?;
         let given = self.path.as_deref().unwrap_or(SKILL_FILE);
         let path = place::checked(given).map_err(|why| {
             let (path, reason) = (given.to_owned(), why.to_string());
             Problem::FilePath { path, reason }.error()
         })?;
-        let skill = shelf::skill(context, &self.skill_name).await?;
-        let written = writing::write_skill(context, &skill, &path, given, &intent).await?;
+        let skill = shelf::skill(call, &self.skill_name).await?;
+        let written = writing::write_skill(call, &skill, &path, given, &intent).await?;
         let mut text = format!(
             "wrote {} bytes to {path} of {}\n",
             written.bytes, skill.full_name

@@ -1,10 +1,6 @@
-//! The sessions of the older revisions: bounded in number, and closed when nobody uses them.
+//! The sessions of the older revisions: limited in number, and closed when nobody uses them.
 //!
-//! What a session does is `rmcp`'s; here is only which ones there are, since when each is idle, and
-//! what each sent last.
-
-mod left;
-mod sent;
+//! The sessions themselves are `rmcp`'s; this keeps the table of those that are open.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
@@ -12,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use futures_util::future::Either;
-use futures_util::stream::{self, Stream, StreamExt as _};
+use futures_util::stream::Stream;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage, ServerResult,
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    ClientRequest, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -25,222 +21,147 @@ use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use self::left::{Left, Listening};
-use self::sent::{Behind, EventId, Room, Sent, is_behind, weight};
-
-/// Said when every session that is allowed is in use.
 pub(super) const FULL: &str =
     "too many sessions are open; close one, or use revision 2026-07-28, which needs none";
-/// Said when a request has the id of one that isn't answered yet: nobody could tell their answers apart.
-pub(super) const TWICE: &str =
+pub(super) const DUPLICATE_ID: &str =
     "a request with this id is still being answered in this session; give each its own id";
-/// Said when a session that is begun is begun again.
-pub(super) const AGAIN: &str =
+pub(super) const ALREADY_INITIALIZED: &str =
     "this session has begun already; send `initialize` without a session to begin another";
-/// The first revision whose clients know events without data, by which a stream can be resumed
-/// (SEP-1699).
-const RESUMES: &str = "2025-11-25";
-/// How often expired sessions are looked for, at most.
-const ROUND: Duration = Duration::from_secs(30);
+/// The first revision whose clients know events without data (SEP-1699).
+const FIRST_WITH_PRIMING: &str = "2025-11-25";
+/// The pause between two looks for expired sessions, at most.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How often the end of the last answers is looked for.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// How a session is used.
+/// The use of a session.
 #[derive(Debug)]
-struct Use {
-    /// When the last request came, or the last stream ended.
-    last: Instant,
-    /// How many streams of it are open.
+struct Session {
+    /// The time of the last request, or of the end of the last stream.
+    last_used: Instant,
+    /// The number of open streams.
     streams: usize,
     /// The requests whose answers they carry.
     requests: HashSet<RequestId>,
-    /// Whether its client knows events without data.
-    resumes: bool,
-    /// What its streams carried last.
-    sent: Sent,
-    /// Which of its runs nobody listens to.
-    left: Left,
+    /// False for older clients: some read an event without data as JSON.
+    knows_priming: bool,
 }
 
-type Uses = Arc<Mutex<HashMap<SessionId, Use>>>;
+type Table = Arc<Mutex<HashMap<SessionId, Session>>>;
 
-/// The sessions that are open.
+fn lock(table: &Table) -> MutexGuard<'_, HashMap<SessionId, Session>> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The open sessions.
 #[derive(Debug)]
 pub(super) struct Sessions {
     local: Arc<LocalSessionManager>,
-    uses: Uses,
-    room: Arc<Room>,
+    table: Table,
     limit: usize,
     idle: Duration,
+    /// Told of requests that are being answered.
+    answering: TaskTracker,
 }
 
-/// Why a session can't do what it is asked.
+/// A request that a session can't serve.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
-    /// There are as many as there may be, and all in use.
     #[error("{FULL}")]
     Full,
-    /// The id of a request isn't its own.
-    #[error("{TWICE}")]
-    Twice,
-    /// It has begun.
-    #[error("{AGAIN}")]
-    Again,
-    /// By `rmcp`.
+    #[error("{DUPLICATE_ID}")]
+    DuplicateId,
+    #[error("{ALREADY_INITIALIZED}")]
+    AlreadyInitialized,
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
 }
 
-/// A stream of a session while it is open.
-struct Open {
-    uses: Uses,
-    id: SessionId,
-    /// The request whose answer it carries.
-    request: Option<RequestId>,
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        if let Some(known) = locked(&self.uses).get_mut(&self.id) {
-            known.streams = known.streams.saturating_sub(1);
-            if let Some(request) = &self.request {
-                known.requests.remove(request);
-            }
-            known.last = Instant::now();
-        }
-    }
-}
-
-fn locked(uses: &Uses) -> MutexGuard<'_, HashMap<SessionId, Use>> {
-    uses.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Sessions {
-    /// No sessions yet, and the task that closes the expired ones.
-    pub(super) fn start(limit: usize, idle: Duration) -> Arc<Self> {
+    /// No sessions, and a task that closes expired ones.
+    pub(super) fn start(limit: usize, idle: Duration, answering: TaskTracker) -> Arc<Self> {
         let mut local = LocalSessionManager::default();
-        // Which session is idle is told here: one with an open stream is in use however quiet it is.
+        // To `rmcp` a session with an open stream may be idle.
         local.session_config.keep_alive = None;
         let sessions = Arc::new(Self {
             local: Arc::new(local),
-            uses: Uses::default(),
-            room: Arc::default(),
+            table: Table::default(),
             limit,
             idle,
+            answering,
         });
-        tokio::spawn(expire(Arc::downgrade(&sessions), ROUND.min(idle / 2)));
+        let interval = EXPIRY_INTERVAL.min(idle / 2);
+        tokio::spawn(close_expired(Arc::downgrade(&sessions), interval));
         sessions
     }
 
-    /// How many there are.
     pub(super) fn count(&self) -> usize {
-        locked(&self.uses).len()
+        lock(&self.table).len()
     }
 
-    /// Whether there is one of that name.
-    pub(super) fn knows(&self, id: &str) -> bool {
-        locked(&self.uses).contains_key(id)
+    pub(super) fn contains(&self, id: &str) -> bool {
+        lock(&self.table).contains_key(id)
     }
 
-    /// Notes that a session is used; answers whether it is there.
-    fn touched(&self, id: &SessionId) -> bool {
-        match locked(&self.uses).get_mut(id) {
-            Some(known) => {
-                known.last = Instant::now();
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// Notes that a stream of a session is open for as long as the answer lives; a request may have
-    /// only one.
-    fn opened(&self, id: &SessionId, request: Option<RequestId>) -> Result<Open, SessionError> {
-        if let Some(known) = locked(&self.uses).get_mut(id) {
+    /// Registers a stream of a session, and the request whose answer it carries.
+    fn open(&self, id: &SessionId, request: Option<RequestId>) -> Result<OpenStream, SessionError> {
+        let mut knows_priming = true;
+        if let Some(session) = lock(&self.table).get_mut(id) {
             if let Some(request) = &request
-                && !known.requests.insert(request.clone())
+                && !session.requests.insert(request.clone())
             {
-                return Err(SessionError::Twice);
+                return Err(SessionError::DuplicateId);
             }
-            known.streams += 1;
-            known.last = Instant::now();
+            session.streams += 1;
+            session.last_used = Instant::now();
+            knows_priming = session.knows_priming;
         }
-        Ok(Open {
-            uses: Arc::clone(&self.uses),
+        Ok(OpenStream {
+            table: Arc::clone(&self.table),
             id: Arc::clone(id),
+            _answering: request.as_ref().map(|_| self.answering.token()),
             request,
+            run_by: None,
+            knows_priming,
         })
     }
 
-    /// Whether the client of a session knows events without data.
-    pub(super) fn resumes(&self, id: &str) -> bool {
-        let uses = locked(&self.uses);
-        uses.get(id).is_none_or(|known| known.resumes)
-    }
-
-    /// Whether a stream of a session can be continued behind this event. `rmcp` would answer with a
-    /// stream that is at its end, by which a client can't tell that something is lost.
-    pub(super) fn continues(&self, id: &str, last: &str) -> bool {
-        let uses = locked(&self.uses);
-        let Some(known) = uses.get(id) else {
-            return false;
-        };
-        let last = EventId::parse(last);
-        last.is_some_and(|last| !matches!(known.sent.behind(last), Behind::Unknown))
-    }
-
-    /// Waits until no session answers a request.
-    pub(super) async fn answered(&self) {
-        while locked(&self.uses)
-            .values()
-            .any(|known| !known.requests.is_empty())
-        {
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-
-    /// Those without a stream that were not used for so long.
     fn expired(&self) -> Vec<SessionId> {
-        let uses = locked(&self.uses);
-        let idle = uses
-            .iter()
-            .filter(|(_, known)| known.streams == 0 && known.last.elapsed() >= self.idle);
-        idle.map(|(id, _)| Arc::clone(id)).collect()
+        let table = lock(&self.table);
+        let expired = table.iter().filter(|(_, session)| {
+            session.streams == 0 && session.last_used.elapsed() >= self.idle
+        });
+        expired.map(|(id, _)| Arc::clone(id)).collect()
     }
 
-    /// The one without a stream that was not used for longest.
-    fn idlest(&self) -> Option<SessionId> {
-        let uses = locked(&self.uses);
-        let idle = uses.iter().filter(|(_, known)| known.streams == 0);
-        idle.min_by_key(|(_, known)| known.last)
-            .map(|(id, _)| Arc::clone(id))
-    }
-
+    /// Closes the sessions that are idle for longest until there is room for another.
     async fn make_room(&self) -> Result<(), SessionError> {
         while self.count() >= self.limit {
-            let idlest = self.idlest().ok_or(SessionError::Full)?;
+            let idle = {
+                let table = lock(&self.table);
+                let idle = table.iter().filter(|(_, session)| session.streams == 0);
+                let longest = idle.min_by_key(|(_, session)| session.last_used);
+                longest.map(|(id, _)| Arc::clone(id))
+            };
+            let id = idle.ok_or(SessionError::Full)?;
             tracing::info!(
-                session = &*idlest,
-                "a session is closed to make room for a new one"
+                session = &*id,
+                "closed a session to make room for a new one"
             );
-            self.close_session(&idlest).await?;
+            self.close_session(&id).await?;
         }
         Ok(())
     }
 }
 
-/// Closes what has expired, until there are no sessions to look at.
-async fn expire(sessions: Weak<Sessions>, round: Duration) {
+/// Closes expired sessions until the table is dropped.
+async fn close_expired(sessions: Weak<Sessions>, interval: Duration) {
     loop {
-        tokio::time::sleep(round).await;
+        tokio::time::sleep(interval).await;
         let Some(sessions) = sessions.upgrade() else {
             return;
         };
-        for known in locked(&sessions.uses).values_mut() {
-            known.sent.forget_old();
-        }
         for id in sessions.expired() {
             if let Err(error) = sessions.close_session(&id).await {
                 tracing::debug!(session = &*id, %error, "an expired session did not close");
@@ -256,15 +177,13 @@ impl SessionManager for Sessions {
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         self.make_room().await?;
         let (id, transport) = self.local.create_session().await?;
-        let fresh = Use {
-            last: Instant::now(),
+        let session = Session {
+            last_used: Instant::now(),
             streams: 0,
             requests: HashSet::new(),
-            resumes: true,
-            sent: Sent::new(&self.room),
-            left: Left::default(),
+            knows_priming: true,
         };
-        locked(&self.uses).insert(Arc::clone(&id), fresh);
+        lock(&self.table).insert(Arc::clone(&id), session);
         Ok((id, transport))
     }
 
@@ -273,27 +192,31 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionError> {
-        let begun = self.local.initialize_session(id, message).await;
-        match &begun {
-            Ok(ServerJsonRpcMessage::Response(answer)) => {
-                if let ServerResult::InitializeResult(agreed) = &answer.result
-                    && let Some(known) = locked(&self.uses).get_mut(id)
-                {
-                    known.resumes = agreed.protocol_version.as_str() >= RESUMES;
-                }
+        let answer = match self.local.initialize_session(id, message).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.close_session(id).await?;
+                return Err(error.into());
             }
-            Ok(_) => {}
-            Err(_) => self.close_session(id).await?,
+        };
+        if let ServerJsonRpcMessage::Response(response) = &answer
+            && let ServerResult::InitializeResult(agreed) = &response.result
+            && let Some(session) = lock(&self.table).get_mut(id)
+        {
+            session.knows_priming = agreed.protocol_version.as_str() >= FIRST_WITH_PRIMING;
         }
-        Ok(begun?)
+        Ok(answer)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
-        Ok(self.touched(id) && self.local.has_session(id).await?)
+        if let Some(session) = lock(&self.table).get_mut(id) {
+            session.last_used = Instant::now();
+        }
+        Ok(self.local.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        locked(&self.uses).remove(id);
+        lock(&self.table).remove(id);
         Ok(self.local.close_session(id).await?)
     }
 
@@ -302,21 +225,22 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let request = match &message {
-            ClientJsonRpcMessage::Request(request) => {
-                if matches!(request.request, ClientRequest::InitializeRequest(_)) {
-                    return Err(SessionError::Again);
+        let (mut request_id, mut is_run) = (None, false);
+        if let ClientJsonRpcMessage::Request(request) = &message {
+            request_id = Some(request.id.clone());
+            match &request.request {
+                ClientRequest::InitializeRequest(_) => {
+                    return Err(SessionError::AlreadyInitialized);
                 }
-                Some(request.id.clone())
+                // A call may run something; one that only reads ends long before the grace.
+                ClientRequest::CallToolRequest(_) => is_run = true,
+                _ => {}
             }
-            _ => None,
-        };
-        let runs = left::run(&message);
-        let open = self.opened(id, request)?;
-        let stream = self.local.create_stream(id, message).await?;
-        let mut followed = Followed::new(stream, open);
-        followed.listening = runs.map(|request| Listening::begun(request, &self.local));
-        Ok(followed)
+        }
+        let mut open = self.open(id, request_id)?;
+        let events = self.local.create_stream(id, message).await?;
+        open.run_by = is_run.then(|| Arc::clone(&self.local));
+        Ok(SessionStream::new(events, open))
     }
 
     async fn accept_message(
@@ -331,12 +255,9 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.opened(id, None)?;
-        let stream = self.local.create_standalone_stream(id).await?;
-        if let Some(known) = locked(&self.uses).get_mut(id) {
-            known.sent.opened_alone();
-        }
-        Ok(Followed::new(stream, open))
+        let open = self.open(id, None)?;
+        let events = self.local.create_standalone_stream(id).await?;
+        Ok(SessionStream::new(events, open))
     }
 
     async fn resume(
@@ -344,133 +265,82 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let open = self.opened(id, None)?;
-        let last = EventId::parse(&last_event_id);
-        if let Some(last) = last
-            && let Some(known) = locked(&self.uses).get_mut(id)
-        {
-            if let Behind::Ended(events) = known.sent.behind(last) {
-                return Ok(Either::Left(stream::iter(events)));
-            }
-            if let Some(stream) = last.stream {
-                known.sent.resumed(stream);
-            }
-        }
-        let stream = self.local.resume(id, last_event_id).await?;
-        // `rmcp` begins with the event that the client has. The stream that answers no request has
-        // two events 0, of which the client may have the first.
-        let last = last.filter(|last| last.stream.is_some() || last.index > 0);
-        let rest = stream.filter(move |event| {
-            std::future::ready(last.is_none_or(|last| is_behind(event, last)))
-        });
-        let mut followed = Followed::new(rest, open);
-        if let Some(stream) = last.and_then(|last| last.stream) {
-            let request = followed.left(|left| left.came_back(stream)).flatten();
-            followed.listening = request.map(|request| Listening {
-                stream: Some(stream),
-                ..Listening::begun(request, &self.local)
-            });
-        }
-        Ok(Either::Right(followed))
+        let open = self.open(id, None)?;
+        let events = self.local.resume(id, last_event_id).await?;
+        Ok(SessionStream::new(events, open))
     }
 }
 
-/// A stream of a session while somebody reads it: it counts as open, and what it carries is kept for
-/// a client that loses the connection.
-struct Followed {
-    /// None when it is at its end.
-    inner: Option<Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>>,
-    /// None when nobody reads it any more, while what comes is still kept.
-    open: Option<Open>,
-    uses: Uses,
+/// An open stream of a session.
+struct OpenStream {
+    table: Table,
     id: SessionId,
-    /// The stream by `rmcp`'s number, while the answer on it is still to come.
-    unanswered: Option<u64>,
-    /// The run that its reader listens to, if it is about one.
-    listening: Option<Listening>,
+    /// The request whose answer it carries.
+    request: Option<RequestId>,
+    _answering: Option<TaskTrackerToken>,
+    /// Set while the request is a run: its sessions cancel it.
+    run_by: Option<Arc<LocalSessionManager>>,
+    knows_priming: bool,
 }
 
-impl Followed {
-    fn new(
-        stream: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
-        open: Open,
-    ) -> Self {
-        Self {
-            inner: Some(Box::pin(stream)),
-            uses: Arc::clone(&open.uses),
-            id: Arc::clone(&open.id),
-            open: Some(open),
-            unanswered: None,
-            listening: None,
+impl Drop for OpenStream {
+    /// Ends what runs for a client that is gone: it holds the machine, and nobody gets the answer.
+    fn drop(&mut self) {
+        if let Some(session) = lock(&self.table).get_mut(&self.id) {
+            session.streams = session.streams.saturating_sub(1);
+            if let Some(request) = &self.request {
+                session.requests.remove(request);
+            }
+            session.last_used = Instant::now();
+        }
+        if let Some(local) = self.run_by.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            let (id, request) = (Arc::clone(&self.id), self.request.take());
+            tracing::info!(session = &*id, "ended a run, because its client is gone");
+            let why = Some("the client is gone".to_owned());
+            let params = CancelledNotificationParam::new(request, why);
+            let cancelled = ClientNotification::from(CancelledNotification::new(params));
+            let message = ClientJsonRpcMessage::notification(cancelled);
+            // A session that is closed has ended it already.
+            runtime.spawn(async move { local.accept_message(&id, message).await.ok() });
         }
     }
+}
 
-    /// Does something with the runs of the session that nobody listens to, if it is still there.
-    fn left<T>(&self, change: impl FnOnce(&mut Left) -> T) -> Option<T> {
-        let mut uses = locked(&self.uses);
-        uses.get_mut(&self.id).map(|known| change(&mut known.left))
-    }
+/// The events of an open stream.
+struct SessionStream {
+    events: Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>,
+    open: OpenStream,
+}
 
-    /// Does something with what the session sent last, if it is still there.
-    fn sent<T>(&self, change: impl FnOnce(&mut Sent) -> T) -> Option<T> {
-        let mut uses = locked(&self.uses);
-        uses.get_mut(&self.id).map(|known| change(&mut known.sent))
+impl SessionStream {
+    fn new(
+        events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+        open: OpenStream,
+    ) -> Self {
+        let events = Box::pin(events);
+        Self { events, open }
     }
 }
 
-impl Stream for Followed {
+impl Stream for SessionStream {
     type Item = ServerSseMessage;
 
     fn poll_next(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<ServerSseMessage>> {
-        let Some(inner) = self.inner.as_mut() else {
-            return Poll::Ready(None);
-        };
-        let event = ready!(inner.as_mut().poll_next(context));
-        if let Some(event) = &event {
-            // Before the others have to wait.
-            let weight = weight(event);
-            self.unanswered = self.sent(|sent| sent.note(event, weight)).flatten();
-        } else {
-            self.inner = None;
-            if let Some(stream) = self.unanswered.take() {
-                self.sent(|sent| sent.stopped(stream));
+        loop {
+            let event = ready!(self.events.as_mut().poll_next(context));
+            match &event {
+                Some(event) if event.message.is_none() && !self.open.knows_priming => {}
+                Some(_) => return Poll::Ready(event),
+                None => {
+                    self.open.run_by = None;
+                    return Poll::Ready(None);
+                }
             }
         }
-        Poll::Ready(event)
-    }
-}
-
-impl Drop for Followed {
-    /// A client that is gone may come back for its answer: somebody must take it meanwhile.
-    fn drop(&mut self) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        // One that is at its end has its answer.
-        if self.inner.is_some()
-            && let Some(listening) = self.listening.take()
-        {
-            let stream = listening.stream.or(self.unanswered);
-            if let Some(stream) = stream {
-                self.left(|left| left.went(stream, &listening.request));
-            }
-            let (uses, id) = (Arc::clone(&self.uses), Arc::clone(&self.id));
-            runtime.spawn(listening.end_unless_heard(uses, id, stream));
-        }
-        if self.open.take().is_none() || self.unanswered.is_none() {
-            return;
-        }
-        let mut left = Self {
-            inner: self.inner.take(),
-            open: None,
-            uses: Arc::clone(&self.uses),
-            id: Arc::clone(&self.id),
-            unanswered: self.unanswered.take(),
-            listening: None,
-        };
-        runtime.spawn(async move { while left.next().await.is_some() {} });
     }
 }

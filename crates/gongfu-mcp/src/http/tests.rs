@@ -1,5 +1,4 @@
-//! The endpoint without a socket: refusals that a client can read, profiles by address, sessions
-//! that are bounded, an end that waits for what is being answered.
+//! The endpoint without a socket: refusals, profiles, limits, sessions, the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,11 +14,12 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
-use super::{Asked, HttpEndpoint, HttpResponse, HttpSettings, IN_HAND, SOON};
-
-mod resumption;
+use super::{
+    HttpEndpoint, HttpResponse, HttpSettings, MAX_ANSWERING, PERMIT_TIME, RequestedProfiles,
+};
 
 /// A handler whose one tool takes a while and tells which profiles it was asked for.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl ServerHandler for Slow {
     ) -> Result<CallToolResponse, ErrorData> {
         tokio::time::sleep(Duration::from_millis(200)).await;
         let parts = context.extensions.get::<http::request::Parts>();
-        let asked = parts.and_then(|parts| parts.extensions.get::<Asked>());
+        let asked = parts.and_then(|parts| parts.extensions.get::<RequestedProfiles>());
         let names = asked.map(|asked| asked.0.iter().map(|one| one.as_str()).collect::<Vec<_>>());
         Ok(CallToolResult::structured(json!({ "asked": names })).into())
     }
@@ -101,7 +101,7 @@ fn session(response: &HttpResponse) -> String {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_told_as_an_error_of_json_rpc() {
+async fn refuses_with_json_rpc_errors() {
     let endpoint = endpoint(HttpSettings {
         body_limit: 1_000,
         ..HttpSettings::default()
@@ -121,7 +121,7 @@ async fn what_is_no_message_is_told_as_an_error_of_json_rpc() {
             "{body:.40}: {told}"
         );
     }
-    // A list from the beginning is no answer to a cursor that is none.
+    // An invalid cursor must not get the first page.
     let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":5}}"#;
     let (seen, told_of) = told(answer(&endpoint, post("/mcp", &[], list)).await).await;
     assert_eq!(
@@ -173,7 +173,7 @@ async fn the_address_picks_the_profile() {
 }
 
 #[tokio::test]
-async fn others_pages_and_hosts_are_refused_here_as_well() {
+async fn refuses_foreign_hosts_and_pages() {
     let endpoint = endpoint(HttpSettings::default());
     let (status, _) = told(
         answer(
@@ -201,7 +201,7 @@ async fn others_pages_and_hosts_are_refused_here_as_well() {
 }
 
 #[tokio::test]
-async fn the_idlest_session_makes_room_and_one_in_use_does_not() {
+async fn an_idle_session_makes_room_and_one_in_use_does_not() {
     let endpoint = endpoint(HttpSettings {
         session_limit: 2,
         ..HttpSettings::default()
@@ -238,7 +238,7 @@ async fn the_idlest_session_makes_room_and_one_in_use_does_not() {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_uses_expires() {
+async fn an_idle_session_expires() {
     let endpoint = endpoint(HttpSettings {
         session_idle: Duration::from_millis(100),
         ..HttpSettings::default()
@@ -265,11 +265,11 @@ async fn a_session_that_nobody_uses_expires() {
 }
 
 #[tokio::test]
-async fn the_end_waits_for_what_is_being_answered() {
+async fn drain_waits_for_answers() {
     let endpoint = endpoint(HttpSettings::default());
     let mut busy = endpoint.clone();
     let running = tokio::spawn(async move { busy.call(post("/mcp", &MODERN, &call())).await });
-    while endpoint.busy.borrow().requests == 0 {
+    while endpoint.answering.is_empty() {
         tokio::task::yield_now().await;
     }
     endpoint.drain(Duration::from_secs(20)).await;
@@ -280,19 +280,19 @@ async fn the_end_waits_for_what_is_being_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_requests_wait_in_front_and_slow_ones_hold_up_nobody() {
+async fn slow_requests_give_their_permits_back() {
     let endpoint = endpoint(HttpSettings::default());
     let most = Arc::new(AtomicUsize::new(0));
     for (takes, together) in [
-        (SOON / 10, IN_HAND),
+        (PERMIT_TIME / 10, MAX_ANSWERING),
         // Those that are still waited for no longer count.
-        (SOON * 10, 3 * IN_HAND),
+        (PERMIT_TIME * 10, 3 * MAX_ANSWERING),
     ] {
         let begun = tokio::time::Instant::now();
         let running = Arc::new(AtomicUsize::new(0));
         most.store(0, Ordering::Relaxed);
         let mut works = tokio::task::JoinSet::new();
-        for _ in 0..3 * IN_HAND {
+        for _ in 0..3 * MAX_ANSWERING {
             let (endpoint, running, most) = (endpoint.clone(), running.clone(), most.clone());
             works.spawn(async move {
                 let work = async {
@@ -303,7 +303,7 @@ async fn many_requests_wait_in_front_and_slow_ones_hold_up_nobody() {
                     tokio::time::sleep(takes).await;
                     running.fetch_sub(1, Ordering::Relaxed);
                 };
-                endpoint.soon(|| work).await;
+                endpoint.with_permit(|| work).await;
             });
         }
         works.join_all().await;
@@ -332,9 +332,9 @@ impl ServerHandler for Long {
 }
 
 #[tokio::test]
-async fn large_answers_that_nobody_reads_leave_no_room_for_more() {
+async fn refuses_a_large_answer_while_others_are_unread() {
     let settings = HttpSettings {
-        unread_limit: 2_000_000,
+        large_response_limit: 2_000_000,
         ..HttpSettings::default()
     };
     let endpoint = HttpEndpoint::new(|| Long, settings);
@@ -349,7 +349,7 @@ async fn large_answers_that_nobody_reads_leave_no_room_for_more() {
         let request = post("/mcp", headers, body);
         async move { endpoint.call(request).await.unwrap() }
     };
-    // Read to the last byte, and not given up: as a connection does that can't write.
+    // Collected and held, as by a connection that can't write.
     let mut unread = Vec::new();
     let mut refused = None;
     for _ in 0..10 {
@@ -383,4 +383,60 @@ async fn large_answers_that_nobody_reads_leave_no_room_for_more() {
     assert_eq!(ask(&MODERN, &call()).await.status(), StatusCode::OK);
     let (_, told_there) = told(ask(&older, &plain).await).await;
     assert!(told_there.to_string().len() > 400_000);
+}
+
+/// A handler whose one tool runs until it is cancelled.
+#[derive(Clone)]
+struct Hanging(CancellationToken);
+
+impl ServerHandler for Hanging {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn call_tool(
+        &self,
+        _request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        context.ct.cancelled().await;
+        self.0.cancel();
+        Err(ErrorData::internal_error("cancelled", None))
+    }
+}
+
+#[tokio::test]
+async fn a_run_of_a_session_ends_with_its_connection() {
+    let ended = CancellationToken::new();
+    let handler = Hanging(ended.clone());
+    let mut endpoint = HttpEndpoint::new(move || handler.clone(), HttpSettings::default());
+    let id = session(&endpoint.call(initialize()).await.unwrap());
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+        "params": {"name": "skill_run"}});
+    let request = post("/mcp", &[("mcp-session-id", &id)], &call.to_string());
+    let mut running = endpoint.call(request).await.unwrap();
+    let first = running.body_mut().frame().await.unwrap().unwrap();
+    assert!(
+        first.into_data().unwrap().starts_with(b"data:"),
+        "an event without data"
+    );
+    assert!(!ended.is_cancelled());
+    drop(running);
+    let cancelled = tokio::time::timeout(Duration::from_secs(10), ended.cancelled());
+    cancelled.await.expect("it was cancelled");
+}
+
+#[tokio::test]
+async fn refuses_a_second_initialize_in_a_session() {
+    let endpoint = endpoint(HttpSettings::default());
+    let id = session(&answer(&endpoint, initialize()).await);
+    let mut second = initialize();
+    let headers = second.headers_mut();
+    headers.insert("mcp-session-id", id.parse().unwrap());
+    let (status, told) = told(answer(&endpoint, second).await).await;
+    assert_eq!(
+        (status.as_u16(), &told["error"]["code"], &told["id"]),
+        (400, &json!(-32_600), &json!(1)),
+        "{told}"
+    );
 }

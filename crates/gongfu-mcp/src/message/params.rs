@@ -1,7 +1,7 @@
-//! What is wrong with the parameters of a request, in words that name the place.
+//! Says what is wrong with the parameters of a request.
 //!
-//! `rmcp` reads a request whose parameters have another form as one of a method that it doesn't know,
-//! and a list's without any: neither says what was wrong.
+//! `rmcp` reads a request whose parameters don't fit its method as a request with an unknown method,
+//! and the parameters of a list as missing: neither says what was wrong.
 
 use memchr::memmem;
 use rmcp::model::{
@@ -14,54 +14,54 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The longest description of a fault, in characters: it may repeat what was sent.
+/// The longest description of a fault, in characters: it may quote the message.
 const MAX_FAULT: usize = 200;
 
-/// How the parameter of a list in pages stands in a message.
+/// The parameter of a list in pages, as a message has it.
 const CURSOR: &[u8] = b"\"cursor\"";
 
-/// Says of the parameters of a method that they are wrong, and where that can be told, why.
+/// Says that the parameters of a method are wrong, and why if it can be found.
 pub(crate) fn wrong(method: &str, params: Option<&Value>) -> String {
-    let text = format!("the parameters of {method} are not as the protocol wants them");
+    let text = format!("the parameters of {method} do not fit the protocol");
     match fault(method, params) {
         Some(fault) => format!("{text}: {fault}"),
         None => text,
     }
 }
 
-/// What keeps parameters from being those of this method, if something does.
-pub(super) fn fault(method: &str, params: Option<&Value>) -> Option<String> {
+/// Why parameters are not those of this method.
+fn fault(method: &str, params: Option<&Value>) -> Option<String> {
     let params = params.cloned().unwrap_or_else(|| json!({}));
     match method {
-        "completion/complete" => unlike::<CompleteRequestParams>(params),
-        "initialize" => unlike::<InitializeRequestParams>(params),
-        "prompts/get" => unlike::<GetPromptRequestParams>(params),
-        "resources/directory/read" => unlike::<ReadResourceDirectoryRequestParams>(params),
-        "resources/read" => unlike::<ReadResourceRequestParams>(params),
-        "resources/subscribe" => unlike::<SubscribeRequestParams>(params),
-        "resources/unsubscribe" => unlike::<UnsubscribeRequestParams>(params),
-        "skills/get" => unlike::<GetSkillRequestParams>(params),
-        "subscriptions/listen" => unlike::<SubscriptionsListenRequestParams>(params),
-        "tools/call" => unlike::<CallToolRequestParams>(params),
-        method if is_list(method) => unlike::<PaginatedRequestParams>(params),
+        "completion/complete" => mismatch::<CompleteRequestParams>(params),
+        "initialize" => mismatch::<InitializeRequestParams>(params),
+        "prompts/get" => mismatch::<GetPromptRequestParams>(params),
+        "resources/directory/read" => mismatch::<ReadResourceDirectoryRequestParams>(params),
+        "resources/read" => mismatch::<ReadResourceRequestParams>(params),
+        "resources/subscribe" => mismatch::<SubscribeRequestParams>(params),
+        "resources/unsubscribe" => mismatch::<UnsubscribeRequestParams>(params),
+        "skills/get" => mismatch::<GetSkillRequestParams>(params),
+        "subscriptions/listen" => mismatch::<SubscriptionsListenRequestParams>(params),
+        "tools/call" => mismatch::<CallToolRequestParams>(params),
+        method if is_list(method) => mismatch::<PaginatedRequestParams>(params),
         _ => None,
     }
 }
 
-/// The request for a list whose cursor is none, and what is wrong with it: `rmcp` would answer with
+/// The request for a list from an invalid cursor, and what is wrong with it: `rmcp` would answer with
 /// the first page.
-pub(super) fn wrong_list(bytes: &[u8]) -> Option<(RequestId, String)> {
-    // Most requests have none, and needn't be read a second time.
+pub(super) fn invalid_cursor(bytes: &[u8]) -> Option<(RequestId, String)> {
+    // Most requests have none, and are not read a second time.
     memmem::find(bytes, CURSOR)?;
-    let request: ListRequest = serde_json::from_slice(bytes).ok()?;
-    if !is_list(&request.method) || fault(&request.method, request.params.as_ref()).is_none() {
+    let request: ListRequest = serde_json::from_slice(super::without_mark(bytes)).ok()?;
+    let params = request.params.as_ref();
+    if !is_list(&request.method) || fault(&request.method, params).is_none() {
         return None;
     }
-    let text = wrong(&request.method, request.params.as_ref());
-    Some((request.id, text))
+    Some((request.id, wrong(&request.method, params)))
 }
 
-/// A request, as far as it tells whether it is one for a list.
+/// A request for a list, if `method` says so.
 #[derive(Deserialize)]
 struct ListRequest {
     id: RequestId,
@@ -80,8 +80,8 @@ fn is_list(method: &str) -> bool {
     )
 }
 
-/// Where a value isn't like a type, and how.
-fn unlike<T: DeserializeOwned>(value: Value) -> Option<String> {
+/// Why a value is not one of a type, and where.
+fn mismatch<T: DeserializeOwned>(value: Value) -> Option<String> {
     let error = serde_path_to_error::deserialize::<_, T>(value).err()?;
     let place = error.path().to_string();
     let inner = error.inner().to_string();

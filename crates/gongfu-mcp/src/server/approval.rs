@@ -1,59 +1,55 @@
-//! Asking the person at the client about a command that needs one: in 2026-07-28 by an answer that wants
-//! more (SEP-2322), in the older revisions by a request to the client.
+//! Asks the person at the client about a call that needs one: in 2026-07-28 by an answer that requires
+//! input (SEP-2322), in the older revisions by a request to the client.
 //!
-//! Whoever can't be asked is told how a person allows it at the command line.
+//! A person who can't be asked is told how to allow the call at the command line.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use gongfu_core::account::{Actor, Role};
 use gongfu_core::skill::Digest;
-use gongfu_hub::surface::approval::{ApprovalAnswer, Said};
-use gongfu_hub::{Problem, ToolError};
+use gongfu_hub::call::Question;
+use gongfu_hub::surface::approval::{ApprovalAnswer, Reply};
+use gongfu_hub::{Catalog, Problem, ToolError};
 use rmcp::model::{
     CallToolRequestParams, ClientResult, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ErrorData, InputRequest, InputRequiredResult, ProtocolVersion,
     RequestStateCodec, SealOptions, ServerRequest,
 };
-use rmcp::service::{PeerRequestOptions, RequestContext, RoleServer};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Server;
 use crate::wire;
 
-/// What the question is called in an answer that wants more.
+/// The key of the question in an answer that requires input.
 const KEY: &str = "approval";
-/// How long a person may take.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// The time that a person has for an answer.
+const ELICIT_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// What a person is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
-    /// What the call is known by.
-    id: String,
-    message: String,
-}
-
-/// What the seal of states is made with; nothing where the system has no chance to give.
+/// Seals the states that clients keep between two rounds; `None` where the system has no random
+/// numbers.
 pub(super) fn codec() -> Option<RequestStateCodec> {
     let mut key = [0; RequestStateCodec::MIN_KEY_LENGTH];
     getrandom::fill(&mut key).ok()?;
     RequestStateCodec::try_new(key).ok()
 }
 
-/// How the person at a client is reached.
+/// The way to the person at a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// By an answer that wants more.
+    /// An answer that requires input.
     Rounds,
-    /// By a request.
+    /// A request to the client.
     Request,
 }
 
-/// How the person at this client is reached, if they are.
+/// The way to the person at this client, if there is one.
 pub(super) fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
     let declared = context.client_capabilities()?.elicitation?;
-    // Whoever names no kind has forms.
+    // A client that names no mode has forms.
     let has_forms = declared.form.is_some() || declared.url.is_none();
     let is_new = context
         .protocol_version()
@@ -61,95 +57,125 @@ pub(super) fn way(context: &RequestContext<RoleServer>) -> Option<Way> {
     has_forms.then_some(if is_new { Way::Rounds } else { Way::Request })
 }
 
-/// What a person has to be asked, if that is why a call failed. What is too long to be read isn't asked.
-pub(super) fn question(tool: &str, error: &ToolError) -> Option<Question> {
-    let Problem::CommandWaits { reason, id, what } = &error.problem else {
-        return None;
-    };
-    let what = what.as_ref()?;
-    Some(Question {
-        id: id.clone(),
-        message: format!(
-            "{tool} wants to run this command:\n\n{what}\n\nYou are asked because {reason}."
-        ),
-    })
+/// The question that a person must answer, if that is why a call failed.
+pub(super) fn question(error: &ToolError) -> Option<&Question> {
+    match &error.problem {
+        Problem::ApprovalWaiting { question, .. } => question.as_deref(),
+        _ => None,
+    }
 }
 
-impl Question {
-    fn form(&self) -> Result<ElicitRequest, ErrorData> {
-        let schema = json!({
-            "type": "object",
-            "properties": {
-                "scope": {
-                    "type": "string",
-                    "title": "Allow it",
-                    "description": "To not allow it, decline.",
-                    "oneOf": [
-                        { "const": "once", "title": "once" },
-                        { "const": "always", "title": "always, with the same arguments" },
-                    ],
-                    "default": "once",
-                },
+fn form(question: &Question) -> Result<ElicitRequest, ErrorData> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "scope": {
+                "type": "string",
+                "title": "Allow it",
+                "description": "To not allow it, decline.",
+                "oneOf": [
+                    { "const": "once", "title": "once" },
+                    { "const": "always", "title": "always, with the same arguments" },
+                ],
+                "default": "once",
             },
-            "required": ["scope"],
-        });
-        let schema = serde_json::from_value(schema)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        Ok(ElicitRequest::new(
-            ElicitRequestParams::FormElicitationParams {
-                meta: None,
-                message: self.message.clone(),
-                requested_schema: schema,
-            },
-        ))
+        },
+        "required": ["scope"],
+    });
+    let schema = serde_json::from_value(schema)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    Ok(ElicitRequest::new(
+        ElicitRequestParams::FormElicitationParams {
+            meta: None,
+            message: question.text.clone(),
+            requested_schema: schema,
+        },
+    ))
+}
+
+/// The answer that requires a person's input; `None` where no state can be sealed.
+pub(super) fn round(
+    question: &Question,
+    server: &Server,
+    request: &CallToolRequestParams,
+) -> Result<Option<InputRequiredResult>, ErrorData> {
+    let Some(codec) = &server.codec else {
+        return Ok(None);
+    };
+    let call = call(request);
+    let options = SealOptions::new()
+        .associated_data(call.as_bytes())
+        .ttl(ELICIT_TIMEOUT);
+    let state = codec.seal_with(question.id.as_bytes(), &options);
+    let open = BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(form(question)?))]);
+    Ok(Some(InputRequiredResult::new(Some(open), Some(state))))
+}
+
+/// Asks the person at one client by requests.
+pub(super) struct Asker {
+    catalog: Arc<Catalog>,
+    person: Actor,
+    peer: Peer<RoleServer>,
+}
+
+impl Asker {
+    pub(super) fn new(server: &Server, context: &RequestContext<RoleServer>) -> Self {
+        Self {
+            catalog: Arc::clone(&server.catalog),
+            person: person(context),
+            peer: context.peer.clone(),
+        }
     }
 
-    /// The answer that wants a person's word; `None` where no state can be sealed.
-    pub(super) fn round(
-        &self,
-        server: &Server,
-        request: &CallToolRequestParams,
-    ) -> Result<Option<InputRequiredResult>, ErrorData> {
-        let Some(codec) = &server.codec else {
-            return Ok(None);
+    /// Asks, and records the answer; false where there is none.
+    pub(super) async fn ask(&self, question: &Question) -> bool {
+        let Ok(form) = form(question) else {
+            return false;
         };
-        let call = call(request);
-        let options = SealOptions::new()
-            .associated_data(call.as_bytes())
-            .ttl(PATIENCE);
-        let state = codec.seal_with(self.id.as_bytes(), &options);
-        let open = BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(self.form()?))]);
-        Ok(Some(InputRequiredResult::new(Some(open), Some(state))))
-    }
-
-    /// Asks by a request; answers whether a person said something, which is then written down.
-    pub(super) async fn ask(
-        &self,
-        server: &Server,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<bool, ErrorData> {
-        let request = ServerRequest::ElicitRequest(self.form()?);
-        let options = PeerRequestOptions::with_timeout(PATIENCE);
-        let sent = context.peer.send_request_with_option(request, options);
-        let Ok(handle) = sent.await else {
-            return Ok(false);
+        let request = ServerRequest::ElicitRequest(form);
+        let options = PeerRequestOptions::with_timeout(ELICIT_TIMEOUT);
+        let Ok(handle) = self.peer.send_request_with_option(request, options).await else {
+            return false;
         };
-        tokio::select! {
-            // Nobody waits for the call any more.
-            () = context.ct.cancelled() => Ok(false),
-            answer = handle.await_response() => match answer {
-                Ok(ClientResult::ElicitResult(answer)) => said(server, context, &self.id, &answer).await,
-                // It could not, or the person took too long.
-                _ => Ok(false),
-            },
+        let Ok(ClientResult::ElicitResult(answer)) = handle.await_response().await else {
+            return false;
+        };
+        match reply(&answer) {
+            Ok(Some(reply)) => record(&self.catalog, &self.person, &question.id, reply)
+                .await
+                .is_ok_and(|is_known| is_known),
+            _ => false,
         }
     }
 }
 
-/// Takes what a person answered in an earlier round; answers whether they were asked then.
+/// The person at a client, whose answers come through it.
+fn person(context: &RequestContext<RoleServer>) -> Actor {
+    Actor {
+        role: Role::Developer,
+        ..Server::actor(context)
+    }
+}
+
+/// Records an answer; whether there is such a call.
+async fn record(
+    catalog: &Catalog,
+    person: &Actor,
+    id: &str,
+    reply: Reply,
+) -> Result<bool, ToolError> {
+    let answer = ApprovalAnswer {
+        approval: id.to_owned(),
+        reply,
+        hours: None,
+    };
+    Ok(catalog.operate(answer, person).await?.is_some())
+}
+
+/// Takes the person's answer of an earlier round; whether there was one.
 ///
 /// # Errors
-/// The answer isn't one, or is to a question that wasn't asked about this call.
+/// The answer is malformed, or belongs to a question about another call.
 pub(super) async fn taken(
     server: &Server,
     request: &CallToolRequestParams,
@@ -170,36 +196,27 @@ pub(super) async fn taken(
     })?;
     let answer = ElicitResult::deserialize(given)
         .map_err(|error| wrong(&format!("inputResponses.{KEY}"), &error.to_string()))?;
-    said(server, context, &String::from_utf8_lossy(&opened), &answer).await?;
+    if let Some(reply) = reply(&answer)? {
+        let id = String::from_utf8_lossy(&opened);
+        let recorded = record(&server.catalog, &person(context), &id, reply).await;
+        recorded.map_err(|error| wire::refused(&error))?;
+    }
     Ok(true)
 }
 
-/// Writes down what a person said; answers whether they said anything.
-async fn said(
-    server: &Server,
-    context: &RequestContext<RoleServer>,
-    id: &str,
-    answer: &ElicitResult,
-) -> Result<bool, ErrorData> {
+/// The person's reply; `None` where the question was closed without one.
+fn reply(answer: &ElicitResult) -> Result<Option<Reply>, ErrorData> {
     let scope = || answer.content.as_ref()?.get("scope")?.as_str();
-    let said = match (&answer.action, scope()) {
-        (ElicitationAction::Accept, Some("once")) => Said::Once,
-        (ElicitationAction::Accept, Some("always")) => Said::Always,
-        (ElicitationAction::Accept, _) => {
-            return Err(wrong("scope", "must be `once` or `always`"));
-        }
-        (ElicitationAction::Decline, _) => Said::No,
-        // Closed without a word, as kinds of answers that are not known yet.
-        _ => return Ok(false),
-    };
-    let approval = id.to_owned();
-    let written = server
-        .operate(ApprovalAnswer { approval, said }, context)
-        .await;
-    written.map_err(|error| wire::refused(&error))
+    match (&answer.action, scope()) {
+        (ElicitationAction::Accept, Some("once")) => Ok(Some(Reply::Once)),
+        (ElicitationAction::Accept, Some("always")) => Ok(Some(Reply::Always)),
+        (ElicitationAction::Accept, _) => Err(wrong("scope", "must be `once` or `always`")),
+        (ElicitationAction::Decline, _) => Ok(Some(Reply::No)),
+        _ => Ok(None),
+    }
 }
 
-/// What a question is about: it is valid for this call alone.
+/// Binds a question to this call.
 fn call(request: &CallToolRequestParams) -> String {
     let arguments = json!(request.arguments);
     let digest = Digest::of(arguments.to_string().as_bytes());

@@ -1,141 +1,126 @@
-//! Calls of tools: what runs is heard, ends with whoever wanted it, and becomes a task for a client
-//! that prefers to come back for a long one (SEP-2663).
+//! Calls of tools: output becomes progress, questions reach the person at the client, a cancelled
+//! call ends what it runs, and a long run becomes a task for a client that knows them (SEP-2663).
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_hub::{Catalog, ErrorCode, Problem, Talk, ToolError, ToolResult};
+use gongfu_core::port::Listener;
+use gongfu_hub::call::{Asking, Event, EventSink, Events, Question};
+use gongfu_hub::{ErrorCode, Problem, Request, ToolError, ToolResult};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CreateTaskResult, ErrorData,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use super::Server;
-use super::approval::{self, Way};
+use super::approval::{self, Asker, Way};
 use super::progress::{self, Progress};
 use crate::wire;
 
-/// How long a call may take before a client that knows tasks gets one.
-const SOON: Duration = Duration::from_secs(2);
-/// How long a task can be asked for: longer than anything may run, and as long again once it is over.
-const KEPT: Duration = Duration::from_mins(65);
-/// How often a client is advised to ask, in milliseconds.
-const ASKING: u64 = 1_000;
-/// How many tasks there are at once; whoever would be the next one waits for the answer.
-const TASKS: usize = 64;
+/// The time that a call may take before a client that knows tasks gets one.
+const TASK_DELAY: Duration = Duration::from_secs(2);
+/// The time for which a task can be asked for: longer than any run may take, and as long again
+/// afterwards.
+const TASK_TTL: Duration = Duration::from_mins(65);
+/// The interval at which a client is advised to poll, in milliseconds.
+const POLL_INTERVAL: u64 = 1_000;
+/// The most tasks at once; a further call is answered when it ends.
+const MAX_TASKS: usize = 64;
 
 type Outcome = Result<ToolResult, ToolError>;
+type JoinResult = Option<Result<Outcome, tokio::task::JoinError>>;
 
-/// What came of a call so far.
-enum Attempt {
-    Ended(Option<Result<Outcome, tokio::task::JoinError>>),
-    /// It goes on as a task.
-    Task(CreateTaskResult),
+/// The client's end of a call.
+struct ClientSink {
+    output: Option<Listener>,
+    asker: Option<Asker>,
 }
 
-/// Calls a tool; where a command needs a person, the one at the client is asked.
+impl EventSink for ClientSink {
+    fn event(&self, event: Event<'_>) {
+        if let (Event::Output(stream, bytes), Some(output)) = (event, &self.output) {
+            output(stream, bytes);
+        }
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> Asking<'a> {
+        match &self.asker {
+            Some(asker) => Box::pin(asker.ask(question)),
+            None => Box::pin(std::future::ready(false)),
+        }
+    }
+}
+
+/// Calls a tool.
 pub(super) async fn tool(
     server: &Server,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let answered = answered(server, &request, &context).await;
-    server.end.answered();
-    answered
-}
-
-async fn answered(
-    server: &Server,
-    request: &CallToolRequestParams,
-    context: &RequestContext<RoleServer>,
-) -> Result<CallToolResponse, ErrorData> {
-    // Whoever was just asked isn't asked again, whatever comes of it.
+    let (request, context) = (&request, &context);
+    // A person who was just asked isn't asked again, whatever comes of it.
     let was_asked = approval::taken(server, request, context).await?;
-    let first = attempt(server, request, context).await?;
-    let question = match &first {
-        Attempt::Ended(Some(Ok(Err(error)))) => approval::question(&request.name, error),
-        _ => None,
-    };
     let way = approval::way(context).filter(|_| !was_asked);
-    let last = match (question, way) {
-        (Some(question), Some(Way::Rounds)) => {
-            if let Some(open) = question.round(server, request)? {
-                return Ok(open.into());
-            }
-            first
-        }
-        (Some(question), Some(Way::Request)) => {
-            if question.ask(server, context).await? {
-                attempt(server, request, context).await?
-            } else {
-                first
-            }
-        }
-        _ => first,
-    };
-    match last {
-        Attempt::Ended(ended) => answer(ended).map(CallToolResponse::from),
-        Attempt::Task(task) => Ok(CallToolResponse::Task(task)),
-    }
-}
-
-/// Calls a tool once.
-async fn attempt(
-    server: &Server,
-    request: &CallToolRequestParams,
-    context: &RequestContext<RoleServer>,
-) -> Result<Attempt, ErrorData> {
-    let (actor, profiles) = (Server::actor(context), server.profiles(context));
-    let catalog = Arc::clone(&server.catalog);
-    // A task of its own, so that a fault in a tool ends the call and not the server; the set
-    // ends the task when this call is cancelled.
-    let span = server.span(context, "tools/call", &request.name);
-    let mut running = JoinSet::new();
+    let actor = Server::actor(context);
+    let profiles = server.profiles(context);
     let token = context.meta.get_progress_token();
     let mut progress = token.map(|token| Progress::new(token, context.peer.clone()));
-    let mut talk = Talk::default();
-    if let Some(progress) = &progress {
-        talk.heard = progress.listener();
-    }
-    let can_be_task = Catalog::executes(&request.name)
+    let events = Events::new(Arc::new(ClientSink {
+        output: progress.as_ref().map(Progress::listener),
+        asker: (way == Some(Way::Request)).then(|| Asker::new(server, context)),
+    }));
+    let can_be_task = server.catalog.executes(&request.name, &actor.owner)
         && context
             .client_capabilities()
             .is_some_and(|client| client.supports_tasks())
-        && server.tasks.running_task_count() < TASKS;
-    let (name, arguments) = (request.name.clone(), request.arguments.clone());
-    let call = async move {
-        let arguments = arguments.unwrap_or_default();
-        catalog
-            .call_with(&profiles, &name, arguments, &actor, talk)
-            .await
+        && server.tasks.running_task_count() < MAX_TASKS;
+    let cancel = CancellationToken::new();
+    let call = {
+        let catalog = Arc::clone(&server.catalog);
+        let (name, cancel) = (request.name.clone(), cancel.clone());
+        let arguments = request.arguments.clone().unwrap_or_default();
+        async move {
+            let request = Request {
+                events,
+                cancel,
+                ..Request::new(&profiles, &name, arguments, &actor)
+            };
+            catalog.call(request).await
+        }
     };
+    // A task of its own, so that a fault in a tool ends the call and not the server.
+    let mut running = JoinSet::new();
+    let span = server.span(context, "tools/call", &request.name);
     running.spawn(call.instrument(span));
     let begun = tokio::time::Instant::now();
-    let ended = loop {
+    let joined = loop {
         tokio::select! {
-            ended = running.join_next() => break ended,
-            // Nobody waits for the answer any more: what runs ends with its task.
-            () = context.ct.cancelled() => {
-                return Err(ErrorData::internal_error("the call was cancelled", None));
-            }
-            () = tokio::time::sleep_until(begun + SOON), if can_be_task => {
-                return Ok(Attempt::Task(as_task(&server.tasks, running)));
+            joined = running.join_next() => break joined,
+            () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
+            () = tokio::time::sleep_until(begun + TASK_DELAY), if can_be_task => {
+                let task = as_task(&server.tasks, running, cancel);
+                return Ok(CallToolResponse::Task(task));
             }
             () = progress::due(progress.as_ref()) => progress::tell(&mut progress).await,
         }
     };
     progress::tell(&mut progress).await;
-    Ok(Attempt::Ended(ended))
+    if let (Some(Way::Rounds), Some(Ok(Err(error)))) = (way, &joined)
+        && let Some(question) = approval::question(error)
+        && let Some(open) = approval::round(question, server, request)?
+    {
+        return Ok(open.into());
+    }
+    answer(joined).map(CallToolResponse::from)
 }
 
 /// The result of a call, which may be a failure of the tool.
-fn answer(
-    ended: Option<Result<Outcome, tokio::task::JoinError>>,
-) -> Result<CallToolResult, ErrorData> {
-    let outcome = match ended {
+fn answer(joined: JoinResult) -> Result<CallToolResult, ErrorData> {
+    let outcome = match joined {
         Some(Ok(outcome)) => outcome,
         _ => Err(Problem::Fault {
             reason: "the tool ended without an answer".to_owned(),
@@ -149,18 +134,26 @@ fn answer(
     }
 }
 
-/// What still runs as a task that its client asks for later; it ends when the client cancels it.
-fn as_task(tasks: &TaskManager, mut running: JoinSet<Outcome>) -> CreateTaskResult {
-    let kept = u64::try_from(KEPT.as_millis()).unwrap_or(u64::MAX);
+/// Turns a running call into a task that its client polls; cancelling the task ends the call.
+fn as_task(
+    tasks: &TaskManager,
+    mut running: JoinSet<Outcome>,
+    cancel: CancellationToken,
+) -> CreateTaskResult {
+    let ttl = u64::try_from(TASK_TTL.as_millis()).unwrap_or(u64::MAX);
     let options = TaskOptions::new()
-        .with_ttl_ms(kept)
-        .with_poll_interval_ms(ASKING)
+        .with_ttl_ms(ttl)
+        .with_poll_interval_ms(POLL_INTERVAL)
         .with_status_message("it runs");
     let task = tasks.spawn(options, |context: TaskContext| {
         Box::pin(async move {
             tokio::select! {
-                ended = running.join_next() => answer(ended).map_err(TaskExit::Error),
-                () = context.cancelled() => Err(TaskExit::Cancelled),
+                joined = running.join_next() => answer(joined).map_err(TaskExit::Error),
+                () = context.cancelled() => {
+                    cancel.cancel();
+                    running.join_next().await;
+                    Err(TaskExit::Cancelled)
+                }
             }
         })
     });

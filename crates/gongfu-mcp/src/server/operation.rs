@@ -72,14 +72,12 @@ impl Server {
         let (catalog, actor) = (Arc::clone(&self.catalog), Self::actor(context));
         let mut running = JoinSet::new();
         running.spawn(async move { catalog.operate(operation, &actor).await });
-        let outcome = match running.join_next().await {
+        match running.join_next().await {
             Some(Ok(outcome)) => outcome,
             _ => Err(Problem::Fault {
                 reason: format!("{} ended without an answer", O::NAME),
             }
             .error()),
-        };
-        self.end.answered();
-        outcome
+        }
     }
 }

@@ -1,168 +1,132 @@
-//! Lines of bytes with a limit.
-//!
-//! Knows nothing of what they say.
+//! Splits input into lines of limited length.
 
 use std::io;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+use memchr::memchr;
+use tokio_util::bytes::{Buf as _, BytesMut};
+use tokio_util::codec::Decoder;
 
-/// How much is read at once, in bytes: as much as a pipe holds.
-const READ: usize = 64 << 10;
-/// Above this many bytes the room of a line isn't kept for the next.
-const KEPT: usize = 1 << 20;
+/// The buffer is not kept for the next line when the last one had more bytes than this.
+const MAX_KEPT_BUFFER: usize = 1 << 20;
 
-/// What was read.
+/// A line of input, without its line end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Read {
-    /// A line is whole.
-    Line,
-    /// A line has more bytes than the limit; its beginning is at hand, the rest is passed over.
-    TooLong,
-    /// The input ended, without a line's end where there is still something at hand.
-    End,
+pub(super) enum Line {
+    /// A whole line.
+    Whole(BytesMut),
+    /// The beginning of a line over the limit; the rest is skipped.
+    TooLong(BytesMut),
+    /// The end of the input, without a line end.
+    Unterminated(BytesMut),
 }
 
-/// Input that is read line by line.
-pub(super) struct Lines<R> {
-    from: BufReader<R>,
+/// Decodes lines of at most `limit` bytes.
+#[derive(Debug)]
+pub(super) struct LineDecoder {
     limit: usize,
-    line: Vec<u8>,
-    /// What is at hand was looked at.
-    done: bool,
-    /// What follows belongs to a line that is too long.
+    /// The length of the part of the buffer that has no line end.
+    searched: usize,
+    /// True behind the beginning of a line that was too long.
     skipping: bool,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Lines of at most this many bytes.
-    pub(super) fn new(from: R, limit: usize) -> Self {
+impl LineDecoder {
+    pub(super) fn new(limit: usize) -> Self {
         Self {
-            from: BufReader::with_capacity(READ, from),
             limit,
-            line: Vec::new(),
-            done: false,
+            searched: 0,
             skipping: false,
         }
     }
+}
 
-    /// Reads on. Who stops waiting loses nothing: all that was read is kept for the next time.
-    pub(super) async fn next(&mut self) -> Read {
-        if self.done {
-            self.done = false;
-            self.line.clear();
-            if self.line.capacity() > KEPT {
-                self.line = Vec::new();
-            }
-        }
+impl Decoder for LineDecoder {
+    type Item = Line;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Line>> {
         loop {
-            let part = match self.from.fill_buf().await {
-                // An input that fails gives nothing more, like one that ended.
-                Ok([]) => return self.shown(Read::End),
-                Ok(part) => part,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => return self.shown(Read::End),
-            };
-            let end = part.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(part.len(), |end| end + 1);
-            let text = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
-            let skipped = self.skipping;
-            self.skipping = end.is_none() && skipped;
-            if skipped {
-                self.from.consume(taken);
-                continue;
-            }
-            let room = self.limit.saturating_sub(self.line.len());
-            let fits = text.len() <= room;
-            self.line
-                .extend_from_slice(text.get(..room).unwrap_or(text));
-            self.from.consume(taken);
-            if !fits {
-                self.skipping = end.is_none();
-                return self.shown(Read::TooLong);
-            }
-            if end.is_some() {
-                return self.shown(Read::Line);
+            let unsearched = buffer.get(self.searched..).unwrap_or_default();
+            let end = memchr(b'\n', unsearched).map(|at| self.searched + at);
+            self.searched = 0;
+            if self.skipping {
+                buffer.advance(end.map_or(buffer.len(), |end| end + 1));
+                if end.is_none() {
+                    return Ok(None);
+                }
+                self.skipping = false;
+            } else if end.unwrap_or(buffer.len()) > self.limit {
+                self.skipping = true;
+                let start = buffer.split_to(self.limit);
+                *buffer = BytesMut::from(&buffer[..]);
+                return Ok(Some(Line::TooLong(start)));
+            } else if let Some(end) = end {
+                let line = buffer.split_to(end);
+                buffer.advance(1);
+                if line.len() > MAX_KEPT_BUFFER {
+                    *buffer = BytesMut::from(&buffer[..]);
+                }
+                return Ok(Some(Line::Whole(line)));
+            } else {
+                self.searched = buffer.len();
+                return Ok(None);
             }
         }
     }
 
-    /// What is at hand, without white space around it.
-    pub(super) fn line(&self) -> &[u8] {
-        self.line.trim_ascii()
-    }
-
-    fn shown(&mut self, read: Read) -> Read {
-        self.done = true;
-        read
+    fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Line>> {
+        Ok(match self.decode(buffer)? {
+            None if !buffer.is_empty() => {
+                self.searched = 0;
+                Some(Line::Unterminated(buffer.split()))
+            }
+            line => line,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use futures_util::StreamExt as _;
+    use tokio_util::bytes::BytesMut;
+    use tokio_util::codec::FramedRead;
 
-    use tokio::io::AsyncWriteExt as _;
+    use super::{Line, LineDecoder};
 
-    use super::{Lines, Read};
+    async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
+        let lines = FramedRead::new(input, LineDecoder::new(limit));
+        lines.map(Result::unwrap).collect().await
+    }
 
-    async fn all(text: &[u8], limit: usize) -> Vec<(Read, String)> {
-        let mut lines = Lines::new(text, limit);
-        let mut all = Vec::new();
-        while all.last().is_none_or(|(read, _)| *read != Read::End) {
-            let read = lines.next().await;
-            all.push((read, String::from_utf8_lossy(lines.line()).into_owned()));
-        }
-        all
+    fn whole(line: &[u8]) -> Line {
+        Line::Whole(BytesMut::from(line))
     }
 
     #[tokio::test]
-    async fn lines_end_as_they_like() {
-        let read = all(b"a\nbc\r\n\n  d \n\0\xff", 100).await;
-        let text: Vec<&str> = read.iter().map(|(_, text)| text.as_str()).collect();
-        assert_eq!(text, ["a", "bc", "", "d", "\0\u{fffd}"]);
-        assert_eq!(
-            all(b"a\n", 9).await.last().unwrap(),
-            &(Read::End, String::new())
-        );
+    async fn splits_at_line_ends() {
+        let expected = [
+            whole(b"a"),
+            whole(b"bc\r"),
+            whole(b""),
+            Line::Unterminated(BytesMut::from(&b"\0\xff"[..])),
+        ];
+        assert_eq!(lines(b"a\nbc\r\n\n\0\xff", 100).await, expected);
+        assert_eq!(lines(b"a\n", 1).await, [whole(b"a")]);
     }
 
     #[tokio::test]
-    async fn a_line_above_the_limit_is_told_once_and_passed_over() {
-        for (text, begins) in [
-            ("12345\n1234\n", "1234"),
-            ("123456789\n1234\n", "1234"),
-            (&*format!("{}\n1234\n", "1".repeat(300_000)), "1111"),
+    async fn skips_the_rest_of_a_line_over_the_limit() {
+        let long = "1".repeat(300_000);
+        for text in [
+            "12345\n1234\n",
+            "123456789\n1234\n",
+            &format!("{long}\n1234\n"),
         ] {
-            let read = all(text.as_bytes(), 4).await;
-            let expected = [
-                (Read::TooLong, begins.to_owned()),
-                (Read::Line, "1234".to_owned()),
-                (Read::End, String::new()),
-            ];
-            assert_eq!(read, expected);
+            let start = BytesMut::from(&text.as_bytes()[..4]);
+            let expected = [Line::TooLong(start), whole(b"1234")];
+            assert_eq!(lines(text.as_bytes(), 4).await, expected);
         }
-        // Without an end, the rest is nothing.
-        let read = all(b"123456789", 4).await;
-        assert_eq!(read[0], (Read::TooLong, "1234".to_owned()));
-        assert_eq!(read[1], (Read::End, String::new()));
-    }
-
-    #[tokio::test]
-    async fn who_stops_waiting_loses_nothing() {
-        let (mut client, server) = tokio::io::duplex(64);
-        let mut lines = Lines::new(server, 100);
-        for part in ["ab", "cd", "\nx"] {
-            client.write_all(part.as_bytes()).await.unwrap();
-            if part.starts_with('\n') {
-                assert_eq!(lines.next().await, Read::Line);
-                assert_eq!(lines.line(), b"abcd");
-            } else {
-                let waited = tokio::time::timeout(Duration::from_millis(5), lines.next()).await;
-                assert!(waited.is_err());
-            }
-        }
-        drop(client);
-        assert_eq!(lines.next().await, Read::End);
-        assert_eq!(lines.line(), b"x");
+        let start = BytesMut::from(&b"1234"[..]);
+        assert_eq!(lines(b"123456789", 4).await, [Line::TooLong(start)]);
     }
 }

@@ -1,22 +1,23 @@
-//! Namespaces made by bubblewrap: where nobody else is allowed to make any.
+//! Namespaces that bubblewrap makes, for machines on which nobody else may make any.
 //!
-//! It makes what the run sees; all that comes after is the same as with namespaces of our own. What is
-//! written lies in one memory of a fixed size, and what would be layers are copies in it. The root of
-//! what is seen is that same memory: that nothing is written there is held by Landlock alone.
+//! bubblewrap builds the view; everything after that is the same as in namespaces of our own. What is written
+//! lies in one file system in memory of a fixed size, and the layers are copies in it. The root of the view
+//! is in the same file system, so only Landlock keeps a run from writing there.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
-use super::carry::{self, Strength};
-use super::copied::{self, Copied, Maker, Way};
+use super::copy::{Exposure, MountCopies, MountedBy, exposure};
+use super::execute::execute;
+use super::layer::merge_layers;
 use super::namespaces::{PLACES, SCRATCH};
-use super::{Backend, Failure, Surroundings, environment, keep};
-use crate::plan::{Kind, Owner, Piece, Plan, Source};
+use super::{Backend, Failure, HostView, Profile, RunContext, program};
+use crate::plan::{Kind, Piece, Plan, Source, UnixId};
 use crate::system::View;
 
-/// Where it lies, on systems that have it.
+/// The places where systems install it.
 const PROGRAMS: [&str; 5] = [
     "/usr/bin/bwrap",
     "/usr/local/bin/bwrap",
@@ -24,105 +25,115 @@ const PROGRAMS: [&str; 5] = [
     "/run/wrappers/bin/bwrap",
     "/run/current-system/sw/bin/bwrap",
 ];
-/// What it is told in any case.
-const ALWAYS: &str = "--unshare-user --unshare-all --uid 1000 --gid 1000 --hostname sandbox \
-                      --die-with-parent --new-session --as-pid-1 --clearenv --cap-drop ALL --chdir /";
-/// What it takes besides what is written: folders and small texts.
-const ROOM: u64 = 1024 * 1024;
+/// The options of every run.
+const OPTIONS: &str = "--unshare-user --unshare-all --uid 1000 --gid 1000 --hostname sandbox \
+                       --die-with-parent --as-pid-1 --clearenv --cap-drop ALL --chdir /";
+/// Space for folders and small files besides what is written, in bytes.
+const OVERHEAD: u64 = 1024 * 1024;
 
-/// The first process inside; the others are of another namespace.
-const WATCHING: u64 = 1;
-
-/// Where it is, if it is installed.
-pub(super) fn found() -> Option<&'static Path> {
-    let mut places = PROGRAMS.iter().map(Path::new);
-    places.find(|place| place.exists())
-}
+/// Only init is of the run's user namespace.
+const SUPERVISORS: u64 = 1;
 
 /// The backend.
 pub(crate) struct Bubblewrap;
 
+static PROFILE: Profile = Profile {
+    level: Level::new("bubblewrap"),
+    about: "bubblewrap: namespaces by bwrap, Landlock and seccomp",
+    is_single_tenant: false,
+    is_opt_in: false,
+    reaches_hosts: false,
+    host: HostView::Paths,
+    processes: Means::ProcessLimit,
+    // The file system limits the size; the number of files is only watched.
+    disk: Means::Watchdog,
+};
+
 impl Backend for Bubblewrap {
-    fn level(&self) -> Level {
-        Level::Bubblewrap
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
-    fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        let program = found().ok_or_else(|| {
+    fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure> {
+        let mut places = PROGRAMS.iter().map(Path::new);
+        let program = places.find(|place| place.exists()).ok_or_else(|| {
             let why = "bubblewrap isn't installed; install the package `bubblewrap`";
             Failure::Unavailable(why.to_owned())
         })?;
-        let strength = Strength {
-            level: Level::Bubblewrap,
-            processes: Means::ProcessLimit,
-            // By size it is the file system that holds; how many files there are is only watched.
-            disk: Means::Watchdog,
-        };
-        let copied = Copied::of(spec, surroundings.tenant, Maker::Tenant)?;
-        let plan = plan(program, spec, surroundings.tenant, &copied)?;
+        let copies = MountCopies::new(job, context.tenant, MountedBy::Tenant)?;
+        let plan = plan(program, job, context.tenant, &copies)?;
         let mut before = Vec::new();
-        let mut ran = carry::out(strength, &plan, spec, surroundings, |layers| {
-            before = copied.fill(layers)?;
+        let mut result = execute(self, &plan, job, context, |layers| {
+            before = copies.fill(layers)?;
             Ok(())
         })?;
-        ran.layers = copied.kept(ran.layers);
-        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
+        result.layers = result.layers.map(|layers| copies.only_layers(layers));
+        merge_layers(job, context, &copies.layers(), result, &before)
+    }
+
+    fn lost(&self, is_ready: bool, stderr: &str) -> Failure {
+        if is_ready {
+            return Failure::lost();
+        }
+        let said = stderr.lines().next().unwrap_or("it says nothing");
+        let said = said.strip_prefix("bwrap: ").unwrap_or(said);
+        Failure::Unavailable(format!(
+            "bubblewrap can't make it ({said}); let it make user namespaces (sysctl \
+             user.max_user_namespaces, an AppArmor profile for bwrap, or the setuid bit), and let \
+             gongfu's own program be readable by everybody where gongfu is root"
+        ))
     }
 }
 
-/// What the child is to do.
 fn plan(
     program: &Path,
-    spec: &Spec,
-    tenant: Option<Owner>,
-    copied: &Copied<'_>,
+    job: &Spec,
+    tenant: Option<UnixId>,
+    copies: &MountCopies<'_>,
 ) -> Result<Plan, Failure> {
     let mut view = View::of_the_system()?;
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
-    for mount in &spec.mounts {
-        let missing = |error| super::missing(mount, &error);
-        match (
-            copied::way(mount, tenant, Maker::Tenant),
-            mount.sources.first(),
-        ) {
-            (Way::Empty, _) => view.scratch(&mount.target),
-            (Way::Layer | Way::Copy, Some(source)) if source.is_file() => {
-                view.file(&mount.target);
+    for mount in &job.mounts {
+        let at = &mount.target;
+        let exposure = exposure(mount, tenant, MountedBy::Tenant);
+        let added = match (exposure, mount.sources.first()) {
+            (Exposure::Empty, _) => {
+                view.add_scratch(at);
+                Ok(())
             }
-            (Way::Layer | Way::Copy, _) => {
-                view.layer(&mount.sources, &mount.target).map_err(missing)?;
+            (Exposure::Layer | Exposure::Copy, Some(source)) if source.is_file() => {
+                view.add_file(at);
+                Ok(())
             }
-            (Way::AsItIs, Some(source)) => view
-                .bind(source, &mount.target, mount.mode == Mode::ReadWrite, false)
-                .map_err(missing)?,
-            (Way::AsItIs, None) => {}
-        }
+            (Exposure::Layer | Exposure::Copy, _) => view.add_layer(&mount.sources, at),
+            (Exposure::Bind, Some(source)) => {
+                view.add_bind(source, at, mount.mode == Mode::ReadWrite, false)
+            }
+            (Exposure::Bind, None) => Ok(()),
+        };
+        added.map_err(|error| super::missing(mount, &error))?;
         if mount.mode != Mode::ReadOnly {
-            writable.push(PathBuf::from(&mount.target));
+            writable.push(PathBuf::from(at));
         }
     }
-    let size = spec
-        .limits
-        .disk
-        .saturating_add(copied.bytes)
-        .saturating_add(ROOM);
-    // One that everybody runs as root lets nobody say how large it is: then it is only watched.
+    let size = job.limits.disk.saturating_add(copies.bytes + OVERHEAD);
+    // A setuid program lets nobody choose the size: then it is only watched.
     let found = std::fs::metadata(program)?;
     let size = (found.permissions().mode() & 0o4000 == 0).then_some(size);
     let kind = Kind::Bubblewrap {
         program: program.to_owned(),
         options: options(size, &view.pieces, &view.sources, &hidden()),
     };
-    let variables = environment::variables(spec, &PLACES)?;
+    let variables = program::variables(job, &PLACES)?;
     Ok(Plan {
         sources: view.sources,
         view: view.pieces,
         writable,
-        ..environment::plan(kind, spec, tenant, variables, WATCHING)
+        ..program::plan(kind, job, tenant, variables, SUPERVISORS)
     })
 }
 
-/// What bubblewrap is told to make a view; what is text in it is written from within.
+/// The options that make a view. Its texts are written from within.
 fn options(
     size: Option<u64>,
     pieces: &[Piece],
@@ -130,20 +141,20 @@ fn options(
     hidden: &[Hidden],
 ) -> Vec<Vec<u8>> {
     let mut options = Vec::new();
-    let mut tell = |words: &[&[u8]]| options.extend(words.iter().map(|word| word.to_vec()));
-    for word in ALWAYS.split_whitespace() {
-        tell(&[word.as_bytes()]);
+    let mut add = |words: &[&[u8]]| options.extend(words.iter().map(|word| word.to_vec()));
+    for word in OPTIONS.split_whitespace() {
+        add(&[word.as_bytes()]);
     }
     if let Some(size) = size {
-        tell(&[b"--size", size.to_string().as_bytes()]);
+        add(&[b"--size", size.to_string().as_bytes()]);
     }
-    tell(&[b"--perms", b"0755", b"--tmpfs", b"/"]);
+    add(&[b"--perms", b"0755", b"--tmpfs", b"/"]);
     for piece in pieces {
         match piece {
             Piece::Folder(at) | Piece::Scratch(at) | Piece::Layer { at, .. } => {
-                tell(&[b"--perms", b"0755", b"--dir", at.as_bytes()]);
+                add(&[b"--perms", b"0755", b"--dir", at.as_bytes()]);
             }
-            Piece::Link { at, to } => tell(&[b"--symlink", to.as_bytes(), at.as_bytes()]),
+            Piece::Link { at, to } => add(&[b"--symlink", to.as_bytes(), at.as_bytes()]),
             Piece::Bind {
                 at,
                 source,
@@ -158,18 +169,18 @@ fn options(
                 };
                 let source = sources.get(*source);
                 let source = source.map(|source| source.path.as_os_str().as_encoded_bytes());
-                tell(&[how, source.unwrap_or_default(), at.as_bytes()]);
+                add(&[how, source.unwrap_or_default(), at.as_bytes()]);
             }
             Piece::Text { .. } | Piece::File(_) => {}
             Piece::Processes(at) => {
-                tell(&[b"--proc", at.as_bytes()]);
+                add(&[b"--proc", at.as_bytes()]);
                 for Hidden { name, is_folder } in hidden {
                     let place = format!("{at}/{name}");
                     if *is_folder {
-                        tell(&[b"--perms", b"0555", b"--tmpfs"]);
-                        tell(&[place.as_bytes(), b"--remount-ro", place.as_bytes()]);
+                        add(&[b"--perms", b"0555", b"--tmpfs"]);
+                        add(&[place.as_bytes(), b"--remount-ro", place.as_bytes()]);
                     } else {
-                        tell(&[b"--ro-bind", b"/dev/null", place.as_bytes()]);
+                        add(&[b"--ro-bind", b"/dev/null", place.as_bytes()]);
                     }
                 }
             }
@@ -178,13 +189,13 @@ fn options(
     options
 }
 
-/// What is shown beside the processes, and tells of the machine.
-pub(super) struct Hidden {
-    pub(super) name: String,
+/// An entry of `/proc` that tells something about the machine.
+pub struct Hidden {
+    pub name: String,
     is_folder: bool,
 }
 
-/// What programs ask of the machine that tells of nobody: to hide a file takes a millisecond here.
+/// Entries of `/proc` that programs read and that tell nothing about anybody: hiding one takes a millisecond.
 const HARMLESS: [&str; 22] = [
     "buddyinfo",
     "cgroups",
@@ -210,21 +221,21 @@ const HARMLESS: [&str; 22] = [
     "zoneinfo",
 ];
 
-/// All that is shown beside the processes and tells of the machine.
-pub(super) fn hidden() -> Vec<Hidden> {
+/// The entries of `/proc` that tell something about the machine.
+pub fn hidden() -> Vec<Hidden> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let shown = entries.filter_map(|entry| {
+    let hidden = entries.filter_map(|entry| {
         let kind = entry.file_type().ok()?;
         let name = entry.file_name().into_string().ok()?;
         let is_process = name.bytes().all(|byte| byte.is_ascii_digit());
-        // What only root may read it may not.
+        // The run may not read what only root may.
         let mode = entry.metadata().ok()?.permissions().mode();
-        let is_told = kind.is_dir() || (mode & 0o004 != 0 && !HARMLESS.contains(&&*name));
-        let is_hidden = !is_process && !kind.is_symlink() && is_told;
+        let is_readable = kind.is_dir() || (mode & 0o004 != 0 && !HARMLESS.contains(&&*name));
+        let is_hidden = !is_process && !kind.is_symlink() && is_readable;
         is_hidden.then_some(Hidden {
             name,
             is_folder: kind.is_dir(),
         })
     });
-    shown.collect()
+    hidden.collect()
 }

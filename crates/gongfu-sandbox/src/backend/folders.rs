@@ -1,8 +1,7 @@
-//! The folders of a run where nothing can be mounted: they lie where they lie, and what the run sees as
-//! `/skill` with other kinds is a copy somewhere.
+//! The folders of a run where nothing can be mounted: they keep their paths on the machine.
 //!
-//! The variable `GONGFU_SKILL` says where (`/workspace` is `GONGFU_WORKSPACE`, and so on for every
-//! mount). Arguments are passed as they are.
+//! A variable says where each of them lies: `GONGFU_SKILL` for `/skill`, `GONGFU_WORKSPACE` for `/workspace`,
+//! and so on for every mount. Arguments are passed as they are.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{chown, symlink};
@@ -12,38 +11,38 @@ use gongfu_core::sandbox::{Mode, Mount, Spec};
 use rustix::fs::{self, CWD, OFlags};
 
 use super::Failure;
-use super::copied::{self, Maker, Way};
-use super::environment::{self, Places};
-use crate::plan::{Kind, Owner, Plan};
+use super::copy::{Exposure, MountedBy, exposure};
+use super::program::{self, Places};
+use crate::plan::{Kind, Plan, UnixId};
 
-/// Nobody who watches is counted beforehand; the child counts who there is.
-const WATCHING: u64 = 0;
+/// The child counts the other processes of the user itself.
+const SUPERVISORS: u64 = 0;
 
-/// Names by which scripts call programs, each with where the program is.
-pub(super) type OtherNames = Vec<(String, PathBuf)>;
+/// Other names of programs that scripts use, with the paths of the programs.
+pub(crate) type OtherNames = Vec<(String, PathBuf)>;
 
 /// The folders of a run.
-pub(super) struct Folders {
-    /// All of them lie below this one.
-    pub(super) whole: String,
-    /// Where the mounts are, each by its target.
+pub(crate) struct Folders {
+    /// The folder with all others in it.
+    pub(crate) whole: String,
+    /// The targets of the mounts, with their paths.
     mounts: Vec<(PathBuf, String)>,
-    /// What is to be filled.
-    pub(super) copies: Vec<OwnedFd>,
+    /// The copies that must be filled.
+    pub(crate) copies: Vec<OwnedFd>,
     scratch: String,
     programs: String,
-    /// What the run may read besides the system.
-    pub(super) readable: Vec<PathBuf>,
-    /// What it may read and write.
-    pub(super) writable: Vec<PathBuf>,
+    /// The paths that the run may read besides the system.
+    pub(crate) readable: Vec<PathBuf>,
+    /// The paths that it may write as well.
+    pub(crate) writable: Vec<PathBuf>,
 }
 
 impl Folders {
-    /// Makes them in this one.
-    pub(super) fn new(
+    /// Makes the folders of a run in this one.
+    pub(crate) fn new(
         whole: &Path,
-        spec: &Spec,
-        tenant: Option<Owner>,
+        job: &Spec,
+        tenant: Option<UnixId>,
         other_names: &OtherNames,
     ) -> Result<Self, Failure> {
         let text = |path: &Path| {
@@ -68,7 +67,7 @@ impl Folders {
             writable: vec![scratch],
         };
         std::fs::create_dir(whole.join("seen"))?;
-        for mount in &spec.mounts {
+        for mount in &job.mounts {
             let at = folders.mount(&whole.join("seen"), mount, tenant)?;
             folders
                 .mounts
@@ -77,12 +76,12 @@ impl Folders {
         Ok(folders)
     }
 
-    /// Makes the place of a mount.
+    /// Makes the folder, the file or the link of a mount.
     fn mount(
         &mut self,
         seen: &Path,
         mount: &Mount,
-        tenant: Option<Owner>,
+        tenant: Option<UnixId>,
     ) -> Result<PathBuf, Failure> {
         let target = Path::new(&mount.target);
         let below = target.strip_prefix("/").ok().filter(|below| {
@@ -102,8 +101,8 @@ impl Folders {
                 give(&above, tenant)?;
             }
         }
-        let way = copied::way(mount, tenant, Maker::Tenant);
-        if let (Way::AsItIs, Some(source)) = (way, mount.sources.first()) {
+        let exposure = exposure(mount, tenant, MountedBy::Tenant);
+        if let (Exposure::Bind, Some(source)) = (exposure, mount.sources.first()) {
             let source = std::fs::canonicalize(source);
             let source = source.map_err(|error| super::missing(mount, &error))?;
             symlink(&source, &at)?;
@@ -115,7 +114,7 @@ impl Folders {
             return Ok(at);
         }
         let is_file = mount.sources.first().is_some_and(|source| source.is_file());
-        if is_file && way != Way::Empty {
+        if is_file && exposure != Exposure::Empty {
             let made = std::fs::File::create_new(&at)?;
             give(&at, tenant)?;
             self.copies.push(made.into());
@@ -123,20 +122,20 @@ impl Folders {
         }
         std::fs::create_dir(&at)?;
         give(&at, tenant)?;
-        if way != Way::Empty {
+        if exposure != Exposure::Empty {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let made = fs::openat(CWD, &at, flags, fs::Mode::empty());
             self.copies.push(made.map_err(std::io::Error::from)?);
         }
-        // A copy that lies in a folder which can be written can be written as well; it is kept nowhere.
-        if way != Way::Copy {
+        // A copy inside of a writable folder can be written as well, but is collected nowhere.
+        if exposure != Exposure::Copy {
             self.writable.push(at.clone());
         }
         Ok(at)
     }
 
-    /// Where something is that the run would see elsewhere.
-    fn really(&self, seen: &str) -> Option<String> {
+    /// The path on the machine of a path that the job names.
+    fn real_path(&self, seen: &str) -> Option<String> {
         let seen = Path::new(seen);
         let mounts = self.mounts.iter();
         let within = mounts.filter_map(|(target, at)| Some((seen.strip_prefix(target).ok()?, at)));
@@ -145,51 +144,45 @@ impl Folders {
         if !below.components().all(is_below) {
             return None;
         }
-        let really = Path::new(at).join(below);
-        // A path that ends in a slash is another one to those who look at it.
-        Some(
-            really
-                .components()
-                .collect::<PathBuf>()
-                .to_str()?
-                .to_owned(),
-        )
+        let real = Path::new(at).join(below);
+        // Without a slash at the end.
+        Some(real.components().collect::<PathBuf>().to_str()?.to_owned())
     }
 
-    /// What the child is to do.
-    pub(super) fn plan(
+    /// Makes the plan of the run.
+    pub(crate) fn plan(
         &self,
         kind: Kind,
-        spec: &Spec,
-        tenant: Option<Owner>,
+        job: &Spec,
+        tenant: Option<UnixId>,
     ) -> Result<Plan, Failure> {
-        let home = self.really("/workspace");
+        let home = self.real_path("/workspace");
         let places = Places {
             home: home.as_deref().unwrap_or(&self.scratch),
             scratch: &self.scratch,
             programs: &self.programs,
         };
-        let mut environment = environment::variables(spec, &places)?;
+        let mut environment = program::variables(job, &places)?;
         for (target, at) in &self.mounts {
             environment.push((variable(target), at.clone()));
         }
-        let folder = match spec.folder.as_str() {
+        let folder = match job.folder.as_str() {
             "/" => Some(format!("{}/seen", self.whole)),
             "/tmp" => Some(self.scratch.clone()),
-            folder => self.really(folder),
+            folder => self.real_path(folder),
         };
         let folder = folder.ok_or_else(|| {
-            Failure::Refused(format!("`{}` is no folder in the sandbox", spec.folder))
+            Failure::Refused(format!("`{}` is no folder in the sandbox", job.folder))
         })?;
         Ok(Plan {
             folder,
             writable: self.writable.clone(),
-            ..environment::plan(kind, spec, tenant, environment, WATCHING)
+            ..program::plan(kind, job, tenant, environment, SUPERVISORS)
         })
     }
 }
 
-/// The name of the variable that says where a mount is: `GONGFU_SKILL` for `/skill`.
+/// The name of the variable with the path of a mount: `GONGFU_SKILL` for `/skill`.
 fn variable(target: &Path) -> String {
     let target = target.to_string_lossy();
     let name = target.trim_matches('/').chars().map(|letter| {
@@ -202,9 +195,9 @@ fn variable(target: &Path) -> String {
     format!("GONGFU_{}", name.collect::<String>())
 }
 
-/// Has a folder belong to the one that the run is.
-fn give(folder: &Path, tenant: Option<Owner>) -> std::io::Result<()> {
-    let Some(Owner { user, group }) = tenant else {
+/// Gives a folder to the tenant.
+fn give(folder: &Path, tenant: Option<UnixId>) -> std::io::Result<()> {
+    let Some(UnixId { user, group }) = tenant else {
         return Ok(());
     };
     chown(folder, Some(user), Some(group))

@@ -1,58 +1,61 @@
-//! No namespaces at all: where nobody may make any, as inside of a default container.
+//! No namespaces: for machines on which nobody may make any, as inside of a default container.
 //!
-//! What the program may read and write is held by Landlock, what it may call by seccomp, and where
-//! gongfu is root it is another user. The rest of the machine can be seen, so this is for one person
-//! alone. Nothing is anywhere else than it is (`folders.rs`).
+//! Landlock restricts the files of the program, seccomp its system calls, and where gongfu is root it is
+//! another user. The rest of the machine is visible, so this is for a single person. The run's folders keep
+//! their paths on the machine (`folders.rs`).
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Level, Means, Outcome, Spec};
 
-use super::carry::{self, Strength};
-use super::copied::{Copied, Maker};
+use super::copy::{MountCopies, MountedBy};
+use super::execute::execute;
 use super::folders::{Folders, OtherNames};
-use super::{Backend, Failure, Surroundings, keep};
-use crate::place::Place;
+use super::layer::merge_layers;
+use super::{Backend, Failure, HostView, Profile, RunContext};
 use crate::plan::{Kind, Piece};
+use crate::run_dir::RunDir;
 use crate::system::View;
 
 /// The backend.
 pub(crate) struct Lite;
 
+static PROFILE: Profile = Profile {
+    level: Level::new("lite"),
+    about: "lite: Landlock and seccomp, without namespaces; for one person alone",
+    is_single_tenant: true,
+    is_opt_in: false,
+    reaches_hosts: false,
+    host: HostView::Open,
+    processes: Means::Watchdog,
+    disk: Means::Watchdog,
+};
+
 impl Backend for Lite {
-    fn level(&self) -> Level {
-        Level::Lite
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
-    fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        let tenant = surroundings.tenant;
-        if rustix::process::geteuid().is_root() && tenant.is_none() {
-            let why = "gongfu is root here and can be nobody else; run it as another user";
-            return Err(Failure::Unavailable(why.to_owned()));
-        }
-        let strength = Strength {
-            level: Level::Lite,
-            processes: Means::Watchdog,
-            disk: Means::Watchdog,
-        };
-        let copied = Copied::of(spec, tenant, Maker::Tenant)?;
-        let place = Place::new(tenant.is_some())?;
+    fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure> {
+        let tenant = context.tenant_but_root()?;
+        let copies = MountCopies::new(job, tenant, MountedBy::Tenant)?;
+        let run_dir = RunDir::new(tenant.is_some())?;
         let (system, other_names) = system()?;
-        let folders = Folders::new(&place.path, spec, tenant, &other_names)?;
+        let folders = Folders::new(&run_dir.path, job, tenant, &other_names)?;
         let kind = Kind::Lite {
             folder: folders.whole.clone(),
             readable: [system, folders.readable.clone()].concat(),
         };
-        let plan = folders.plan(kind, spec, tenant)?;
-        let before = copied.fill(&folders.copies)?;
-        let mut ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
-        ran.layers = copied.kept(folders.copies);
-        keep::what_was_written(spec, surroundings, &copied.layers(), ran, &before)
+        let plan = folders.plan(kind, job, tenant)?;
+        let before = copies.fill(&folders.copies)?;
+        let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
+        result.layers = result.layers.map(|_| copies.only_layers(folders.copies));
+        merge_layers(job, context, &copies.layers(), result, &before)
     }
 }
 
-/// What of the machine every run may read, and what programs have other names there.
+/// The parts of the system that every run may read, and the other names of its programs.
 fn system() -> io::Result<(Vec<PathBuf>, OtherNames)> {
     let view = View::of_the_system()?;
     let (mut readable, mut other_names) = (Vec::new(), OtherNames::new());

@@ -1,22 +1,22 @@
 //! Namespaces of our own: the default.
 
-use std::io;
 use std::path::PathBuf;
 
 use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 
-use super::carry::{self, Strength};
-use super::environment::{self, Places};
-use super::{Backend, Failure, Surroundings, keep};
-use crate::plan::{Kind, Owner, Plan};
+use super::execute::execute;
+use super::layer::{layers, merge_layers};
+use super::program::{self, Places};
+use super::{Backend, Failure, HostView, Profile, RunContext};
+use crate::plan::{Kind, Plan, UnixId};
 use crate::system::View;
 
-/// The outermost process and the first one inside: both are of the new namespace.
-const WATCHING: u64 = 2;
-/// Where a run may write in any case.
-pub(super) const SCRATCH: [&str; 2] = ["/dev/shm", "/tmp"];
-/// Where the places are that every program asks for.
-pub(super) const PLACES: Places<'static> = Places {
+/// The supervisor and init are both of the run's user namespace.
+const SUPERVISORS: u64 = 2;
+/// The folders that every run may write to.
+pub const SCRATCH: [&str; 2] = ["/dev/shm", "/tmp"];
+/// The folders that every program asks for.
+pub const PLACES: Places<'static> = Places {
     home: "/workspace",
     scratch: "/tmp",
     programs: "/run/programs",
@@ -25,51 +25,54 @@ pub(super) const PLACES: Places<'static> = Places {
 /// The backend.
 pub(crate) struct Namespaces;
 
+static PROFILE: Profile = Profile {
+    level: Level::new("namespaces"),
+    about: "namespaces, Landlock and seccomp",
+    is_single_tenant: false,
+    is_opt_in: false,
+    reaches_hosts: true,
+    host: HostView::Hidden,
+    processes: Means::ProcessLimit,
+    disk: Means::SizedFileSystem,
+};
+
 impl Backend for Namespaces {
-    fn level(&self) -> Level {
-        Level::Namespaces
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
-    fn run(&self, spec: &Spec, surroundings: &Surroundings<'_>) -> Result<Outcome, Failure> {
-        let strength = Strength {
-            level: Level::Namespaces,
-            processes: Means::ProcessLimit,
-            disk: Means::SizedFileSystem,
-        };
-        let plan = plan(spec, surroundings.tenant)?;
-        let ran = carry::out(strength, &plan, spec, surroundings, |_| Ok(()))?;
-        keep::what_was_written(spec, surroundings, &keep::layers(spec), ran, &[])
+    fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure> {
+        let plan = plan(job, context.tenant)?;
+        let result = execute(self, &plan, job, context, |_| Ok(()))?;
+        merge_layers(job, context, &layers(job), result, &[])
     }
 }
 
-/// What the child is to do.
-fn plan(spec: &Spec, tenant: Option<Owner>) -> Result<Plan, Failure> {
+fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
     let mut view = View::of_the_system()?;
-    let kind = Kind::Namespaces {
-        sources: view.sources.len(),
-        pieces: view.pieces.len(),
-    };
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
-    for mount in &spec.mounts {
-        let missing = |error: io::Error| super::missing(mount, &error);
-        match (mount.mode, mount.sources.as_slice()) {
-            (Mode::Layered, []) => view.scratch(&mount.target),
-            (Mode::Layered, sources) => view.layer(sources, &mount.target).map_err(missing)?,
-            (Mode::ReadOnly, [source, ..]) => view.show(source, &mount.target).map_err(missing)?,
-            (Mode::ReadWrite, [source, ..]) => view
-                .bind(source, &mount.target, true, false)
-                .map_err(missing)?,
-            (_, []) => {}
-        }
+    for mount in &job.mounts {
+        let at = &mount.target;
+        let added = match (mount.mode, mount.sources.as_slice()) {
+            (Mode::Layered, []) => {
+                view.add_scratch(at);
+                Ok(())
+            }
+            (Mode::Layered, sources) => view.add_layer(sources, at),
+            (Mode::ReadOnly, [source, ..]) => view.add_nameless(source, at),
+            (Mode::ReadWrite, [source, ..]) => view.add_bind(source, at, true, false),
+            (_, []) => Ok(()),
+        };
+        added.map_err(|error| super::missing(mount, &error))?;
         if mount.mode != Mode::ReadOnly {
-            writable.push(PathBuf::from(&mount.target));
+            writable.push(PathBuf::from(at));
         }
     }
-    let variables = environment::variables(spec, &PLACES)?;
+    let variables = program::variables(job, &PLACES)?;
     Ok(Plan {
         sources: view.sources,
         view: view.pieces,
         writable,
-        ..environment::plan(kind, spec, tenant, variables, WATCHING)
+        ..program::plan(Kind::Namespaces, job, tenant, variables, SUPERVISORS)
     })
 }

@@ -1,4 +1,4 @@
-//! What is found by what the system says, and what becomes of groups.
+//! Where groups are found, what they limit, and that nothing of them is left.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
 
-use super::place::{self, Own, Place, Version, groups};
-use super::{Groups, value};
+use super::file::{read, value, write};
+use super::hierarchy::{self, Hierarchy, Membership, Version, memberships, next_name};
+use super::{Group, Groups, Part};
 
 const MOUNTS_ONE: &str = "\
 31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
@@ -18,14 +19,14 @@ const MOUNTS_ONE: &str = "\
 ";
 
 #[test]
-fn groups_are_found_below_their_mounts() {
+fn finds_groups_below_their_mounts() {
     let own = "8:pids:/a/b\n4:memory:/docker/one/c\n3:cpu,cpuacct:/\n1:name=systemd:/\n0::/u\n";
-    let found = |folder: &str, controllers: &[&str]| Own {
+    let found = |folder: &str, controllers: &[&str]| Membership {
         folder: PathBuf::from(folder),
         controllers: controllers.iter().map(|&name| name.to_owned()).collect(),
     };
     assert_eq!(
-        groups(MOUNTS_ONE, own),
+        memberships(MOUNTS_ONE, own),
         [
             found("/sys/fs/with space/pids/a/b", &["pids"]),
             found("/sys/fs/cgroup/memory/c", &["memory"]),
@@ -36,7 +37,7 @@ fn groups_are_found_below_their_mounts() {
 }
 
 #[test]
-fn groups_out_of_sight_are_none() {
+fn leaves_out_groups_that_are_not_visible() {
     for own in [
         "4:memory:/docker/two\n",
         "4:memory:/\n",
@@ -46,14 +47,14 @@ fn groups_out_of_sight_are_none() {
         "9:freezer:/\n",
         "",
     ] {
-        assert_eq!(groups(MOUNTS_ONE, own), [], "{own}");
+        assert_eq!(memberships(MOUNTS_ONE, own), [], "{own}");
     }
-    assert_eq!(groups("", "0::/\n8:pids:/\n"), []);
-    assert_eq!(groups("1 2 3\n - \nx - cgroup2", "0::/\n"), []);
+    assert_eq!(memberships("", "0::/\n8:pids:/\n"), []);
+    assert_eq!(memberships("1 2 3\n - \nx - cgroup2", "0::/\n"), []);
 }
 
 #[test]
-fn a_number_is_that_of_the_whole_name() {
+fn value_belongs_to_the_whole_key() {
     let text = "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n";
     assert_eq!(value(text, "oom_kill"), Some(3));
     assert_eq!(value(text, "oom"), None);
@@ -61,9 +62,9 @@ fn a_number_is_that_of_the_whole_name() {
     assert_eq!(value("max\n", "max"), None);
 }
 
-/// A place that is no place for groups, in which everything else is as it is there.
-fn place_at(folder: &Path) -> Place {
-    Place {
+/// A plain folder as if it were a hierarchy.
+fn hierarchy_at(folder: &Path) -> Hierarchy {
+    Hierarchy {
         folder: folder.to_owned(),
         version: Version::One,
         memory: true,
@@ -73,36 +74,44 @@ fn place_at(folder: &Path) -> Place {
 }
 
 #[test]
-fn what_the_dead_left_is_found_and_nothing_else() {
+fn finds_what_dead_processes_left_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let mut dead = Command::new("true").stdin(Stdio::null()).spawn().unwrap();
     dead.wait().unwrap();
-    let own = place::name(7);
+    let own = next_name();
     let of = |process: u32| own.replacen(&std::process::id().to_string(), &process.to_string(), 1);
-    let elsewhere = format!("gongfu-{}-1-7", dead.id());
+    let of_another_namespace = format!("gongfu-{}-1-7", dead.id());
     let left = of(dead.id());
-    let others = ["gongfu-server", "gongfu-x-1-2", "other", &own, &elsewhere];
+    let others = [
+        "gongfu-server",
+        "gongfu-x-1-2",
+        "other",
+        &own,
+        &of_another_namespace,
+    ];
     for name in others.iter().chain(&[left.as_str()]) {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
-    let found = place_at(folder.path()).left_behind();
+    let found = hierarchy_at(folder.path()).left_behind();
     assert_eq!(found, [folder.path().join(&left)]);
 }
 
 #[test]
-fn where_no_limit_can_be_set_there_are_no_groups() {
+fn makes_no_group_where_no_limit_can_be_set() {
     let folder = tempfile::tempdir().unwrap();
     let groups = Groups {
-        places: vec![place_at(folder.path())],
+        hierarchies: vec![hierarchy_at(folder.path())],
     };
     assert!(groups.make(&Limits::default(), 2).is_err());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    let nowhere = Groups { places: Vec::new() };
+    let nowhere = Groups {
+        hierarchies: Vec::new(),
+    };
     assert!(nowhere.make(&Limits::default(), 2).is_err());
 }
 
 #[test]
-fn a_group_ends_whoever_is_in_it_and_goes() {
+fn kills_its_processes_and_is_removed() {
     let Some(groups) = Groups::of_this_process() else {
         println!("not run: this machine has no control groups for us");
         return;
@@ -111,11 +120,10 @@ fn a_group_ends_whoever_is_in_it_and_goes() {
     let folders: Vec<PathBuf> = group.parts.iter().map(|part| part.folder.clone()).collect();
     let mut inside = Command::new("sleep").arg("600").spawn().unwrap();
     for folder in &folders {
-        super::write(&folder.join("cgroup.procs"), &inside.id().to_string()).unwrap();
+        write(&folder.join("cgroup.procs"), &inside.id().to_string()).unwrap();
     }
     let counted = group.counted();
     assert!(!counted.oom && !counted.crowded);
-    // Somebody else waits for it, so it is no one's any more once it is dead.
     let begun = Instant::now();
     assert!(group.end());
     assert!(begun.elapsed() < Duration::from_secs(10));
@@ -127,7 +135,7 @@ fn a_group_ends_whoever_is_in_it_and_goes() {
 }
 
 #[test]
-fn a_group_holds_what_it_was_told() {
+fn sets_the_limits() {
     let Some(groups) = Groups::of_this_process() else {
         println!("not run: this machine has no control groups for us");
         return;
@@ -139,56 +147,51 @@ fn a_group_holds_what_it_was_told() {
     };
     let group = groups.make(&limits, 2).unwrap();
     for part in &group.parts {
-        let told = |file: &str| super::read(&part.folder.join(file)).unwrap();
-        let (memory, share) = match part.place.version {
+        let told = |file: &str| read(&part.folder.join(file)).unwrap();
+        let (memory, share) = match part.hierarchy.version {
             Version::One => ("memory.limit_in_bytes", ("cpu.shares", "128")),
             Version::Two => ("memory.max", ("cpu.weight", "12")),
         };
-        if part.place.memory {
+        if part.hierarchy.memory {
             assert_eq!(told(memory).trim(), ((64_u64 + 2 * 2) << 20).to_string());
         }
-        if part.place.processes {
+        if part.hierarchy.processes {
             assert_eq!(told("pids.max").trim(), "9");
         }
-        if part.place.processors {
+        if part.hierarchy.processors {
             assert_eq!(told(share.0).trim(), share.1);
         }
     }
 }
 
-/// The second version, as far as it can be tried where the first one has memory: how a group is found
-/// to make others in, and that what is in one can be ended at once.
+/// Tries the second version as far as that can be where the first one has the controllers.
 #[test]
-fn the_second_version_gives_what_it_has() {
+fn kills_a_group_of_the_second_version_at_once() {
     let told = |path: &str| std::fs::read_to_string(path).unwrap();
-    let groups = groups(&told("/proc/self/mountinfo"), &told("/proc/self/cgroup"));
+    let groups = memberships(&told("/proc/self/mountinfo"), &told("/proc/self/cgroup"));
     let own = groups.iter().find(|group| group.controllers.is_empty());
     let made = own.and_then(|own| {
-        let made = own.folder.join(place::name(super::next()));
+        let made = own.folder.join(next_name());
         std::fs::create_dir(&made).ok().map(|()| made)
     });
     let Some(made) = made else {
         println!("not run: no group of the second version can be made here");
         return;
     };
-    // Nobody in it, and nothing given: this process isn't in it, so it can't be left either.
-    let found = place::of_version_two(&made, &["memory", "pids", "no-such-controller"]);
+    // This process isn't in it, so it can't leave it either.
+    let found = hierarchy::of_version_two(&made, &["memory", "pids", "no-such-controller"]);
     assert_eq!(found, None);
     let mut inside = Command::new("sleep").arg("600").spawn().unwrap();
-    super::write(&made.join("cgroup.procs"), &inside.id().to_string()).unwrap();
-    let part = super::Part {
+    write(&made.join("cgroup.procs"), &inside.id().to_string()).unwrap();
+    let part = Part {
         folder: made.clone(),
-        place: Place {
+        hierarchy: Hierarchy {
             version: Version::Two,
-            ..place_at(&made)
+            ..hierarchy_at(&made)
         },
     };
     assert!(part.end(Instant::now() + Duration::from_secs(20)));
     assert!(!inside.wait().unwrap().success());
-    drop(super::Group {
-        parts: vec![part],
-        alarm: None,
-        lent: None,
-    });
+    drop(Group::of(vec![part]));
     assert!(!made.exists());
 }

@@ -1,144 +1,183 @@
-//! The fork server: begins children in a session of its own, which stands behind the server's.
+//! The fork server: a small process that forks a supervisor for each run.
+//!
+//! A fork of it is faster than to execute this program anew, and safe, because it has a single thread and
+//! nothing of anybody's in its memory. Its session is lowered, for Linux shares processors among sessions
+//! (`sched(7)`, autogroups): otherwise the time that sandboxes take to build would be the server's.
 
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::process::{Pid, PidfdFlags, pidfd_open, setsid};
-use rustix::stdio::stdin;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, setsid, waitpid,
+};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout, stdin};
 use rustix::thread::set_name;
 
-use super::{close_outputs, session};
-use crate::wire;
+use super::syscall::{self, Fork};
+use super::{priority, stdio, supervisor};
+use crate::{seccomp, wire};
 
-/// The argument by which a program is told to be the fork server.
+/// The argument by which this program is told to be the fork server.
 pub(crate) const ARGUMENT: &str = "sandbox-fork-server";
 
-/// What it is called.
+/// The name of this process.
 const NAME: &std::ffi::CStr = c"gongfu-fork";
-/// How long its session may take to be lowered: only so many may be in a second.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// How soon it is tried again.
-const ROUND: Duration = Duration::from_millis(100);
 
-/// A child that was begun for the server.
-struct Fostered {
-    child: Child,
+/// A supervisor that runs.
+struct Supervisor {
+    pid: Pid,
     handle: OwnedFd,
-    /// Where its end is told.
+    /// Receives its exit code.
     end: File,
 }
 
-/// Is the fork server, until nobody wants it any more.
+/// Runs as the fork server until the server is gone and the last supervisor has ended.
 pub(super) fn run() -> ExitCode {
     let Ok(socket) = fcntl_dupfd_cloexec(stdin(), 3) else {
         return ExitCode::from(2);
     };
     let _ = set_name(NAME);
-    if close_outputs().is_err() || !is_behind() || wire::send(&socket, &(), &[]).is_err() {
+    // Made once, for all supervisors.
+    let _ = seccomp::filters(false);
+    if stdio::close().is_err() || setsid().is_err() || wire::send(&socket, &(), &[]).is_err() {
         return ExitCode::FAILURE;
     }
-    let (mut socket, mut children) = (Some(socket), Vec::new());
-    // Until nobody wants anything more, and the last of its children has ended.
-    while socket.is_some() || !children.is_empty() {
-        if serve(&mut socket, &mut children).is_err() {
-            return ExitCode::FAILURE;
+    let mut server = ForkServer {
+        socket: Some(socket),
+        supervisors: Vec::new(),
+        is_lowered: false,
+    };
+    while server.socket.is_some() || !server.supervisors.is_empty() {
+        match server.serve() {
+            Ok(None) => {}
+            // This is a new supervisor.
+            Ok(Some(input_and_outputs)) => {
+                drop(server);
+                return supervise(input_and_outputs);
+            }
+            Err(_) => return ExitCode::FAILURE,
         }
     }
     ExitCode::SUCCESS
 }
 
-/// Makes a session that stands behind others; answers whether it does.
-fn is_behind() -> bool {
-    if setsid().is_err() {
-        return false;
+/// The standard input and the outputs of a supervisor.
+type InputAndOutputs = [OwnedFd; 3];
+
+fn supervise([input, out, error]: InputAndOutputs) -> ExitCode {
+    let done = dup2_stdin(&input)
+        .and_then(|()| dup2_stdout(&out))
+        .and_then(|()| dup2_stderr(&error));
+    drop((input, out, error));
+    match done {
+        Ok(()) => supervisor::run(),
+        Err(_) => ExitCode::from(2),
     }
-    let by = Instant::now() + PATIENCE;
-    loop {
-        match session::lower("self") {
-            Ok(()) => return true,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < by => {
-                std::thread::sleep(ROUND);
-            }
-            Err(_) => return false,
+}
+
+struct ForkServer {
+    /// The socket of the server, until it is gone.
+    socket: Option<OwnedFd>,
+    supervisors: Vec<Supervisor>,
+    is_lowered: bool,
+}
+
+impl ForkServer {
+    /// Waits for something and does it. In a new supervisor it answers what that one starts with.
+    fn serve(&mut self) -> io::Result<Option<InputAndOutputs>> {
+        let handles = self.socket.iter();
+        let handles = handles.chain(self.supervisors.iter().map(|one| &one.handle));
+        let mut handles: Vec<PollFd<'_>> = handles
+            .map(|handle| PollFd::new(handle, PollFlags::IN))
+            .collect();
+        match poll(&mut handles, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let ready: Vec<bool> = handles
+            .iter()
+            .map(|one| !one.revents().is_empty())
+            .collect();
+        let mut ready = ready.into_iter();
+        let is_asked = self.socket.is_some() && ready.next().unwrap_or_default();
+        self.supervisors
+            .retain_mut(|one| !ready.next().unwrap_or_default() || !one.has_ended());
+        let Some(socket) = self.socket.as_ref().filter(|_| is_asked) else {
+            return Ok(None);
+        };
+        let Ok(Some(((), handles))) = wire::receive::<()>(socket) else {
+            self.socket = None;
+            return Ok(None);
+        };
+        if !self.is_lowered {
+            self.is_lowered = lower_session().is_ok();
+        }
+        let started = match start(handles) {
+            Ok(Started::Supervisor(input_and_outputs)) => return Ok(Some(input_and_outputs)),
+            Ok(Started::Here(supervisor)) => Some(supervisor),
+            Err(_) => None,
+        };
+        let handle = started.as_ref().map(|one| one.handle.as_fd());
+        let answered = wire::send(socket, &started.is_some(), handle.as_slice());
+        self.supervisors.extend(started);
+        if answered.is_err() {
+            self.socket = None;
+        }
+        Ok(None)
+    }
+}
+
+/// The two processes after a fork.
+enum Started {
+    Supervisor(InputAndOutputs),
+    Here(Supervisor),
+}
+
+fn start(handles: Vec<OwnedFd>) -> io::Result<Started> {
+    let Ok([input, out, error, end]) = <[OwnedFd; 4]>::try_from(handles) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let pid = match syscall::fork()? {
+        Fork::Child => return Ok(Started::Supervisor([input, out, error])),
+        Fork::Parent(pid) => pid,
+    };
+    match pidfd_open(pid, PidfdFlags::empty()) {
+        Ok(handle) => Ok(Started::Here(Supervisor {
+            pid,
+            handle,
+            end: File::from(end),
+        })),
+        Err(error) => {
+            let _ = kill_process(pid, Signal::KILL);
+            let _ = waitpid(Some(pid), WaitOptions::empty());
+            Err(error.into())
         }
     }
 }
 
-/// Waits for something and does it.
-fn serve(socket: &mut Option<OwnedFd>, children: &mut Vec<Fostered>) -> io::Result<()> {
-    let mut watched = Vec::new();
-    watched.extend(
-        socket
-            .as_ref()
-            .map(|socket| PollFd::new(socket, PollFlags::IN)),
-    );
-    let handles = children.iter().map(|one| &one.handle);
-    watched.extend(handles.map(|handle| PollFd::new(handle, PollFlags::IN)));
-    match poll(&mut watched, None) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(error) => return Err(error.into()),
+/// Lowers the share of the processors that this session has. An unprivileged process may do so only ten times
+/// in a second on the whole machine: then it is tried again with the next run.
+fn lower_session() -> io::Result<()> {
+    let file = File::options().write(true).open("/proc/self/autogroup");
+    match file {
+        Ok(mut file) => write!(file, "{}", priority::NICE),
+        // Nothing is shared among sessions here.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
     }
-    let ready: Vec<bool> = watched
-        .iter()
-        .map(|one| !one.revents().is_empty())
-        .collect();
-    let mut ready = ready.into_iter();
-    let is_asked = socket.is_some() && ready.next().unwrap_or_default();
-    children.retain_mut(|one| !ready.next().unwrap_or_default() || !one.is_told());
-    let Some(asking) = socket.as_ref().filter(|_| is_asked) else {
-        return Ok(());
-    };
-    let Ok(Some(((), handles))) = wire::receive::<()>(asking) else {
-        *socket = None;
-        return Ok(());
-    };
-    let begun = begin(handles);
-    let handle = begun.as_ref().ok().map(|one| one.handle.as_fd());
-    let answered = wire::send(asking, &begun.is_ok(), handle.as_slice());
-    children.extend(begun);
-    if answered.is_err() {
-        *socket = None;
-    }
-    Ok(())
 }
 
-fn begin(handles: Vec<OwnedFd>) -> io::Result<Fostered> {
-    let Ok([input, out, error, end]) = <[OwnedFd; 4]>::try_from(handles) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let mut child = Command::new("/proc/self/exe")
-        .args([super::ARGUMENT, session::FORK_SERVER])
-        .env_clear()
-        .stdin(Stdio::from(input))
-        .stdout(Stdio::from(out))
-        .stderr(Stdio::from(error))
-        .spawn()?;
-    let number = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let handle = number.map(|number| pidfd_open(number, PidfdFlags::empty()));
-    let Some(Ok(handle)) = handle else {
-        let _ = child.kill();
-        let _ = child.wait();
-        return Err(io::ErrorKind::NotFound.into());
-    };
-    Ok(Fostered {
-        child,
-        handle,
-        end: File::from(end),
-    })
-}
-
-impl Fostered {
-    /// Tells its end, if it has ended; answers whether it has.
-    fn is_told(&mut self) -> bool {
-        match self.child.try_wait() {
+impl Supervisor {
+    /// Passes its exit code on, if it has ended; answers whether it has.
+    fn has_ended(&mut self) -> bool {
+        match waitpid(Some(self.pid), WaitOptions::NOHANG) {
             Ok(None) => false,
-            Ok(Some(status)) => {
-                if let Some(code) = status.code() {
+            Ok(Some((_, status))) => {
+                if let Some(code) = status.exit_status() {
                     let _ = self.end.write_all(&code.to_le_bytes());
                 }
                 true

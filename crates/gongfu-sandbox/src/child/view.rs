@@ -1,7 +1,7 @@
-//! What the run sees: built up out of nothing, piece by piece, so that what isn't named isn't there.
+//! Builds the file system that a run sees out of nothing, piece by piece: nothing else is visible.
 //!
-//! Some of it lies in folders that strangers filled. So every place is looked for beneath a handle of
-//! the view, and no link is followed on the way: what lies there leads nowhere else.
+//! Some pieces lie in folders that strangers filled. So every path is resolved beneath a handle of the view,
+//! and no link on the way is followed.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,33 +15,32 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, fchdir, pivot_root};
 
-use super::call::{self, MountAttributes};
-use super::stage::Stage;
-use super::{Failure, at};
-use crate::plan::{Ground, Piece, Plan, Source, Step};
+use super::step::{Failure, at};
+use super::syscall::{self, MountAttributes};
+use crate::plan::{Piece, Plan, Step};
 
-/// Where everything is built; what lies there is hidden from this process alone.
+/// The folder that everything is built on; what lies there is hidden from this process alone.
 const BASE: &str = "/tmp";
-/// The machine, while the view is built.
+/// The old root, while the view is built. Mounting `/proc` takes another one that is visible.
 const MACHINE: &str = "/old";
 /// The view, while it is built.
 const NEW: &str = "/new";
-/// What the run writes.
+/// The file system that the run writes to.
 const DATA: &str = "/data";
 
 const FOLDER: Mode = Mode::from_raw_mode(0o755);
 const FILE: Mode = Mode::from_raw_mode(0o644);
 const SAFE: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
-/// The same, of a mount that lies nowhere yet.
+/// The same for a detached mount.
 const SAFE_ATTRIBUTES: MountAttrFlags =
     MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 
-/// A root of our own with the machine below it, and the memory that the run writes to; answers a handle
-/// of the view.
-fn base(ground: &Ground) -> rustix::io::Result<OwnedFd> {
-    // What the machine takes away goes from here as well, as long as it is still there.
-    let heard = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
-    mount_change(c"/", heard)?;
+/// Mounts a root of our own, the file system that the run writes to, and an empty view; answers a handle of the
+/// view.
+fn mount_base(plan: &Plan) -> rustix::io::Result<OwnedFd> {
+    // What is unmounted on the machine must not be kept busy from here.
+    let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
+    mount_change(c"/", downstream)?;
     mount(c"tmpfs", BASE, c"tmpfs", SAFE, c"mode=755,size=1m")?;
     chdir(BASE)?;
     for folder in [MACHINE, NEW, DATA] {
@@ -49,92 +48,61 @@ fn base(ground: &Ground) -> rustix::io::Result<OwnedFd> {
     }
     pivot_root(c".", MACHINE.trim_start_matches('/'))?;
     chdir(c"/")?;
-    let sized = format!("mode=755,size={},nr_inodes={}\0", ground.disk, ground.files);
+    let limits = &plan.limits;
+    let sized = format!("mode=755,size={},nr_inodes={}\0", limits.disk, limits.files);
     let sized = std::ffi::CStr::from_bytes_with_nul(sized.as_bytes()).unwrap_or(c"size=1m");
     mount(c"tmpfs", DATA, c"tmpfs", SAFE, sized)?;
     mount(c"tmpfs", NEW, c"tmpfs", SAFE, c"mode=755,size=4m")?;
     fs::open(NEW, HANDLE | OFlags::DIRECTORY, Mode::empty())
 }
 
-/// Makes the view the root, and lets go of everything else.
+/// Makes the view the root, and unmounts everything else.
 fn enter(root: &OwnedFd) -> io::Result<()> {
     let read_only = MountAttributes {
         set: MountAttributes::READ_ONLY,
         ..MountAttributes::default()
     };
-    call::set_mount(root, c"", &read_only, false)?;
+    syscall::set_mount(root, c"", &read_only, false)?;
     fchdir(root)?;
-    // The old root comes to lie on the new one, from where it is taken.
+    // The old root is stacked on the new one, and unmounted from there.
     pivot_root(c".", c".")?;
     unmount(c".", UnmountFlags::DETACH)?;
     chdir(c"/")?;
     Ok(())
 }
 
-/// A handle by which a file is named and nothing else.
+/// Opens a handle that only names a file.
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
+/// Builds the view of a plan out of mounts of its sources, and makes it the root; answers a handle of each
+/// layer, in their order.
+pub(super) fn build(plan: &Plan, mounts: Vec<OwnedFd>) -> Result<Vec<OwnedFd>, Failure> {
+    let root = mount_base(plan).map_err(at(Step::Root))?;
+    let mut builder = Builder {
+        sources: mounts.into_iter().map(Some).collect(),
+        root,
+        layers: Vec::new(),
+        data_folders: 0,
+    };
+    for (number, piece) in plan.view.iter().enumerate() {
+        let wrong = Failure::at(Step::View(number));
+        builder.add(piece).map_err(wrong)?;
+    }
+    enter(&builder.root).map_err(Failure::at(Step::Root))?;
+    Ok(builder.layers)
+}
+
 /// A view while it is built.
-pub(super) struct Builder {
-    /// Each is used once.
+struct Builder {
+    /// The mounts of the sources; each is used once.
     sources: Vec<Option<OwnedFd>>,
     root: OwnedFd,
     layers: Vec<OwnedFd>,
-    /// How many folders were made for what is written.
-    places: usize,
+    /// The number of folders in the file system that the run writes to.
+    data_folders: usize,
 }
 
 impl Builder {
-    /// Begins it by what is the same for every run. `sources` are those of the ground, where they were
-    /// taken already.
-    pub(super) fn begin(ground: &Ground, sources: Option<Vec<OwnedFd>>) -> Result<Self, Failure> {
-        let root = base(ground).map_err(at(Step::Root))?;
-        let mut builder = Self {
-            sources: Vec::new(),
-            root,
-            layers: Vec::new(),
-            places: 0,
-        };
-        builder.build(0, &ground.sources, &ground.view, sources)?;
-        Ok(builder)
-    }
-
-    /// Adds what a plan has besides the ground, and goes into it; answers a handle of each layer, in
-    /// their order.
-    pub(super) fn finish(
-        mut self,
-        plan: &Plan,
-        pieces: usize,
-        sources: Option<Vec<OwnedFd>>,
-    ) -> Result<Vec<OwnedFd>, Failure> {
-        self.build(pieces, &plan.sources, &plan.view, sources)?;
-        enter(&self.root).map_err(Failure::at(Step::Root))?;
-        Ok(self.layers)
-    }
-
-    /// Adds every piece but so many of the first, and before them every source that isn't there yet.
-    fn build(
-        &mut self,
-        but: usize,
-        sources: &[Source],
-        view: &[Piece],
-        taken: Option<Vec<OwnedFd>>,
-    ) -> Result<(), Failure> {
-        let taken = match taken {
-            Some(taken) => taken,
-            None => Stage {
-                machine: MACHINE,
-                tenant: None,
-            }
-            .trees(sources, self.sources.len())?,
-        };
-        self.sources.extend(taken.into_iter().map(Some));
-        for (number, piece) in view.iter().enumerate().skip(but) {
-            self.add(piece).map_err(Failure::at(Step::View(number)))?;
-        }
-        Ok(())
-    }
-
     fn add(&mut self, piece: &Piece) -> io::Result<()> {
         match piece {
             Piece::Folder(at) => self.folder(at).map(drop)?,
@@ -162,29 +130,29 @@ impl Builder {
                 ..
             } => self.bind(at, *source, *writable, *device)?,
             Piece::Layer { at, sources } => self.layer(at, sources)?,
-            // Nothing is copied here.
+            // The server fills files only where it copies.
             Piece::File(_) => return Err(io::ErrorKind::Unsupported.into()),
             Piece::Scratch(at) => {
-                let place = self.place()?;
+                let folder = self.data_folder()?;
                 let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-                let tree = open_tree(CWD, &*place, flags)?;
+                let tree = open_tree(CWD, &*folder, flags)?;
                 attach(&tree, self.folder(at)?)?;
             }
             Piece::Processes(at) => {
                 let options = [("hidepid", Some("invisible")), ("subset", Some("pid"))];
                 let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-                attach(&made("proc", &options, flags)?, self.folder(at)?)?;
+                attach(&file_system("proc", &options, flags)?, self.folder(at)?)?;
             }
         }
         Ok(())
     }
 
-    /// A handle of what lies at a place of the view, whatever it is but a link.
+    /// Opens a handle of a path in the view, which must not be a link.
     fn handle(&self, at: &str) -> rustix::io::Result<OwnedFd> {
         beneath(&self.root, at)
     }
 
-    /// The folder that a place lies in, and its name there.
+    /// The folder of a path, and the name in it.
     fn parent<'a>(&self, at: &'a str) -> io::Result<(OwnedFd, &'a str)> {
         let (folder, name) = at
             .trim_end_matches('/')
@@ -193,7 +161,7 @@ impl Builder {
         Ok((self.handle(folder)?, name))
     }
 
-    /// A folder of the view, made where it isn't there.
+    /// Makes a folder of the view, unless it is there.
     fn folder(&self, at: &str) -> io::Result<OwnedFd> {
         let (parent, name) = self.parent(at)?;
         match fs::mkdirat(&parent, name, FOLDER) {
@@ -203,8 +171,8 @@ impl Builder {
         folder_of(beneath(&parent, name)?)
     }
 
-    /// What a mount can be put on: a folder for a folder, a file for a file.
-    fn point(&self, tree: &OwnedFd, at: &str) -> io::Result<OwnedFd> {
+    /// Makes a mount point: a folder for a folder, a file for a file.
+    fn mount_point(&self, tree: &OwnedFd, at: &str) -> io::Result<OwnedFd> {
         if is_folder(tree)? {
             return self.folder(at);
         }
@@ -216,15 +184,15 @@ impl Builder {
         }
     }
 
-    /// A folder of its own for what is written.
-    fn place(&mut self) -> rustix::io::Result<String> {
-        let place = format!("{DATA}/{}", self.places);
-        self.places += 1;
-        fs::mkdir(&place, FOLDER)?;
-        Ok(place)
+    /// Makes a folder in the file system that the run writes to.
+    fn data_folder(&mut self) -> rustix::io::Result<String> {
+        let folder = format!("{DATA}/{}", self.data_folders);
+        self.data_folders += 1;
+        fs::mkdir(&folder, FOLDER)?;
+        Ok(folder)
     }
 
-    /// A mount of its own of a source.
+    /// Takes the mount of a source.
     fn source(&mut self, number: usize) -> io::Result<OwnedFd> {
         let source = self.sources.get_mut(number).and_then(Option::take);
         source.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -242,71 +210,71 @@ impl Builder {
         if !writable {
             attributes.set |= MountAttributes::READ_ONLY;
         }
-        call::set_mount(&tree, c"", &attributes, true)?;
-        attach(&tree, self.point(&tree, at)?)?;
+        syscall::set_mount(&tree, c"", &attributes, true)?;
+        attach(&tree, self.mount_point(&tree, at)?)?;
         Ok(())
     }
 
-    /// A folder that can be read, without saying where it lies: the system tells the path of a mount
-    /// to whoever is shown it, but not those of the folders that lie above each other in one.
+    /// Shows a folder read-only without its path on the machine: `mountinfo` tells the path of a bind mount,
+    /// but not those of the lower folders of an overlay.
     fn show(&mut self, at: &str, number: usize) -> io::Result<()> {
-        let place = self.place()?;
-        let nothing = format!("{place}/nothing");
-        fs::mkdir(&nothing, FOLDER)?;
-        let below = self.below(&place, number)?;
-        // Two are the fewest of which there need be none to be written to.
-        let below = format!("{below}:{nothing}");
+        let folder = self.data_folder()?;
+        let empty = format!("{folder}/empty");
+        fs::mkdir(&empty, FOLDER)?;
+        let below = self.lower(&folder, number)?;
+        // An overlay without an upper folder needs two lower ones.
+        let below = format!("{below}:{empty}");
         let options = [("lowerdir", Some(below.as_str())), ("userxattr", None)];
         let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_RDONLY;
-        attach(&made("overlay", &options, flags)?, self.folder(at)?)?;
+        attach(&file_system("overlay", &options, flags)?, self.folder(at)?)?;
         Ok(())
     }
 
-    /// Puts a source where a layer finds it; answers where that is.
-    fn below(&mut self, place: &str, number: usize) -> io::Result<String> {
+    /// Mounts a source as a lower folder of an overlay; answers its path.
+    fn lower(&mut self, folder: &str, number: usize) -> io::Result<String> {
         let tree = self.source(number)?;
-        let below = format!("{place}/{number}");
-        fs::mkdir(&below, FOLDER)?;
-        attach(&tree, fs::open(&below, HANDLE, Mode::empty())?)?;
-        Ok(below)
+        let lower = format!("{folder}/{number}");
+        fs::mkdir(&lower, FOLDER)?;
+        attach(&tree, fs::open(&lower, HANDLE, Mode::empty())?)?;
+        Ok(lower)
     }
 
     fn layer(&mut self, at: &str, sources: &[usize]) -> io::Result<()> {
-        let place = self.place()?;
-        let (above, work) = (format!("{place}/above"), format!("{place}/work"));
-        fs::mkdir(&above, FOLDER)?;
+        let folder = self.data_folder()?;
+        let (upper, work) = (format!("{folder}/upper"), format!("{folder}/work"));
+        fs::mkdir(&upper, FOLDER)?;
         fs::mkdir(&work, FOLDER)?;
-        let below = sources.iter().map(|source| self.below(&place, *source));
-        let below = below.collect::<io::Result<Vec<_>>>()?;
+        let lower = sources.iter().map(|source| self.lower(&folder, *source));
+        let lower = lower.collect::<io::Result<Vec<_>>>()?;
         self.layers.push(fs::open(
-            &above,
+            &upper,
             OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )?);
-        // None of these paths has a name in it that somebody else gave.
-        let below = below.join(":");
+        // No name in these paths was chosen by somebody else.
+        let lower = lower.join(":");
         let options = [
-            ("lowerdir", Some(below.as_str())),
-            ("upperdir", Some(&above)),
+            ("lowerdir", Some(lower.as_str())),
+            ("upperdir", Some(&upper)),
             ("workdir", Some(&work)),
             ("userxattr", None),
         ];
         attach(
-            &made("overlay", &options, SAFE_ATTRIBUTES)?,
+            &file_system("overlay", &options, SAFE_ATTRIBUTES)?,
             self.folder(at)?,
         )?;
         Ok(())
     }
 }
 
-/// What lies at a path beneath a folder; nothing on the way may be a link, nor may it be one itself.
+/// Opens a handle of a path beneath a folder; neither the path nor anything on the way may be a link.
 fn beneath(folder: impl AsFd, path: &str) -> rustix::io::Result<OwnedFd> {
     let path = path.trim_start_matches('/');
     let path = if path.is_empty() { "." } else { path };
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     loop {
         match fs::openat2(&folder, path, HANDLE, Mode::empty(), resolve) {
-            // Something was renamed meanwhile, or a signal came.
+            // Something was renamed meanwhile, or a signal arrived.
             Err(Errno::AGAIN | Errno::INTR) => {}
             found => return found,
         }
@@ -318,7 +286,7 @@ fn is_folder(handle: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(kind == FileType::Directory)
 }
 
-/// The handle, if it is a folder's.
+/// Answers the handle, if it is of a folder.
 fn folder_of(handle: OwnedFd) -> io::Result<OwnedFd> {
     if is_folder(&handle)? {
         Ok(handle)
@@ -327,8 +295,8 @@ fn folder_of(handle: OwnedFd) -> io::Result<OwnedFd> {
     }
 }
 
-/// A file system that lies nowhere yet.
-fn made(
+/// Makes a file system as a detached mount.
+fn file_system(
     kind: &str,
     options: &[(&str, Option<&str>)],
     attributes: MountAttrFlags,
@@ -344,11 +312,11 @@ fn made(
     fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Puts a mount on what a handle names.
-fn attach(tree: &OwnedFd, place: OwnedFd) -> rustix::io::Result<()> {
+/// Attaches a detached mount to a file or folder.
+fn attach(tree: &OwnedFd, point: OwnedFd) -> rustix::io::Result<()> {
     let by_handles =
         MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    move_mount(tree, c"", place, c"", by_handles)
+    move_mount(tree, c"", point, c"", by_handles)
 }
 
 #[cfg(test)]

@@ -1,7 +1,4 @@
-//! What lies below the folder that a layer comes to, where that is itself a layer above others.
-//!
-//! It stays as it is. So what a run left as it is there needn't be kept above it, where it would hide
-//! what comes to lie there later; and what a run removed of it is there again.
+//! The folders below the target of a merge, where that is itself a layer above others. They never change.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -10,12 +7,12 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 
-use super::open_folder;
+use super::entries::open_folder;
 
-/// How much of two files is compared at once.
-const PIECE: usize = 64 * 1024;
+/// The part of two files that is compared at once, in bytes.
+const BUFFER: usize = 64 * 1024;
 
-/// Folders above each other, the top one first; none where nothing lies below.
+/// Folders above each other, the top one first.
 #[derive(Debug, Default)]
 pub(crate) struct Below {
     folders: Vec<OwnedFd>,
@@ -27,7 +24,7 @@ impl Below {
         Self { folders }
     }
 
-    /// The folder that has something of this name, and what that is.
+    /// Finds the top folder with an entry of this name, and the entry.
     fn find(&self, name: &CStr) -> Option<(&OwnedFd, Stat)> {
         self.folders.iter().find_map(|folder| {
             let found = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -35,16 +32,16 @@ impl Below {
         })
     }
 
-    /// Whether there is something of this name.
+    /// Whether there is an entry of this name.
     pub(super) fn has(&self, name: &CStr) -> bool {
         self.find(name).is_some()
     }
 
-    /// What is seen in the folder of this name.
+    /// The folders of this name that are visible together.
     pub(super) fn folder(&self, name: &CStr) -> Self {
         let is_folder = |folder: &&OwnedFd| {
             let found = fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
-            // One that doesn't have it hides nothing.
+            // A folder without the entry hides nothing.
             found.map_or(true, |found| {
                 FileType::from_raw_mode(found.st_mode) == FileType::Directory
             })
@@ -57,11 +54,11 @@ impl Below {
         }
     }
 
-    /// Whether what has this name in a layer is what has it here: a file of the same content, however it
-    /// may be used, or a link to the same place.
+    /// Whether an entry of a layer is the same here: a file of the same content, whatever its mode, or a link to
+    /// the same target.
     ///
     /// # Errors
-    /// One of them can't be read.
+    /// One of the two can't be read.
     pub(super) fn has_same(&self, layer: &OwnedFd, name: &CStr, found: &Stat) -> io::Result<bool> {
         let Some((folder, known)) = self.find(name) else {
             return Ok(false);
@@ -89,14 +86,14 @@ fn open(folder: &OwnedFd, name: &CStr) -> io::Result<File> {
 }
 
 fn is_same(one: File, other: File) -> io::Result<bool> {
-    let (mut mine, mut theirs) = (Vec::with_capacity(PIECE), Vec::with_capacity(PIECE));
+    let (mut mine, mut theirs) = (Vec::with_capacity(BUFFER), Vec::with_capacity(BUFFER));
     loop {
-        let piece = |file: &File, bytes: &mut Vec<u8>| {
+        let fill = |file: &File, bytes: &mut Vec<u8>| {
             bytes.clear();
-            file.take(PIECE as u64).read_to_end(bytes)
+            file.take(BUFFER as u64).read_to_end(bytes)
         };
-        let read = piece(&one, &mut mine)?;
-        piece(&other, &mut theirs)?;
+        let read = fill(&one, &mut mine)?;
+        fill(&other, &mut theirs)?;
         if mine != theirs {
             return Ok(false);
         }

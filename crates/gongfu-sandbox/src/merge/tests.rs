@@ -1,4 +1,4 @@
-//! What comes out of a layer, and what doesn't.
+//! What is merged out of a layer, and what isn't.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -12,17 +12,17 @@ use tempfile::TempDir;
 use gongfu_core::sandbox::Change;
 
 use super::{Below, Known, Terms, merge, stays_inside};
-use crate::copies::{Before, Copier};
+use crate::copier::{Before, Copier};
 
-/// A layer and the folder that it comes to.
-struct Ground {
+/// A layer and the folder that it is merged into.
+struct Fixture {
     layer: TempDir,
     target: TempDir,
-    /// What the layer held, where it is a copy.
+    /// The content of the layer, where it is a copy.
     before: Option<Before>,
 }
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
         let [layer, target] = [(), ()].map(|()| tempfile::tempdir().unwrap());
         Self {
@@ -36,21 +36,21 @@ impl Ground {
         self.merged_by(Instant::now() + Duration::from_mins(5), &[])
     }
 
-    fn merged_by(&self, by: Instant, below: &[&TempDir]) -> Vec<(String, Change)> {
+    fn merged_by(&self, deadline: Instant, below: &[&TempDir]) -> Vec<(String, Change)> {
         let (_wanted, cancel) = UnixStream::pair().unwrap();
-        self.merged_until(by, &cancel, below)
+        self.merged_until(deadline, &cancel, below)
     }
 
     fn merged_until(
         &self,
-        by: Instant,
+        deadline: Instant,
         cancel: &UnixStream,
         below: &[&TempDir],
     ) -> Vec<(String, Change)> {
         let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
         let terms = Terms {
             owner: None,
-            by,
+            deadline,
             cancel: cancel.as_fd(),
         };
         let known = Known {
@@ -75,21 +75,21 @@ fn write(folder: &TempDir, path: &str, text: &str) {
 }
 
 #[test]
-fn what_was_written_is_there_and_the_rest_as_it_was() {
-    let ground = Ground::new();
-    write(&ground.target, "a/old.txt", "old");
-    write(&ground.target, "a/kept.txt", "kept");
-    write(&ground.target, "was-file", "x");
-    write(&ground.target, "was-folder/x/y", "x");
-    write(&ground.layer, "a/old.txt", "new");
-    write(&ground.layer, "b/c/made.sh", "made");
-    write(&ground.layer, "was-file/now", "in a folder");
-    write(&ground.layer, "was-folder", "a file");
-    let made = ground.layer.path().join("b/c/made.sh");
+fn merges_what_was_written_and_leaves_the_rest() {
+    let fixture = Fixture::new();
+    write(&fixture.target, "a/old.txt", "old");
+    write(&fixture.target, "a/kept.txt", "kept");
+    write(&fixture.target, "was-file", "x");
+    write(&fixture.target, "was-folder/x/y", "x");
+    write(&fixture.layer, "a/old.txt", "new");
+    write(&fixture.layer, "b/c/made.sh", "made");
+    write(&fixture.layer, "was-file/now", "in a folder");
+    write(&fixture.layer, "was-folder", "a file");
+    let made = fixture.layer.path().join("b/c/made.sh");
     fs::set_permissions(&made, fs::Permissions::from_mode(0o4755)).unwrap();
     let written = |path: &str, length| (path.to_owned(), Change::Written(length));
     assert_eq!(
-        ground.merged(),
+        fixture.merged(),
         [
             written("a/old.txt", 3),
             written("b/c/made.sh", 4),
@@ -97,28 +97,28 @@ fn what_was_written_is_there_and_the_rest_as_it_was() {
             written("was-folder", 6),
         ]
     );
-    assert_eq!(ground.text("a/old.txt"), "new");
-    assert_eq!(ground.text("a/kept.txt"), "kept");
-    assert_eq!(ground.text("was-file/now"), "in a folder");
-    let made = fs::metadata(ground.target.path().join("b/c/made.sh")).unwrap();
+    assert_eq!(fixture.text("a/old.txt"), "new");
+    assert_eq!(fixture.text("a/kept.txt"), "kept");
+    assert_eq!(fixture.text("was-file/now"), "in a folder");
+    let made = fs::metadata(fixture.target.path().join("b/c/made.sh")).unwrap();
     assert_eq!(made.permissions().mode() & 0o7777, 0o755);
 }
 
 #[test]
-fn links_stay_inside_and_others_stay_behind() {
-    let ground = Ground::new();
+fn refuses_a_link_that_leads_out() {
+    let fixture = Fixture::new();
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret"), "secret").unwrap();
-    write(&ground.layer, "d/x", "x");
+    write(&fixture.layer, "d/x", "x");
     for (name, to) in [
         ("in", "d/x"),
         ("d/up", "../d/x"),
         ("d/out", "../../etc/passwd"),
         ("absolute", outside.path().to_str().unwrap()),
     ] {
-        symlink(to, ground.layer.path().join(name)).unwrap();
+        symlink(to, fixture.layer.path().join(name)).unwrap();
     }
-    let changes = ground.merged();
+    let changes = fixture.merged();
     let of = |path: &str| {
         let found = changes.iter().find(|(known, _)| known == path);
         found.map(|(_, change)| change.clone()).unwrap()
@@ -126,41 +126,41 @@ fn links_stay_inside_and_others_stay_behind() {
     assert_eq!((of("in"), of("d/up")), (Change::Linked, Change::Linked));
     for path in ["d/out", "absolute"] {
         assert!(matches!(of(path), Change::Refused(_)), "{path}");
-        assert!(fs::symlink_metadata(ground.target.path().join(path)).is_err());
+        assert!(fs::symlink_metadata(fixture.target.path().join(path)).is_err());
     }
-    assert_eq!(ground.text("in"), "x");
+    assert_eq!(fixture.text("in"), "x");
 }
 
 #[test]
-fn nothing_is_written_through_a_link_of_the_target() {
-    let ground = Ground::new();
+fn writes_through_no_link_of_the_target() {
+    let fixture = Fixture::new();
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("file"), "theirs").unwrap();
-    symlink(outside.path(), ground.target.path().join("folder")).unwrap();
+    symlink(outside.path(), fixture.target.path().join("folder")).unwrap();
     symlink(
         outside.path().join("file"),
-        ground.target.path().join("file"),
+        fixture.target.path().join("file"),
     )
     .unwrap();
-    write(&ground.layer, "folder/file", "mine");
-    write(&ground.layer, "file", "mine");
-    assert_eq!(ground.merged().len(), 2);
+    write(&fixture.layer, "folder/file", "mine");
+    write(&fixture.layer, "file", "mine");
+    assert_eq!(fixture.merged().len(), 2);
     // The links were what a control would have written through.
     assert_eq!(
         fs::read_to_string(outside.path().join("file")).unwrap(),
         "theirs"
     );
     assert_eq!(
-        (ground.text("folder/file"), ground.text("file")),
+        (fixture.text("folder/file"), fixture.text("file")),
         ("mine".to_owned(), "mine".to_owned())
     );
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_pipe_stays_behind() {
-    let ground = Ground::new();
-    let pipe = ground.layer.path().join("pipe");
+fn refuses_a_pipe() {
+    let fixture = Fixture::new();
+    let pipe = fixture.layer.path().join("pipe");
     rustix::fs::mkfifoat(
         rustix::fs::CWD,
         &pipe,
@@ -168,14 +168,14 @@ fn a_pipe_stays_behind() {
     )
     .unwrap();
     assert!(matches!(
-        ground.merged().as_slice(),
+        fixture.merged().as_slice(),
         [(_, Change::Refused(_))]
     ));
-    assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(fixture.target.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn a_link_leads_inside_by_what_it_says() {
+fn link_may_climb_only_before_it_descends() {
     for (path, to, inside) in [
         ("a", "b", true),
         ("a", "./b/c", true),
@@ -193,26 +193,26 @@ fn a_link_leads_inside_by_what_it_says() {
 }
 
 #[test]
-fn links_and_holes_are_no_more_than_may_be_written() {
-    let ground = Ground::new();
-    write(&ground.layer, "a", &"x".repeat(4_000));
+fn counts_hard_links_and_holes_as_written() {
+    let fixture = Fixture::new();
+    write(&fixture.layer, "a", &"x".repeat(4_000));
     for name in ["b", "c", "d"] {
         fs::hard_link(
-            ground.layer.path().join("a"),
-            ground.layer.path().join(name),
+            fixture.layer.path().join("a"),
+            fixture.layer.path().join(name),
         )
         .unwrap();
     }
-    File::create(ground.layer.path().join("hole"))
+    File::create(fixture.layer.path().join("hole"))
         .unwrap()
         .set_len(1 << 40)
         .unwrap();
-    let changes = ground.merged();
+    let changes = fixture.merged();
     let written = changes
         .iter()
         .filter(|(_, change)| *change == Change::Written(4_000));
     assert_eq!((changes.len(), written.count()), (5, 2), "{changes:?}");
-    let left: u64 = fs::read_dir(ground.target.path())
+    let left: u64 = fs::read_dir(fixture.target.path())
         .unwrap()
         .map(|entry| entry.unwrap().metadata().unwrap().len())
         .sum();
@@ -220,22 +220,22 @@ fn links_and_holes_are_no_more_than_may_be_written() {
 }
 
 #[test]
-fn what_is_shut_comes_out_and_what_fails_stops_nothing_else() {
-    let ground = Ground::new();
-    write(&ground.layer, "shut/file", "x");
-    write(&ground.layer, "zz", "last");
+fn merges_closed_folders_and_goes_on_after_a_failure() {
+    let fixture = Fixture::new();
+    write(&fixture.layer, "shut/file", "x");
+    write(&fixture.layer, "zz", "last");
     for (path, mode) in [("shut/file", 0), ("shut", 0o300)] {
-        let path = ground.layer.path().join(path);
+        let path = fixture.layer.path().join(path);
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
-    assert_eq!(ground.merged().len(), 2);
-    assert_eq!(ground.text("zz"), "last");
-    assert!(ground.target.path().join("shut/file").exists());
+    assert_eq!(fixture.merged().len(), 2);
+    assert_eq!(fixture.text("zz"), "last");
+    assert!(fixture.target.path().join("shut/file").exists());
 }
 
 #[test]
-fn what_is_as_it_is_below_is_not_kept() {
-    let ground = Ground::new();
+fn does_not_keep_what_is_the_same_below() {
+    let fixture = Fixture::new();
     let [upper, lower] = [(), ()].map(|()| tempfile::tempdir().unwrap());
     for path in ["run.sh", "same/deep.txt", "other.txt", "hidden"] {
         write(&lower, path, "text");
@@ -243,16 +243,16 @@ fn what_is_as_it_is_below_is_not_kept() {
     write(&upper, "hidden", "TEXT");
     symlink("run.sh", lower.path().join("link")).unwrap();
     // Kept by an earlier run, and now as it was.
-    write(&ground.target, "other.txt", "kept");
+    write(&fixture.target, "other.txt", "kept");
     for path in ["run.sh", "same/deep.txt", "other.txt", "hidden"] {
-        write(&ground.layer, path, "text");
+        write(&fixture.layer, path, "text");
     }
-    write(&ground.layer, "same/longer.txt", "x");
-    symlink("run.sh", ground.layer.path().join("link")).unwrap();
-    let script = ground.layer.path().join("run.sh");
+    write(&fixture.layer, "same/longer.txt", "x");
+    symlink("run.sh", fixture.layer.path().join("link")).unwrap();
+    let script = fixture.layer.path().join("run.sh");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
     let by = Instant::now() + Duration::from_mins(5);
-    let changes = ground.merged_by(by, &[&upper, &lower]);
+    let changes = fixture.merged_by(by, &[&upper, &lower]);
     let written = |path: &str, length| (path.to_owned(), Change::Written(length));
     assert_eq!(
         changes,
@@ -262,55 +262,55 @@ fn what_is_as_it_is_below_is_not_kept() {
             written("same/longer.txt", 1),
         ]
     );
-    let is_kept = |path: &str| fs::symlink_metadata(ground.target.path().join(path)).is_ok();
+    let is_kept = |path: &str| fs::symlink_metadata(fixture.target.path().join(path)).is_ok();
     assert!(is_kept("hidden") && is_kept("same/longer.txt"));
     for path in ["run.sh", "same/deep.txt", "other.txt", "link"] {
         assert!(!is_kept(path), "{path}");
     }
     // Where nothing lies below, all of it is.
-    ground.merged();
+    fixture.merged();
     assert!(is_kept("run.sh") && is_kept("same/deep.txt") && is_kept("link"));
 }
 
 #[test]
-fn folders_of_which_nothing_is_kept_are_not_made() {
-    let ground = Ground::new();
+fn makes_no_folder_that_stays_empty() {
+    let fixture = Fixture::new();
     let lower = tempfile::tempdir().unwrap();
     write(&lower, "scripts/deep/run.sh", "text");
-    write(&ground.layer, "scripts/deep/run.sh", "text");
-    fs::create_dir(ground.layer.path().join("made")).unwrap();
+    write(&fixture.layer, "scripts/deep/run.sh", "text");
+    fs::create_dir(fixture.layer.path().join("made")).unwrap();
     let by = Instant::now() + Duration::from_mins(5);
-    assert_eq!(ground.merged_by(by, &[&lower]), []);
-    assert!(!ground.target.path().join("scripts").exists());
-    assert!(ground.target.path().join("made").exists());
+    assert_eq!(fixture.merged_by(by, &[&lower]), []);
+    assert!(!fixture.target.path().join("scripts").exists());
+    assert!(fixture.target.path().join("made").exists());
 }
 
 #[test]
-fn what_lies_deeper_is_compared_with_what_is_seen_there() {
-    let ground = Ground::new();
+fn compares_with_the_visible_file_below() {
+    let fixture = Fixture::new();
     let [upper, lower] = [(), ()].map(|()| tempfile::tempdir().unwrap());
     // A file hides the folder below it, which is seen no more.
     write(&upper, "a", "a file");
     write(&lower, "a/x", "text");
-    write(&ground.layer, "a/x", "text");
+    write(&fixture.layer, "a/x", "text");
     let by = Instant::now() + Duration::from_mins(5);
-    let changes = ground.merged_by(by, &[&upper, &lower]);
+    let changes = fixture.merged_by(by, &[&upper, &lower]);
     assert_eq!(changes, [("a/x".to_owned(), Change::Written(4))]);
-    assert_eq!(ground.text("a/x"), "text");
+    assert_eq!(fixture.text("a/x"), "text");
     // Of two files that begin the same, the end counts.
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     let text = "x".repeat(5_000);
     write(&lower, "long", &format!("{text}a"));
-    write(&ground.layer, "long", &format!("{text}b"));
-    assert_eq!(ground.merged_by(by, &[&lower]).len(), 1);
+    write(&fixture.layer, "long", &format!("{text}b"));
+    assert_eq!(fixture.merged_by(by, &[&lower]).len(), 1);
 }
 
 #[test]
-fn what_has_no_time_left_stays_behind_and_says_so() {
-    let ground = Ground::new();
-    write(&ground.layer, "a/b/c", "x");
-    write(&ground.layer, "d", "x");
-    let changes = ground.merged_by(
+fn refuses_what_comes_after_the_deadline() {
+    let fixture = Fixture::new();
+    write(&fixture.layer, "a/b/c", "x");
+    write(&fixture.layer, "d", "x");
+    let changes = fixture.merged_by(
         Instant::now().checked_sub(Duration::from_secs(1)).unwrap(),
         &[],
     );
@@ -321,24 +321,24 @@ fn what_has_no_time_left_stays_behind_and_says_so() {
             .iter()
             .all(|(_, change)| matches!(change, Change::Refused(_)))
     );
-    assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
-    assert_eq!(ground.merged().len(), 2);
+    assert_eq!(fs::read_dir(fixture.target.path()).unwrap().count(), 0);
+    assert_eq!(fixture.merged().len(), 2);
 }
 
 #[test]
-fn what_nobody_wants_stays_behind() {
-    let ground = Ground::new();
-    write(&ground.layer, "a", "x");
+fn merges_nothing_when_cancelled() {
+    let fixture = Fixture::new();
+    write(&fixture.layer, "a", "x");
     let (wanted, cancel) = UnixStream::pair().unwrap();
     drop(wanted);
     let by = Instant::now() + Duration::from_mins(5);
-    assert_eq!(ground.merged_until(by, &cancel, &[]), []);
-    assert_eq!(fs::read_dir(ground.target.path()).unwrap().count(), 0);
+    assert_eq!(fixture.merged_until(by, &cancel, &[]), []);
+    assert_eq!(fs::read_dir(fixture.target.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn of_a_copy_only_what_changed_comes_out() {
-    let mut ground = Ground::new();
+fn merges_only_the_changes_of_a_copy() {
+    let mut fixture = Fixture::new();
     for path in [
         "kept",
         "changed",
@@ -347,20 +347,20 @@ fn of_a_copy_only_what_changed_comes_out() {
         "b/removed",
         "moved/x",
     ] {
-        write(&ground.target, path, "old");
+        write(&fixture.target, path, "old");
     }
-    symlink("kept", ground.target.path().join("link")).unwrap();
+    symlink("kept", fixture.target.path().join("link")).unwrap();
     let source = tempfile::tempdir().unwrap();
     // What lies in another folder than the one that it comes to isn't brought there.
     write(&source, "elsewhere/kept", "old");
-    let sources = [ground.target.path(), source.path()].map(Path::to_owned);
+    let sources = [fixture.target.path(), source.path()].map(Path::to_owned);
     let mut copier = Copier::new(1 << 20, 100);
-    let layer = OwnedFd::from(File::open(ground.layer.path()).unwrap());
-    ground.before = Some(copier.copy(&sources, &[], &layer).unwrap());
+    let layer = OwnedFd::from(File::open(fixture.layer.path()).unwrap());
+    fixture.before = Some(copier.copy(&sources, &[], &layer).unwrap());
     copier.settle();
-    let at = |path: &str| ground.layer.path().join(path);
+    let at = |path: &str| fixture.layer.path().join(path);
     fs::write(at("changed"), "new").unwrap();
-    write(&ground.layer, "b/made", "made");
+    write(&fixture.layer, "b/made", "made");
     for path in ["removed", "b/removed"] {
         fs::remove_file(at(path)).unwrap();
     }
@@ -368,7 +368,7 @@ fn of_a_copy_only_what_changed_comes_out() {
     let written = |path: &str, length| (path.to_owned(), Change::Written(length));
     let removed = |path: &str| (path.to_owned(), Change::Removed);
     assert_eq!(
-        ground.merged(),
+        fixture.merged(),
         [
             written("away/x", 3),
             written("b/made", 4),
@@ -382,8 +382,8 @@ fn of_a_copy_only_what_changed_comes_out() {
         .into_iter()
         .collect::<Vec<_>>()
     );
-    assert_eq!(ground.text("changed"), "new");
-    assert_eq!(ground.text("kept"), "old");
-    assert!(!ground.target.path().join("elsewhere").exists());
-    assert!(!ground.target.path().join("moved").exists());
+    assert_eq!(fixture.text("changed"), "new");
+    assert_eq!(fixture.text("kept"), "old");
+    assert!(!fixture.target.path().join("elsewhere").exists());
+    assert!(!fixture.target.path().join("moved").exists());
 }

@@ -1,13 +1,13 @@
-//! What a program asks a proxy for: one request, of which only `CONNECT` is known.
+//! The request of a program to its proxy, which must be `CONNECT`.
 
 use gongfu_core::network::Destination;
 
 /// The longest request, in bytes.
-pub(super) const LONGEST: usize = 8 * 1024;
-/// How many fields it may have.
-const FIELDS: usize = 64;
+pub(super) const MAX_LENGTH: usize = 8 * 1024;
+/// The most fields of a request.
+const MAX_FIELDS: usize = 64;
 
-/// Why a request isn't carried out: the status, and what is said.
+/// The refusal of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) status: &'static str,
@@ -20,7 +20,7 @@ impl Refusal {
         Self { status, why }
     }
 
-    /// The answer, after which nothing comes.
+    /// The whole answer.
     pub(super) fn answer(&self) -> String {
         let Self { status, why } = self;
         let length = why.len() + 1;
@@ -30,16 +30,16 @@ impl Refusal {
     }
 }
 
-/// Reads a request; `None` when there is more to come, else where it leads and how long it is.
+/// Reads a request; answers its destination and its length, or `None` while it is incomplete.
 ///
 /// # Errors
-/// It is none, or not one that is carried out here.
+/// It isn't HTTP, or isn't `CONNECT`.
 pub(super) fn read(bytes: &[u8]) -> Result<Option<(Destination, usize)>, Refusal> {
-    let mut fields = [httparse::EMPTY_HEADER; FIELDS];
+    let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let length = match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) if bytes.len() < LONGEST => return Ok(None),
+        Ok(httparse::Status::Partial) if bytes.len() < MAX_LENGTH => return Ok(None),
         Ok(httparse::Status::Partial) => {
             return Err(Refusal::new(
                 "431 Request Header Fields Too Large",
@@ -67,14 +67,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<(Destination, usize)>, Refusal
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, read};
+    use super::{MAX_LENGTH, read};
 
     fn refused(bytes: &[u8]) -> &'static str {
         read(bytes).unwrap_err().status
     }
 
     #[test]
-    fn only_connect_is_known() {
+    fn refuses_everything_but_connect() {
         let request = b"CONNECT example.com:443 HTTP/1.1\r\nHost: other\r\n\r\nmore";
         let (destination, length) = read(request).unwrap().unwrap();
         assert_eq!(destination.to_string(), "example.com:443");
@@ -107,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_end_is_cut_off() {
+    fn refuses_a_request_that_never_ends() {
         let long = format!(
             "CONNECT example.com:443 HTTP/1.1\r\nX: {}",
-            "x".repeat(LONGEST)
+            "x".repeat(MAX_LENGTH)
         );
         assert!(refused(long.as_bytes()).starts_with("431"));
         let many = format!(

@@ -1,23 +1,23 @@
-//! The first thing that is said over TLS: whom it is for (RFC 8446, 4.1.2; RFC 6066, 3).
+//! The greeting of TLS, and the host that it names (RFC 8446, 4.1.2; RFC 6066, 3).
 
 use gongfu_core::network::Host;
 use rustls::server::Acceptor;
 
-/// The longest one, in bytes, with what it is wrapped in.
-const LONGEST: usize = 64 * 1024;
+/// The longest greeting, in bytes, with its records.
+const MAX_LENGTH: usize = 64 * 1024;
 
-/// A greeting that is read bit by bit; what was read goes on to the host.
+/// A greeting that arrives in pieces; its bytes go on to the host.
 pub(super) struct Hello {
     acceptor: Acceptor,
     pub(super) bytes: Vec<u8>,
 }
 
-/// What is known of it.
+/// The state of a greeting.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    /// There is more to come.
+pub(super) enum Progress {
+    /// More must come.
     Part,
-    /// It is for this host.
+    /// It is complete, and names the host.
     Whole,
 }
 
@@ -29,49 +29,51 @@ impl Hello {
         }
     }
 
-    /// Takes more of it.
+    /// Takes a piece.
     ///
     /// # Errors
-    /// It is none, or for another host; the text says so.
-    pub(super) fn take(&mut self, more: &[u8], host: &Host) -> Result<Heard, String> {
+    /// It isn't TLS, or names another host; the text says so.
+    pub(super) fn take(&mut self, more: &[u8], host: &Host) -> Result<Progress, String> {
         self.bytes.extend_from_slice(more);
-        if self.bytes.len() > LONGEST {
+        if self.bytes.len() > MAX_LENGTH {
             return Err("what is said first is too long for a greeting of TLS".to_owned());
         }
         let mut rest = more;
         while !rest.is_empty() {
-            let none = |error: &dyn std::fmt::Display| format!("it isn't TLS: {error}");
+            let invalid = |error: &dyn std::fmt::Display| format!("it isn't TLS: {error}");
             self.acceptor
                 .read_tls(&mut rest)
-                .map_err(|error| none(&error))?;
+                .map_err(|error| invalid(&error))?;
             match self.acceptor.accept() {
                 Ok(None) => {}
                 Ok(Some(accepted)) => {
                     let name = accepted.client_hello().server_name().map(str::to_owned);
                     return match name {
-                        Some(name) if name.eq_ignore_ascii_case(host.as_str()) => Ok(Heard::Whole),
+                        Some(name) if name.eq_ignore_ascii_case(host.as_str()) => {
+                            Ok(Progress::Whole)
+                        }
                         Some(name) => Err(format!("by TLS it is for another host, {name}")),
                         None => Err("by TLS it names no host".to_owned()),
                     };
                 }
-                Err((error, _)) => return Err(none(&error)),
+                Err((error, _)) => return Err(invalid(&error)),
             }
         }
-        Ok(Heard::Part)
+        Ok(Progress::Part)
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::{Heard, Hello};
+    use super::{Hello, Progress};
 
-    /// Bytes behind their length.
+    /// Bytes with their length in front.
     fn sized(bytes: &[u8]) -> Vec<u8> {
         let length = u16::try_from(bytes.len()).expect("it is short");
         [&length.to_be_bytes(), bytes].concat()
     }
 
-    /// A greeting for a host, in records of so many bytes; none is named where there is none.
+    /// A greeting for a host, if one is named, in records of so many bytes.
     pub(crate) fn greeting(host: Option<&str>, record: usize) -> Vec<u8> {
         let mut extensions = Vec::new();
         if let Some(host) = host {
@@ -79,7 +81,7 @@ pub(super) mod tests {
             extensions.extend([0, 0]);
             extensions.extend(sized(&sized(&entry)));
         }
-        // Which versions, groups and signatures there are: without them it is none.
+        // Versions, groups and signatures, without which it is invalid.
         for (kind, body) in [
             (43_u16, &[2, 3, 4][..]),
             (10, &[0, 2, 0, 29]),
@@ -101,7 +103,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_greeting_is_for_its_host_however_it_comes() {
+    fn accepts_the_host_however_the_greeting_is_cut() {
         let host = "example.com".parse().unwrap();
         for (record, piece) in [(16_384, 16_384), (16_384, 1), (5, 7), (1, 1)] {
             let bytes = greeting(Some("Example.COM"), record);
@@ -109,16 +111,16 @@ pub(super) mod tests {
             let heard = bytes
                 .chunks(piece)
                 .map(|piece| hello.take(piece, &host).unwrap());
-            let heard: Vec<Heard> = heard.collect();
+            let heard: Vec<Progress> = heard.collect();
             let (last, before) = heard.split_last().unwrap();
-            assert_eq!(last, &Heard::Whole, "{record} {piece}");
-            assert!(before.iter().all(|heard| *heard == Heard::Part));
+            assert_eq!(last, &Progress::Whole, "{record} {piece}");
+            assert!(before.iter().all(|heard| *heard == Progress::Part));
             assert_eq!(hello.bytes, bytes);
         }
     }
 
     #[test]
-    fn what_is_for_nobody_or_another_is_refused() {
+    fn refuses_another_host_or_none() {
         let host = "example.com".parse().unwrap();
         let said = |bytes: &[u8]| Hello::new().take(bytes, &host).unwrap_err();
         assert!(said(&greeting(Some("evil.test"), 99)).contains("evil.test"));

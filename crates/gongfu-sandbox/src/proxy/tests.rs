@@ -91,7 +91,6 @@ impl Ground {
             rules: Rules(names.iter().map(|(name, _)| rule(name)).collect()),
             private: Rules(private.iter().map(|name| rule(name)).collect()),
             beside: Rules(vec![rule("files.example.com")]),
-            is_watched: false,
         };
         let known = names.iter().filter(|(_, answers)| !answers.is_empty());
         let known = known.map(|(name, answers)| {
@@ -234,7 +233,7 @@ fn what_is_reached_is_told_whatever_else_is_asked_for() {
     assert_eq!(ground.ask("metadata.test", host.port).unwrap(), "403");
     assert_eq!(ground.ask("nobody.test", host.port).unwrap(), "403");
     let contacts = ground.proxy.end();
-    assert_eq!(contacts.len(), super::TOLD);
+    assert_eq!(contacts.len(), super::contacts::MAX_CONTACTS);
     assert!(
         contacts.iter().any(|contact| contact.refused.is_none()),
         "it is hidden"

@@ -1,4 +1,4 @@
-//! One connection of a run, from what it asks for to its end.
+//! One connection of a run, from its request to its end.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,71 +11,74 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::Contacts;
+use super::contacts::Contacts;
 use super::head::{self, Refusal};
-use super::hello::{Heard, Hello};
+use super::hello::{Hello, Progress};
 use super::resolver::Resolver;
 
-/// How long a program may take to say what it wants.
-const SAYING: Duration = Duration::from_secs(10);
+/// How long a program may take for its request, and for its greeting.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a name may take to be resolved, and an address to answer.
-const CONNECTING: Duration = Duration::from_secs(10);
-/// How many addresses of a host are tried.
-const ADDRESSES: usize = 4;
-/// How much is read at a time, in bytes.
-const PIECE: usize = 4 * 1024;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most addresses of a host that are tried.
+const MAX_ADDRESSES: usize = 4;
+/// The most that is read at once, in bytes.
+const BUFFER: usize = 4 * 1024;
 
-/// Carries a connection to where it may lead; what becomes of it is told once.
-pub(super) async fn carry(
+/// Tunnels a connection to its host, if it may be reached, and notes whether it was.
+pub(super) async fn tunnel(
     mut inside: TcpStream,
     reach: &Reach,
     resolver: &dyn Resolver,
     contacts: &Contacts,
 ) {
-    let asked = match timeout(SAYING, asked(&mut inside)).await {
-        Ok(Ok(Ok(asked))) => asked,
+    let request = match timeout(REQUEST_TIMEOUT, read_request(&mut inside)).await {
+        Ok(Ok(Ok(request))) => request,
         Ok(Ok(Err(refusal))) => return refuse(&mut inside, &refusal).await,
-        // It says nothing that anybody could answer.
+        // There is nothing to answer.
         Ok(Err(_)) | Err(_) => return,
     };
-    let (destination, early) = asked;
+    let (destination, early) = request;
     let host = destination.to_string();
     contacts.open(&host);
-    let tell = |refused: Option<String>| {
+    let note = |refused: Option<String>| {
         let host = host.clone();
         contacts.close(Contact { host, refused });
     };
-    let mut outside = match reached(&destination, reach, resolver).await {
+    let mut outside = match connect(&destination, reach, resolver).await {
         Ok(outside) => outside,
         Err(refusal) => {
-            tell(Some(refusal.why.clone()));
+            note(Some(refusal.why.clone()));
             return refuse(&mut inside, &refusal).await;
         }
     };
     let established = b"HTTP/1.1 200 Connection Established\r\n\r\n";
     if inside.write_all(established).await.is_err() {
-        return tell(Some("the program left before it said anything".to_owned()));
+        return note(Some("the program left before it said anything".to_owned()));
     }
-    let greeted = timeout(SAYING, greeted(&mut inside, &destination, &early)).await;
-    let bytes = match greeted {
+    let greeting = timeout(
+        REQUEST_TIMEOUT,
+        read_greeting(&mut inside, &destination, &early),
+    );
+    let bytes = match greeting.await {
         Ok(Ok(Ok(bytes))) => bytes,
-        Ok(Ok(Err(why))) => return tell(Some(why)),
+        Ok(Ok(Err(why))) => return note(Some(why)),
         Ok(Err(_)) | Err(_) => {
-            return tell(Some("it said nothing by TLS".to_owned()));
+            return note(Some("it said nothing by TLS".to_owned()));
         }
     };
-    tell(None);
+    note(None);
     if outside.write_all(&bytes).await.is_ok() {
         let _ = copy_bidirectional(&mut inside, &mut outside).await;
     }
 }
 
-/// What is asked for, and what was said after it already.
-type Asked = (Destination, Vec<u8>);
+/// The destination of a request, and the bytes behind it.
+type Request = (Destination, Vec<u8>);
 
-async fn asked(inside: &mut TcpStream) -> io::Result<Result<Asked, Refusal>> {
+async fn read_request(inside: &mut TcpStream) -> io::Result<Result<Request, Refusal>> {
     let mut bytes = Vec::new();
-    let mut piece = [0; PIECE];
+    let mut piece = [0; BUFFER];
     loop {
         let read = inside.read(&mut piece).await?;
         if read == 0 {
@@ -93,14 +96,14 @@ async fn asked(inside: &mut TcpStream) -> io::Result<Result<Asked, Refusal>> {
     }
 }
 
-/// Says why not, so that the program is told before the connection ends.
+/// Answers a refusal before the connection ends.
 async fn refuse(inside: &mut TcpStream, refusal: &Refusal) {
-    let told = async {
+    let answer = async {
         inside.write_all(refusal.answer().as_bytes()).await?;
         inside.shutdown().await?;
-        // What it still says would have the system take the answer back.
-        let mut left = head::LONGEST;
-        let mut piece = [0; PIECE];
+        // Unread bytes would make the kernel reset the connection, and drop the answer.
+        let mut left = head::MAX_LENGTH;
+        let mut piece = [0; BUFFER];
         while left > 0 {
             let read = inside.read(&mut piece).await?;
             if read == 0 {
@@ -110,11 +113,11 @@ async fn refuse(inside: &mut TcpStream, refusal: &Refusal) {
         }
         io::Result::Ok(())
     };
-    let _ = timeout(SAYING, told).await;
+    let _ = timeout(REQUEST_TIMEOUT, answer).await;
 }
 
-/// A connection to where it leads, if it may.
-async fn reached(
+/// Connects to the destination, if it may be reached.
+async fn connect(
     destination: &Destination,
     reach: &Reach,
     resolver: &dyn Resolver,
@@ -128,7 +131,7 @@ async fn reached(
     let is_private = reach.private.allow(destination);
     let unreachable = |why: String| Refusal::new("502 Bad Gateway", why);
     let resolved = resolver.resolve(destination, is_private);
-    let addresses: Vec<SocketAddr> = match timeout(CONNECTING, resolved).await {
+    let addresses: Vec<SocketAddr> = match timeout(CONNECT_TIMEOUT, resolved).await {
         Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => {
             let why = format!("the name {} can't be resolved: {error}", destination.host);
@@ -139,13 +142,17 @@ async fn reached(
             return Err(unreachable(why));
         }
     };
-    let near = neighbours(destination, reach, resolver).await;
-    let may_be = |address: &&SocketAddr| {
+    let nearby = nearby_addresses(destination, reach, resolver).await;
+    let is_allowed = |address: &&SocketAddr| {
         let address = address.ip();
-        let is_elsewhere = || is_public(address) && !is_own(address);
-        is_of_a_host(address) && (is_private || near.contains(&address) || is_elsewhere())
+        let is_remote = || is_public(address) && !is_own(address);
+        is_of_a_host(address) && (is_private || nearby.contains(&address) || is_remote())
     };
-    let public: Vec<&SocketAddr> = addresses.iter().filter(may_be).take(ADDRESSES).collect();
+    let public: Vec<&SocketAddr> = addresses
+        .iter()
+        .filter(is_allowed)
+        .take(MAX_ADDRESSES)
+        .collect();
     if public.is_empty() {
         let why = format!(
             "{} leads to this machine or its network, and not to the internet",
@@ -155,14 +162,14 @@ async fn reached(
     }
     let mut last = None;
     for address in public {
-        match timeout(CONNECTING, TcpStream::connect(address)).await {
+        match timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await {
             Ok(Ok(outside))
-                if !is_private && !near.contains(&address.ip()) && is_here(&outside) =>
+                if !is_private && !nearby.contains(&address.ip()) && is_here(&outside) =>
             {
                 last = Some("it is this machine, and not on the internet".to_owned());
             }
             Ok(Ok(outside)) => {
-                // Where it can't be, small pieces take longer.
+                // Without this small writes take longer.
                 let _ = outside.set_nodelay(true);
                 return Ok(outside);
             }
@@ -177,55 +184,55 @@ async fn reached(
     Err(unreachable(why))
 }
 
-/// The addresses at which a host may be because others are there that may be anywhere: what an index names
-/// is often the index by another name.
-async fn neighbours(
+/// The addresses of private hosts at which this one may lie as well: the files of a package index often have
+/// another name of the same machine.
+async fn nearby_addresses(
     destination: &Destination,
     reach: &Reach,
     resolver: &dyn Resolver,
 ) -> BTreeSet<IpAddr> {
-    let mut near = BTreeSet::new();
+    let mut nearby = BTreeSet::new();
     if !reach.beside.allow(destination) {
-        return near;
+        return nearby;
     }
     for other in reach.private.0.iter().filter_map(Rule::destination) {
-        let resolved = timeout(CONNECTING, resolver.resolve(&other, true)).await;
+        let resolved = timeout(CONNECT_TIMEOUT, resolver.resolve(&other, true)).await;
         let addresses = resolved.ok().and_then(Result::ok).unwrap_or_default();
-        near.extend(addresses.iter().map(SocketAddr::ip));
+        nearby.extend(addresses.iter().map(SocketAddr::ip));
     }
-    near
+    nearby
 }
 
-/// Whether an address is this machine's own, however public: nothing else can be bound to.
+/// Whether an address is this machine's own, however public: only those can be bound.
 fn is_own(address: IpAddr) -> bool {
     let binds = |address| UdpSocket::bind(SocketAddr::new(address, 0)).is_ok();
-    let nobodys = match address {
+    let reserved = match address {
         IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
         IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
     };
-    // Some machines let anything be bound to: then it is seen once there is a connection.
-    binds(address) && !binds(nobodys)
+    // Some machines can bind every address: then `is_here` looks at the connection.
+    binds(address) && !binds(reserved)
 }
 
-/// Whether both ends are of this machine, by whatever address.
+/// Whether both ends of a connection are on this machine.
 fn is_here(outside: &TcpStream) -> bool {
     let ends = outside.local_addr().ok().zip(outside.peer_addr().ok());
     ends.is_none_or(|(ours, theirs)| ours.ip() == theirs.ip())
 }
 
-/// What is said first by TLS, which is for that host; or why it isn't.
-async fn greeted(
+/// Reads the greeting of TLS, which must name that host; else answers why it doesn't.
+async fn read_greeting(
     inside: &mut TcpStream,
     destination: &Destination,
     early: &[u8],
 ) -> io::Result<Result<Vec<u8>, String>> {
     let mut hello = Hello::new();
-    let mut piece = [0; PIECE];
+    let mut piece = [0; BUFFER];
     let mut more = early.to_vec();
     loop {
         match hello.take(&more, &destination.host) {
-            Ok(Heard::Whole) => return Ok(Ok(hello.bytes)),
-            Ok(Heard::Part) => {}
+            Ok(Progress::Whole) => return Ok(Ok(hello.bytes)),
+            Ok(Progress::Part) => {}
             Err(why) => return Ok(Err(why)),
         }
         let read = inside.read(&mut piece).await?;

@@ -1,25 +1,37 @@
-//! Which level is used, and whose the runs are.
+//! How backends are tried and chosen.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Enforcement, Exit, Level, Means, Outcome, Reason, Said, Spec};
 
-use super::{Runner, Tried};
-use crate::backend::{Backend, Failure, Surroundings};
+use super::{Runner, Trial};
+use crate::backend::{Backend, Failure, HostView, Profile, RunContext};
 
-/// Doesn't work so many times, and then does.
-struct Moody {
+/// A backend that fails so many times, and then works.
+struct Flaky {
     failures: usize,
     tries: AtomicUsize,
 }
 
-impl Moody {
-    fn leaked(failures: usize) -> &'static Self {
-        Box::leak(Box::new(Self {
+static PROFILE: Profile = Profile {
+    level: Level::new("moody"),
+    about: "moody",
+    is_single_tenant: false,
+    is_opt_in: false,
+    reaches_hosts: false,
+    host: HostView::Hidden,
+    processes: Means::ProcessLimit,
+    disk: Means::SizedFileSystem,
+};
+
+impl Flaky {
+    fn new(failures: usize) -> Arc<Self> {
+        Arc::new(Self {
             failures,
             tries: AtomicUsize::new(0),
-        }))
+        })
     }
 
     fn tries(&self) -> usize {
@@ -27,17 +39,17 @@ impl Moody {
     }
 }
 
-impl Backend for Moody {
-    fn level(&self) -> Level {
-        Level::Lite
+impl Backend for Flaky {
+    fn profile(&self) -> &'static Profile {
+        &PROFILE
     }
 
-    fn run(&self, _: &Spec, _: &Surroundings<'_>) -> Result<Outcome, Failure> {
+    fn execute(&self, _: &Spec, _: &RunContext<'_>) -> Result<Outcome, Failure> {
         if self.tries.fetch_add(1, Ordering::SeqCst) < self.failures {
             return Err(Failure::Unavailable("not today".to_owned()));
         }
         Ok(Outcome {
-            level: self.level(),
+            level: PROFILE.level,
             enforcement: Enforcement {
                 memory: Means::Watchdog,
                 processes: Means::ProcessLimit,
@@ -63,31 +75,32 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn what_fails_is_tried_again_in_a_while_and_what_works_is_not() {
-    let backend = Moody::leaked(1);
+fn tries_a_failing_backend_again_after_a_while() {
+    let backend = Flaky::new(1);
+    let used: Arc<dyn Backend> = Arc::<Flaky>::clone(&backend);
     let runner = Runner::new(None).without_groups();
     block_on(async {
-        let obstacle = runner.obstacle(backend).await;
+        let obstacle = runner.obstacle(&used).await;
         assert!(obstacle.unwrap().contains("not today"));
-        assert!(runner.obstacle(backend).await.is_some());
+        assert!(runner.obstacle(&used).await.is_some());
         assert_eq!(backend.tries(), 1, "it wasn't asked again so soon");
-        let mut tried = runner.tried.lock().await;
-        let Some(Tried::Fails(_, until)) = tried.get_mut(&Level::Lite) else {
-            panic!("{tried:?}");
+        let mut trials = runner.trials.lock().await;
+        let Some(Trial::Fails(_, until)) = trials.get_mut(&PROFILE.level) else {
+            panic!("{trials:?}");
         };
         assert!(*until > Instant::now());
         *until = Instant::now();
-        drop(tried);
-        assert_eq!(runner.obstacle(backend).await, None);
-        assert_eq!(runner.obstacle(backend).await, None);
+        drop(trials);
+        assert_eq!(runner.obstacle(&used).await, None);
+        assert_eq!(runner.obstacle(&used).await, None);
         assert_eq!(backend.tries(), 2);
     });
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_level_of_another_system_says_so_and_what_there_is_here() {
-    let runner = Runner::new(Some(Level::Seatbelt));
+fn explains_a_level_of_another_system() {
+    let runner = Runner::new(Some(Level::new("seatbelt")));
     let Err(why) = block_on(runner.strongest(&gongfu_core::account::Owner::Local)) else {
         panic!("it works");
     };
@@ -96,23 +109,22 @@ fn a_level_of_another_system_says_so_and_what_there_is_here() {
         why.contains("seatbelt: sandbox-exec is part of macOS"),
         "{why}"
     );
-    assert!(
-        why.contains("namespaces, bubblewrap, docker, lite"),
-        "{why}"
-    );
-    assert!(crate::levels().all(|level| level != Level::Seatbelt));
+    assert!(why.contains("namespaces, bubblewrap, lite"), "{why}");
+    let mut here = runner.profiles();
+    assert!(here.all(|profile| profile.level != Level::new("seatbelt")));
 }
 
 #[test]
-fn groups_that_stand_in_the_way_are_left() {
-    let backend = Moody::leaked(1);
+fn gives_up_groups_that_no_process_can_join() {
+    let backend = Flaky::new(1);
+    let used: Arc<dyn Backend> = Arc::<Flaky>::clone(&backend);
     let runner = Runner::new(None);
-    assert_eq!(block_on(runner.obstacle(backend)), None);
+    assert_eq!(block_on(runner.obstacle(&used)), None);
     assert_eq!(backend.tries(), 2);
-    assert!(!runner.grouped.load(Ordering::SeqCst));
+    assert!(!runner.uses_groups.load(Ordering::SeqCst));
     // What fails in both ways isn't the groups' fault.
-    let backend = Moody::leaked(2);
+    let used: Arc<dyn Backend> = Flaky::new(2);
     let runner = Runner::new(None);
-    assert!(block_on(runner.obstacle(backend)).is_some());
-    assert!(runner.grouped.load(Ordering::SeqCst));
+    assert!(block_on(runner.obstacle(&used)).is_some());
+    assert!(runner.uses_groups.load(Ordering::SeqCst));
 }

@@ -1,15 +1,17 @@
 //! Which calls are refused, and with which arguments, as data.
 //!
 //! Two things are made of it: the filters of a program (`seccomp.rs`), and the profile of a container
-//! (`profile.rs`).
+//! (`gongfu-docker`).
 
 /// A call by its name and its number.
-pub(super) type Call = (&'static str, i64);
+pub type Call = (&'static str, i64);
 
 /// How an argument is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operator {
+pub enum Operator {
+    /// It is this value.
     Same,
+    /// It is any other value.
     Other,
     /// In these bits, whatever the others are.
     Masked(u64),
@@ -17,21 +19,24 @@ pub(super) enum Operator {
 
 /// What an argument is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Condition {
+pub struct Condition {
     /// Its place.
-    pub(super) argument: u8,
+    pub argument: u8,
     /// Whether all of it counts; else the kernel looks at its low half alone.
-    pub(super) is_whole: bool,
-    pub(super) operator: Operator,
-    pub(super) value: u64,
+    pub is_whole: bool,
+    /// How it is compared.
+    pub operator: Operator,
+    /// With what it is compared.
+    pub value: u64,
 }
 
 /// A call that is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rule {
-    pub(super) call: Call,
+pub struct Rule {
+    /// The call.
+    pub call: Call,
     /// With any of these, of which all conditions hold; with any arguments where there are none.
-    pub(super) cases: Vec<Vec<Condition>>,
+    pub cases: Vec<Vec<Condition>>,
 }
 
 /// The call of this constant of the library.
@@ -136,7 +141,7 @@ pub(super) const REFUSED_HERE: &[Call] = &[];
 /// Said not to be there, so that a program does it in another way: by the older call, whose arguments
 /// can be looked at, or in memory that is counted, which what nobody has mapped isn't. Files that are
 /// read and written while a program does something else are an old way, of which few know.
-pub(super) const MISSING: &[Call] = calls![
+pub const MISSING: &[Call] = calls![
     SYS_clone3,
     SYS_openat2,
     SYS_io_setup,
@@ -211,7 +216,7 @@ const O_TMPFILE: u64 = (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs() as 
 pub(super) const TERMINAL: [u64; 2] = [0x5412, 0x541C];
 
 /// Every call that is refused, and when.
-pub(super) fn refused() -> Vec<Rule> {
+pub fn refused() -> Vec<Rule> {
     let part = |argument, operator, value| Condition {
         argument,
         is_whole: false,

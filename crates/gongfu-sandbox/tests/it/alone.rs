@@ -1,4 +1,4 @@
-//! Tests that each run in a process of their own, because what they are about is one of a process.
+//! Tests that have a process of their own, because they are about something that a process has once.
 
 use std::collections::BTreeMap;
 use std::process::{Command as Process, ExitCode};
@@ -6,23 +6,15 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Failed, Trial};
 
-use crate::{fork_server, spare};
+use crate::fork_server;
 
-/// The argument by which this program runs one of them.
+/// The argument by which this program runs one of these tests.
 pub(crate) const ALONE: &str = "alone";
-/// How long it may take until a process is there, or no longer there.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
-/// All that run in a process of their own, each below the name of its module.
-fn all() -> impl Iterator<Item = (&'static str, &'static str, fn())> {
-    let of = |module, tests: &'static [(&'static str, fn())]| {
-        tests.iter().map(move |(name, test)| (module, *name, *test))
-    };
-    of("spare", &spare::ALL).chain(of("fork_server", &fork_server::ALL))
-}
+/// How long a process may take to end.
+const END_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let trials = all().map(|(module, name, _)| {
+    let trials = fork_server::ALL.map(|(name, _)| {
         let run = move || {
             let ran = Process::new(std::env::current_exe().unwrap())
                 .args([ALONE, name])
@@ -31,25 +23,21 @@ pub(crate) fn trials() -> Vec<Trial> {
             let said = String::from_utf8_lossy(&ran.stderr).into_owned();
             ran.status.success().then_some(()).ok_or(Failed::from(said))
         };
-        Trial::test(format!("{module}::{name}"), run)
+        Trial::test(format!("fork_server::{name}"), run)
     });
-    trials.collect()
+    trials.into()
 }
 
-/// Runs one of them in this process.
+/// Runs one of these tests in this process.
 pub(crate) fn alone() -> ExitCode {
     let wanted = std::env::args().nth(2);
-    if wanted.as_deref() == Some(spare::FORGOTTEN) {
-        return spare::forgotten();
-    }
-    let (.., test) = all()
-        .find(|(_, name, _)| wanted.as_deref() == Some(name))
-        .unwrap();
-    test();
+    let mut all = fork_server::ALL.iter();
+    let found = all.find(|(name, _)| wanted.as_deref() == Some(name));
+    found.unwrap().1();
     ExitCode::SUCCESS
 }
 
-/// Those that descend from this process and call themselves so.
+/// The descendants of this process with this name.
 pub(crate) fn children(called: &str) -> Vec<u32> {
     let mut parents = BTreeMap::new();
     let mut named = Vec::new();
@@ -83,17 +71,17 @@ pub(crate) fn children(called: &str) -> Vec<u32> {
 }
 
 /// Whether a process hasn't ended.
-pub(crate) fn alive(process: u32) -> bool {
+fn alive(process: u32) -> bool {
     let told = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     told.rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 /// Waits for the end of a process.
-pub(crate) fn ends(process: u32) {
+pub(crate) fn wait_for_end(process: u32) {
     let begun = Instant::now();
     while alive(process) {
-        assert!(begun.elapsed() < PATIENCE, "{process} lives on");
+        assert!(begun.elapsed() < END_TIMEOUT, "{process} lives on");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

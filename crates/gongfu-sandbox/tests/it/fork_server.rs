@@ -1,47 +1,37 @@
-//! The process that begins children where sessions share the processors: what it is for, and that nobody
-//! misses it. Each test runs in a process that has no other.
+//! The fork server: runs have its low priority, and go on after it was killed. Each test has a process of its own,
+//! because a process has one fork server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Command, Exit, Level, Reason};
 use gongfu_sandbox::Runner;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::alone::{PATIENCE, children, ends};
-use crate::ground::{Ground, gone, runtime, text, word};
+use crate::alone::{children, wait_for_end};
+use crate::ground::{Ground, LITE, NAMESPACES, gone, runtime, text, word};
 
-pub(crate) const ALL: [(&str, fn()); 5] = [
-    ("what_it_begins_stands_behind", what_it_begins_stands_behind),
-    ("without_it_namespaces_go_on", || go_on(Level::Namespaces)),
-    ("without_it_lite_goes_on", || go_on(Level::Lite)),
-    ("namespaces_that_it_began_end", || end(Level::Namespaces)),
-    ("lite_that_it_began_ends", || end(Level::Lite)),
+pub(crate) const ALL: [(&str, fn()); 6] = [
+    ("runs_have_a_low_priority", have_a_low_priority),
+    ("is_forked_once", is_forked_once),
+    ("namespaces_go_on_without_it", || go_on(NAMESPACES)),
+    ("lite_goes_on_without_it", || go_on(LITE)),
+    ("namespaces_end_on_timeout", || end(NAMESPACES)),
+    ("lite_ends_on_timeout", || end(LITE)),
 ];
 
-/// What it calls itself.
+/// The name of its process.
 const NAME: &str = "gongfu-fork";
 
-/// A ground without control groups, and a runner that has a fork server; `None` where sessions share
-/// nothing.
-fn served(level: Level) -> Option<(Ground, Runner, u32)> {
-    let told = std::fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled");
-    if told.is_ok_and(|told| told.trim() != "1") {
-        return None;
-    }
+/// A ground without control groups, and a runner that has started its fork server.
+fn start(level: Level) -> (Ground, Runner, u32) {
     let ground = Ground::new(level);
     let runner = Runner::new(Some(level)).without_groups();
     says(&ground, &runner, "true");
-    let begun = Instant::now();
-    loop {
-        if let Some(server) = children(NAME).first() {
-            return Some((ground, runner, *server));
-        }
-        assert!(begun.elapsed() < PATIENCE, "there is no fork server");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let server = children(NAME);
+    assert_eq!(server.len(), 1, "{server:?}");
+    (ground, runner, server[0])
 }
 
 fn says(ground: &Ground, runner: &Runner, line: &str) -> String {
@@ -57,21 +47,41 @@ fn kill(process: u32) {
     kill_process(process, Signal::KILL).unwrap();
 }
 
-fn what_it_begins_stands_behind() {
-    let Some((ground, runner, _)) = served(Level::Namespaces) else {
+fn have_a_low_priority() {
+    let (ground, runner, _) = start(NAMESPACES);
+    if !std::path::Path::new("/proc/self/autogroup").exists() {
+        println!("not run: sessions share nothing here");
         return;
-    };
+    }
     let begun = Instant::now();
-    // It is there before it is of use; from then on every run stands behind at once.
+    // Only so many sessions may be lowered in a second.
     let line = "cat /proc/self/autogroup";
     while !says(&ground, &runner, line).ends_with(" nice 10\n") {
-        assert!(begun.elapsed() < PATIENCE, "it isn't used");
+        assert!(begun.elapsed() < Duration::from_mins(1), "it isn't lowered");
     }
     for _ in 0..3 {
         let told = says(&ground, &runner, line);
         assert!(told.ends_with(" nice 10\n"), "{told}");
     }
-    // How it ended is known of whoever it began.
+}
+
+fn is_forked_once() {
+    let (ground, runner, server) = start(NAMESPACES);
+    // At the same time namespaces have different numbers.
+    let line = "readlink /proc/self/ns/pid /proc/self/ns/user /proc/self/ns/net; sleep 1";
+    let run = || {
+        let spec = ground.spec(Command::Line(line.to_owned()));
+        runner.run(&Owner::Local, spec, Arc::new(|_, _| {}))
+    };
+    let (one, other) = runtime().block_on(async { tokio::join!(run(), run()) });
+    let [one, other] = [one, other].map(|outcome| text(&outcome.unwrap().stdout));
+    assert!(
+        one.lines()
+            .zip(other.lines())
+            .all(|(one, other)| one != other)
+    );
+    assert_eq!(children(NAME), [server]);
+    // The exit code passes through it.
     let spec = ground.spec(Command::Line("exit 7".to_owned()));
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();
@@ -79,24 +89,16 @@ fn what_it_begins_stands_behind() {
 }
 
 fn go_on(level: Level) {
-    let Some((ground, runner, server)) = served(level) else {
-        return;
-    };
-    // It may just be beginning a child, which nobody knows of then.
+    let (ground, runner, server) = start(level);
     kill(server);
-    ends(server);
+    wait_for_end(server);
     for _ in 0..3 {
         assert_eq!(says(&ground, &runner, "echo said"), "said\n");
     }
 }
 
 fn end(level: Level) {
-    let Some((ground, runner, server)) = served(level) else {
-        return;
-    };
-    for _ in 0..3 {
-        says(&ground, &runner, "true");
-    }
+    let (ground, runner, server) = start(level);
     let word = word(ground.folder.path());
     let mut spec = ground.spec(Command::Line(format!("sleep {word} & exec sleep {word}")));
     spec.limits.wall = Duration::from_secs(2);

@@ -7,16 +7,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{PortError, Sandbox as _};
+use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Command, Docker, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec,
+    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec,
 };
-use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
 
 /// The argument by which this program runs something until it is killed.
 pub(crate) const VICTIM: &str = "victim";
+
+/// The kinds whose differences tests know.
+pub(crate) const NAMESPACES: Level = Level::new("namespaces");
+pub(crate) const LITE: Level = Level::new("lite");
+pub(crate) const DOCKER: Level = Level::new("docker");
 
 /// A skill, a workspace, and what is kept.
 pub(crate) struct Ground {
@@ -85,7 +89,7 @@ impl Ground {
 
     pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
-        let runner = runner(self.level);
+        let runner = crate::runner(self.level);
         let runner = if self.grouped {
             runner
         } else {
@@ -98,7 +102,7 @@ impl Ground {
     /// A line of a shell with the places where this kind of sandbox has them: lite has no view of its
     /// own, and says by variables where they are.
     pub(crate) fn placed(&self, line: &str) -> String {
-        if self.level != Level::Lite {
+        if self.level != LITE {
             return line.to_owned();
         }
         line.replace("/workspace", "$GONGFU_WORKSPACE")
@@ -119,26 +123,6 @@ impl Ground {
     }
 }
 
-/// A runner of this level.
-pub(crate) fn runner(level: Level) -> Runner {
-    Runner::new(Some(level)).with_docker(docker())
-}
-
-/// The daemon that the tests are told of, as `docker` itself is.
-pub(crate) fn docker() -> Docker {
-    Docker {
-        socket: std::env::var("DOCKER_HOST").ok(),
-        image: None,
-    }
-}
-
-/// Whether a daemon is there.
-pub(crate) fn has_docker() -> bool {
-    let socket = docker().socket;
-    let socket = socket.as_deref().unwrap_or("/var/run/docker.sock");
-    Path::new(socket.trim_start_matches("unix://")).exists()
-}
-
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().unwrap()
@@ -154,7 +138,10 @@ pub(crate) fn text(said: &Said) -> String {
 pub(crate) fn victim() -> ExitCode {
     let mut arguments = std::env::args().skip(2);
     let level = arguments.next().unwrap();
-    let level = Level::ALL.into_iter().find(|one| one.as_str() == level);
+    let level = crate::kinds()
+        .into_iter()
+        .map(|(one, _)| one)
+        .find(|one| one.as_str() == level);
     let (folder, line) = (arguments.next().unwrap(), arguments.next().unwrap());
     let spec = Spec {
         command: Command::Line(line),
@@ -167,7 +154,7 @@ pub(crate) fn victim() -> ExitCode {
         limits: Limits::default(),
         logs: Some(folder.into()),
     };
-    let runner = runner(level.unwrap());
+    let runner = crate::runner(level.unwrap());
     let running = runner.run(
         &Owner::Local,
         spec,
@@ -247,16 +234,10 @@ pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
     levels().flat_map(of_one).collect()
 }
 
-/// Every kind of sandbox, and whether it is ignored here: what it is made with isn't installed, and
-/// not everything is to be tried.
+/// Every kind of sandbox that this program tests, and whether it is ignored here: what it is made with
+/// isn't installed, and not everything is to be tried.
 pub(crate) fn levels() -> impl Iterator<Item = (Level, bool)> {
     let everything = std::env::var_os("CI").is_some();
-    gongfu_sandbox::levels().map(move |level| {
-        let is_installed = match level {
-            Level::Bubblewrap => Path::new("/usr/bin/bwrap").exists(),
-            Level::Docker => has_docker(),
-            _ => true,
-        };
-        (level, !is_installed && !everything)
-    })
+    let all = crate::kinds().into_iter();
+    all.map(move |(level, is_installed)| (level, !is_installed && !everything))
 }

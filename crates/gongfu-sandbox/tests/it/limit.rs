@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Command, Enforcement, Exit, Level, Means, Reason};
 use libtest_mimic::{Failed, Trial};
 
 use crate::ground::{
-    Ground, Test, VICTIM, alive, gone, groups_of, levels, of_every_level, runner, runtime, text,
-    word,
+    DOCKER, Ground, LITE, NAMESPACES, Test, VICTIM, alive, gone, groups_of, levels, of_every_level,
+    runtime, text, word,
 };
+use crate::runner;
 
 /// How soon everything is dead once a run is over.
 const SOON: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             Trial::test(format!("{level}::{name}::{mode}"), run).with_ignored_flag(is_ignored)
         };
         // A daemon gives every container a control group.
-        let modes: &[bool] = if level == Level::Docker {
+        let modes: &[bool] = if level == DOCKER {
             &[true]
         } else {
             &[false, true]
@@ -87,7 +87,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Whether runs have control groups on this machine.
 fn is_grouped(level: Level) -> bool {
-    if level == Level::Docker {
+    if level == DOCKER {
         return true;
     }
     let ran = Ground::new(level).runs(Command::Line("true".to_owned()));
@@ -98,12 +98,12 @@ fn is_grouped(level: Level) -> bool {
 fn held(ground: &Ground) -> Enforcement {
     let (memory, processes) = if ground.grouped {
         (Means::ControlGroup, Means::ControlGroup)
-    } else if ground.level == Level::Lite {
+    } else if ground.level == LITE {
         (Means::Watchdog, Means::Watchdog)
     } else {
         (Means::Watchdog, Means::ProcessLimit)
     };
-    let disk = if ground.level == Level::Namespaces {
+    let disk = if ground.level == NAMESPACES {
         Means::SizedFileSystem
     } else {
         Means::Watchdog
@@ -174,7 +174,7 @@ fn memory_of_one_and_of_many(mut ground: Ground) {
     let hidden = "import ctypes, threading, time\ndef hold():\n  b = bytearray(260 << 20); b[::4096] = b'x' * len(b[::4096]); time.sleep(20)\nthreading.Thread(target=hold).start()\nctypes.CDLL(None).syscall(60, 0)";
     let outcome = ground.line(&format!("exec python3 -c \"{hidden}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
-    if ground.level != Level::Lite {
+    if ground.level != LITE {
         // What is written lies in memory as well.
         ground.limits.disk = 400 << 20;
         let outcome = ground.line("dd if=/dev/zero of=/tmp/a bs=1M count=300 && sleep 20");
@@ -194,7 +194,7 @@ fn memory_that_comes_and_goes(mut ground: Ground) {
     let blink = "import mmap; m = mmap.mmap(-1, 140 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x8000); m.close()";
     let outcome = ground.line(&format!("exec python3 -c \"{blink}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
-    if ground.level == Level::Lite {
+    if ground.level == LITE {
         // What is written lies on a disk.
         return;
     }
@@ -268,7 +268,7 @@ fn processes(mut ground: Ground) {
     // The shell and Python have the word in their lines as well.
     let most = match (ground.level, ground.grouped) {
         // It looks every so often.
-        (Level::Lite, false) => 60 + 2,
+        (LITE, false) => 60 + 2,
         _ => 20,
     };
     assert!((10..=most).contains(&running), "{running}");
@@ -286,7 +286,7 @@ fn disk(level: Level) {
         "dd if=/dev/zero of=/dev/shm/big bs=1M count=50",
         "for i in $(seq 2000); do : > file$i || exit 1; done",
     ] {
-        if level == Level::Lite && line.contains("/dev/shm") {
+        if level == LITE && line.contains("/dev/shm") {
             // All of the machine could see it, so it can't be written.
             assert_eq!(ground.line(line).exit, Some(Exit::Code(1)));
             continue;

@@ -12,13 +12,7 @@
 #[cfg(target_os = "linux")]
 mod alone;
 #[cfg(target_os = "linux")]
-mod attack;
-#[cfg(target_os = "linux")]
-mod docker;
-#[cfg(target_os = "linux")]
 mod fork_server;
-#[cfg(target_os = "linux")]
-mod fuzz;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[cfg_attr(
     target_os = "macos",
@@ -38,11 +32,27 @@ mod resource;
 #[cfg(target_os = "macos")]
 mod seatbelt;
 #[cfg(target_os = "linux")]
-mod spare;
-#[cfg(target_os = "linux")]
 mod work;
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use gongfu_core::sandbox::Level;
+use gongfu_sandbox::Runner;
+
+/// The kinds of sandboxes that are tested, and whether what each is made with is installed.
+fn kinds() -> Vec<(Level, bool)> {
+    let is_installed =
+        |level: Level| level.as_str() != "bubblewrap" || Path::new("/usr/bin/bwrap").exists();
+    let runner = Runner::new(None);
+    let levels = runner.profiles().map(|profile| profile.level);
+    levels.map(|level| (level, is_installed(level))).collect()
+}
+
+/// A runner of this kind alone.
+fn runner(level: Level) -> Runner {
+    Runner::new(Some(level))
+}
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
@@ -51,9 +61,6 @@ fn main() -> ExitCode {
     }
     if std::env::args().nth(1).as_deref() == Some(ground::VICTIM) {
         return ground::victim();
-    }
-    if std::env::args().nth(1).as_deref() == Some(fuzz::PROVE) {
-        return fuzz::prove();
     }
     if std::env::args().nth(1).as_deref() == Some(proxy::PROVE) {
         return proxy::prove();
@@ -69,9 +76,6 @@ fn main() -> ExitCode {
         mount::trials(),
         network::trials(),
         alone::trials(),
-        attack::trials(),
-        fuzz::trials(),
-        docker::trials(),
         proxy::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()

@@ -4,11 +4,12 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{PortError, Sandbox as _};
+use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Command, Level, Mode, Mount, Outcome};
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, Test, of_every_level, runner, runtime, text};
+use crate::ground::{Ground, LITE, Test, of_every_level, runtime, text};
+use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let all: [Test; 4] = [
@@ -46,7 +47,7 @@ fn with(
 
 /// Where a mount is: lite has no view of its own, and says by a variable where it is.
 fn at(level: Level, target: &str) -> String {
-    if level == Level::Lite {
+    if level == LITE {
         let name = target.replace('/', "_").to_uppercase();
         format!("$GONGFU{name}")
     } else {

@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::network::Rules;
-use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Command, Contact, Level, Outcome, Reach};
+use gongfu_core::sandbox::{Command, Contact, Outcome, Reach};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, runtime, text};
+use crate::ground::{Ground, NAMESPACES, runtime, text};
 
 /// What the program does: it says what it asked for and what came of it, a line each.
 const ASK: &str = r#"
@@ -119,7 +118,7 @@ fn runs(runner: &Runner, ground: &Ground, reach: Reach, program: &str) -> Outcom
 
 /// The same, which must go well; answers its lines.
 fn says(ground: &Ground, reach: Reach, program: &str) -> (Vec<String>, Vec<Contact>) {
-    let runner = Runner::new(Some(Level::Namespaces));
+    let runner = Runner::new(Some(NAMESPACES));
     let outcome = runs(&runner, ground, reach, program);
     let errors = String::from_utf8_lossy(&outcome.stderr.head).into_owned();
     let lines = text(&outcome.stdout).lines().map(str::to_owned).collect();
@@ -128,7 +127,7 @@ fn says(ground: &Ground, reach: Reach, program: &str) -> (Vec<String>, Vec<Conta
 }
 
 fn a_granted_host_is_reached() {
-    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
     let port = host.port;
     let program = format!(
         r#"
@@ -169,7 +168,7 @@ print(ask(connect(at) + hello("localhost"), b""))
 }
 
 fn nothing_else_is_reached_by_the_proxy() {
-    let (ground, host, other) = (Ground::new(Level::Namespaces), Host::new(), Host::new());
+    let (ground, host, other) = (Ground::new(NAMESPACES), Host::new(), Host::new());
     let (port, others) = (host.port, other.port);
     let program = format!(
         r#"
@@ -239,7 +238,7 @@ for first in [
 }
 
 fn a_name_that_leads_here_is_no_host_of_the_internet() {
-    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
     let program = format!(
         r#"print(ask(connect(b"localhost:{}"), hello("localhost")))"#,
         host.port
@@ -255,7 +254,7 @@ fn a_name_that_leads_here_is_no_host_of_the_internet() {
 }
 
 fn there_is_no_way_but_the_proxy() {
-    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
     let port = host.port;
     let program = format!(
         r#"
@@ -297,9 +296,9 @@ for act in [
 }
 
 fn a_run_without_hosts_has_no_network_after_one_with() {
-    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
     let port = host.port;
-    let runner = Runner::new(Some(Level::Namespaces));
+    let runner = Runner::new(Some(NAMESPACES));
     let granted = || reach(&[format!("localhost:{port}")], &["localhost"]);
     let asks = format!(
         r#"
@@ -310,16 +309,6 @@ except OSError as error:
 print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
 "#
     );
-    // Some networks are there that can be used again, before there is one that leads anywhere.
-    let inode = "print(os.readlink('/proc/self/ns/net'))";
-    let before = runs(&runner, &ground, Reach::default(), inode);
-    let before = text(&before.stdout);
-    for _ in 0..3 {
-        let one = runs(&runner, &ground, granted(), inode);
-        let next = runs(&runner, &ground, Reach::default(), inode);
-        assert_ne!(text(&one.stdout), before);
-        assert_ne!(text(&one.stdout), text(&next.stdout));
-    }
     for _ in 0..3 {
         let with = runs(&runner, &ground, granted(), &asks);
         assert_eq!(text(&with.stdout), "200 hi\nTrue\n");
@@ -338,7 +327,7 @@ print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
 }
 
 fn connections_end_with_the_run() {
-    let (ground, host) = (Ground::new(Level::Namespaces), Host::new());
+    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
     let port = host.port;
     // More than there may be at once, which say nothing, and one that works after them.
     let program = format!(

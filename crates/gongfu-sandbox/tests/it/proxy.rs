@@ -18,11 +18,10 @@ use std::path::Path;
 use std::process::{Child, Command as Process, ExitCode, Stdio};
 use std::sync::Arc;
 
-use gongfu_core::sandbox::Level;
 use gongfu_sandbox::Runner;
 use libtest_mimic::{Failed, Trial};
 
-use crate::ground::Ground;
+use crate::ground::{Ground, NAMESPACES};
 use row::{Need, Row, Try};
 use session::{Place, Session};
 use world::World;
@@ -135,7 +134,7 @@ struct Table {
 impl Table {
     fn new(rows: &[Row]) -> Result<Self, String> {
         let world = World::enter()?;
-        let ground = Arc::new(Ground::new(Level::Namespaces));
+        let ground = Arc::new(Ground::new(NAMESPACES));
         let local = UnixListener::bind(ground.path("workspace/host.sock"));
         world.hosts.local(local.map_err(|error| error.to_string())?);
         let needs_tls = rows
@@ -145,7 +144,7 @@ impl Table {
         Ok(Self {
             world,
             ground,
-            runner: Arc::new(Runner::new(Some(Level::Namespaces))),
+            runner: Arc::new(Runner::new(Some(NAMESPACES))),
             sessions: BTreeMap::new(),
             tls,
         })

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gongfu_core::sandbox::{Exit, Level, Reason};
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, Test, gone, of_every_level, text, word};
+use crate::ground::{Ground, LITE, NAMESPACES, Test, gone, of_every_level, text, word};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let all: [Test; 7] = [
@@ -41,7 +41,7 @@ fn sessions_behind(level: Level) {
     let path = "/proc/sys/kernel/sched_autogroup_enabled";
     let is_shared = std::fs::read_to_string(path).is_ok_and(|told| told.trim() == "1");
     // Lite shows nobody what it is read from.
-    if !is_shared || level == Level::Lite {
+    if !is_shared || level == LITE {
         return;
     }
     let mut ground = Ground::new(level);
@@ -113,7 +113,7 @@ for number in range(1_000_000):
     let outcome = ground.line("exec python3 small.py");
     assert_eq!(outcome.reason, Reason::Disk, "{outcome:?}");
     // What may be there is there, and the next run works.
-    assert!(outcome.changed <= 3_000 || level != Level::Namespaces);
+    assert!(outcome.changed <= 3_000 || level != NAMESPACES);
     assert_eq!(ground.says("echo next"), "next\n");
 }
 
@@ -152,7 +152,7 @@ print('made')
     );
     let outcome = ground.line("exec python3 names.py");
     // Where somebody counts what is written, what can't be counted is too much.
-    if level != Level::Lite || outcome.reason != Reason::Disk {
+    if level != LITE || outcome.reason != Reason::Disk {
         assert_eq!(text(&outcome.stdout), "made\n", "{outcome:?}");
         assert_eq!(outcome.exit, Some(Exit::Code(0)));
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::account::{Owner, UserId};
-use gongfu_core::port::{PortError, Sandbox as _};
+use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Change, Command, Exit, Level, Means, Reason};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;

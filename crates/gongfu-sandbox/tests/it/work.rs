@@ -4,14 +4,15 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use gongfu_core::account::{Owner, UserId};
-use gongfu_core::port::{PortError, Sandbox as _};
+use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
     Change, Command, Exit, Input, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
 };
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, Test, of_every_level, runner, runtime, text};
+use crate::ground::{DOCKER, Ground, LITE, Test, of_every_level, runtime, text};
+use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let all: [Test; 14] = [
@@ -64,13 +65,13 @@ fn a_script_runs_in_its_folder(level: Level) {
         "import math, sys\nprint(math.gcd(*map(int, sys.argv[1:])))\n",
     );
     assert_eq!(ground.says("python scripts/gcd.py 12 18"), "6\n");
-    if level == Level::Lite {
+    if level == LITE {
         // It is where it is, and who it is on the machine.
         let line = "[ $PWD = $GONGFU_SKILL ] && [ $HOME = $GONGFU_WORKSPACE ] && [ $(id -u) != 0 ]";
         assert_eq!(ground.says(line), "");
         return;
     }
-    if level == Level::Docker {
+    if level == DOCKER {
         // It is whom it is on the machine, by a name of its own.
         let line = "pwd; echo $HOME; whoami; [ $(id -u) != 0 ]";
         assert_eq!(ground.says(line), "/skill\n/workspace\nuser\n");
@@ -242,7 +243,7 @@ fn usual_lines(level: Level) {
     let ground = Ground::new(level);
     ground.write("skill/a/x.txt", "a pattern\n");
     ground.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
-    let processes = if level == Level::Lite {
+    let processes = if level == LITE {
         // Locks between processes lie in /dev/shm, where all of the machine could see them.
         "python3 -c 'import multiprocessing as m; p = m.Process(target=print, args=(3,)); p.start(); p.join()'"
     } else {
@@ -300,7 +301,7 @@ fn not_for_many(level: Level) {
         runtime().block_on(runner.run(&user, spec, Arc::new(|_, _| {})))
     };
     let ran = run(runner(level));
-    if level.is_for_one() {
+    if level == LITE {
         let why = ran.unwrap_err().to_string();
         assert!(why.contains("`levels_for_one = true`"), "{why}");
     } else {
@@ -356,7 +357,7 @@ fn the_environment(level: Level) {
     let own = ["OLDPWD", "PWD", "SHLVL", "_"];
     let names: Vec<&str> = names.filter(|name| !own.contains(name)).collect();
     let mut expected = vec!["HOME", "LANG", "MINE", "PATH", "TMPDIR"];
-    if level == Level::Lite {
+    if level == LITE {
         expected.extend(["GONGFU_SKILL", "GONGFU_WORKSPACE"]);
         expected.sort_unstable();
     }
@@ -390,7 +391,7 @@ fn what_can_only_be_read(level: Level) {
         "cat $GIVEN/file; echo x > $GIVEN/file; echo x > $GIVEN/new; rm -f $GIVEN/file; true"
             .to_owned(),
     ));
-    let given = if level == Level::Lite {
+    let given = if level == LITE {
         // Nothing is anywhere else than it is; this is what says where.
         "$GONGFU_GIVEN"
     } else {

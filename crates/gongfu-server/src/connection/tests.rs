@@ -1,4 +1,4 @@
-//! What is waited for and what isn't, over pipes in memory.
+//! Timeouts and shutdown of a connection, over pipes in memory.
 
 use std::time::{Duration, Instant};
 
@@ -9,30 +9,25 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Patience, serve};
+use super::{Timeouts, serve};
 
 const HALF: &str = "POST /echo HTTP/1.1\r\nHost:";
 const WHOLE: &str = "GET /quick HTTP/1.1\r\nHost: x\r\n\r\n";
-/// What nothing here may come near.
-const LONG: Duration = Duration::from_secs(30);
-const PATIENT: Patience = Patience {
-    head: LONG,
-    idle: LONG,
-    write: LONG,
-};
-/// So long that a server that has something to read has read it.
+/// Only a hang takes as long.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Long enough for the server to read what was sent.
 const MOMENT: Duration = Duration::from_millis(100);
 
-struct Line {
+struct Connection {
     client: DuplexStream,
-    ending: watch::Sender<()>,
+    shutdown: watch::Sender<()>,
     server: JoinHandle<()>,
     gauge: Gauge,
 }
 
-impl Line {
-    /// A connection on which this has been sent, and read.
-    async fn with(patience: Patience, sent: &str) -> Self {
+impl Connection {
+    /// A connection over which the server has read a text.
+    async fn with(head: Duration, sent: &str) -> Self {
         let router = Router::new()
             .route("/quick", get(|| async { "quick" }))
             .route("/echo", post(|body: String| async { body }))
@@ -44,24 +39,26 @@ impl Line {
                 }),
             );
         let (mut client, io) = tokio::io::duplex(64 * 1024);
-        let (ending, ended) = watch::channel(());
+        let (shutdown, receiver) = watch::channel(());
         let gauge = Gauge::default();
-        let server = tokio::spawn(serve(io, router, patience, ended, gauge.clone()));
+        let write = TIMEOUT;
+        let timeouts = Timeouts { head, write };
+        let server = tokio::spawn(serve(io, router, timeouts, receiver, gauge.clone()));
         client.write_all(sent.as_bytes()).await.unwrap();
         tokio::time::sleep(MOMENT).await;
         Self {
             client,
-            ending,
+            shutdown,
             server,
             gauge,
         }
     }
 
-    /// What is answered until the connection is closed.
+    /// Reads all answers until the connection is closed.
     async fn rest(mut self) -> String {
         let mut rest = String::new();
         let read = self.client.read_to_string(&mut rest);
-        tokio::time::timeout(LONG, read).await.unwrap().unwrap();
+        tokio::time::timeout(TIMEOUT, read).await.unwrap().unwrap();
         self.server.await.unwrap();
         assert_eq!(self.gauge.get(), 0);
         rest
@@ -69,32 +66,32 @@ impl Line {
 }
 
 #[tokio::test]
-async fn at_the_end_nothing_waits_for_a_request_that_isnt_there() {
+async fn shutdown_closes_a_connection_without_a_request() {
     let both = format!("{WHOLE}{HALF}");
     for (sent, answers) in [("", 0), ("P", 0), (HALF, 0), (WHOLE, 1), (&both, 1)] {
-        let line = Line::with(PATIENT, sent).await;
+        let connection = Connection::with(TIMEOUT, sent).await;
         let started = Instant::now();
-        line.ending.send(()).unwrap();
-        let rest = line.rest().await;
+        connection.shutdown.send(()).unwrap();
+        let rest = connection.rest().await;
         assert_eq!(rest.matches("200 OK").count(), answers, "{sent:?}: {rest}");
-        assert!(started.elapsed() < LONG / 10, "{sent:?}");
+        assert!(started.elapsed() < TIMEOUT / 10, "{sent:?}");
     }
 }
 
 #[tokio::test]
-async fn at_the_end_a_request_that_is_there_is_answered() {
-    let line = Line::with(PATIENT, &WHOLE.replace("quick", "slow")).await;
-    line.ending.send(()).unwrap();
-    let rest = line.rest().await;
+async fn shutdown_waits_for_the_answer_to_a_request() {
+    let connection = Connection::with(TIMEOUT, &WHOLE.replace("quick", "slow")).await;
+    connection.shutdown.send(()).unwrap();
+    let rest = connection.rest().await;
     assert!(rest.contains("200 OK") && rest.ends_with("slow"), "{rest}");
 
-    // Its body may still be on its way.
+    // A part of its body may still be on its way.
     let head = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\none";
-    let mut line = Line::with(PATIENT, head).await;
-    line.ending.send(()).unwrap();
+    let mut connection = Connection::with(TIMEOUT, head).await;
+    connection.shutdown.send(()).unwrap();
     tokio::time::sleep(MOMENT).await;
-    line.client.write_all(b"two").await.unwrap();
-    let rest = line.rest().await;
+    connection.client.write_all(b"two").await.unwrap();
+    let rest = connection.rest().await;
     assert!(
         rest.contains("200 OK") && rest.ends_with("onetwo"),
         "{rest}"
@@ -102,15 +99,11 @@ async fn at_the_end_a_request_that_is_there_is_answered() {
 }
 
 #[tokio::test]
-async fn a_head_that_has_begun_is_waited_for_a_while() {
-    let short = Patience {
-        head: MOMENT * 3,
-        ..PATIENT
-    };
+async fn closes_a_connection_whose_head_takes_too_long() {
     for (sent, answers) in [(HALF, 0), (WHOLE, 1)] {
-        let line = Line::with(short, sent).await;
+        let connection = Connection::with(MOMENT * 3, sent).await;
         let started = Instant::now();
-        let (mut reading, mut writing) = tokio::io::split(line.client);
+        let (mut reading, mut writing) = tokio::io::split(connection.client);
         // Each piece comes in time; the whole never does.
         let dripping = tokio::spawn(async move {
             for piece in std::iter::once(HALF).chain(std::iter::repeat("x")) {
@@ -123,49 +116,33 @@ async fn a_head_that_has_begun_is_waited_for_a_while() {
         let mut rest = String::new();
         reading.read_to_string(&mut rest).await.unwrap();
         dripping.abort();
-        line.server.await.unwrap();
+        connection.server.await.unwrap();
         assert_eq!(rest.matches("200 OK").count(), answers, "{rest}");
-        assert!(started.elapsed() < LONG / 10, "{sent:?}");
+        assert!(started.elapsed() < TIMEOUT / 10, "{sent:?}");
     }
 }
 
 #[tokio::test]
-async fn what_is_no_head_has_its_own_time() {
-    let short = Patience {
-        head: MOMENT,
-        ..PATIENT
-    };
-    // Nothing at all, an answer, a body, and the time between two requests take longer each.
-    let mut line = Line::with(short, "").await;
-    tokio::time::sleep(MOMENT * 2).await;
+async fn an_answer_and_a_body_may_take_longer_than_a_head() {
     let slow = WHOLE.replace("quick", "slow");
-    line.client.write_all(slow.as_bytes()).await.unwrap();
-    tokio::time::sleep(MOMENT * 8).await;
+    let mut connection = Connection::with(MOMENT * 2, &slow).await;
+    tokio::time::sleep(MOMENT * 5).await;
     let head = b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\none";
-    line.client.write_all(head).await.unwrap();
-    tokio::time::sleep(MOMENT * 3).await;
-    line.client.write_all(b"two").await.unwrap();
-    tokio::time::sleep(MOMENT * 3).await;
-    let last = WHOLE.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
-    line.client.write_all(last.as_bytes()).await.unwrap();
-    let rest = line.rest().await;
+    connection.client.write_all(head).await.unwrap();
+    tokio::time::sleep(MOMENT * 4).await;
+    connection.client.write_all(b"two").await.unwrap();
+    let rest = connection.rest().await;
     assert!(
-        rest.matches("200 OK").count() == 3
-            && rest.contains("\r\n\r\nonetwo")
-            && rest.ends_with("quick"),
+        rest.matches("200 OK").count() == 2 && rest.contains("slow") && rest.ends_with("onetwo"),
         "{rest}"
     );
 }
 
 #[tokio::test]
-async fn the_next_request_is_waited_for_a_while() {
-    let short = Patience {
-        idle: MOMENT * 2,
-        ..PATIENT
-    };
+async fn closes_an_idle_connection() {
     for (sent, answers) in [("", 0), (WHOLE, 1)] {
-        let line = Line::with(short, sent).await;
-        let rest = line.rest().await;
+        let connection = Connection::with(MOMENT * 2, sent).await;
+        let rest = connection.rest().await;
         assert_eq!(rest.matches("200 OK").count(), answers, "{rest}");
     }
 }

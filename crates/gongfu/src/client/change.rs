@@ -1,336 +1,263 @@
-//! A change to one client's configuration: planned first, shown or made then.
+//! A change to one client's configuration: planned first, then shown or applied.
 
 use std::path::{Path, PathBuf};
 
 use gongfu_core::port::Clock;
+use gongfu_files::Home;
 use serde_json::Value;
 
-use super::file::changed;
-use super::format::Added;
-use super::record::{Record, Records, Undo};
-use super::server::{merged, switched_off};
-use super::{Client, Home, NAME, Problem, Scope, Server, Snapshot};
+use super::backup::Backups;
+use super::file::{Snapshot, conflict};
+use super::known::{CLIENTS, Client, NAME};
+use super::location::{Location, Scope};
+use super::problem::Problem;
+use super::transport::{Transport, is_switched_off, merge};
+
 use crate::environment::Environment;
 use crate::terminal::plain;
 
-/// What is wanted of a client's configuration.
-pub(crate) enum Wish<'a> {
-    /// gongfu is in it, reached like this.
-    Install(&'a Server),
-    /// It isn't.
+/// A wish for a client's configuration.
+pub(crate) enum Action<'a> {
+    Install(&'a Transport),
     Uninstall,
 }
 
-/// What a change does, or did.
+/// The effect of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// The entry is new.
     Added,
-    /// It was there, with other settings.
+    /// The entry has other settings.
     Updated,
-    /// It was there and somebody else's.
+    /// The entry took the place of another program's.
     Replaced,
-    /// It was there as it should be.
-    Already,
-    /// It is gone.
+    /// The entry was there as it should be.
+    Unchanged,
+    /// The entry is gone.
     Removed,
-    /// It is gone, and what it replaced is there again.
+    /// The entry is gone, and the one that it replaced is back.
     Restored,
-    /// It wasn't there.
+    /// There was no entry to remove.
     Absent,
 }
 
-/// A change that is planned.
+/// A planned change.
 pub(crate) struct Change<'h> {
     pub(crate) outcome: Outcome,
     /// The file as the client knows it.
     pub(crate) file: PathBuf,
-    /// Another name that was followed to get to it.
-    pub(crate) link: Option<PathBuf>,
-    /// What was replaced, for people.
-    pub(crate) replaced: Option<String>,
-    /// The settings of the entry that make no sense any more, and went.
-    pub(crate) left_out: Vec<String>,
+    /// The command or address of another program's entry.
+    pub(crate) foreign: Option<String>,
+    /// Settings that are dropped because they don't fit the new transport.
+    pub(crate) dropped: Vec<String>,
     /// A person switched the entry off, and it stays so.
     pub(crate) switched_off: bool,
+    /// The client seems to be installed.
+    pub(crate) is_installed: bool,
     snapshot: Snapshot,
-    /// The whole file afterwards; none when it is removed.
+    /// The whole file afterwards; none when it is deleted.
     after: Option<String>,
-    records: Records<'h>,
-    record: Option<Record>,
-    folders: Vec<PathBuf>,
+    backups: Backups<'h>,
+    /// The folder that the client's own folders are in.
+    base: PathBuf,
 }
 
 impl Client {
-    /// Plans a change; nothing is written.
+    /// Plans a change; writes nothing.
     pub(crate) fn plan<'h>(
         &self,
-        wish: &Wish<'_>,
+        action: &Action<'_>,
         scope: Scope,
         force: bool,
         environment: &Environment,
         home: &'h Home,
     ) -> Result<Change<'h>, Problem> {
-        if let Wish::Install(server) = wish {
-            self.allows(server)?;
+        if let Action::Install(transport) = action {
+            self.check_transport(transport)?;
         }
-        let file = self.file(scope, environment)?;
-        let planned = self.planned(wish, force, &file, home);
-        planned.map_err(|problem| problem.at(&file))
+        let location = self.location(scope, environment);
+        let Some(file) = location.file.clone() else {
+            return Err(self.no_project_file());
+        };
+        self.plan_in(&file, location, action, force, home)
+            .map_err(|problem| problem.at(&file))
     }
 
-    fn planned<'h>(
+    fn plan_in<'h>(
         &self,
-        wish: &Wish<'_>,
-        force: bool,
         file: &Path,
+        location: Location,
+        action: &Action<'_>,
+        force: bool,
         home: &'h Home,
     ) -> Result<Change<'h>, Problem> {
         let snapshot = Snapshot::read(file)?;
-        let records = Records::of(home, self.id, snapshot.real());
-        let record = records.read();
-        let path = self.path(snapshot.text())?;
-        let old = self.format.find(snapshot.text(), path, NAME)?;
-        let found = old.as_ref().and_then(Server::read);
-        let own = found.as_ref().is_some_and(|server| {
-            server.is_gongfu()
-                || matches!(wish, Wish::Install(new) if *new == server)
-                || record
-                    .as_ref()
-                    .is_some_and(|record| record.server == *server)
+        let text = snapshot.text.clone().unwrap_or_default();
+        let path = self.path(&text)?;
+        let old = self.format.get(&text, path)?;
+        let found = old.as_ref().and_then(Transport::from_entry);
+        let is_own = found.as_ref().is_some_and(|found| {
+            found.is_gongfu() || matches!(action, Action::Install(wanted) if *wanted == found)
         });
-        if old.is_some() && !own && !force {
-            return Err(foreign(found.as_ref()));
+        if old.is_some() && !is_own && !force {
+            return Err(foreign_entry(found.as_ref()));
         }
         let mut change = Change {
             outcome: Outcome::Absent,
             file: file.to_owned(),
-            link: is_link(file).then(|| snapshot.real().to_owned()),
-            replaced: found.as_ref().filter(|_| !own).map(Server::shown),
-            left_out: Vec::new(),
+            foreign: found.filter(|_| !is_own).map(|found| found.to_string()),
+            dropped: Vec::new(),
             switched_off: false,
-            after: snapshot.whole().map(str::to_owned),
-            folders: Vec::new(),
-            record: None,
+            is_installed: location.found,
             snapshot,
-            records,
+            after: None,
+            backups: Backups::new(home, self.id, file),
+            base: location.base,
         };
-        match wish {
-            Wish::Install(server) => {
-                let entry = (self.entry)(server, path);
-                let old = old.map(|entry| Old { entry, own });
-                self.install(&mut change, server, path, old, entry, record)?;
-            }
-            Wish::Uninstall => {
-                if let Some(old) = &old {
-                    self.uninstall(&mut change, path, old, record)?;
+        match (action, &old) {
+            (Action::Install(transport), _) => {
+                let mut entry = (self.entry)(transport, path);
+                // The other settings of a foreign entry belong to its program.
+                if let Some(old) = old.as_ref().filter(|_| is_own) {
+                    (entry, change.dropped) = merge(old, entry);
+                    change.switched_off = is_switched_off(&entry);
                 }
+                change.outcome = match &old {
+                    None => Outcome::Added,
+                    Some(old) if *old == entry => Outcome::Unchanged,
+                    Some(_) if is_own => Outcome::Updated,
+                    Some(_) => Outcome::Replaced,
+                };
+                change.after = Some(self.format.edit(&text, path, Some(&entry))?);
             }
+            (Action::Uninstall, Some(entry)) if is_own => {
+                self.plan_removal(&mut change, &text, path, entry)?;
+            }
+            (Action::Uninstall, Some(_)) => {
+                change.outcome = Outcome::Removed;
+                change.after = Some(self.format.edit(&text, path, None)?);
+            }
+            (Action::Uninstall, None) => {}
         }
         Ok(change)
     }
 
-    fn install(
-        &self,
-        change: &mut Change<'_>,
-        server: &Server,
-        path: &[&str],
-        old: Option<Old>,
-        entry: Value,
-        known: Option<Record>,
-    ) -> Result<(), Problem> {
-        let text = change.snapshot.text();
-        let foreign = old.as_ref().is_some_and(|old| !old.own);
-        let (new, added) = match &old {
-            None => self.format.insert(text, path, NAME, &entry)?,
-            Some(Old { entry: old, own }) => {
-                // Of somebody else's entry nothing is kept: its other fields belong to its program.
-                let entry = if *own {
-                    let (entry, left_out) = merged(old, &entry);
-                    change.left_out = left_out;
-                    change.switched_off = switched_off(&entry);
-                    entry
-                } else {
-                    entry
-                };
-                if *old == entry {
-                    change.outcome = Outcome::Already;
-                    return Ok(());
-                }
-                let text = self.format.update(text, path, NAME, (old, &entry))?;
-                (text, Added::default())
-            }
-        };
-        let new = change.snapshot.marked(new);
-        change.outcome = match &old {
-            None => Outcome::Added,
-            Some(_) if foreign => Outcome::Replaced,
-            Some(_) => Outcome::Updated,
-        };
-        // What an earlier installation made counts until it is undone.
-        let earlier = known.filter(|_| old.is_some());
-        let whole = change.snapshot.whole();
-        let before = match &earlier {
-            Some(record) => {
-                let undo = record.undo.as_ref();
-                undo.and_then(|undo| undo.undone(whole.unwrap_or_default()))
-            }
-            None => Some(whole.unwrap_or_default().to_owned()),
-        };
-        let undo = before.map(|before| Undo::between(&before, &new));
-        change.folders = change.snapshot.missing_folders();
-        change.record = Some(match earlier {
-            Some(record) => Record {
-                server: server.clone(),
-                undo,
-                ..record
-            },
-            None => Record {
-                file: change.snapshot.real().to_owned(),
-                server: server.clone(),
-                new_file: whole.is_none(),
-                folders: change.folders.clone(),
-                added,
-                undo,
-                replaced: old.filter(|old| !old.own).map(|old| old.entry),
-            },
-        });
-        change.after = Some(new);
-        Ok(())
+    fn no_project_file(&self) -> Problem {
+        let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
+        let ids: Vec<&str> = others.map(|client| client.id).collect();
+        Problem::new(
+            "no-project-file",
+            format!("{} has no configuration for single projects", self.title),
+            format!("leave --scope project out; {} have one", ids.join(", ")),
+        )
     }
 
-    fn uninstall(
+    /// Plans to remove gongfu's entry. A file that is exactly what an install made becomes what it
+    /// was before: that follows from the newest backup without gongfu.
+    fn plan_removal(
         &self,
         change: &mut Change<'_>,
+        text: &str,
         path: &[&str],
-        old: &Value,
-        record: Option<Record>,
+        entry: &Value,
     ) -> Result<(), Problem> {
-        let whole = change.snapshot.whole().unwrap_or_default();
-        let replaced = record.as_ref().and_then(|record| record.replaced.as_ref());
+        let before = change.backups.texts().into_iter().find_map(|before| {
+            let entry = self.format.get(&before, path).ok()?;
+            let transport = entry.as_ref().and_then(Transport::from_entry);
+            let has_gongfu = transport.is_some_and(|transport| transport.is_gongfu());
+            (!has_gongfu).then_some((before, entry))
+        });
+        let (before, replaced) = before.unzip();
+        let replaced = replaced.flatten();
+        let is_original = |before: &Option<String>| {
+            let before = before.as_deref().unwrap_or_default();
+            let installed = self.format.edit(before, path, Some(entry));
+            installed.is_ok_and(|installed| installed == text)
+        };
         change.outcome = match replaced {
             Some(_) => Outcome::Restored,
             None => Outcome::Removed,
         };
-        // The way back may lead to an older entry of gongfu's: that one is meant as well.
-        let leads_away = |before: &String| {
-            let found = self.format.find(before, path, NAME);
-            found.is_ok_and(|found| found.as_ref() == replaced)
-        };
-        let undone = record
-            .as_ref()
-            .and_then(|record| record.undo.as_ref()?.undone(whole));
-        let new = if let Some(before) = undone.filter(leads_away) {
+        change.after = if is_original(&before) {
             before
+        } else if replaced.is_none() && is_original(&None) {
+            None
         } else {
-            let text = change.snapshot.text();
-            let text = if let Some(replaced) = replaced {
-                self.format.update(text, path, NAME, (old, replaced))?
-            } else {
-                let added = record.as_ref().map(|record| record.added.clone());
-                let added = added.unwrap_or_default();
-                self.format.remove(text, path, NAME, &added)?
-            };
-            change.snapshot.marked(text)
+            Some(self.format.edit(text, path, replaced.as_ref())?)
         };
-        let record = record.filter(|record| record.new_file && new.trim().is_empty());
-        change.after = Some(new).filter(|_| record.is_none());
-        change.folders = record.map(|record| record.folders).unwrap_or_default();
         Ok(())
     }
 }
 
 impl Change<'_> {
-    /// Whether it would write anything.
+    /// True if it would write anything.
     pub(crate) fn is_change(&self) -> bool {
-        !matches!(self.outcome, Outcome::Already | Outcome::Absent)
+        !matches!(self.outcome, Outcome::Unchanged | Outcome::Absent)
+    }
+
+    /// The file that the client's one is a link to.
+    pub(crate) fn link(&self) -> Option<&Path> {
+        let is_link = std::fs::symlink_metadata(&self.file).is_ok_and(|file| file.is_symlink());
+        is_link.then_some(&self.snapshot.real)
     }
 
     /// The change as a unified diff.
     pub(crate) fn diff(&self) -> String {
-        let before = self.snapshot.whole().unwrap_or_default();
-        let after = self.after.as_deref().unwrap_or_default();
         let name = plain(&self.file.to_string_lossy());
-        let nothing = "/dev/null".to_owned();
-        let old = self
-            .snapshot
-            .whole()
-            .map_or_else(|| nothing.clone(), |_| name.clone());
-        let new = self.after.as_ref().map_or(nothing, |_| name);
-        let diff = similar::TextDiff::from_lines(before, after);
-        diff.unified_diff()
+        let [(before, old), (after, new)] = [&self.snapshot.text, &self.after].map(|text| {
+            let name = text.as_ref().map_or("/dev/null", |_| &name);
+            (text.as_deref().unwrap_or_default(), name)
+        });
+        similar::TextDiff::from_lines(before, after)
+            .unified_diff()
             .context_radius(2)
-            .header(&old, &new)
+            .header(old, new)
             .to_string()
     }
 
-    /// Makes the change; answers where the file as it was is kept.
-    pub(crate) fn make(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Problem> {
-        self.made(clock).map_err(|problem| problem.at(&self.file))
-    }
-
-    fn made(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Problem> {
+    /// Applies the change; returns the backup of the file.
+    pub(crate) fn apply(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Problem> {
         if !self.is_change() {
             return Ok(None);
         }
-        let no_home = |error: std::io::Error| {
+        self.write(clock).map_err(|problem| problem.at(&self.file))
+    }
+
+    fn write(&self, clock: &dyn Clock) -> Result<Option<PathBuf>, Problem> {
+        if !self.snapshot.is_current() {
+            return Err(conflict());
+        }
+        let backup = self.snapshot.text.as_ref();
+        let backup = backup.map(|text| self.backups.add(text, clock.now().0));
+        let backup = backup.transpose().map_err(|error| {
             Problem::new(
                 "no-backup",
                 format!("what is there can't be backed up in gongfu's home: {error}"),
                 "set GONGFU_HOME to a folder that gongfu may write to; nothing was written",
             )
-        };
-        // Whoever comes second at the same moment must not touch the record of the first.
-        let _lock = self.records.locked().map_err(no_home)?;
-        if !self.snapshot.is_current() {
-            return Err(changed());
-        }
-        let backup = match self.snapshot.whole() {
-            Some(text) => Some(self.records.back_up(text, clock.now().0).map_err(no_home)?),
-            None => None,
-        };
-        let earlier = self.records.read();
-        if let Some(record) = &self.record {
-            self.records.keep(record).map_err(no_home)?;
-        }
-        let written = match &self.after {
-            Some(text) => self.snapshot.write(text),
-            None => self.snapshot.delete(&self.folders),
-        };
-        // Afterwards the record tells what the file is, whether it was written or not.
-        let kept = if written.is_ok() {
-            self.record.clone()
+        })?;
+        if let Some(text) = &self.after {
+            self.snapshot.write(text)?;
         } else {
-            earlier
-        };
-        match kept {
-            None => self.records.forget(),
-            Some(record) if written.is_err() => {
-                // The error that matters is the one above.
-                let _ = self.records.keep(&record);
+            self.snapshot.delete()?;
+            // A client's own folder would make it count as installed.
+            let below_base = |folder: &&Path| folder.starts_with(&self.base);
+            let folders = self.file.ancestors().skip(1).take_while(below_base);
+            for folder in folders.filter(|folder| *folder != self.base) {
+                if std::fs::remove_dir(folder).is_err() {
+                    break;
+                }
             }
-            Some(_) => {}
         }
-        written.map(|()| backup)
+        Ok(backup)
     }
 }
 
-/// An entry that is there.
-struct Old {
-    entry: Value,
-    /// Whether it is one of gongfu's.
-    own: bool,
-}
-
-fn is_link(file: &Path) -> bool {
-    std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink())
-}
-
-fn foreign(found: Option<&Server>) -> Problem {
+fn foreign_entry(found: Option<&Transport>) -> Problem {
     let message = match found {
-        Some(server) => format!(
+        Some(found) => format!(
             "its entry `{NAME}` is for something else: {}",
-            plain(&server.shown())
+            plain(&found.to_string())
         ),
         None => format!("its entry `{NAME}` is not one that gongfu makes"),
     };

@@ -1,228 +1,225 @@
-//! The clients that gongfu knows: all that is known of each. A new one is an entry of this table.
+//! All that gongfu knows of each client: where its files are and what belongs in them.
 //!
-//! Knows where files are and what belongs in them, and nothing of how they are changed.
+//! A new client is an entry of this table.
+
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use super::folders::{Folders, Platform};
 use super::format::Format;
-use super::place::Platform;
-use super::server::Server;
-use super::{Client, Files};
+use super::transport::Transport;
 
-/// Every client, by name.
+/// The name of the entry.
+pub(super) const NAME: &str = "gongfu";
+
+/// A program that speaks MCP.
+pub(crate) struct Client {
+    /// The name on the command line.
+    pub(crate) id: &'static str,
+    /// The name for people.
+    pub(crate) title: &'static str,
+    pub(super) format: Format,
+    /// The paths that the entry may be at. The first whose shape a file has counts, else the last.
+    pub(super) paths: &'static [&'static [&'static str]],
+    /// The folder that a person's file is in. An installed client has one of its own.
+    pub(super) folder: fn(&Folders<'_>) -> PathBuf,
+    /// The names that a person's file may have there. The first with an entry counts, else the first
+    /// that exists, else the first is created.
+    pub(super) files: &'static [&'static str],
+    /// The paths that a project's file may have below its root, by the same rule.
+    pub(super) project: &'static [&'static str],
+    /// The entry for one of the paths.
+    pub(super) entry: fn(&Transport, &[&str]) -> Value,
+    /// Advice for a client that takes no address in its file.
+    pub(super) no_http: Option<&'static str>,
+}
+
+impl Client {
+    pub(crate) fn by_id(id: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.id == id)
+    }
+}
+
+/// The common ground of most clients.
+const DEFAULTS: Client = Client {
+    id: "",
+    title: "",
+    format: Format::Json,
+    paths: &[&["mcpServers", NAME]],
+    folder: |folders| folders.user.clone(),
+    files: &[],
+    project: &[],
+    entry: |transport, _| plain(transport, "url"),
+    no_http: None,
+};
+
+/// All clients, by id.
 pub(crate) const CLIENTS: [Client; 10] = [
     Client {
         id: "claude-code",
         title: "Claude Code",
-        format: Format::Json,
-        paths: &[&["mcpServers"]],
-        files: |places| match places.named("CLAUDE_CONFIG_DIR") {
-            Some(folder) => Files::one(folder.join(".claude.json"), &[&folder]),
-            None => Files::one(
-                places.user.join(".claude.json"),
-                &[&places.user.join(".claude")],
-            ),
-        },
+        folder: |folders| folders.variable_or("CLAUDE_CONFIG_DIR", || folders.user.clone()),
+        files: &[".claude.json"],
         project: &[".mcp.json"],
-        entry: |server, _| match server {
-            Server::Stdio { command, arguments } => {
-                json!({ "type": "stdio", "command": command, "args": arguments })
-            }
-            Server::Http { url } => json!({ "type": "http", "url": url }),
-        },
-        no_http: None,
+        entry: |transport, _| typed(transport),
+        ..DEFAULTS
     },
     Client {
         id: "claude-desktop",
         title: "Claude Desktop",
-        format: Format::Json,
-        paths: &[&["mcpServers"]],
-        files: |places| {
-            let folder = places.applications().join("Claude");
-            Files::one(folder.join("claude_desktop_config.json"), &[&folder])
-        },
-        project: &[],
-        entry: |server, _| plain(server, "url"),
+        folder: |folders| folders.applications().join("Claude"),
+        files: &["claude_desktop_config.json"],
         no_http: Some(
-            "its file takes programs alone: leave --http out, or add the address in Claude Desktop under Settings, Connectors",
+            "its file takes only programs: leave --http out, or add the address in Claude Desktop under Settings, Connectors",
         ),
+        ..DEFAULTS
     },
     Client {
         id: "codex",
         title: "Codex",
         format: Format::Toml,
-        paths: &[&["mcp_servers"]],
-        files: |places| {
-            let folder = places
-                .named("CODEX_HOME")
-                .unwrap_or_else(|| places.user.join(".codex"));
-            Files::one(folder.join("config.toml"), &[&folder])
-        },
+        paths: &[&["mcp_servers", NAME]],
+        folder: |folders| folders.variable_or("CODEX_HOME", || folders.user.join(".codex")),
+        files: &["config.toml"],
         project: &[".codex/config.toml"],
-        entry: |server, _| plain(server, "url"),
-        no_http: None,
+        ..DEFAULTS
     },
     Client {
         id: "cursor",
         title: "Cursor",
-        format: Format::Json,
-        paths: &[&["mcpServers"]],
-        files: |places| {
-            let folder = places.user.join(".cursor");
-            Files::one(folder.join("mcp.json"), &[&folder])
-        },
+        folder: |folders| folders.user.join(".cursor"),
+        files: &["mcp.json"],
         project: &[".cursor/mcp.json"],
-        entry: |server, _| plain(server, "url"),
-        no_http: None,
+        ..DEFAULTS
     },
     Client {
         id: "gemini-cli",
         title: "Gemini CLI",
-        format: Format::Json,
-        paths: &[&["mcpServers"]],
-        files: |places| {
-            let home = places
-                .named("GEMINI_CLI_HOME")
-                .unwrap_or_else(|| places.user.clone());
-            let folder = home.join(".gemini");
-            Files::one(folder.join("settings.json"), &[&folder])
+        folder: |folders| {
+            let home = folders.variable_or("GEMINI_CLI_HOME", || folders.user.clone());
+            home.join(".gemini")
         },
+        files: &["settings.json"],
         project: &[".gemini/settings.json"],
-        // `url` alone would mean the older transport, server-sent events.
-        entry: |server, _| plain(server, "httpUrl"),
-        no_http: None,
+        // `url` means the older transport, server-sent events.
+        entry: |transport, _| plain(transport, "httpUrl"),
+        ..DEFAULTS
     },
     Client {
         id: "goose",
         title: "goose",
         format: Format::Yaml,
-        paths: &[&["extensions"]],
-        files: |places| {
-            let folder = match (places.named("GOOSE_PATH_ROOT"), places.platform) {
-                (Some(root), _) => root.join("config"),
-                (None, Platform::Windows) => places
-                    .applications()
-                    .join("Block")
-                    .join("goose")
-                    .join("config"),
-                (None, _) => places.config().join("goose"),
-            };
-            Files::one(folder.join("config.yaml"), &[&folder])
+        paths: &[&["extensions", NAME]],
+        folder: |folders| match (folders.variable("GOOSE_PATH_ROOT"), folders.platform) {
+            (Some(root), _) => root.join("config"),
+            (None, Platform::Windows) => folders
+                .applications()
+                .join("Block")
+                .join("goose")
+                .join("config"),
+            (None, _) => folders.config().join("goose"),
         },
-        project: &[],
-        entry: |server, _| {
+        files: &["config.yaml"],
+        entry: |transport, _| {
             let about = "Agent Skills: find, load and use them";
-            match server {
-                Server::Stdio { command, arguments } => json!({
+            match transport {
+                Transport::Stdio { command, arguments } => json!({
                     "enabled": true, "type": "stdio", "name": "gongfu", "description": about,
                     "cmd": command, "args": arguments, "timeout": 300,
                 }),
-                Server::Http { url } => json!({
+                Transport::Http { url } => json!({
                     "enabled": true, "type": "streamable_http", "name": "gongfu",
                     "description": about, "uri": url, "timeout": 300,
                 }),
             }
         },
-        no_http: None,
+        ..DEFAULTS
     },
     Client {
         id: "opencode",
         title: "opencode",
-        format: Format::Json,
-        // Its second version has a level more, and reads the shape of the first as well.
-        paths: &[&["mcp", "servers"], &["mcp"]],
-        files: |places| {
-            let folder = places.config().join("opencode");
-            let names = ["opencode.json", "opencode.jsonc", "config.json"];
-            Files {
-                candidates: names.iter().map(|name| folder.join(name)).collect(),
-                signs: vec![folder],
-            }
-        },
+        // The second version has a level more; it also reads the shape of the first.
+        paths: &[&["mcp", "servers", NAME], &["mcp", NAME]],
+        folder: |folders| folders.config().join("opencode"),
+        files: &["opencode.json", "opencode.jsonc", "config.json"],
         project: &[
             "opencode.json",
             "opencode.jsonc",
             ".opencode/opencode.json",
             ".opencode/opencode.jsonc",
         ],
-        entry: |server, path| {
-            let mut entry = match server {
-                Server::Stdio { command, arguments } => {
+        entry: |transport, path| {
+            let mut entry = match transport {
+                Transport::Stdio { command, arguments } => {
                     let words: Vec<&String> = std::iter::once(command).chain(arguments).collect();
                     json!({ "type": "local", "command": words })
                 }
-                Server::Http { url } => json!({ "type": "remote", "url": url }),
+                Transport::Http { url } => json!({ "type": "remote", "url": url }),
             };
-            if let (Value::Object(entry), [_]) = (&mut entry, path) {
+            if let (Value::Object(entry), [_, _]) = (&mut entry, path) {
                 entry.insert("enabled".to_owned(), true.into());
             }
             entry
         },
-        no_http: None,
+        ..DEFAULTS
     },
     Client {
         id: "vscode",
         title: "VS Code",
-        format: Format::Json,
-        paths: &[&["servers"]],
-        files: |places| {
-            let portable = places
-                .named("VSCODE_PORTABLE")
-                .map(|folder| folder.join("user-data"));
-            let folder = portable
-                .or_else(|| Some(places.named("VSCODE_APPDATA")?.join("Code")))
-                .unwrap_or_else(|| places.applications().join("Code"))
-                .join("User");
-            Files::one(folder.join("mcp.json"), &[&folder])
+        paths: &[&["servers", NAME]],
+        folder: |folders| {
+            let portable = folders.variable("VSCODE_PORTABLE");
+            let portable = portable.map(|folder| folder.join("user-data"));
+            let settings = || folders.variable_or("VSCODE_APPDATA", || folders.applications());
+            let data = portable.unwrap_or_else(|| settings().join("Code"));
+            data.join("User")
         },
+        files: &["mcp.json"],
         project: &[".vscode/mcp.json"],
-        entry: |server, _| match server {
-            Server::Stdio { command, arguments } => {
-                json!({ "type": "stdio", "command": command, "args": arguments })
-            }
-            Server::Http { url } => json!({ "type": "http", "url": url }),
-        },
-        no_http: None,
+        entry: |transport, _| typed(transport),
+        ..DEFAULTS
     },
     Client {
         id: "windsurf",
         title: "Windsurf",
-        format: Format::Json,
-        paths: &[&["mcpServers"]],
-        files: |places| {
-            let folder = places.user.join(".codeium").join("windsurf");
-            Files::one(folder.join("mcp_config.json"), &[&folder])
-        },
-        project: &[],
-        entry: |server, _| plain(server, "serverUrl"),
-        no_http: None,
+        folder: |folders| folders.user.join(".codeium").join("windsurf"),
+        files: &["mcp_config.json"],
+        entry: |transport, _| plain(transport, "serverUrl"),
+        ..DEFAULTS
     },
     Client {
         id: "zed",
         title: "Zed",
-        format: Format::Json,
-        paths: &[&["context_servers"]],
-        files: |places| {
-            let folder = match places.platform {
-                Platform::Linux => places
-                    .named("FLATPAK_XDG_CONFIG_HOME")
-                    .unwrap_or_else(|| places.config())
-                    .join("zed"),
-                Platform::MacOs => places.user.join(".config").join("zed"),
-                Platform::Windows => places.applications().join("Zed"),
-            };
-            Files::one(folder.join("settings.json"), &[&folder])
+        paths: &[&["context_servers", NAME]],
+        folder: |folders| match folders.platform {
+            Platform::Linux => {
+                let config = folders.variable_or("FLATPAK_XDG_CONFIG_HOME", || folders.config());
+                config.join("zed")
+            }
+            Platform::MacOs => folders.user.join(".config").join("zed"),
+            Platform::Windows => folders.applications().join("Zed"),
         },
+        files: &["settings.json"],
         project: &[".zed/settings.json"],
-        entry: |server, _| plain(server, "url"),
-        no_http: None,
+        ..DEFAULTS
     },
 ];
 
-/// The entry that most clients take; they differ in what they call an address.
-fn plain(server: &Server, address: &str) -> Value {
-    match server {
-        Server::Stdio { command, arguments } => json!({ "command": command, "args": arguments }),
-        Server::Http { url } => json!({ address: url }),
+/// The entry that most clients take. They differ in the field for an address.
+fn plain(transport: &Transport, address: &str) -> Value {
+    match transport {
+        Transport::Stdio { command, arguments } => json!({ "command": command, "args": arguments }),
+        Transport::Http { url } => json!({ address: url }),
+    }
+}
+
+/// An entry with the kind of transport.
+fn typed(transport: &Transport) -> Value {
+    match transport {
+        Transport::Stdio { command, arguments } => {
+            json!({ "type": "stdio", "command": command, "args": arguments })
+        }
+        Transport::Http { url } => json!({ "type": "http", "url": url }),
     }
 }

@@ -1,17 +1,20 @@
-//! What can be in the way of a change to a client's configuration, and what to do about it.
+//! Reasons to leave a client's configuration alone, each with what to do about it.
 
 use std::path::Path;
 
+use serde::Serialize;
+use serde_json::Value;
+
 use crate::terminal::plain;
 
-/// Why a configuration is not touched.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A reason not to read or change a configuration.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
     /// A stable name, for programs.
     pub(crate) code: &'static str,
-    /// What is wrong, with the place in the file where there is one.
+    /// The fault, and its place in the file.
     pub(crate) message: String,
-    /// What to do.
+    /// Advice.
     pub(crate) hint: String,
 }
 
@@ -28,62 +31,75 @@ impl Problem {
         }
     }
 
-    /// The file is not what its format says.
-    pub(super) fn unparsable(format: &str, what: &str, (line, column): (usize, usize)) -> Self {
-        let what = plain(what);
-        let mut rest = what.chars();
+    /// The file is not in its format.
+    pub(super) fn unparsable(format: &str, reason: &str, (line, column): (usize, usize)) -> Self {
+        let reason = plain(reason);
+        let mut rest = reason.chars();
         let first = rest.next().map(|first| first.to_lowercase().to_string());
+        let reason = first.unwrap_or_default() + rest.as_str();
         Self::new(
             "unparsable",
-            format!(
-                "line {line}, column {column}: this is not {format}: {}{}",
-                first.unwrap_or_default(),
-                rest.as_str()
-            ),
-            "mend that line, then try again; nothing was written",
+            format!("line {line}, column {column}: this is not {format}: {reason}"),
+            "fix that line, then try again; nothing was written",
         )
     }
 
-    /// A field holds something else than entries.
-    pub(super) fn shape(path: &[&str], is: &str, line: usize) -> Self {
-        let what = if path.is_empty() {
+    /// Another value stands where an object is needed.
+    pub(super) fn shape(path: &[&str], value: &Value, line: usize) -> Self {
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "true or false",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a text",
+            Value::Array(_) => "a list",
+            Value::Object(_) => "an object",
+        };
+        let holder = if path.is_empty() {
             "the file".to_owned()
         } else {
             format!("`{}`", path.join("."))
         };
         Self::new(
             "wrong-shape",
-            format!("line {line}: {what} holds {is}, where names with their settings belong"),
+            format!("line {line}: {holder} holds {kind}, where names with their settings belong"),
             "empty it (`{}`) or remove it, then try again; nothing was written",
         )
     }
 
-    /// A name stands twice, and it isn't clear which one a client takes.
-    pub(super) fn twice(path: &[&str], first: usize, second: usize) -> Self {
+    /// A name is there twice, and clients differ in which one counts.
+    pub(super) fn duplicate(path: &[&str], first: usize, second: usize) -> Self {
+        let name = path.join(".");
         Self::new(
             "duplicate-key",
-            format!(
-                "`{}` is there twice, in lines {first} and {second}",
-                path.join(".")
-            ),
+            format!("`{name}` is there twice, in lines {first} and {second}"),
             "keep one of them, then try again; nothing was written",
         )
     }
 
-    /// The change can't be made so that everything else stays as it is.
-    pub(super) fn unusual(what: &str) -> Self {
+    /// An edit would change other parts of the file.
+    pub(super) fn unusual(path: &[&str]) -> Self {
+        let name = path.join(".");
         Self::new(
             "unusual",
             format!(
-                "{what} is written in a way that can't be changed without touching other parts"
+                "`{name}` can't be changed without touching other parts of the file, as it is written"
             ),
             "make the change by hand: `gongfu client print` shows what belongs there; nothing was written",
         )
     }
 
-    /// The same, about a file.
+    /// The same problem, with its file.
     pub(super) fn at(mut self, file: &Path) -> Self {
         self.message = format!("{}: {}", plain(&file.to_string_lossy()), self.message);
         self
     }
+}
+
+/// The line and column of a byte, both from 1, the column in characters.
+pub(super) fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..text.floor_char_boundary(at)).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().count() - before[..line_start].chars().count() + 1;
+    (line, column)
 }

@@ -1,100 +1,63 @@
-//! Whether gongfu is in a client's configuration, and whether that can work.
+//! Checks that gongfu is in a client's configuration and that its program is there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use gongfu_store::disk::{self, EntryKind};
+use gongfu_files::disk::{self, EntryKind};
 use serde::Serialize;
 
-use super::server::switched_off;
-use super::{Client, NAME, Problem, Scope, Server, Snapshot};
+use super::known::Client;
+use super::location::{Location, Scope};
+use super::problem::Problem;
+use super::transport::{Transport, is_switched_off};
 use crate::environment::Environment;
 
-/// What is known of one client.
+/// One client's configuration.
 #[derive(Debug, Serialize)]
 pub(crate) struct Status {
-    /// Its name on the command line.
-    pub(crate) name: &'static str,
-    /// What people call it.
-    pub(crate) title: &'static str,
-    /// Whether it seems to be installed.
-    pub(crate) found: bool,
-    /// Its file, where it has one for this scope.
-    pub(crate) file: Option<PathBuf>,
-    /// Whether gongfu is entered.
-    pub(crate) entered: bool,
-    /// How it is reached.
     #[serde(flatten)]
-    pub(crate) server: Option<Server>,
-    /// Whether the command is there; none for an address.
+    pub(crate) location: Location,
+    /// There is an entry for gongfu.
+    pub(crate) entered: bool,
+    #[serde(flatten)]
+    pub(crate) transport: Option<Transport>,
+    /// The command is there; none for an address.
     pub(crate) command_exists: Option<bool>,
-    /// Whether the entry is there and switched off.
+    /// The entry is switched off.
     pub(crate) switched_off: bool,
-    /// Why it can't be told.
-    pub(crate) problem: Option<Trouble>,
-}
-
-/// A problem, for programs.
-#[derive(Debug, Serialize)]
-pub(crate) struct Trouble {
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) hint: String,
+    /// The reason that the file can't be read.
+    pub(crate) problem: Option<Problem>,
 }
 
 impl Client {
-    /// Looks at its configuration.
+    /// Looks at the client's configuration.
     pub(crate) fn status(&self, scope: Scope, environment: &Environment) -> Status {
         let location = self.location(scope, environment);
-        let mut status = Status {
-            name: self.id,
-            title: self.title,
-            found: location.found,
-            file: location.file,
-            entered: false,
-            server: None,
-            command_exists: None,
-            switched_off: false,
-            problem: None,
+        let entry = match &location.file {
+            Some(file) => self.entry_in(file),
+            None => Ok(None),
         };
-        let Some(file) = &status.file else {
-            return status;
+        let (entry, problem) = match entry {
+            Ok(entry) => (entry, None),
+            Err(problem) => (None, Some(problem)),
         };
-        match self.entered(file) {
-            Ok(None) => {}
-            Ok(Some(entry)) => {
-                status.entered = true;
-                status.switched_off = switched_off(&entry);
-                status.server = Server::read(&entry);
-                if let Some(Server::Stdio { command, .. }) = &status.server {
-                    status.command_exists = Some(is_there(command, environment));
-                }
-            }
-            Err(problem) => {
-                let Problem {
-                    code,
-                    message,
-                    hint,
-                } = problem;
-                status.problem = Some(Trouble {
-                    code,
-                    message,
-                    hint,
-                });
-            }
+        let transport = entry.as_ref().and_then(Transport::from_entry);
+        let command_exists = match &transport {
+            Some(Transport::Stdio { command, .. }) => Some(exists(command, environment)),
+            _ => None,
+        };
+        Status {
+            location,
+            entered: entry.is_some(),
+            transport,
+            command_exists,
+            switched_off: entry.as_ref().is_some_and(is_switched_off),
+            problem,
         }
-        status
-    }
-
-    /// The entry of a file.
-    pub(super) fn entered(&self, file: &Path) -> Result<Option<serde_json::Value>, Problem> {
-        let snapshot = Snapshot::read(file)?;
-        let path = self.path(snapshot.text())?;
-        self.format.find(snapshot.text(), path, NAME)
     }
 }
 
-/// Whether a command would be found: by its path, else in the folders of `PATH`.
-fn is_there(command: &str, environment: &Environment) -> bool {
+/// Looks for a command: by its path, else in the folders of `PATH`.
+fn exists(command: &str, environment: &Environment) -> bool {
     let is_file = |path: &Path| disk::kind_outside(path) == Some(EntryKind::File);
     let path = Path::new(command);
     if path.components().count() > 1 {

@@ -1,22 +1,18 @@
-//! `gongfu approve list|allow|deny`: what waits for a person, and what the person says.
+//! `gongfu approve list|allow|deny`: calls that wait for a person, and the person's answers.
 
-use gongfu_core::account::Owner;
-use gongfu_core::approval::{Approval, Ruling, Scope};
-use gongfu_core::port::{ApprovalStore as _, Clock as _, Timestamp};
-use gongfu_store::approvals::LocalApprovals;
+use gongfu_core::approval::{Answer, Approval, Scope};
+use gongfu_core::port::Timestamp;
+use gongfu_hub::surface::approval::{ApprovalAnswer, ApprovalList, Reply};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::cli::ApproveCommand;
-use crate::clock::SystemClock;
+use super::operate::operate;
+use crate::cli::{ApproveCommand, Places};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
-/// Milliseconds of an hour.
-const HOUR: i64 = 60 * 60 * 1000;
-
-/// An approval as programs are shown it.
+/// An approval as JSON.
 #[derive(Serialize)]
 struct Shown<'a> {
     id: &'a str,
@@ -24,7 +20,7 @@ struct Shown<'a> {
     what: &'a str,
     reason: &'a str,
     asked: Timestamp,
-    ruling: Ruling,
+    ruling: Answer,
     until: Option<Timestamp>,
 }
 
@@ -47,30 +43,36 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let approvals = LocalApprovals::new(wiring::home(environment)?);
-    let runtime = wiring::runtime()?;
-    let now = SystemClock.now();
-    let until = |hours: Option<u32>| hours.map(|hours| Timestamp(now.0 + i64::from(hours) * HOUR));
-    let (id, ruling, until) = match command {
+    let parts = wiring::parts(environment, &Places::default())?;
+    let (id, reply, hours) = match command {
         ApproveCommand::List { json } => {
-            let all = runtime.block_on(approvals.list(&Owner::Local, now))?;
-            return list(&all, *json, terminal);
+            return match operate(ApprovalList {}, &parts, *json, terminal)? {
+                Ok(all) => list(&all, *json, terminal),
+                Err(outcome) => Ok(outcome),
+            };
         }
         ApproveCommand::Allow { id, always, hours } => {
-            let scope = if *always { Scope::Always } else { Scope::Once };
-            (id, Ruling::Allowed(scope), until(*hours))
+            let reply = if *always { Reply::Always } else { Reply::Once };
+            (id, reply, *hours)
         }
-        ApproveCommand::Deny { id, hours } => (id, Ruling::Denied, until(*hours)),
+        ApproveCommand::Deny { id, hours } => (id, Reply::Never, *hours),
     };
-    let answered = approvals.answer(&Owner::Local, id, ruling, until, now);
-    let Some(approval) = runtime.block_on(answered)? else {
-        anyhow::bail!(
+    let answer = ApprovalAnswer {
+        approval: id.clone(),
+        reply,
+        hours,
+    };
+    match operate(answer, &parts, false, terminal)? {
+        Ok(Some(approval)) => {
+            terminal.line(&format!("{}  {}", said(&approval), plain(&approval.what)))?;
+            Ok(Outcome::Good)
+        }
+        Ok(None) => anyhow::bail!(
             "APPROVAL_UNKNOWN: nothing that waits or was answered is called `{}`; see what there is by gongfu approve list",
             plain(id)
-        );
-    };
-    terminal.line(&format!("{}  {}", said(&approval), plain(&approval.what)))?;
-    Ok(Outcome::Good)
+        ),
+        Err(outcome) => Ok(outcome),
+    }
 }
 
 fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
@@ -92,15 +94,15 @@ fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result
     Ok(Outcome::Good)
 }
 
-/// What a person said, in a few words.
+/// The person's answer in a few words.
 fn said(approval: &Approval) -> String {
     let said = match approval.answer {
-        Ruling::Waiting => {
+        Answer::Waiting => {
             return format!("waits since {}", Timestamp(approval.asked).to_seconds());
         }
-        Ruling::Allowed(Scope::Once) => "allowed once",
-        Ruling::Allowed(Scope::Always) => "allowed always",
-        Ruling::Denied => "denied",
+        Answer::Allowed(Scope::Once) => "allowed once",
+        Answer::Allowed(Scope::Always) => "allowed always",
+        Answer::Denied => "denied",
     };
     match approval.until {
         Some(until) => format!("{said}, until {}", Timestamp(until).to_seconds()),

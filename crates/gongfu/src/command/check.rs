@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use gongfu_core::skill::{Diagnostic, Finding, Severity};
-use gongfu_store::check::{self, Checked};
-use gongfu_store::disk;
-use gongfu_store::mend;
-use gongfu_store::walk::{Limits, NAMED};
+use gongfu_files::disk;
+use gongfu_library::check::{self, Verdict};
+use gongfu_library::mend;
+use gongfu_library::walk::{Limits, NAMED};
 use serde_json::{Value, json};
 
 use super::Outcome;
@@ -92,7 +92,7 @@ fn roots(
         .collect())
 }
 
-fn judged(roots: &[CheckedRoot], arguments: &CheckArguments) -> Vec<Checked> {
+fn judged(roots: &[CheckedRoot], arguments: &CheckArguments) -> Vec<Verdict> {
     let mut seen = HashSet::new();
     let mut skills = progress::during("checking skills", || {
         let of_root = |root: &CheckedRoot| {
@@ -108,12 +108,12 @@ fn judged(roots: &[CheckedRoot], arguments: &CheckArguments) -> Vec<Checked> {
     skills
 }
 
-fn is_empty(skill: &Checked) -> bool {
+fn is_empty(skill: &Verdict) -> bool {
     matches!(skill.diagnostics.as_slice(), [only] if only.finding == Finding::SkillFileMissing)
 }
 
 /// Applies the fixes of one skill; answers how many.
-fn mend(skill: &Checked, arguments: &CheckArguments, terminal: &mut Terminal) -> usize {
+fn mend(skill: &Verdict, arguments: &CheckArguments, terminal: &mut Terminal) -> usize {
     let files: HashSet<&str> = skill
         .diagnostics
         .iter()
@@ -142,7 +142,7 @@ fn mend(skill: &Checked, arguments: &CheckArguments, terminal: &mut Terminal) ->
 
 /// Mends a file; answers how many findings, and the change as a diff when nothing is to be written.
 fn mend_file(
-    skill: &Checked,
+    skill: &Verdict,
     file: &str,
     dry_run: bool,
 ) -> anyhow::Result<Option<(usize, String)>> {
@@ -167,7 +167,7 @@ fn mend_file(
 }
 
 fn show(
-    skills: &[Checked],
+    skills: &[Verdict],
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<()> {
@@ -182,7 +182,7 @@ fn show(
 }
 
 fn summarise(
-    skills: &[Checked],
+    skills: &[Verdict],
     arguments: &CheckArguments,
     fixed: usize,
     terminal: &mut Terminal,
@@ -235,7 +235,7 @@ struct Counts {
     warnings: usize,
 }
 
-fn counts(skills: &[Checked]) -> Counts {
+fn counts(skills: &[Verdict]) -> Counts {
     let mut counts = Counts::default();
     for skill in skills {
         counts.loadable += usize::from(skill.loadable);
@@ -254,7 +254,7 @@ fn counts(skills: &[Checked]) -> Counts {
     counts
 }
 
-fn as_json(skills: &[Checked], fixed: Option<usize>) -> Value {
+fn as_json(skills: &[Verdict], fixed: Option<usize>) -> Value {
     let count = counts(skills);
     let listed: Vec<Value> = skills
         .iter()

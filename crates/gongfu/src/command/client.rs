@@ -1,12 +1,12 @@
 //! `gongfu client`: gongfu in the configuration of the programs that use it.
 
-use gongfu_store::Home;
-use serde::Serialize;
+use std::io;
+use std::path::Path;
 
 use super::Outcome;
 use crate::cli::{ChangeArguments, Cli, ClientCommand, Reach, UrlOrClient};
 use crate::client::{
-    self, CLIENTS, Change, Client, DEFAULT_URL, Problem, Scope, Server, Status, Wish,
+    self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Problem, Scope, Status, Transport,
 };
 use crate::clock::SystemClock;
 use crate::environment::Environment;
@@ -24,57 +24,40 @@ pub(crate) fn run(
             status(&names, scope, json, environment, terminal)
         }
         ClientCommand::Install { mut change, reach } => {
-            change.names.extend(behind_http(&reach));
-            let Some(server) = server(&reach, environment, terminal) else {
+            change.names.extend(client_after_http(&reach));
+            let Some(transport) = transport(&reach, environment, terminal) else {
                 return Ok(Outcome::WrongUse);
             };
-            changed(&Wish::Install(&server), &change, environment, terminal)
+            change_all(&Action::Install(&transport), &change, environment, terminal)
         }
         ClientCommand::Uninstall { change } => {
-            changed(&Wish::Uninstall, &change, environment, terminal)
+            change_all(&Action::Uninstall, &change, environment, terminal)
         }
         ClientCommand::Print { name, reach } => {
-            let names: Vec<String> = name.into_iter().chain(behind_http(&reach)).collect();
-            if !is_named(&names, terminal) {
-                return Ok(Outcome::WrongUse);
-            }
-            let Some(server) = server(&reach, environment, terminal) else {
+            let names: Vec<String> = name.into_iter().chain(client_after_http(&reach)).collect();
+            let clients = clients(&names, terminal);
+            let Some(client) = clients.first() else {
                 return Ok(Outcome::WrongUse);
             };
-            let snippet = named(&names).first().map(|client| client.snippet(&server));
-            match snippet {
-                Some(Ok(snippet)) => terminal.bytes(snippet.as_bytes())?,
-                Some(Err(problem)) => {
-                    tell(&problem, terminal);
-                    return Ok(Outcome::Findings);
+            let Some(transport) = transport(&reach, environment, terminal) else {
+                return Ok(Outcome::WrongUse);
+            };
+            match client.snippet(&transport) {
+                Ok(snippet) => {
+                    terminal.bytes(snippet.as_bytes())?;
+                    Ok(Outcome::Good)
                 }
-                None => {}
+                Err(problem) => {
+                    report(&problem, terminal);
+                    Ok(Outcome::Findings)
+                }
             }
-            Ok(Outcome::Good)
         }
     }
 }
 
-/// The clients of these names, each once; the command line lets no other name through.
-fn named(names: &[String]) -> Vec<&'static Client> {
-    let mut clients: Vec<&Client> = Vec::new();
-    for client in names.iter().filter_map(|name| Client::of(name)) {
-        if !clients.iter().any(|known| known.id == client.id) {
-            clients.push(client);
-        }
-    }
-    clients
-}
-
-/// A client that stands where an address could stand.
-fn behind_http(reach: &Reach) -> Option<String> {
-    match reach.http {
-        Some(Some(UrlOrClient::Client(id))) => Some(id.to_owned()),
-        _ => None,
-    }
-}
-
-fn is_named(names: &[String], terminal: &mut Terminal) -> bool {
+/// The named clients; says so when there are none.
+fn clients(names: &[String], terminal: &mut Terminal) -> Vec<&'static Client> {
     if names.is_empty() {
         let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
         terminal.note(&format!(
@@ -82,179 +65,178 @@ fn is_named(names: &[String], terminal: &mut Terminal) -> bool {
             known.join(", ")
         ));
     }
-    !names.is_empty()
+    names
+        .iter()
+        .filter_map(|name| Client::by_id(name))
+        .collect()
 }
 
-/// How the client is to reach gongfu; arguments that `gongfu mcp` wouldn't take are refused here,
-/// because a client would only say that the server ended.
-fn server(reach: &Reach, environment: &Environment, terminal: &mut Terminal) -> Option<Server> {
+/// The client in `--http CLIENT`, where an address could be.
+fn client_after_http(reach: &Reach) -> Option<String> {
+    match reach.http {
+        Some(Some(UrlOrClient::Client(id))) => Some(id.to_owned()),
+        _ => None,
+    }
+}
+
+/// The transport to enter. Arguments that `gongfu mcp` wouldn't take are refused here, because a
+/// client would only say that the server ended.
+fn transport(
+    reach: &Reach,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> Option<Transport> {
     if let Some(url) = &reach.http {
         let url = match url {
             Some(UrlOrClient::Url(url)) => url.clone(),
             Some(UrlOrClient::Client(_)) | None => DEFAULT_URL.to_owned(),
         };
-        return Some(Server::Http { url });
+        return Some(Transport::Http { url });
     }
     let mut arguments = vec!["mcp".to_owned()];
-    arguments.extend(rooted(&reach.arguments, environment));
+    arguments.extend(with_absolute_paths(&reach.arguments, environment));
     let words = std::iter::once("gongfu").chain(arguments.iter().map(String::as_str));
     if let Err(error) = <Cli as clap::Parser>::try_parse_from(words) {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
         terminal.note(&format!(
-            "error: `gongfu mcp` would not take what stands behind `--`: {}\n  see `gongfu mcp --help`; nothing was written",
+            "error: `gongfu mcp` would not take what is after `--`: {}\n  see `gongfu mcp --help`; nothing was written",
             first.trim_start_matches("error: ")
         ));
         return None;
     }
-    Some(Server::Stdio {
+    Some(Transport::Stdio {
         command: client::program(environment),
         arguments,
     })
 }
 
-/// The arguments with whole paths: a client starts the server in a folder of its own choice.
-fn rooted(arguments: &[String], environment: &Environment) -> Vec<String> {
+/// The arguments with absolute paths: a client starts the server in a folder of its own choice.
+fn with_absolute_paths(arguments: &[String], environment: &Environment) -> Vec<String> {
     const PATHS: [&str; 3] = ["--skills-dir", "--workspace", "--mount"];
-    let whole = |path: &str| match &environment.directory {
-        Some(folder) if std::path::Path::new(path).is_relative() && !path.is_empty() => {
+    let absolute = |path: &str| match &environment.directory {
+        Some(folder) if Path::new(path).is_relative() && !path.is_empty() => {
             folder.join(path).to_string_lossy().into_owned()
         }
         _ => path.to_owned(),
     };
     let mut is_path = false;
-    let rooted = arguments.iter().map(|argument| {
+    let arguments = arguments.iter().map(|argument| {
         if std::mem::take(&mut is_path) {
-            return whole(argument);
+            return absolute(argument);
         }
         is_path = PATHS.contains(&argument.as_str());
         match argument.split_once('=') {
-            Some((name, path)) if PATHS.contains(&name) => format!("{name}={}", whole(path)),
+            Some((name, path)) if PATHS.contains(&name) => format!("{name}={}", absolute(path)),
             _ => argument.clone(),
         }
     });
-    rooted.collect()
+    arguments.collect()
 }
 
-fn tell(problem: &Problem, terminal: &mut Terminal) {
+fn report(problem: &Problem, terminal: &mut Terminal) {
     terminal.note(&format!(
         "error[{}]: {}\n  {}",
         problem.code, problem.message, problem.hint
     ));
 }
 
-fn changed(
-    wish: &Wish<'_>,
+fn change_all(
+    action: &Action<'_>,
     arguments: &ChangeArguments,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    if !is_named(&arguments.names, terminal) {
+    let clients = clients(&arguments.names, terminal);
+    if clients.is_empty() {
         return Ok(Outcome::WrongUse);
     }
     let home = wiring::home(environment)?;
+    let ChangeArguments {
+        scope,
+        force,
+        dry_run,
+        ..
+    } = *arguments;
     let mut outcome = Outcome::Good;
-    for client in named(&arguments.names) {
-        let done = change(client, wish, arguments, environment, &home, terminal)?;
-        if let Err(problem) = done {
-            tell(&problem, terminal);
-            outcome = Outcome::Findings;
+    for client in clients {
+        let plan = client.plan(action, scope, force, environment, &home);
+        let applied = plan.and_then(|change| {
+            let applied = (!dry_run).then(|| change.apply(&SystemClock)).transpose()?;
+            Ok((change, applied.flatten()))
+        });
+        match applied {
+            Ok((change, _)) if dry_run && change.is_change() => {
+                terminal.file(change.diff().as_bytes())?;
+            }
+            Ok((change, backup)) => {
+                print_effect(client, &change, terminal)?;
+                let backup = backup.map(|backup| format!("as it was: {}", shown(&backup)));
+                let notes = notes(client, &change, action, scope);
+                for note in notes.into_iter().chain(backup) {
+                    terminal.line(&format!("  {note}"))?;
+                }
+            }
+            Err(problem) => {
+                report(&problem, terminal);
+                outcome = Outcome::Findings;
+            }
         }
     }
     Ok(outcome)
 }
 
-/// Changes the configuration of one client, and says so.
-fn change(
-    client: &Client,
-    wish: &Wish<'_>,
-    arguments: &ChangeArguments,
-    environment: &Environment,
-    home: &Home,
-    terminal: &mut Terminal,
-) -> anyhow::Result<Result<(), Problem>> {
-    let plan = client.plan(wish, arguments.scope, arguments.force, environment, home);
-    let plan = match plan {
-        Ok(plan) => plan,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    if arguments.dry_run && plan.is_change() {
-        terminal.file(plan.diff().as_bytes())?;
-        return Ok(Ok(()));
-    }
-    let backup = match plan.make(&SystemClock) {
-        Ok(backup) => backup,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    said(client, &plan, terminal)?;
-    if let Some(backup) = backup {
-        let line = format!("  as it was: {}", plain(&backup.to_string_lossy()));
-        let line = terminal.paint(Paint::Dim, &line);
-        terminal.line(&line)?;
-    }
-    if let (Wish::Install(Server::Stdio { .. }), Scope::Project, true) =
-        (wish, arguments.scope, plan.is_change())
-    {
-        terminal.line("  it names where gongfu is on this machine: others of the project may have it elsewhere")?;
-    }
-    let location = client.location(arguments.scope, environment);
-    if !location.found && matches!(wish, Wish::Install(_)) {
-        terminal.line(&format!(
-            "  {} was not found here: its file is ready for when it is installed",
-            client.title
-        ))?;
-    } else if plan.is_change() {
-        terminal.line(&format!(
-            "  restart {} to have it take effect",
-            client.title
-        ))?;
-    }
-    Ok(Ok(()))
-}
-
-fn said(client: &Client, plan: &Change<'_>, terminal: &mut Terminal) -> std::io::Result<()> {
-    use client::Outcome::{Absent, Added, Already, Removed, Replaced, Restored, Updated};
-    let (word, how) = match plan.outcome {
+fn print_effect(client: &Client, change: &Change<'_>, terminal: &mut Terminal) -> io::Result<()> {
+    use client::Outcome::{Absent, Added, Removed, Replaced, Restored, Unchanged, Updated};
+    let (paint, effect) = match change.outcome {
         Added => (Paint::Green, "added"),
         Updated => (Paint::Green, "updated"),
         Replaced => (Paint::Yellow, "replaced"),
-        Already => (Paint::Dim, "already there"),
+        Unchanged => (Paint::Dim, "already there"),
         Removed => (Paint::Green, "removed"),
         Restored => (Paint::Green, "restored"),
         Absent => (Paint::Dim, "not there"),
     };
-    let name = terminal.paint(Paint::Bold, &format!("{:<14}", client.id));
-    let how = terminal.paint(word, &format!("{how:<13}"));
-    let file = plain(&plan.file.to_string_lossy());
-    terminal.line(&format!("{name} {how} {file}"))?;
-    if let Some(real) = &plan.link {
-        terminal.line(&format!("  a link to {}", plain(&real.to_string_lossy())))?;
-    }
-    if let Some(other) = &plan.replaced {
-        terminal.line(&format!("  it was for something else: {}", plain(other)))?;
-    }
-    if !plan.left_out.is_empty() {
-        let names = plain(&plan.left_out.join(", "));
-        terminal.line(&format!(
-            "  left out, as it belongs to the other way to be reached: {names}"
-        ))?;
-    }
-    if plan.switched_off {
-        let title = client.title;
-        terminal.line(&format!(
-            "  it is switched off there and stays so: switch it on in {title}"
-        ))?;
-    }
-    Ok(())
+    let effect = terminal.paint(paint, &format!("{effect:<13}"));
+    let file = shown(&change.file);
+    print_row(client.id, &format!("{effect} {file}"), terminal)
 }
 
-#[derive(Serialize)]
-struct Listed {
-    name: &'static str,
-    title: &'static str,
-    scope: Scope,
-    #[serde(flatten)]
-    location: client::Location,
+/// Facts and advice for a person after a change.
+fn notes(client: &Client, change: &Change<'_>, action: &Action<'_>, scope: Scope) -> Vec<String> {
+    let title = client.title;
+    let mut notes = Vec::new();
+    if let Some(real) = change.link() {
+        notes.push(format!("a link to {}", shown(real)));
+    }
+    if let Some(other) = &change.foreign {
+        notes.push(format!("it was for something else: {}", plain(other)));
+    }
+    if !change.dropped.is_empty() {
+        let names = plain(&change.dropped.join(", "));
+        notes.push(format!(
+            "left out, as it belongs to the other way to be reached: {names}"
+        ));
+    }
+    if change.switched_off {
+        notes.push(format!(
+            "it is switched off there and stays so: switch it on in {title}"
+        ));
+    }
+    if let Action::Install(transport) = action {
+        if change.is_change() && scope == Scope::Project && transport.is_stdio() {
+            notes.push("it names where gongfu is on this machine: others of the project may have it elsewhere".to_owned());
+        }
+        if !change.is_installed {
+            notes.push(format!(
+                "{title} was not found here: its file is ready for when it is installed"
+            ));
+        }
+    }
+    if change.is_change() && change.is_installed {
+        notes.push(format!("restart {title} to have it take effect"));
+    }
+    notes
 }
 
 fn list(
@@ -263,32 +245,25 @@ fn list(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let listed: Vec<Listed> = CLIENTS
-        .iter()
-        .map(|client| Listed {
-            name: client.id,
-            title: client.title,
-            scope,
-            location: client.location(scope, environment),
-        })
-        .collect();
+    let clients = CLIENTS.iter();
+    let locations = clients.map(|client| client.location(scope, environment));
+    let locations: Vec<Location> = locations.collect();
     if json {
-        terminal.json(&listed)?;
+        terminal.json(&locations)?;
         return Ok(Outcome::Good);
     }
-    for one in &listed {
-        let found = if one.location.found {
+    for location in &locations {
+        let found = if location.found {
             terminal.paint(Paint::Green, "found    ")
         } else {
             terminal.paint(Paint::Dim, "not found")
         };
-        let file = match &one.location.file {
+        let file = match &location.file {
             None => "no file for projects".to_owned(),
-            Some(file) if one.location.exists => plain(&file.to_string_lossy()),
-            Some(file) => format!("{} (not there yet)", plain(&file.to_string_lossy())),
+            Some(file) if location.exists => shown(file),
+            Some(file) => format!("{} (not there yet)", shown(file)),
         };
-        let name = terminal.paint(Paint::Bold, &format!("{:<14}", one.name));
-        terminal.line(&format!("{name} {found} {file}"))?;
+        print_row(location.name, &format!("{found} {file}"), terminal)?;
     }
     Ok(Outcome::Good)
 }
@@ -303,72 +278,78 @@ fn status(
     let clients = if names.is_empty() {
         CLIENTS.iter().collect()
     } else {
-        named(names)
+        clients(names, terminal)
     };
+    let clients = clients.into_iter();
     let all: Vec<Status> = clients
-        .into_iter()
         .map(|client| client.status(scope, environment))
         .collect();
-    let broken = all.iter().any(|status| {
-        let missing = !names.is_empty() && !status.entered;
-        missing || status.problem.is_some() || status.command_exists == Some(false)
-    });
     if json {
         terminal.json(&all)?;
     } else {
-        for one in &all {
-            let (paint, words) = words(one);
-            let name = terminal.paint(Paint::Bold, &format!("{:<14}", one.name));
-            let words = terminal.paint(paint, &words);
-            terminal.line(&format!("{name} {words}"))?;
-            if let (Some(file), true) = (&one.file, one.entered || one.problem.is_some()) {
-                let line = format!("{:15}{}", "", plain(&file.to_string_lossy()));
+        for status in &all {
+            let (paint, text) = summary(status);
+            let text = terminal.paint(paint, &text);
+            print_row(status.location.name, &text, terminal)?;
+            if let (Some(file), true) = (
+                &status.location.file,
+                status.entered || status.problem.is_some(),
+            ) {
+                let line = format!("{:15}{}", "", shown(file));
                 let line = terminal.paint(Paint::Dim, &line);
                 terminal.line(&line)?;
             }
         }
     }
-    Ok(if broken {
-        Outcome::Findings
-    } else {
+    let is_good = all.iter().all(|status| {
+        (status.entered || names.is_empty())
+            && status.problem.is_none()
+            && status.command_exists != Some(false)
+    });
+    Ok(if is_good {
         Outcome::Good
+    } else {
+        Outcome::Findings
     })
 }
 
-/// What is to be said of a client in a line.
-fn words(status: &Status) -> (Paint, String) {
-    if let Some(trouble) = &status.problem {
-        let (message, hint) = (plain(&trouble.message), &trouble.hint);
+/// One line about a client.
+fn summary(status: &Status) -> (Paint, String) {
+    if let Some(Problem { message, hint, .. }) = &status.problem {
+        let message = plain(message);
         return (Paint::Red, format!("can't be told: {message} ({hint})"));
     }
-    let Some(server) = &status.server else {
-        return match (status.entered, &status.file, status.found) {
-            (true, ..) => (
-                Paint::Yellow,
-                "an entry `gongfu` that gongfu did not make".to_owned(),
-            ),
-            (_, None, _) => (Paint::Dim, "no file for projects".to_owned()),
-            (_, _, true) => (Paint::Dim, "not entered".to_owned()),
-            (_, _, false) => (Paint::Dim, "not found on this machine".to_owned()),
+    let Some(transport) = &status.transport else {
+        let (paint, text) = match (status.entered, &status.location.file, status.location.found) {
+            (true, ..) => (Paint::Yellow, "an entry `gongfu` that gongfu did not make"),
+            (_, None, _) => (Paint::Dim, "no file for projects"),
+            (_, _, true) => (Paint::Dim, "not entered"),
+            (_, _, false) => (Paint::Dim, "not found on this machine"),
         };
+        return (paint, text.to_owned());
     };
-    let how = match server {
-        Server::Stdio { .. } => "stdio",
-        Server::Http { .. } => "http",
+    let kind = if transport.is_stdio() {
+        "stdio"
+    } else {
+        "http"
     };
-    let shown = plain(&server.shown());
+    let entry = format!("{kind}  {}", plain(&transport.to_string()));
     if status.command_exists == Some(false) {
-        let mend = format!("gongfu client install {}", status.name);
-        return (
-            Paint::Red,
-            format!("{how}  {shown}  (no such program: {mend})"),
-        );
+        let fix = format!("gongfu client install {}", status.location.name);
+        (Paint::Red, format!("{entry}  (no such program: {fix})"))
+    } else if status.switched_off {
+        (Paint::Yellow, format!("{entry}  (switched off there)"))
+    } else {
+        (Paint::Green, entry)
     }
-    if status.switched_off {
-        return (
-            Paint::Yellow,
-            format!("{how}  {shown}  (switched off there)"),
-        );
-    }
-    (Paint::Green, format!("{how}  {shown}"))
+}
+
+/// Prints the name of a client and a text.
+fn print_row(name: &str, text: &str, terminal: &mut Terminal) -> io::Result<()> {
+    let name = terminal.paint(Paint::Bold, &format!("{name:<14}"));
+    terminal.line(&format!("{name} {text}"))
+}
+
+fn shown(path: &Path) -> String {
+    plain(&path.to_string_lossy())
 }

@@ -1,19 +1,19 @@
 //! `gongfu doctor`: whether everything works, and how to mend what doesn't.
 
-mod attack;
+#[cfg(all(feature = "attack", target_os = "linux"))]
+pub(super) mod attack;
 
 use gongfu_core::dependency::Language;
 use gongfu_core::library::Library;
-use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Level, Standing};
+use gongfu_core::sandbox::{BackendStatus, Level};
 use gongfu_core::skill::SkillPath;
-use gongfu_sandbox::Runner;
-use gongfu_store::Home;
-use gongfu_store::disk;
-use gongfu_store::local::Watched;
-use gongfu_store::source::Place;
-use gongfu_store::switches::Switches;
-use gongfu_store::watch::{Limit, Unwatchable};
+use gongfu_core::switches::Switches;
+use gongfu_files::Home;
+use gongfu_files::disk;
+use gongfu_library::WatchStatus;
+use gongfu_library::source::Place;
+use gongfu_library::watch::{Limit, Unwatchable};
+use gongfu_records::FileRecords;
 use serde::Serialize;
 
 use super::Outcome;
@@ -80,7 +80,12 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     if attack {
+        #[cfg(all(feature = "attack", target_os = "linux"))]
         return attack::run(json, environment, terminal);
+        #[cfg(not(all(feature = "attack", target_os = "linux")))]
+        anyhow::bail!(
+            "this build has no attacks; build gongfu for Linux with the feature `attack`"
+        );
     }
     let checks = progress::during("looking", || checks(places, environment));
     if json {
@@ -148,17 +153,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             "mend that line of the settings, or move the file away",
         ),
     });
-    checks.push(match Switches::read(&home) {
-        Ok(switches) => Check::ok(
-            "switches",
-            format!("{} skills are switched off", switches.disabled.len()),
-        ),
-        Err(error) => Check::fail(
-            "switches",
-            error.to_string(),
-            "mend the file, or move it away: then every skill is on",
-        ),
-    });
+    checks.push(switches_check(&home));
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {
@@ -221,35 +216,30 @@ fn packages_check(parts: &Parts) -> Check {
 fn sandbox_check(home: &Home, environment: &Environment) -> Check {
     let config = Config::read(home).unwrap_or_default();
     let wanted = config.sandbox.level.map(Level::from);
-    let runner = Runner::new(wanted).with_docker(config.sandbox.docker(environment));
-    let standing = wiring::runtime().map(|runtime| runtime.block_on(runner.standing()));
-    let standing = match standing {
-        Ok(Ok(standing)) => standing,
+    let runner = config.sandbox.runner(wanted, environment);
+    let statuses = wiring::runtime().map(|runtime| runtime.block_on(runner.statuses()));
+    let statuses = match statuses {
+        Ok(Ok(statuses)) => statuses,
         Ok(Err(error)) => return Check::warn("sandbox", error.to_string(), ""),
         Err(error) => return Check::warn("sandbox", format!("{error:#}"), ""),
     };
-    let is_wanted = |one: &&Standing| match wanted {
+    let is_wanted = |one: &&BackendStatus| match wanted {
         Some(wanted) => wanted == one.level,
-        None => !one.level.must_be_asked_for(),
+        None => !one.is_opt_in,
     };
-    let used = standing.iter().filter(is_wanted);
-    let used = used
-        .clone()
-        .find(|one| one.obstacle.is_none())
-        .map(|one| one.level);
-    let others = standing.iter().filter(|one| Some(one.level) != used);
+    let mut usable = statuses.iter().filter(is_wanted);
+    let used = usable.find(|one| one.obstacle.is_none());
+    let others = statuses.iter().filter(|one| Some(*one) != used);
     let others = others.map(|one| match &one.obstacle {
         None if used.is_none() => format!("{} would work", one.level),
-        None if one.level.must_be_asked_for() => {
-            format!("{} works where the settings name it", one.level)
-        }
+        None if one.is_opt_in => format!("{} works where the settings name it", one.level),
         None => format!("{} works as well", one.level),
         Some(obstacle) => format!("{}: {obstacle}", one.level),
     });
     let others = others.collect::<Vec<_>>().join("; ");
     match (used, wanted) {
-        (Some(used), _) if others.is_empty() => Check::ok("sandbox", used.about()),
-        (Some(used), _) => Check::ok("sandbox", format!("{} ({others})", used.about())),
+        (Some(used), _) if others.is_empty() => Check::ok("sandbox", used.about),
+        (Some(used), _) => Check::ok("sandbox", format!("{} ({others})", used.about)),
         (None, None) => Check::warn(
             "sandbox",
             "none works here, so no script is ever run",
@@ -266,7 +256,23 @@ fn sandbox_check(home: &Home, environment: &Environment) -> Check {
 }
 
 /// Whether the system tells of changes, or they have to be looked for.
-fn watching_checks(places: &[Watched]) -> Vec<Check> {
+fn switches_check(home: &Home) -> Check {
+    let records = FileRecords::new(home.clone());
+    let read = Switches::read(&records);
+    match wiring::runtime().and_then(|runtime| Ok(runtime.block_on(read)?)) {
+        Ok(switches) => Check::ok(
+            "switches",
+            format!("{} skills are switched off", switches.disabled.len()),
+        ),
+        Err(error) => Check::fail(
+            "switches",
+            error.to_string(),
+            "repair the file, or move it away: then every skill is on",
+        ),
+    }
+}
+
+fn watching_checks(places: &[WatchStatus]) -> Vec<Check> {
     let folders: usize = places.iter().map(|place| place.folders).sum();
     let unwatched = places.iter().filter_map(|place| {
         let why = place.unwatched.as_ref()?;

@@ -1,29 +1,23 @@
 //! `gongfu env list|build|prune`: the environments of packages that scripts of skills need.
 
-use std::fmt::Write as _;
-
-use gongfu_core::account::{Actor, Role};
 use gongfu_core::dependency::Record;
-use gongfu_core::port::Kept;
-use gongfu_hub::surface::Operation;
+use gongfu_core::port::InstalledEnvironment;
 use gongfu_hub::surface::environment::{
-    Built, EnvironmentBuild, EnvironmentList, EnvironmentPrune, Listed,
+    BuildReport, EnvironmentBuild, EnvironmentList, EnvironmentPrune,
 };
 use serde_json::{Value, json};
 
-use super::{Outcome, skill};
+use super::Outcome;
+use super::operate::{operate, operate_with};
 use crate::cli::{EnvCommand, Places};
 use crate::environment::Environment;
-use crate::signal::Signals;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring::{self, Parts};
+use crate::wiring;
 
-/// How much of a key people are shown.
-const KEY: usize = 12;
-/// How many packages a line names.
-const NAMED: usize = 12;
-/// What a command ends with that a person interrupted.
-const INTERRUPTED: u8 = 130;
+/// The length of a key for people.
+const SHORT_KEY: usize = 12;
+/// The limit of packages in a line.
+const MAX_SHOWN: usize = 12;
 
 pub(crate) fn run(
     command: EnvCommand,
@@ -35,13 +29,16 @@ pub(crate) fn run(
             places,
             verify,
             json,
-        } => list(&places, verify, json, environment, terminal),
+        } => list(verify, &places, json, environment, terminal),
         EnvCommand::Build {
             skill,
             inferred,
             places,
             json,
-        } => build(skill, inferred, &places, json, environment, terminal),
+        } => {
+            let operation = EnvironmentBuild { skill, inferred };
+            build(operation, &places, json, environment, terminal)
+        }
         EnvCommand::Prune {
             days,
             all,
@@ -54,122 +51,91 @@ pub(crate) fn run(
     }
 }
 
-/// Has an operation be done; where it isn't, that was told, and this is how the command ends.
-fn done<O: Operation>(
-    operation: O,
-    parts: &Parts,
-    json: bool,
-    terminal: &mut Terminal,
-) -> anyhow::Result<Result<O::Output, Outcome>> {
-    let actor = Actor::local(Role::Developer, "cli");
-    let runtime = wiring::runtime()?;
-    let outcome = runtime.block_on(async {
-        let mut signals = Signals::listen();
-        tokio::select! {
-            outcome = parts.catalog.operate(operation, &actor) => Some(outcome),
-            () = signals.next() => None,
-        }
-    });
-    drop(runtime);
-    parts.sandbox.end();
-    Ok(match outcome {
-        Some(Ok(answer)) => Ok(answer),
-        Some(Err(error)) => {
-            skill::tell(&error, json, terminal)?;
-            Err(Outcome::Findings)
-        }
-        None => Err(Outcome::Code(INTERRUPTED)),
-    })
-}
-
 fn list(
-    places: &Places,
     verify: bool,
+    places: &Places,
     json: bool,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
-    let listed = match done(EnvironmentList { verify }, &parts, json, terminal)? {
-        Ok(listed) => listed,
+    let list = match operate(EnvironmentList { verify }, &parts, json, terminal)? {
+        Ok(list) => list,
         Err(outcome) => return Ok(outcome),
     };
-    let is_wrong = |one: &Listed| one.changed == Some(true) || one.kept.known.is_err();
-    let wrong = listed.iter().any(is_wrong);
+    let is_fine = list
+        .iter()
+        .all(|status| status.environment.record.is_ok() && status.is_changed != Some(true));
+    let outcome = if is_fine {
+        Outcome::Good
+    } else {
+        Outcome::Findings
+    };
     if json {
-        let shown = listed.iter().map(|one| {
-            let mut shown = of_kept(&one.kept);
-            if let (Some(changed), Value::Object(shown)) = (one.changed, &mut shown) {
-                shown.insert("changed".to_owned(), changed.into());
+        let shown = list.iter().map(|status| {
+            let mut shown = shown(&status.environment);
+            if let Some(is_changed) = status.is_changed {
+                shown["changed"] = is_changed.into();
             }
             shown
         });
         terminal.json(&shown.collect::<Vec<_>>())?;
-    } else {
-        for one in &listed {
-            line(&one.kept, terminal)?;
-            if one.changed == Some(true) {
-                terminal.line("  its files aren't as they were made: remove it by gongfu env prune --all, it is made again")?;
-            }
-        }
-        if listed.is_empty() {
-            terminal.note("no environment was made yet");
+        return Ok(outcome);
+    }
+    for status in &list {
+        print(&status.environment, terminal)?;
+        if status.is_changed == Some(true) {
+            terminal.line("  its files aren't as they were made: remove it by gongfu env prune --all, and it is built again")?;
         }
     }
-    Ok(if wrong {
-        Outcome::Findings
-    } else {
-        Outcome::Good
-    })
+    if list.is_empty() {
+        terminal.note("there are no environments yet");
+    }
+    Ok(outcome)
 }
 
-fn of_kept(kept: &Kept) -> Value {
-    match &kept.known {
+/// An environment as JSON.
+fn shown(environment: &InstalledEnvironment) -> Value {
+    match &environment.record {
         Ok((record, used)) => {
-            let mut shown = of_record(record);
-            if let Value::Object(shown) = &mut shown {
-                shown.insert("used".to_owned(), used.to_seconds().into());
-                shown.insert("folder".to_owned(), kept.folder.to_string_lossy().into());
-            }
+            let mut shown = json!(record);
+            shown["used"] = used.to_seconds().into();
+            shown["folder"] = environment.folder.to_string_lossy().into();
             shown
         }
-        Err(why) => json!({ "key": kept.key, "error": why }),
+        Err(why) => json!({ "key": environment.key, "error": why }),
     }
 }
 
-fn of_record(record: &Record) -> Value {
-    serde_json::to_value(record).unwrap_or_default()
-}
-
-fn line(kept: &Kept, terminal: &mut Terminal) -> anyhow::Result<()> {
-    let key: String = kept.key.chars().take(KEY).collect();
-    let key = terminal.paint(Paint::Bold, &key);
-    match &kept.known {
+fn print(environment: &InstalledEnvironment, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let key = short(&environment.key, terminal);
+    match &environment.record {
         Err(why) => terminal.line(&format!(
             "{key}  can't be used: {}; gongfu env prune removes it",
             plain(why)
-        )),
+        ))?,
         Ok((record, used)) => {
-            let size = format!("{} MiB", record.bytes >> 20);
-            let about = format!(
-                "{}  {}  {}  {size}, used {}",
+            terminal.line(&format!(
+                "{key}  {}  {}  {}  {} MiB, used {}",
                 record.language.title(),
                 plain(&record.skill),
-                plain(&from(record)),
+                plain(&origin(record)),
+                record.bytes >> 20,
                 used.to_seconds()
-            );
-            terminal.line(&format!("{key}  {about}"))?;
-            let packages = packages(record);
-            terminal.line(&format!(
-                "  {}",
-                terminal.paint(Paint::Dim, &plain(&packages))
-            ))
+            ))?;
+            let packages = terminal.paint(Paint::Dim, &plain(&packages(record)));
+            terminal.line(&format!("  {packages}"))?;
         }
-    }?;
+    }
     Ok(())
 }
 
-fn from(record: &Record) -> String {
+fn short(key: &str, terminal: &Terminal) -> String {
+    let key: String = key.chars().take(SHORT_KEY).collect();
+    terminal.paint(Paint::Bold, &key)
+}
+
+fn origin(record: &Record) -> String {
     if record.inferred {
         "what its scripts import".to_owned()
     } else {
@@ -178,25 +144,19 @@ fn from(record: &Record) -> String {
 }
 
 fn packages(record: &Record) -> String {
-    let named = record.packages.iter().take(NAMED);
-    let named: Vec<String> = named
-        .map(|one| format!("{} {}", one.name, one.version))
+    let names = record.packages.iter().take(MAX_SHOWN);
+    let names: Vec<String> = names
+        .map(|package| format!("{} {}", package.name, package.version))
         .collect();
-    let mut shown = if named.is_empty() {
-        "no packages".to_owned()
-    } else {
-        named.join(", ")
-    };
-    let more = record.packages.len().saturating_sub(NAMED);
-    if more > 0 {
-        let _ = write!(shown, " … and {more} more");
+    match record.packages.len().checked_sub(MAX_SHOWN) {
+        _ if names.is_empty() => "no packages".to_owned(),
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} … and {more} more", names.join(", ")),
     }
-    shown
 }
 
 fn build(
-    name: String,
-    inferred: bool,
+    operation: EnvironmentBuild,
     places: &Places,
     json: bool,
     environment: &Environment,
@@ -204,61 +164,53 @@ fn build(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
     parts.warn();
-    let operation = EnvironmentBuild {
-        skill: name,
-        inferred,
-        listener: Some(super::run::streaming()),
-    };
-    let built = match done(operation, &parts, json, terminal)? {
-        Ok(built) => built,
+    let events = super::run::streaming();
+    let reports = match operate_with(operation, events, &parts, json, terminal)? {
+        Ok(reports) => reports,
         Err(outcome) => return Ok(outcome),
     };
     if json {
-        let shown = built.iter().map(|one| match one {
-            Built::Environment(record, is_new) => {
-                json!({ "environment": of_record(record), "new": is_new })
+        let shown = reports.iter().map(|report| match report {
+            BuildReport::Environment { record, is_new } => {
+                json!({ "environment": record, "new": is_new })
             }
-            Built::Proposed {
+            BuildReport::Proposal {
                 language,
                 packages,
-                imported,
+                imports,
             } => json!({
                 "proposed": packages,
                 "language": language,
-                "modules": imported.modules,
-                "unread": imported.unread,
+                "modules": imports.modules,
+                "unread": imports.unread,
             }),
         });
         terminal.json(&shown.collect::<Vec<_>>())?;
         return Ok(Outcome::Good);
     }
-    for one in &built {
-        match one {
-            Built::Environment(record, is_new) => {
-                let key: String = record.key.chars().take(KEY).collect();
-                let what = if *is_new { "made" } else { "there already" };
-                terminal.line(&format!(
-                    "{}  {}  {} ({what})",
-                    terminal.paint(Paint::Bold, &key),
-                    record.language.title(),
-                    plain(&from(record))
-                ))?;
+    for report in &reports {
+        match report {
+            BuildReport::Environment { record, is_new } => {
+                let state = if *is_new { "new" } else { "there already" };
+                let key = short(&record.key, terminal);
+                let (language, origin) = (record.language.title(), plain(&origin(record)));
+                terminal.line(&format!("{key}  {language}  {origin} ({state})"))?;
                 terminal.line(&format!("  {}", plain(&packages(record))))?;
-                for left_out in &record.left_out {
-                    terminal.line(&format!("  left out: {}", plain(left_out)))?;
+                for import in &record.left_out {
+                    terminal.line(&format!("  left out: {}", plain(import)))?;
                 }
             }
-            Built::Proposed { packages, .. } => {
+            BuildReport::Proposal { packages, .. } => {
+                let packages = plain(&packages.join(", "));
                 terminal.line(&format!(
-                    "nothing says what it needs; its scripts import what these packages have: {}",
-                    plain(&packages.join(", "))
+                    "the skill declares no packages; its scripts import: {packages}"
                 ))?;
                 terminal.line("install them by the same command with --inferred, or write them into its requirements.txt or package.json")?;
             }
         }
     }
-    if built.is_empty() {
-        terminal.note("it needs no packages: it names none, and imports none");
+    if reports.is_empty() {
+        terminal.note("it needs no packages: it declares none, and imports none");
     }
     Ok(Outcome::Good)
 }
@@ -271,34 +223,25 @@ fn prune(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
-    let pruned = match done(EnvironmentPrune { days }, &parts, json, terminal)? {
-        Ok(pruned) => pruned,
+    let report = match operate(EnvironmentPrune { days }, &parts, json, terminal)? {
+        Ok(report) => report,
         Err(outcome) => return Ok(outcome),
     };
+    let (in_use, recent) = (report.in_use, report.recent);
     if json {
-        let removed: Vec<&str> = pruned
-            .removed
-            .iter()
-            .map(|kept| kept.key.as_str())
-            .collect();
-        terminal
-            .json(&json!({ "removed": removed, "used": pruned.used, "recent": pruned.recent }))?;
+        let removed = report.removed.iter().map(|environment| &environment.key);
+        let removed: Vec<&String> = removed.collect();
+        terminal.json(&json!({ "removed": removed, "used": in_use, "recent": recent }))?;
         return Ok(Outcome::Good);
     }
-    let known = pruned
+    let records = report
         .removed
         .iter()
-        .filter_map(|kept| kept.known.as_ref().ok());
-    let bytes: u64 = known.map(|(record, _)| record.bytes).sum();
-    terminal.line(&format!(
-        "removed {} environments, {} MiB",
-        pruned.removed.len(),
-        bytes >> 20
-    ))?;
-    for (count, why) in [
-        (pruned.used, "are used right now"),
-        (pruned.recent, "were used since"),
-    ] {
+        .flat_map(|environment| &environment.record);
+    let bytes: u64 = records.map(|(record, _)| record.bytes).sum();
+    let (count, size) = (report.removed.len(), bytes >> 20);
+    terminal.line(&format!("removed {count} environments, {size} MiB"))?;
+    for (count, why) in [(in_use, "are in use"), (recent, "were used recently")] {
         if count > 0 {
             terminal.line(&format!("{count} stay: they {why}"))?;
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::CommandFactory as _;
-use gongfu_core::account::{Actor, Role};
+use gongfu_core::account::Owner;
 use gongfu_hub::{Catalog, ErrorCode, Profile, ToolSpec};
 use schemars::schema_for;
 use serde_json::Value;
@@ -34,7 +34,7 @@ fn tools() -> String {
         if profile == Profile::All {
             continue;
         }
-        for spec in Catalog::specs(&[profile], &Actor::local(Role::Developer, "documentation")) {
+        for spec in Catalog::specs(&[profile], &Owner::Local) {
             describe(&spec, &mut page);
         }
     }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use gongfu_core::account::Owner;
 
 use super::Outcome;
 use crate::cli::Places;
@@ -115,7 +114,7 @@ fn uv(parts: &Parts, offline: bool, terminal: &mut Terminal) -> anyhow::Result<(
             let mut signals = Signals::listen();
             let listener = Arc::new(|_, _: &[u8]| {});
             tokio::select! {
-                got = parts.environments.get_uv(&Owner::Local, listener) => got.map(Some),
+                got = parts.environments.download_uv(listener) => got.map(Some),
                 () = signals.next() => Ok(None),
             }
         })

@@ -3,8 +3,8 @@
 use std::io::IsTerminal as _;
 use std::sync::Arc;
 
+use gongfu_library::watch::Limit;
 use gongfu_mcp::{Server, Settings, serve_stdio};
-use gongfu_store::watch::Limit;
 
 use super::Outcome;
 use crate::cli::{Places, Profiles};

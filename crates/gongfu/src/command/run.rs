@@ -3,14 +3,15 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gongfu_core::account::{Actor, Role};
-use gongfu_core::port::Listener;
 use gongfu_core::sandbox::{Input, Stream};
 use gongfu_hub::run::Plain;
-use gongfu_hub::{Profile, Talk, ToolResult};
+use gongfu_hub::{Event, EventSink, Events, Profile, Request, ToolResult};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::{Outcome, tool};
+use super::Outcome;
+use super::call_error::print_error;
+use super::operate::person;
 use crate::cli::RunArguments;
 use crate::environment::Environment;
 use crate::signal::Signals;
@@ -44,30 +45,30 @@ pub(crate) fn run(
     let Value::Object(call) = call else {
         return Ok(Outcome::WrongUse);
     };
-    let mut talk = Talk {
+    let events = Events::new(Arc::new(TerminalSink {
+        output: (!arguments.json).then(Output::new),
         // What a person types belongs to the shell: a script that asks would wait unseen.
-        input: if std::io::stdin().is_terminal() {
-            Input::Nothing
-        } else {
-            Input::Reader(Arc::new(Mutex::new(std::io::stdin())))
-        },
-        ..Talk::default()
-    };
-    if !arguments.json {
-        talk.heard = streaming();
-    }
-    let actor = Actor::local(Role::Developer, "cli");
+        reads_input: !std::io::stdin().is_terminal(),
+    }));
+    let person = person();
+    let cancel = CancellationToken::new();
     let runtime = wiring::runtime()?;
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen();
-        let profiles = [Profile::Standard];
-        let calling = parts
-            .catalog
-            .call_with(&profiles, "skill_run", call, &actor, talk);
+        let request = Request {
+            events,
+            cancel: cancel.clone(),
+            ..Request::new(&[Profile::Standard], "skill_run", call, &person)
+        };
+        let calling = parts.catalog.call(request);
+        tokio::pin!(calling);
         tokio::select! {
-            outcome = calling => Some(outcome),
-            // What runs ends with the call.
-            () = signals.next() => None,
+            outcome = &mut calling => Some(outcome),
+            () = signals.next() => {
+                cancel.cancel();
+                let _ = calling.await;
+                None
+            }
         }
     });
     // What it was ended with is over before anything is said about it.
@@ -83,7 +84,7 @@ pub(crate) fn run(
             if arguments.json {
                 terminal.json(&json!({ "error": error.to_json() }))?;
             } else {
-                tool::tell(&error, terminal);
+                print_error(&error, terminal);
             }
             Ok(if error.code().is_wrong_use() {
                 Outcome::WrongUse
@@ -95,15 +96,46 @@ pub(crate) fn run(
     }
 }
 
-/// Passes on what is said, as it is said; to a terminal without anything that it would obey.
-pub(super) fn streaming() -> Listener {
-    let plain = [
-        std::io::stdout().is_terminal(),
-        std::io::stderr().is_terminal(),
-    ]
-    .map(|is_terminal| is_terminal.then(|| Mutex::new(Plain::default())));
-    Arc::new(move |stream, bytes| {
-        let [out, error] = &plain;
+/// Passes output on to the terminal, and reads standard input.
+struct TerminalSink {
+    output: Option<Output>,
+    reads_input: bool,
+}
+
+impl EventSink for TerminalSink {
+    fn event(&self, event: Event<'_>) {
+        if let (Event::Output(stream, bytes), Some(output)) = (event, &self.output) {
+            output.write(stream, bytes);
+        }
+    }
+
+    fn input(&self) -> Input {
+        if self.reads_input {
+            Input::Reader(Arc::new(Mutex::new(std::io::stdin())))
+        } else {
+            Input::Nothing
+        }
+    }
+}
+
+/// Standard output and standard error; a terminal gets nothing that it would obey.
+struct Output {
+    plain: [Option<Mutex<Plain>>; 2],
+}
+
+impl Output {
+    fn new() -> Self {
+        let terminals = [
+            std::io::stdout().is_terminal(),
+            std::io::stderr().is_terminal(),
+        ];
+        Self {
+            plain: terminals.map(|is_terminal| is_terminal.then(|| Mutex::new(Plain::default()))),
+        }
+    }
+
+    fn write(&self, stream: Stream, bytes: &[u8]) {
+        let [out, error] = &self.plain;
         let plain = match stream {
             Stream::Stdout => out,
             Stream::Stderr => error,
@@ -113,7 +145,7 @@ pub(super) fn streaming() -> Listener {
             plain.take(bytes)
         });
         let bytes = text.as_ref().map_or(bytes, String::as_bytes);
-        // Whoever stopped reading doesn't stop the run.
+        // A reader that has gone doesn't stop the run.
         let _ = match stream {
             Stream::Stdout => {
                 let mut out = std::io::stdout().lock();
@@ -121,7 +153,15 @@ pub(super) fn streaming() -> Listener {
             }
             Stream::Stderr => std::io::stderr().lock().write_all(bytes),
         };
-    })
+    }
+}
+
+/// Events whose output goes to the terminal.
+pub(super) fn streaming() -> Events {
+    Events::new(Arc::new(TerminalSink {
+        output: Some(Output::new()),
+        reads_input: false,
+    }))
 }
 
 fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {

@@ -1,10 +1,11 @@
 //! `gongfu skill search`: the tool that agents use, with a view for people.
 
-use gongfu_core::account::{Actor, Role};
-use gongfu_hub::{Content, Profile, ToolResult};
+use gongfu_hub::{Content, Profile, Request, ToolResult};
 use serde_json::Value;
 
-use super::{Outcome, skill};
+use super::Outcome;
+use super::call_error::report_error;
+use super::operate::person;
 use crate::cli::Places;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
@@ -87,15 +88,16 @@ fn called(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Result<ToolResult, Outcome>> {
     let parts = wiring::parts(environment, places)?;
-    let actor = Actor::local(Role::Developer, "cli");
+    let actor = person();
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let runtime = wiring::runtime()?;
     let profiles = [Profile::Standard];
-    let calling = parts.catalog.call(&profiles, tool, arguments, &actor);
+    let request = Request::new(&profiles, tool, arguments, &actor);
+    let calling = parts.catalog.call(request);
     match progress::during("looking at the skills", || runtime.block_on(calling)) {
         Ok(result) => Ok(Ok(result)),
         Err(error) => {
-            skill::tell(&error, json, terminal)?;
+            report_error(&error, json, terminal)?;
             Ok(Err(if error.code().is_wrong_use() {
                 Outcome::WrongUse
             } else {

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
-use gongfu_core::account::Owner;
 use gongfu_core::port::{Clock, SkillStore};
 use gongfu_core::sandbox::Level;
+use gongfu_hub::AuditObserver;
+use gongfu_library::watch::Limit;
 use gongfu_mcp::{HttpEndpoint, HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
-use gongfu_server::{Ended, Health, Limits, Listener, Metrics, PublicUrl, Surface};
-use gongfu_store::watch::Limit;
+use gongfu_server::{Health, Limits, Listener, Metrics, PublicUrl, Shutdown, Surface};
 
 use super::Outcome;
 use crate::cli::{Places, Profiles, Serving};
@@ -53,9 +53,9 @@ pub(crate) fn run(
     let sessions = Arc::new(OnceLock::new());
     let readings = readings(&skills, &sessions);
     let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
-    let parts = wiring::parts_of(environment, places, &profiles.mounts, |audit| {
-        metrics.audit(audit)
-    })?;
+    let counted = Arc::clone(&metrics);
+    let observer: AuditObserver = Arc::new(move |entry| counted.count(entry));
+    let parts = wiring::parts_of(environment, places, &profiles.mounts, Some(observer))?;
     parts.warn();
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();
@@ -75,7 +75,6 @@ pub(crate) fn run(
         tokio::spawn(find_level(Arc::clone(&parts.sandbox), Arc::clone(&level)));
         let url = listener.url();
         let ended = serve(
-            serving,
             profiles,
             parts,
             Served {
@@ -90,7 +89,7 @@ pub(crate) fn run(
         );
         anyhow::Ok(ended.await)
     })?;
-    if ended == Ended::Late {
+    if ended == Shutdown::Forced {
         tracing::warn!("some connections were still open at the end and were cut off");
     }
     // A task may still wait for a disk that doesn't answer.
@@ -110,12 +109,11 @@ struct Served {
 }
 
 async fn serve(
-    serving: &Serving,
     profiles: &Profiles,
     parts: Parts,
     served: Served,
     announce: impl FnOnce(),
-) -> Ended {
+) -> Shutdown {
     let settings = HttpSettings {
         hosts: gongfu_server::hosts(served.public_url.as_ref()),
         origins: gongfu_server::origins(served.public_url.as_ref()),
@@ -130,22 +128,7 @@ async fn serve(
             adopt: Some(telemetry::adopt),
         },
     );
-    #[cfg(feature = "fixtures")]
-    if serving.fixtures {
-        let fixtures = gongfu_mcp::Fixtures::new(server);
-        let endpoint = HttpEndpoint::new(move || fixtures.connection(), settings);
-        return run_endpoint(endpoint, served, announce).await;
-    }
-    let _ = serving;
     let endpoint = HttpEndpoint::new(move || server.connection(), settings);
-    run_endpoint(endpoint, served, announce).await
-}
-
-async fn run_endpoint<S: gongfu_mcp::Handler>(
-    endpoint: HttpEndpoint<S>,
-    served: Served,
-    announce: impl FnOnce(),
-) -> Ended {
     let (skills, level) = (served.skills, served.level);
     let counted = endpoint.clone();
     let _ = served.sessions.set(Box::new(move || counted.sessions()));
@@ -158,7 +141,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
         }),
         metrics: served.metrics,
         clock: Arc::new(SystemClock) as Arc<dyn Clock>,
-        adopt: Some(telemetry::adopt),
+        link_parent_trace: Some(telemetry::adopt),
         public_url: served.public_url,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
@@ -176,7 +159,7 @@ async fn run_endpoint<S: gongfu_mcp::Handler>(
     tokio::select! {
         ended = running => ended,
         // Whoever sends a second signal doesn't want to wait.
-        () = twice => Ended::Late,
+        () = twice => Shutdown::Forced,
     }
 }
 
@@ -197,9 +180,9 @@ async fn find_level(runner: Arc<Runner>, level: Arc<OnceLock<&'static str>>) {
 
 /// Keeps the number of skills, which health and metrics tell.
 async fn count(store: Arc<dyn SkillStore>, skills: Arc<AtomicU64>) {
-    while let Ok(library) = store.library(&Owner::Local).await {
+    while let Ok(library) = store.library().await {
         skills.store(library.skills().len() as u64, Ordering::Relaxed);
-        let next = store.changed(&Owner::Local, library.revision()).await;
+        let next = store.changed(library.revision()).await;
         if next.is_err() {
             return;
         }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
-use gongfu_core::account::{Actor, Owner, Role};
 use gongfu_core::library::{Library, Skill};
-use gongfu_core::port::SkillStore as _;
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
-use gongfu_hub::{Content, Problem, Profile, ToolError};
-use gongfu_store::walk::NAMED;
+use gongfu_hub::surface::switch::SkillSwitch;
+use gongfu_hub::{Content, Problem, Profile, Request};
+use gongfu_library::walk::NAMED;
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, check, search, tool};
+use super::call_error::{print_error, report_error};
+use super::operate::{operate, person};
+use super::{Outcome, check, search};
 use crate::cli::{Places, SkillCommand, SwitchArguments};
 use crate::environment::Environment;
 use crate::progress;
@@ -166,7 +166,7 @@ fn show(
         return Ok(Outcome::Findings);
     };
     let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
-    let checked = gongfu_store::check::check(skill.path.as_ref(), NAMED, false);
+    let checked = gongfu_library::check::check(skill.path.as_ref(), NAMED, false);
     let mine: Vec<_> = checked
         .into_iter()
         .filter(|checked| checked.path.to_string_lossy() == skill.path)
@@ -268,21 +268,12 @@ fn found(
             .find(|skill| skill.full_name == *full_name)
             .cloned());
     }
-    tell(
+    report_error(
         &Problem::unresolved(name, unresolved).error(),
         json,
         terminal,
     )?;
     Ok(None)
-}
-
-pub(super) fn tell(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
-    if json {
-        terminal.json(&json!({ "error": Value::Object(error.to_json()) }))?;
-    } else {
-        tool::tell(error, terminal);
-    }
-    Ok(())
 }
 
 fn read(
@@ -303,39 +294,36 @@ fn read(
     });
     let problem = match SkillPath::new(wanted) {
         Err(why) => Problem::bad_path(wanted, why),
-        Ok(path) => match wiring::runtime()?.block_on(parts.skills.read(
-            &Owner::Local,
-            &skill,
-            &path,
-            MAX_SHOWN,
-        )) {
-            Ok(content) if content.is_cut() => Problem::FileTooLarge {
-                path: wanted.to_owned(),
-                bytes: content.size,
-                limit: MAX_SHOWN,
-            },
-            Ok(content) => {
-                terminal.file(&content.bytes)?;
-                return Ok(Outcome::Good);
-            }
-            Err(gongfu_core::port::PortError::NotFound) => {
-                let nearest = gongfu_core::near::nearest_first(
-                    wanted,
-                    skill.files.iter().map(|file| file.path.as_str()),
-                );
-                Problem::FileUnknown {
-                    skill: skill.name.to_string(),
+        Ok(path) => {
+            match wiring::runtime()?.block_on(parts.space.skills().read(&skill, &path, MAX_SHOWN)) {
+                Ok(content) if content.is_cut() => Problem::FileTooLarge {
                     path: wanted.to_owned(),
-                    nearest: nearest.into_iter().map(str::to_owned).collect(),
+                    bytes: content.size,
+                    limit: MAX_SHOWN,
+                },
+                Ok(content) => {
+                    terminal.file(&content.bytes)?;
+                    return Ok(Outcome::Good);
                 }
+                Err(gongfu_core::port::PortError::NotFound) => {
+                    let nearest = gongfu_core::near::nearest_first(
+                        wanted,
+                        skill.files.iter().map(|file| file.path.as_str()),
+                    );
+                    Problem::FileUnknown {
+                        skill: skill.name.to_string(),
+                        path: wanted.to_owned(),
+                        nearest: nearest.into_iter().map(str::to_owned).collect(),
+                    }
+                }
+                Err(error) => Problem::FilePath {
+                    path: wanted.to_owned(),
+                    reason: error.to_string(),
+                },
             }
-            Err(error) => Problem::FilePath {
-                path: wanted.to_owned(),
-                reason: error.to_string(),
-            },
-        },
+        }
     };
-    tool::tell(&problem.error(), terminal);
+    print_error(&problem.error(), terminal);
     Ok(Outcome::Findings)
 }
 
@@ -363,13 +351,9 @@ fn read_by_tool(
         }
         "skill_load"
     };
-    let actor = Actor::local(Role::Developer, "cli");
-    let outcome = wiring::runtime()?.block_on(parts.catalog.call(
-        &[Profile::Standard],
-        tool_name,
-        arguments,
-        &actor,
-    ));
+    let actor = person();
+    let request = Request::new(&[Profile::Standard], tool_name, arguments, &actor);
+    let outcome = wiring::runtime()?.block_on(parts.catalog.call(request));
     match outcome {
         Ok(result) if json => terminal.json(&result)?,
         Ok(result) => {
@@ -380,7 +364,7 @@ fn read_by_tool(
             }
         }
         Err(error) => {
-            tell(&error, json, terminal)?;
+            report_error(&error, json, terminal)?;
             return Ok(Outcome::Findings);
         }
     }
@@ -394,32 +378,21 @@ fn switch(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &arguments.places)?;
-    let library = library(&parts)?;
-    let skill = match library.resolve_switch(&arguments.name, enabled) {
-        Ok(skill) => Arc::clone(skill),
-        Err(why) => {
-            let error = Problem::unresolved(&arguments.name, why).error();
-            tell(&error, arguments.json, terminal)?;
-            return Ok(Outcome::Findings);
-        }
+    let switch = SkillSwitch {
+        skill: arguments.name.clone(),
+        enabled,
     };
-    let changed =
-        match wiring::runtime()?.block_on(parts.skills.set_enabled(&Owner::Local, &skill, enabled))
-        {
-            Ok(changed) => changed,
-            Err(error) => bail!("the switch of {} can't be kept: {error}", skill.full_name),
-        };
+    let change = match operate(switch, &parts, arguments.json, terminal)? {
+        Ok(change) => change,
+        Err(outcome) => return Ok(outcome),
+    };
+    let (name, changed) = (&*change.skill, change.is_changed);
     let state = if enabled { "on" } else { "off" };
     if arguments.json {
-        terminal.json(
-            &json!({ "full_name": &*skill.full_name, "enabled": enabled, "changed": changed }),
-        )?;
+        terminal.json(&json!({ "full_name": name, "enabled": enabled, "changed": changed }))?;
     } else {
-        terminal.line(&format!(
-            "{} is {}switched {state}",
-            plain(&skill.full_name),
-            if changed { "" } else { "already " }
-        ))?;
+        let already = if changed { "" } else { "already " };
+        terminal.line(&format!("{} is {already}switched {state}", plain(name)))?;
     }
     Ok(Outcome::Good)
 }

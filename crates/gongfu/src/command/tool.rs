@@ -2,11 +2,12 @@
 
 use std::io::Read as _;
 
-use gongfu_core::account::{Actor, Role};
-use gongfu_hub::{Catalog, Content, ToolError, ToolResult, ToolSpec};
+use gongfu_hub::{Catalog, Content, Request, ToolError, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
+use super::call_error::print_error;
+use super::operate::person;
 use crate::cli::ToolCommand;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal};
@@ -17,7 +18,7 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let actor = Actor::local(Role::Developer, "cli");
+    let actor = person();
     match command {
         ToolCommand::List {
             profiles,
@@ -38,8 +39,8 @@ pub(crate) fn run(
         } => {
             let parts = wiring::parts_with(environment, &places, &profiles.mounts)?;
             // How arguments are read doesn't depend on the library.
-            let specs = Catalog::specs(&profiles.list, &actor);
-            let spec = specs.iter().find(|spec| spec.name == name);
+            let specs = Catalog::specs(&profiles.list, &actor.owner);
+            let spec = specs.iter().find(|spec| *spec.name == *name);
             let arguments = match parsed(&arguments, spec) {
                 Ok(arguments) => arguments,
                 Err(problem) => {
@@ -48,7 +49,8 @@ pub(crate) fn run(
                 }
             };
             let runtime = wiring::runtime()?;
-            let calling = parts.catalog.call(&profiles.list, &name, arguments, &actor);
+            let request = Request::new(&profiles.list, &name, arguments, &actor);
+            let calling = parts.catalog.call(request);
             let outcome = progress::during("calling the tool", || runtime.block_on(calling));
             show(outcome, json, terminal)
         }
@@ -62,7 +64,7 @@ fn list(specs: &[ToolSpec], json: bool, terminal: &mut Terminal) -> anyhow::Resu
         return Ok(Outcome::Good);
     }
     for spec in specs {
-        terminal.line(&terminal.paint(Paint::Bold, spec.name))?;
+        terminal.line(&terminal.paint(Paint::Bold, &spec.name))?;
         terminal.line(&format!("    {}", spec.description))?;
         let none = Map::new();
         let properties = spec
@@ -201,7 +203,7 @@ fn show(
                 let content = [Content::text(error.to_string())];
                 terminal.json(&json!({ "content": content, "structuredContent": error.to_json(), "isError": true }))?;
             } else {
-                tell(&error, terminal);
+                print_error(&error, terminal);
             }
             return Ok(if error.code().is_wrong_use() {
                 Outcome::WrongUse
@@ -211,21 +213,4 @@ fn show(
         }
     }
     Ok(Outcome::Good)
-}
-
-/// Tells why a call failed.
-pub(crate) fn tell(error: &ToolError, terminal: &mut Terminal) {
-    if let Some(rendered) = &error.rendered {
-        for content in &rendered.content {
-            if let Content::Text { text } = content {
-                terminal.note(text);
-            }
-        }
-        return;
-    }
-    let text = error.problem.text();
-    terminal.note(&format!("error[{}]: {}", error.code(), text.message));
-    if !text.hint.is_empty() {
-        terminal.note(&format!("  hint: {}", text.hint));
-    }
 }

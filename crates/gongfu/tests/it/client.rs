@@ -1,21 +1,19 @@
-//! `gongfu client` on prepared files of every client: what is entered, and that nothing is left
-//! behind.
+//! `gongfu client` on prepared files of every client.
 
-mod place;
-mod round;
-mod told;
+mod files;
+mod install;
+mod output;
 mod update;
 
 use crate::world::{Ran, World};
 
-/// A client with a file of its own style: name, scope, file, content, and a text before which
-/// another entry can be put with what that is.
+/// A client with a file of its own style.
 struct Case {
     name: &'static str,
     scope: &'static str,
     file: &'static str,
     text: &'static str,
-    /// Somebody's edit while gongfu is entered: behind this, that is put in.
+    /// Somebody's edit while gongfu is entered: a place, and what is added after it.
     edit: (&'static str, &'static str),
 }
 
@@ -153,7 +151,7 @@ fn uninstall(world: &World, name: &str, more: &[&str]) -> Ran {
         .good()
 }
 
-/// What was said, with the names of this machine left out.
+/// Output without the paths of this machine.
 fn shown(world: &World, text: &str) -> String {
     text.replace(env!("CARGO_BIN_EXE_gongfu"), "[gongfu]")
         .replace(

@@ -1,43 +1,59 @@
 //! Commands that a person is asked about, and commands that are refused.
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_core::approval::{Ruling, Scope};
-use gongfu_core::port::Timestamp;
+use gongfu_core::approval::Approvals;
 use serde_json::{Value, json};
 
-use super::memory::{Memory, reading};
+use gongfu_testing::MemorySpace;
+
 use super::run;
+use super::world::reading;
 use super::{Catalog, call_in, now, shown};
+use crate::catalog::Request;
 use crate::error::{ErrorCode, ToolError};
 use crate::profile::Profile;
+use crate::surface::approval::{ApprovalAnswer, Reply};
 
 const DOCUMENT: &[u8] = b"---\nname: pdf\ndescription: Reads PDF\n---\n# PDF\n";
-const NOW: Timestamp = Timestamp(1_795_253_400_000);
 
-fn ground() -> (Catalog, std::sync::Arc<Memory>) {
+fn setup() -> (Catalog, std::sync::Arc<MemorySpace>) {
     reading(&[("lib/pdf", &[("SKILL.md", DOCUMENT)])])
 }
 
-/// Runs a command by gongfu's own tool.
+/// Runs a command in the dialect that has a list of programs.
 fn tried(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
     let arguments = json!({ "skill_name": "pdf", "command": command });
-    call_in(catalog, Profile::Standard, "skill_run", arguments).map(|result| shown(&result))
+    let listed: Profile = "agentskills".parse().unwrap();
+    call_in(catalog, listed, "run_shell_command", arguments).map(|result| shown(&result))
 }
 
 /// The same, by a person at the command line.
-fn by_a_person(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
+fn tried_by_person(catalog: &Catalog, command: &str) -> Result<String, ToolError> {
     let Value::Object(arguments) = json!({ "skill_name": "pdf", "command": command }) else {
         unreachable!()
     };
     let person = Actor::local(Role::Developer, "cli");
-    let call = catalog.call(&[Profile::Standard], "skill_run", arguments, &person);
+    let profiles = ["agentskills".parse().unwrap()];
+    let request = Request::new(&profiles, "run_shell_command", arguments, &person);
+    let call = catalog.call(request);
     now(call).map(|result| shown(&result))
 }
 
+/// A person's answer at the command line; whether there is such a call.
+fn answer(catalog: &Catalog, id: &str, reply: Reply) -> bool {
+    let person = Actor::local(Role::Developer, "cli");
+    let answer = ApprovalAnswer {
+        approval: id.to_owned(),
+        reply,
+        hours: None,
+    };
+    now(catalog.operate(answer, &person)).unwrap().is_some()
+}
+
 #[test]
-fn what_is_refused_is_refused_to_everybody() {
-    let (catalog, memory) = ground();
-    memory.plan(run::good(""));
+fn blocked_command_is_refused_to_everybody() {
+    let (catalog, space) = setup();
+    space.sandbox.script(run::good(""));
     for command in [
         "sudo ls",
         "bash -c 'sudo ls'",
@@ -47,13 +63,13 @@ fn what_is_refused_is_refused_to_everybody() {
     ] {
         let error = tried(&catalog, command).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CommandBlocked, "{command}");
-        assert_eq!(error.refused_by, Some("command"));
-        let error = by_a_person(&catalog, command).unwrap_err();
+        assert_eq!(error.refused_by, Some("safety"));
+        let error = tried_by_person(&catalog, command).unwrap_err();
         assert_eq!(error.code(), ErrorCode::CommandBlocked, "{command}");
     }
     // Words that are no programs, and arguments that no shell sees, are nobody's business.
     tried(&catalog, "echo sudo ls").unwrap();
-    memory.plan(run::good(""));
+    space.sandbox.script(run::good(""));
     let arguments = json!({ "skill_name": "pdf", "command": "echo", "arguments": ["$(sudo ls)"] });
     call_in(&catalog, Profile::Standard, "skill_run", arguments).unwrap();
     let arguments = json!({ "skill_name": "pdf", "command": "bash", "input": "sudo ls" });
@@ -62,8 +78,8 @@ fn what_is_refused_is_refused_to_everybody() {
 }
 
 #[test]
-fn a_person_allows_once_always_or_not() {
-    let (catalog, memory) = ground();
+fn person_allows_once_always_or_never() {
+    let (catalog, space) = setup();
     let command = "$(cat name) a";
     let waits = |command: &str| {
         let error = tried(&catalog, command).unwrap_err();
@@ -82,34 +98,31 @@ fn a_person_allows_once_always_or_not() {
         );
         id
     };
-    let say = |id: &str, ruling| {
-        let mut approvals = memory.approvals.lock().unwrap();
-        approvals.answer(id, ruling, None, NOW).unwrap();
-    };
+    let say = |id: &str, reply| assert!(answer(&catalog, id, reply));
     let id = waits(command);
     assert_eq!(waits(command), id);
     assert_ne!(waits("$(cat name) b"), id);
-    memory.plan(run::good(""));
-    say(&id, Ruling::Allowed(Scope::Once));
+    space.sandbox.script(run::good(""));
+    say(&id, Reply::Once);
     tried(&catalog, command).unwrap();
     assert_eq!(waits(command), id);
-    say(&id, Ruling::Allowed(Scope::Always));
+    say(&id, Reply::Always);
     for _ in 0..3 {
-        memory.plan(run::good(""));
+        space.sandbox.script(run::good(""));
         tried(&catalog, command).unwrap();
     }
-    say(&id, Ruling::Denied);
+    say(&id, Reply::Never);
     let error = tried(&catalog, command).unwrap_err();
     assert_eq!(error.code(), ErrorCode::CommandBlocked);
     assert!(error.to_string().contains("a person declined"), "{error}");
-    // Whoever sits at the command line is that person.
-    memory.plan(run::good(""));
-    by_a_person(&catalog, command).unwrap();
+    // A person at the command line needs nobody's approval.
+    space.sandbox.script(run::good(""));
+    tried_by_person(&catalog, command).unwrap();
 }
 
 #[test]
-fn the_list_is_of_one_dialect_alone() {
-    let (catalog, memory) = ground();
+fn list_of_programs_belongs_to_one_dialect() {
+    let (catalog, space) = setup();
     let arguments = json!({ "skill_name": "pdf", "command": "git log" });
     let listed: Profile = "agentskills".parse().unwrap();
     let error = call_in(&catalog, listed, "run_shell_command", arguments.clone()).unwrap_err();
@@ -120,24 +133,21 @@ fn the_list_is_of_one_dialect_alone() {
         detail.contains("`git` isn't one of the programs"),
         "{detail}"
     );
-    let id = memory.approvals.lock().unwrap().all[0].id.clone();
+    let id = now(Approvals::read(&*space.records)).unwrap().all[0]
+        .id
+        .clone();
     assert!(
         detail.contains(&format!("gongfu approve allow {id}")),
         "{detail}"
     );
-    memory.plan(run::good(""));
-    memory
-        .approvals
-        .lock()
-        .unwrap()
-        .answer(&id, Ruling::Allowed(Scope::Once), None, NOW)
-        .unwrap();
+    space.sandbox.script(run::good(""));
+    assert!(answer(&catalog, &id, Reply::Once));
     call_in(&catalog, listed, "run_shell_command", arguments).unwrap();
     for (profile, tool, arguments) in [
         (
             "standard",
             "skill_run",
-            json!({ "skill_name": "pdf", "command": "git log" }),
+            json!({ "skill_name": "pdf", "command": "$(cat name) log" }),
         ),
         (
             "skills",
@@ -146,7 +156,7 @@ fn the_list_is_of_one_dialect_alone() {
         ),
         ("skills", "skills_bash", json!({ "command": "git log" })),
     ] {
-        memory.plan(run::good(""));
+        space.sandbox.script(run::good(""));
         call_in(&catalog, profile.parse().unwrap(), tool, arguments).unwrap();
     }
 }

@@ -3,7 +3,9 @@
 use gongfu_core::account::{Actor, Role};
 use serde_json::{Value, json};
 
-use super::memory::{DOCUMENT, catalog, over, sealed};
+use gongfu_testing::SkillFiles;
+
+use super::world::{DOCUMENT, catalog, over, sealed};
 use super::{Catalog, call_in, now, shown};
 use crate::profile::Profile;
 
@@ -19,10 +21,10 @@ fn said(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
     }
 }
 
-fn names(catalog: &Catalog, profiles: &[Profile]) -> Vec<&'static str> {
+fn names(catalog: &Catalog, profiles: &[Profile]) -> Vec<String> {
     let actor = Actor::local(Role::ExternalAgent, "test");
     let specs = now(catalog.list(profiles, &actor));
-    specs.iter().map(|spec| spec.name).collect()
+    specs.iter().map(|spec| spec.name.to_string()).collect()
 }
 
 #[test]
@@ -39,7 +41,8 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
         assert!((1..=12).contains(&names.len()), "{name}: {names:?}");
         assert!(names.is_sorted());
         let (lists, loads) = profile(name).reading();
-        assert!(lists.is_none_or(|lists| names.contains(&lists)) && names.contains(&loads));
+        let has = |wanted: &str| names.iter().any(|name| name == wanted);
+        assert!(lists.is_none_or(has) && has(loads));
     }
     assert_eq!(
         names(&catalog, &[profile("agentskills"), profile("read_skill")]),
@@ -285,11 +288,10 @@ fn read_skill_takes_names_and_nothing_else() {
         assert_eq!(said(name), format!("!Error: Skill '{name}' not found."));
     }
     assert!(said("off").starts_with("!Error: the skill `off` is switched off"));
-    let underscored = over(vec![(
+    let underscored = over(&[(
         "lib/a",
         "test_data_factory",
-        true,
-        vec![("SKILL.md".to_owned(), DOCUMENT.into())],
+        &[("SKILL.md", DOCUMENT.as_bytes())],
     )]);
     for name in ["test_data_factory", "test-data-factory"] {
         let name = json!({ "skill_name": name });
@@ -306,11 +308,10 @@ fn the_names_in_the_schema_are_live_and_bounded() {
         let names: Vec<String> = (0..count).map(|number| format!("s{number:03}")).collect();
         let full: Vec<String> = names.iter().map(|name| format!("lib/{name}")).collect();
         let skills = names.iter().zip(&full);
-        let catalog = over(
-            skills
-                .map(|(name, full)| (full.as_str(), name.as_str(), true, Vec::new()))
-                .collect(),
-        );
+        let skills: Vec<(&str, &str, SkillFiles<'_>)> = skills
+            .map(|(name, full)| (full.as_str(), name.as_str(), [].as_slice()))
+            .collect();
+        let catalog = over(&skills);
         let actor = Actor::local(Role::ExternalAgent, "test");
         let specs = now(catalog.list(&[profile("read_skill")], &actor));
         let schema = &specs.last().unwrap().input_schema;
@@ -392,20 +393,15 @@ fn autosnippet_speaks_as_the_source_does() {
             .description
             .ends_with("Core skills:\n- pdf: PDF files\n- wide: Read PDFs.")
     );
-    let none = now(over(Vec::new()).list(&[profile("autosnippet")], &actor));
+    let none = now(over(&[]).list(&[profile("autosnippet")], &actor));
     assert!(!none[1].description.contains("Core skills"));
 }
 
 #[test]
 fn a_long_document_is_cut_where_it_is_told() {
     let long = "é".repeat(600_000);
-    let files = || {
-        vec![(
-            "SKILL.md".to_owned(),
-            format!("---\nname: long\ndescription: d\n---\n{long}").into_bytes(),
-        )]
-    };
-    let catalog = over(vec![("lib/long", "long", true, files())]);
+    let text = format!("---\nname: long\ndescription: d\n---\n{long}");
+    let catalog = over(&[("lib/long", "long", &[("SKILL.md", text.as_bytes())])]);
     for (of, tool, name) in [
         ("agentskills", "load_skill", "skill_name"),
         ("read_skill", "read_skill", "skill_name"),
@@ -442,11 +438,10 @@ fn a_large_library_ends_with_how_many_more() {
         .collect();
     let full: Vec<String> = names.iter().map(|name| format!("lib/{name}")).collect();
     let skills = names.iter().zip(&full);
-    let catalog = over(
-        skills
-            .map(|(name, full)| (full.as_str(), name.as_str(), true, Vec::new()))
-            .collect(),
-    );
+    let skills: Vec<(&str, &str, SkillFiles<'_>)> = skills
+        .map(|(name, full)| (full.as_str(), name.as_str(), [].as_slice()))
+        .collect();
+    let catalog = over(&skills);
     let text = said(&catalog, "agentskills", "load_skill_metadata", json!({}));
     assert!(text.chars().count() < 33_000);
     let listed = text.lines().filter(|line| line.starts_with("- ")).count();

@@ -10,14 +10,17 @@ use gongfu_core::sandbox::{
 };
 use serde_json::{Value, json};
 
-use super::memory::{Memory, reading};
+use gongfu_testing::MemorySpace;
+
+use super::world::reading;
 use super::{Catalog, call_in, now, shown};
+use crate::call::{Event, EventSink, Events};
+use crate::catalog::Request;
 use crate::profile::Profile;
-use crate::tool::Talk;
 
 const DOCUMENT: &[u8] = b"---\nname: pdf\ndescription: Reads PDF\n---\n# PDF\n";
 
-fn ground() -> (Catalog, Arc<Memory>) {
+fn setup() -> (Catalog, Arc<MemorySpace>) {
     reading(&[(
         "lib/pdf",
         &[("SKILL.md", DOCUMENT), ("data.txt", b"the skill's own")],
@@ -33,7 +36,7 @@ fn said(text: &str) -> Said {
 
 fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Outcome {
     Outcome {
-        level: Level::Namespaces,
+        level: Level::new("namespaces"),
         enforcement: Enforcement {
             memory: Means::ControlGroup,
             processes: Means::ProcessLimit,
@@ -74,7 +77,7 @@ fn tried(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table of calls")]
 fn a_run_is_given_what_was_asked_for() {
-    let (catalog, memory) = ground();
+    let (catalog, space) = setup();
     let line = |line: &str| Command::Line(line.to_owned());
     let program =
         |words: &[&str]| Command::Program(words.iter().map(|word| (*word).to_owned()).collect());
@@ -161,9 +164,9 @@ fn a_run_is_given_what_was_asked_for() {
             1_048_576,
         ),
     ] {
-        memory.plan(good("ok"));
+        space.sandbox.script(good("ok"));
         let answer = tried(&catalog, profile, tool, arguments);
-        let asked = memory.asked();
+        let asked = space.sandbox.take_specs();
         assert_eq!(asked.len(), 1, "{tool}: {answer}");
         let spec = &asked[0];
         assert_eq!(
@@ -184,7 +187,7 @@ fn a_run_is_given_what_was_asked_for() {
 
 #[test]
 fn each_profile_tells_how_it_ended() {
-    let (catalog, memory) = ground();
+    let (catalog, space) = setup();
     let code =
         |code, out: &str, error: &str| outcome(Some(Exit::Code(code)), Reason::Ok, out, error);
     let ended = |reason| outcome(None, reason, "half", "");
@@ -244,7 +247,7 @@ fn each_profile_tells_how_it_ended() {
         (&shell, code(3, "out", "bad"), "out\nbad\n[exit code: 3]"),
         (&shell, signal(9), "\n[ended by signal 9]"),
     ] {
-        memory.plan(planned);
+        space.sandbox.script(planned);
         assert_eq!(
             tried(&catalog, profile, tool, arguments.clone()),
             wanted,
@@ -255,7 +258,7 @@ fn each_profile_tells_how_it_ended() {
         (Reason::Timeout, "TIMEOUT"),
         (Reason::Oom, "QUOTA_EXCEEDED"),
     ] {
-        memory.plan(ended(reason));
+        space.sandbox.script(ended(reason));
         let answer = tried(&catalog, shell.0, shell.1, shell.2.clone());
         let payload: Value = serde_json::from_str(answer.strip_prefix('!').unwrap()).unwrap();
         assert_eq!(payload["code"], code);
@@ -268,7 +271,7 @@ fn each_profile_tells_how_it_ended() {
 
 #[test]
 fn without_a_sandbox_nothing_is_run_and_that_is_told() {
-    let (catalog, _) = ground();
+    let (catalog, _) = setup();
     let error = tried(
         &catalog,
         "standard",
@@ -297,24 +300,23 @@ fn without_a_sandbox_nothing_is_run_and_that_is_told() {
     // A visitor runs nothing.
     let visitor = Actor::local(Role::Visitor, "test");
     let arguments = json!({ "skill_name": "pdf", "command": "x" });
-    let call = catalog.call(
-        &[Profile::Standard],
-        "skill_run",
-        arguments.as_object().unwrap().clone(),
-        &visitor,
+    let arguments = arguments.as_object().unwrap().clone();
+    let request = Request::new(&[Profile::Standard], "skill_run", arguments, &visitor);
+    assert_eq!(
+        now(catalog.call(request)).unwrap_err().code().as_str(),
+        "FORBIDDEN"
     );
-    assert_eq!(now(call).unwrap_err().code().as_str(), "FORBIDDEN");
 }
 
 #[test]
 fn what_a_run_left_is_told_listed_and_read_and_the_instructions_stay() {
-    let (catalog, memory) = ground();
+    let (catalog, space) = setup();
     let left = ["out/x.txt", "data.txt", "SKILL.md"];
     let artifacts = left.map(|path| Artifact {
         path: format!("/skill/{path}"),
         change: Change::Written(4),
     });
-    memory.plan(Outcome {
+    space.sandbox.script(Outcome {
         artifacts: artifacts.to_vec(),
         changed: 25,
         ..good("done\n")
@@ -398,24 +400,30 @@ fn what_a_run_left_is_told_listed_and_read_and_the_instructions_stay() {
     }
 }
 
+/// Keeps the output of a run.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<u8>>);
+
+impl EventSink for Recorder {
+    fn event(&self, event: Event<'_>) {
+        if let Event::Output(_, bytes) = event {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+        }
+    }
+}
+
 #[test]
-fn who_calls_hears_what_is_said() {
-    let (catalog, memory) = ground();
-    memory.plan(good("loud"));
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let ear = Arc::clone(&heard);
+fn caller_receives_output_as_events() {
+    let (catalog, space) = setup();
+    space.sandbox.script(good("loud"));
+    let recorder = Arc::new(Recorder::default());
     let actor = Actor::local(Role::ExternalAgent, "test");
     let arguments = json!({ "skill_name": "pdf", "command": "x" });
-    let call = catalog.call_with(
-        &[Profile::Standard],
-        "skill_run",
-        arguments.as_object().unwrap().clone(),
-        &actor,
-        Talk {
-            heard: Arc::new(move |_, bytes: &[u8]| ear.lock().unwrap().extend_from_slice(bytes)),
-            ..Talk::default()
-        },
-    );
-    now(call).unwrap();
-    assert_eq!(*heard.lock().unwrap(), b"loud");
+    let arguments = arguments.as_object().unwrap().clone();
+    let request = Request {
+        events: Events::new(Arc::clone(&recorder) as Arc<dyn EventSink>),
+        ..Request::new(&[Profile::Standard], "skill_run", arguments, &actor)
+    };
+    now(catalog.call(request)).unwrap();
+    assert_eq!(*recorder.0.lock().unwrap(), b"loud");
 }

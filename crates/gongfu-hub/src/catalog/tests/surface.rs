@@ -6,8 +6,11 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_core::skill::Digest;
 use serde_json::{Map, Value, json};
 
-use super::memory::{File, Memory, reading};
+use gongfu_testing::MemorySpace;
+
 use super::now;
+use super::world::{audited, reading};
+
 use crate::catalog::Catalog;
 use crate::error::ToolError;
 use crate::surface::Operation;
@@ -17,6 +20,9 @@ use crate::surface::prompt::{PromptsGet, PromptsList};
 use crate::surface::resource::{
     DirectoryRead, FILE, FileText, INSTRUCTIONS, ResourcesList, ResourcesRead,
 };
+
+/// A file of a skill: its path and content.
+type File<'a> = (&'a str, &'a [u8]);
 
 const PDF: &[u8] = b"---\nname: pdf\ndescription: >\n  Reads\n  PDFs.\nlicense: MIT\nmetadata: {title: \"PDF, read\"}\nargument-hint: \"[fast|slow]\"\n---\n\n# PDF\n\nDo $ARGUMENTS now.\n";
 const NAMED: &[u8] = b"---\nname: ship-it\ndescription: Ships.\narguments: [target, mode]\nargument-hint: <target> [dry|real]\n---\nShip $target ($mode).\n";
@@ -28,7 +34,7 @@ const BLANK: &[u8] = b"---\nname: my skill\ndescription: With a blank.\n---\nbla
 const BARE: &[u8] = b"# Just text\n\nWithout a frontmatter.\n";
 const LONG: &str = "---\nname: long\ndescription: ";
 
-fn everything() -> (Catalog, Arc<Memory>) {
+fn everything() -> (Catalog, Arc<MemorySpace>) {
     let long = format!("{LONG}{}\n---\nx\n", "x".repeat(1_025));
     let wide: Vec<(String, Vec<u8>)> = (0..600)
         .map(|at| (format!("f/{at:03}.txt"), b"x".to_vec()))
@@ -493,7 +499,7 @@ fn what_is_typed_is_completed() {
 
 #[test]
 fn every_request_passes_the_gate_and_stands_in_the_audit() {
-    let (catalog, memory) = everything();
+    let (catalog, space) = everything();
     asked(&catalog, SkillsList::default()).unwrap();
     read(&catalog, "skill://user/pdf/SKILL.md").unwrap();
     read(&catalog, "skill://user/none/SKILL.md").unwrap_err();
@@ -505,10 +511,10 @@ fn every_request_passes_the_gate_and_stands_in_the_audit() {
     let name = "pdf".to_owned();
     let arguments = Map::new();
     asked(&catalog, PromptsGet { name, arguments }).unwrap();
-    let audited = memory.audited();
+    let audited = audited(&space);
     let audited: Vec<(&str, &str)> = audited
         .iter()
-        .map(|(tool, code)| (tool.as_str(), *code))
+        .map(|(tool, code)| (tool.as_str(), code.as_str()))
         .collect();
     assert_eq!(
         audited,
@@ -524,7 +530,7 @@ fn every_request_passes_the_gate_and_stands_in_the_audit() {
 
 #[test]
 fn a_library_that_changes_is_seen_and_told() {
-    let (catalog, memory) = everything();
+    let (catalog, space) = everything();
     let actor = Actor::local(Role::ExternalAgent, "test");
     let uris = [
         "skill://user/pdf/SKILL.md".to_owned(),
@@ -532,7 +538,7 @@ fn a_library_that_changes_is_seen_and_told() {
     ];
     let before = now(catalog.fingerprints(&actor, &uris));
     assert_eq!(before.len(), 1);
-    memory.hold(&[
+    space.skills.replace(&[
         (
             "lib/new",
             &[("SKILL.md", b"---\nname: new\ndescription: New.\n---\n")],

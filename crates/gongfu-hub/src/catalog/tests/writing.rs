@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::memory::{DOCUMENT, catalog};
+use super::world::{DOCUMENT, catalog};
 use super::{Catalog, call_in, shown};
 use crate::profile::Profile;
 

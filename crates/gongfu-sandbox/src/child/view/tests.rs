@@ -1,4 +1,4 @@
-//! Where places of a view are, whatever was planted on the way to them.
+//! How paths of a view are resolved, whatever was planted on the way.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ fn builder(root: &Path) -> Builder {
         sources: Vec::new(),
         root: File::open(root).unwrap().into(),
         layers: Vec::new(),
-        places: 0,
+        data_folders: 0,
     }
 }
 
@@ -21,7 +21,7 @@ fn names(folder: &Path) -> Vec<std::ffi::OsString> {
 }
 
 #[test]
-fn a_planted_link_is_not_followed_by_any_way() {
+fn follows_no_planted_link() {
     let [root, victim] = [(), ()].map(|()| tempfile::tempdir().unwrap());
     fs::create_dir(root.path().join("plain")).unwrap();
     fs::write(victim.path().join("file"), "x").unwrap();
@@ -41,26 +41,26 @@ fn a_planted_link_is_not_followed_by_any_way() {
     ] {
         assert!(builder.handle(at).is_err(), "{at}");
         assert!(builder.folder(at).is_err(), "{at}");
-        assert!(builder.point(&folder, at).is_err(), "{at}");
-        assert!(builder.point(&file, at).is_err(), "{at}");
+        assert!(builder.mount_point(&folder, at).is_err(), "{at}");
+        assert!(builder.mount_point(&file, at).is_err(), "{at}");
     }
     assert_eq!(names(victim.path()), ["file"]);
-    // By their paths all of it is theirs.
+    // The control: a plain path follows the links.
     fs::create_dir(root.path().join("sub/made")).unwrap();
     fs::write(root.path().join("plain/sub/made/file"), "x").unwrap();
     assert!(victim.path().join("made/file").exists());
 }
 
 #[test]
-fn places_are_made_and_found_again() {
+fn makes_mount_points_and_finds_them_again() {
     let root = tempfile::tempdir().unwrap();
     let builder = builder(root.path());
     let folder = File::open(root.path()).unwrap().into();
     let file = File::open("/proc/self/cmdline").unwrap().into();
     for _ in 0..2 {
         builder.folder("/a").unwrap();
-        builder.point(&folder, "/a/b").unwrap();
-        builder.point(&file, "/a/b/c").unwrap();
+        builder.mount_point(&folder, "/a/b").unwrap();
+        builder.mount_point(&file, "/a/b/c").unwrap();
         builder.handle("/").unwrap();
     }
     assert!(root.path().join("a/b/c").is_file());

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use gongfu_core::account::{Owner, UserId};
 use gongfu_core::network::Rules;
-use gongfu_core::port::Sandbox as _;
 use gongfu_core::sandbox::{Command, Input, Outcome, Reach};
 use gongfu_sandbox::Runner;
 use rustix::thread::{
@@ -32,8 +31,6 @@ pub(super) enum Place {
     Private,
     /// In a run of another owner, which was granted another host.
     Other,
-    /// In a run that was granted nothing, and is told what it asks for.
-    Watched,
     /// In a run that was granted nothing.
     Nothing,
     /// Beside the server, in no sandbox.
@@ -189,14 +186,9 @@ fn reach(place: Place) -> Reach {
             rules: Rules(rules),
             private: Rules(private),
             beside: Rules(named(|name| ["files.test", "mirror.test"].contains(&name))),
-            is_watched: false,
         },
         Place::Other => Reach {
             rules: Rules(vec![rule("other.test:8443")]),
-            ..Reach::default()
-        },
-        Place::Watched => Reach {
-            is_watched: true,
             ..Reach::default()
         },
         Place::Nothing | Place::Outside => Reach::default(),

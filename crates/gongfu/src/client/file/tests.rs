@@ -1,86 +1,64 @@
-//! Files that change, lead elsewhere or can't be written.
+//! Files that change, lead elsewhere, or can't be written.
 
 use std::fs;
 
 use super::Snapshot;
 
 #[test]
-fn a_concurrent_change_is_noticed() {
+fn refuses_to_overwrite_a_file_that_changed_since_it_was_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     fs::write(&path, "{}").unwrap();
     let snapshot = Snapshot::read(&path).unwrap();
     fs::write(&path, "{\"a\": 1}").unwrap();
-    assert_eq!(
-        snapshot.write("{\"b\": 1}").unwrap_err().code,
-        "changed-meanwhile"
-    );
-    assert_eq!(snapshot.delete(&[]).unwrap_err().code, "changed-meanwhile");
+    assert!(!snapshot.is_current());
+    let problem = snapshot.write("{\"b\": 1}").unwrap_err();
+    assert_eq!(problem.code, "changed-meanwhile");
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": 1}");
-    // One that was made meanwhile.
+
     let new = folder.path().join("b.json");
     let absent = Snapshot::read(&new).unwrap();
     fs::write(&new, "{}").unwrap();
-    assert_eq!(absent.write("{}").unwrap_err().code, "changed-meanwhile");
-    // And the control: what nobody touched is written.
-    Snapshot::read(&path).unwrap().write("{\"b\": 1}").unwrap();
+    assert!(!absent.is_current());
+
+    // A file that nobody touched is written.
+    let snapshot = Snapshot::read(&path).unwrap();
+    assert!(snapshot.is_current());
+    snapshot.write("{\"b\": 1}").unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"b\": 1}");
-    assert_eq!(
-        fs::read_dir(folder.path()).unwrap().count(),
-        2,
-        "nothing temporary is left"
-    );
+    let left = fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left, 2, "nothing temporary is left");
 }
 
 #[cfg(unix)]
 #[test]
-fn a_link_is_followed_and_stays_and_permissions_too() {
+fn writes_behind_a_link_and_keeps_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let (real, link) = (folder.path().join("dotfiles"), folder.path().join("a.json"));
+    let chmod = |mode| fs::set_permissions(&real, fs::Permissions::from_mode(mode)).unwrap();
     fs::write(&real, "{}").unwrap();
-    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    chmod(0o600);
     std::os::unix::fs::symlink("dotfiles", &link).unwrap();
     Snapshot::read(&link).unwrap().write("[]").unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&real).unwrap(), "[]");
-    assert_eq!(
-        fs::metadata(&real).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
-    fs::set_permissions(&real, fs::Permissions::from_mode(0o400)).unwrap();
-    let read_only = Snapshot::read(&link).unwrap().write("{}").unwrap_err();
-    assert_eq!(read_only.code, "read-only");
+    let mode = fs::metadata(&real).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+
+    chmod(0o400);
+    let problem = Snapshot::read(&link).unwrap().write("{}").unwrap_err();
+    assert_eq!(problem.code, "read-only");
     fs::remove_file(&real).unwrap();
     assert_eq!(Snapshot::read(&link).unwrap_err().code, "unreadable");
 }
 
 #[test]
-fn marks_and_other_encodings() {
+fn refuses_a_file_that_is_not_utf8() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
-    fs::write(&path, "\u{feff}{}").unwrap();
-    let snapshot = Snapshot::read(&path).unwrap();
-    assert_eq!(snapshot.text(), "{}");
-    assert_eq!(snapshot.marked("[]".to_owned()), "\u{feff}[]");
     fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
     let problem = Snapshot::read(&path).unwrap_err();
-    assert!(
-        problem.code == "unparsable" && problem.message.contains("UTF-8"),
-        "{problem:?}"
-    );
-}
-
-#[test]
-fn folders_are_made_and_go_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a").join("b").join("c.json");
-    let snapshot = Snapshot::read(&path).unwrap();
-    let folders = snapshot.missing_folders();
-    assert_eq!(folders.len(), 2);
-    snapshot.write("{}").unwrap();
-    fs::write(folder.path().join("a").join("mine"), "").unwrap();
-    Snapshot::read(&path).unwrap().delete(&folders).unwrap();
-    assert!(!folder.path().join("a").join("b").exists());
-    assert!(folder.path().join("a").join("mine").exists());
+    assert_eq!(problem.code, "unparsable");
+    assert!(problem.message.contains("UTF-8"), "{problem:?}");
 }

@@ -1,33 +1,55 @@
 //! `gongfu doctor --attack`: what the sandboxes of this machine really hold, seen by attacking them.
 
+mod arena;
+
 use std::collections::BTreeMap;
 
-use gongfu_core::port::Sandbox as _;
-use gongfu_core::sandbox::{Level, Standing};
-use gongfu_sandbox::Runner;
-use gongfu_sandbox::probe::{self, Request, Row, Seen, Verdict};
+use gongfu_attack::{Arena as _, Finding, Request, Row, Verdict};
+use gongfu_core::sandbox::{BackendStatus, Level};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::config::Config;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
+use arena::ConfigArena;
+pub(crate) use arena::become_probe;
 
 /// How wide the names of probes are, below the name of their group.
 const NAME: usize = 30;
 
 /// What is shown beside the levels.
 const OUTSIDE: &str = "outside";
-const BWRAP: &str = "bwrap";
-const DOCKER: &str = "run";
+/// A column of the table for a baseline.
+struct BaselineColumn {
+    name: &'static str,
+    heading: &'static str,
+    about: &'static str,
+    /// The kind of sandbox that must work for it to be there.
+    level: Option<Level>,
+}
+
+const BASELINES: [BaselineColumn; 2] = [
+    BaselineColumn {
+        name: "bwrap_alone",
+        heading: "bwrap",
+        about: "`bwrap` alone, as it is mostly used",
+        level: None,
+    },
+    BaselineColumn {
+        name: "docker_alone",
+        heading: "run",
+        about: "`docker run` as it comes",
+        level: Some(Level::new("docker")),
+    },
+];
 
 /// What was seen, for programs.
 #[derive(Serialize)]
 struct Report<'a> {
     /// The level in which scripts would be run.
     level: Option<Level>,
-    levels: &'a [Standing],
+    levels: &'a [BackendStatus],
     counts: BTreeMap<&'static str, Count>,
     probes: &'a [Row],
 }
@@ -49,43 +71,40 @@ pub(super) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let home = wiring::home(environment)?;
-    let config = Config::read(&home).unwrap_or_default();
-    let docker = config.sandbox.docker(environment);
-    let runner = Runner::new(None).with_docker(docker.clone());
-    let standing = wiring::runtime()?.block_on(runner.standing())?;
+    let arena = ConfigArena::read(environment.clone())?;
+    let runner = arena.runner(None);
+    let statuses = wiring::runtime()?.block_on(runner.statuses())?;
     drop(runner);
-    let works = standing.iter().filter(|one| one.obstacle.is_none());
-    let levels: Vec<Level> = works.map(|one| one.level).collect();
+    let works = statuses.iter().filter(|one| one.obstacle.is_none());
+    let levels: Vec<Level> = works.clone().map(|one| one.level).collect();
+    let is_there = |one: &&BaselineColumn| one.level.is_none_or(|level| levels.contains(&level));
+    let baselines = BASELINES.iter().filter(is_there);
     let request = Request {
-        levels: levels.clone(),
-        bwrap_alone: true,
-        docker_alone: levels.contains(&Level::Docker),
-        docker,
+        levels: levels.iter().map(Level::to_string).collect(),
+        baselines: baselines.map(|one| one.name.to_owned()).collect(),
         names: Vec::new(),
     };
     let mut table = Table::new(&levels);
     let mut written = Ok(());
-    let rows = probe::run(&request, |row| {
+    let rows = gongfu_attack::run(&request, |row| {
         if !json && written.is_ok() {
             written = table.row(row, terminal);
         }
     })?;
     written?;
-    let is_used = |level: &&Level| !level.must_be_asked_for();
-    let used = levels.iter().find(is_used).copied();
+    let used = works.clone().find(|one| !one.is_opt_in);
     let counts = counts(&levels, &rows);
     if json {
         terminal.json(&Report {
-            level: used,
-            levels: &standing,
+            level: used.map(|used| used.level),
+            levels: &statuses,
             counts,
             probes: &rows,
         })?;
     } else {
-        conclude(&standing, &counts, &rows, terminal)?;
+        conclude(&statuses, &counts, &rows, terminal)?;
     }
-    let got_through = used.is_some_and(|used| rows.iter().any(|row| row.got_through(used)));
+    let got_through = used.is_some_and(|used| rows.iter().any(|row| row.got_through(used.level)));
     Ok(if got_through {
         Outcome::Findings
     } else {
@@ -113,11 +132,8 @@ impl<'a> Table<'a> {
             for level in self.levels {
                 line += &cell(level.as_str(), level.as_str());
             }
-            if row.bwrap_alone.is_some() {
-                line += &cell(BWRAP, BWRAP);
-            }
-            if row.docker_alone.is_some() {
-                line += DOCKER;
+            for (_, one) in baselines(row) {
+                line += &cell(one.heading, one.heading);
             }
             terminal.line(&terminal.paint(Paint::Bold, line.trim_end()))?;
         }
@@ -136,13 +152,17 @@ impl<'a> Table<'a> {
             let (paint, word) = told(row, *level);
             line += &terminal.paint(paint, &cell(level.as_str(), word));
         }
-        for (name, seen) in [(BWRAP, &row.bwrap_alone), (DOCKER, &row.docker_alone)] {
-            if let Some(Seen { verdict, .. }) = seen {
-                line += &terminal.paint(Paint::Dim, &cell(name, verdict.as_str()));
-            }
+        for (seen, one) in baselines(row) {
+            line += &terminal.paint(Paint::Dim, &cell(one.heading, seen.verdict.as_str()));
         }
         terminal.line(line.trim_end())
     }
+}
+
+/// The findings in baselines.
+fn baselines(row: &Row) -> impl Iterator<Item = (&Finding, &'static BaselineColumn)> {
+    let all = BASELINES.iter();
+    all.filter_map(|one| Some((row.baselines.get(one.name)?, one)))
 }
 
 /// A word below a heading.
@@ -153,8 +173,10 @@ fn cell(heading: &str, word: &str) -> String {
 
 /// What is said of a probe in a level.
 fn told(row: &Row, level: Level) -> (Paint, &'static str) {
-    match row.inside.get(&level).map(|seen| seen.verdict) {
-        Some(Verdict::Reached) if row.by_design.contains_key(&level) => (Paint::Yellow, "known"),
+    match row.inside.get(level.as_str()).map(|seen| seen.verdict) {
+        Some(Verdict::Reached) if row.by_design.contains_key(level.as_str()) => {
+            (Paint::Yellow, "known")
+        }
         Some(Verdict::Reached) => (Paint::Red, Verdict::Reached.as_str()),
         Some(Verdict::Refused) => (Paint::Green, Verdict::Refused.as_str()),
         Some(Verdict::Void) | None => (Paint::Dim, Verdict::Void.as_str()),
@@ -172,15 +194,13 @@ fn counts(levels: &[Level], rows: &[Row]) -> BTreeMap<&'static str, Count> {
     for row in rows {
         count(OUTSIDE, row.outside.verdict, false);
         for level in levels {
-            if let Some(seen) = row.inside.get(level) {
-                let is_known = row.by_design.contains_key(level);
+            if let Some(seen) = row.inside.get(level.as_str()) {
+                let is_known = row.by_design.contains_key(level.as_str());
                 count(level.as_str(), seen.verdict, is_known);
             }
         }
-        for (name, seen) in [(BWRAP, &row.bwrap_alone), (DOCKER, &row.docker_alone)] {
-            if let Some(seen) = seen {
-                count(name, seen.verdict, false);
-            }
+        for (seen, one) in baselines(row) {
+            count(one.heading, seen.verdict, false);
         }
     }
     counts
@@ -188,7 +208,7 @@ fn counts(levels: &[Level], rows: &[Row]) -> BTreeMap<&'static str, Count> {
 
 /// Says what it comes to.
 fn conclude(
-    standing: &[Standing],
+    statuses: &[BackendStatus],
     counts: &BTreeMap<&'static str, Count>,
     rows: &[Row],
     terminal: &mut Terminal,
@@ -197,11 +217,11 @@ fn conclude(
         .iter()
         .filter(|row| row.outside.verdict == Verdict::Void);
     let void = void.count();
-    let levels = standing.iter().map(|one| one.level.as_str());
+    let levels = statuses.iter().map(|one| one.level.as_str());
     terminal.line("")?;
     for name in std::iter::once(OUTSIDE)
         .chain(levels)
-        .chain([BWRAP, DOCKER])
+        .chain(BASELINES.iter().map(|one| one.heading))
     {
         let Some(count) = counts.get(name) else {
             continue;
@@ -210,11 +230,8 @@ fn conclude(
             0 => String::new(),
             known => format!(", {known} of them known"),
         };
-        let about = match name {
-            BWRAP => " (`bwrap` alone, as it is mostly used)",
-            DOCKER => " (`docker run` as it comes)",
-            _ => "",
-        };
+        let of = BASELINES.iter().find(|one| one.heading == name);
+        let about = of.map_or_else(String::new, |one| format!(" ({})", one.about));
         let Count { reached, of, .. } = count;
         terminal.line(&format!(
             "{name:<12} reached {reached} of {of}{known}{about}"
@@ -229,12 +246,14 @@ fn conclude(
         terminal.line(&terminal.paint(Paint::Dim, &text))?;
     }
     for row in rows {
-        for one in standing {
+        for one in statuses {
             let (level, about) = (one.level, plain(&row.about));
             if row.got_through(level) {
                 let word = terminal.paint(Paint::Red, "reached");
                 terminal.line(&format!("{word} {level}: {}\n        {about}", row.name))?;
-            } else if let (Some(why), "known") = (row.by_design.get(&level), told(row, level).1) {
+            } else if let (Some(why), "known") =
+                (row.by_design.get(level.as_str()), told(row, level).1)
+            {
                 let word = terminal.paint(Paint::Yellow, "known");
                 terminal.line(&format!("{word}   {level}: {}\n        {about}", row.name))?;
                 let why = format!("        {}", plain(why));
@@ -242,16 +261,16 @@ fn conclude(
             }
         }
     }
-    for one in standing {
+    for one in statuses {
         if let Some(obstacle) = &one.obstacle {
             let word = terminal.paint(Paint::Yellow, "none");
             terminal.line(&format!("{word}    {}: {}", one.level, plain(obstacle)))?;
         }
     }
-    let is_used = |one: &&Standing| one.obstacle.is_none() && !one.level.must_be_asked_for();
-    let used = standing.iter().find(is_used);
+    let is_used = |one: &&BackendStatus| one.obstacle.is_none() && !one.is_opt_in;
+    let used = statuses.iter().find(is_used);
     let text = match used {
-        Some(used) => format!("scripts are run in: {}", used.level.about()),
+        Some(used) => format!("scripts are run in: {}", used.about),
         None => "no sandbox works here, so no script is ever run".to_owned(),
     };
     terminal.line(&text)
@@ -261,24 +280,25 @@ fn conclude(
 mod tests {
     use std::collections::BTreeMap;
 
+    use gongfu_attack::{Finding, Row, Verdict};
     use gongfu_core::sandbox::Level;
-    use gongfu_sandbox::probe::{Row, Seen, Verdict};
 
     use super::{Count, NAME, cell, counts, told};
 
+    const LITE: Level = Level::new("lite");
+
     fn row(outside: Verdict, inside: Verdict, is_known: bool) -> Row {
-        let seen = |verdict| Seen {
+        let seen = |verdict| Finding {
             verdict,
             why: String::new(),
         };
-        let known = is_known.then(|| (Level::Lite, "it can't".to_owned()));
+        let known = is_known.then(|| (LITE.to_string(), "it can't".to_owned()));
         Row {
             name: "files::x".to_owned(),
             about: "Tries it.".to_owned(),
             outside: seen(outside),
-            bwrap_alone: None,
-            docker_alone: None,
-            inside: BTreeMap::from([(Level::Lite, seen(inside))]),
+            baselines: BTreeMap::new(),
+            inside: BTreeMap::from([(LITE.to_string(), seen(inside))]),
             by_design: known.into_iter().collect(),
             depends_on: None,
         }
@@ -292,26 +312,24 @@ mod tests {
             row(Verdict::Reached, Verdict::Refused, false),
             row(Verdict::Void, Verdict::Void, false),
         ];
-        let counted = counts(&[Level::Lite], &rows);
+        let counted = counts(&[LITE], &rows);
         let lite = Count {
             reached: 2,
             by_design: 1,
             of: 3,
         };
         assert_eq!(counted.get("lite"), Some(&lite));
-        let through: Vec<bool> = rows
-            .iter()
-            .map(|row| row.got_through(Level::Lite))
-            .collect();
+        let through: Vec<bool> = rows.iter().map(|row| row.got_through(LITE)).collect();
         assert_eq!(through, [true, false, false, false]);
-        let words: Vec<&str> = rows.iter().map(|row| told(row, Level::Lite).1).collect();
+        let words: Vec<&str> = rows.iter().map(|row| told(row, LITE).1).collect();
         assert_eq!(words, ["reached", "known", "refused", "void"]);
     }
 
     #[test]
     fn a_row_fits_eighty_columns_where_there_is_no_daemon() {
-        let levels = gongfu_sandbox::levels().filter(|level| !level.must_be_asked_for());
-        let levels = levels.map(|level| cell(level.as_str(), level.as_str()).len());
+        let runner = gongfu_sandbox::Runner::new(None);
+        let levels = runner.profiles().map(|profile| profile.level.as_str());
+        let levels = levels.map(|level| cell(level, level).len());
         let width = NAME + cell("outside", "outside").len() + levels.sum::<usize>();
         assert!(width + "reached".len() <= 80, "{width}");
     }

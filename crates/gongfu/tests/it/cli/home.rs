@@ -190,7 +190,7 @@ fn a_home_that_cannot_be_written_is_told_and_skills_still_read() {
         .with("GONGFU_HOME", nowhere)
         .ends(1);
     assert!(
-        disabled.stderr.contains("can't be kept"),
+        disabled.stderr.contains("the audit can't be written"),
         "{}",
         disabled.stderr
     );

@@ -1,4 +1,4 @@
-//! An entry that is there already: gongfu's own is brought up to date, another one is left alone.
+//! Install over an entry that is there: gongfu's own is updated, any other is left alone.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{install, uninstall};
 use crate::world::{World, at, text_at};
 
 #[test]
-fn settings_are_updated_and_what_a_person_added_stays() {
+fn update_keeps_what_a_person_added() {
     let world = World::new();
     let before = "{\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n";
     world.write("user/.cursor/mcp.json", before);
@@ -38,10 +38,15 @@ fn settings_are_updated_and_what_a_person_added_stays() {
         .json();
     assert_eq!(text_at(&status, "/0/transport"), "http");
     assert_eq!(text_at(&status, "/0/url"), "http://127.0.0.1:9/mcp");
-    assert!(world.read("user/.cursor/mcp.json").contains("// mine"));
     uninstall(&world, "cursor", &[]);
-    assert_eq!(world.read("user/.cursor/mcp.json"), before);
-    // Two installations that nobody touched in between are undone at once.
+    let left = world.read("user/.cursor/mcp.json");
+    assert!(
+        left.contains("\"x\": {}") && !left.contains("gongfu"),
+        "{left}"
+    );
+
+    // One uninstall undoes two installs.
+    world.write("user/.cursor/mcp.json", before);
     install(&world, "cursor", &[]);
     world
         .gongfu(["client", "install", "--http", "cursor"])
@@ -56,7 +61,7 @@ fn settings_are_updated_and_what_a_person_added_stays() {
 }
 
 #[test]
-fn an_entry_that_was_switched_off_stays_so() {
+fn update_keeps_an_entry_switched_off() {
     let world = World::new();
     for (name, file, text, switch) in [
         (
@@ -108,7 +113,7 @@ fn an_entry_that_was_switched_off_stays_so() {
 }
 
 #[test]
-fn an_entry_of_somebody_else_is_left_alone() {
+fn an_entry_of_another_program_needs_force() {
     let world = World::new();
     let text = "{\"mcpServers\": {\"gongfu\": {\"command\": \"/opt/other\", \"args\": [\"serve\"], \"env\": {\"TOKEN\": \"x\"}}}}";
     world.write("user/.cursor/mcp.json", text);
@@ -149,7 +154,7 @@ fn an_entry_of_somebody_else_is_left_alone() {
 }
 
 #[test]
-fn another_way_to_be_reached_leaves_no_setting_that_clients_refuse() {
+fn another_transport_drops_the_settings_of_the_old_one() {
     let world = World::new();
     let file = "user/.codex/config.toml";
     let program = "[mcp_servers.gongfu]\ncommand = \"gongfu\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n\n[mcp_servers.gongfu.env]\nRUST_LOG = \"debug\"\n";

@@ -21,9 +21,6 @@ pub(super) fn rows() -> Vec<Row> {
             "via(b'other.test:8443')",
             "200 hi from 11.22.0.3",
         ),
-        row("a proxy that lets nobody through", "via(GOOD)", &["403"])
-            .at(Place::Watched)
-            .same_granted(good),
         row(
             "the proxy's address from outside",
             "via(GOOD)",

@@ -1,0 +1,106 @@
+//! A project of Python (`pyproject.toml`) and its lock.
+
+use toml::{Table, Value};
+
+use super::requirement::{OPERATOR_DECIDES, requirement_problem};
+use super::{Language, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements};
+use crate::skill::SkillPath;
+
+/// The packages of a project; `None` if it declares none, such as one that only configures tools.
+///
+/// # Errors
+/// The project is damaged, or only a build could tell its dependencies.
+pub(super) fn parse(
+    file: &SkillPath,
+    text: &str,
+    lock: Option<(&SkillPath, &String)>,
+) -> Result<Option<Manifest>, ManifestError> {
+    let table = table(file, text, 0)?;
+    let Some(project) = table.get("project").and_then(Value::as_table) else {
+        let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
+        if poetry.is_some_and(|poetry| poetry.get("dependencies").is_some()) {
+            let why = "its dependencies are written for Poetry alone; write them into `[project] dependencies` as well (PEP 621)";
+            return Err(ManifestError::new(file, None, why));
+        }
+        return Ok(None);
+    };
+    let dynamic = project.get("dynamic").and_then(Value::as_array);
+    let is_dependencies = |name: &Value| name.as_str() == Some("dependencies");
+    if dynamic.is_some_and(|names| names.iter().any(is_dependencies)) {
+        let why = "its dependencies are `dynamic`: only a build can tell them, and nothing of a skill is built; write them into `[project] dependencies`";
+        return Err(ManifestError::new(file, None, why));
+    }
+    let mut manifest = Manifest {
+        language: Language::Python,
+        files: vec![file.clone()],
+        packages: PackageSpec::Requirements(Requirements::default()),
+        warnings: Vec::new(),
+    };
+    if let Some((path, lock)) = lock {
+        manifest.files.push(path.clone());
+        manifest.packages = PackageSpec::Project {
+            project: text.to_owned(),
+            lock: lock.clone(),
+        };
+    } else {
+        manifest.warnings.extend(warning(&table, file.as_str()));
+        manifest.packages = PackageSpec::Requirements(requirements(file, project, 0)?);
+    }
+    Ok(Some(manifest))
+}
+
+/// A text as a table; `first` is the number of lines above it in its file.
+pub(super) fn table(file: &SkillPath, text: &str, first: usize) -> Result<Table, ManifestError> {
+    text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map(|before| first + before.matches('\n').count() + 1);
+        ManifestError::new(file, line, format!("it isn't TOML: {}", error.message()))
+    })
+}
+
+/// Warns of settings of uv, which are ignored; `place` says where they stand.
+pub(super) fn warning(table: &Table, place: &str) -> Option<String> {
+    table.get("tool")?.get("uv")?;
+    Some(format!("{place}: `[tool.uv]`: {OPERATOR_DECIDES}"))
+}
+
+/// The `dependencies` and `requires-python` of a project or a script (PEP 723), which begins at line `first`.
+pub(super) fn requirements(
+    file: &SkillPath,
+    table: &Table,
+    first: usize,
+) -> Result<Requirements, ManifestError> {
+    let error = |why: &str| ManifestError::new(file, (first > 0).then_some(first), why);
+    let mut requirements = Requirements::default();
+    if let Some(python) = table.get("requires-python") {
+        let python = python.as_str().unwrap_or_default().trim();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "<>=!~.,*+ ".contains(c);
+        if !python.starts_with(['<', '>', '=', '!', '~']) || !python.chars().all(is_plain) {
+            return Err(error(
+                "`requires-python` is no version; write e.g. \">=3.11\"",
+            ));
+        }
+        requirements.python = Some(python.to_owned());
+    }
+    let Some(dependencies) = table.get("dependencies") else {
+        return Ok(requirements);
+    };
+    let wrong_type = || error("`dependencies` is no list of texts; write e.g. [\"requests>=2\"]");
+    let dependencies = dependencies.as_array().ok_or_else(wrong_type)?;
+    if dependencies.len() > MAX_PACKAGES {
+        let why = format!("there are more than {MAX_PACKAGES} dependencies; name fewer");
+        return Err(error(&why));
+    }
+    for dependency in dependencies {
+        let line = dependency.as_str().ok_or_else(wrong_type)?.trim();
+        if line.contains("--hash") {
+            let why = format!("`{line}` has a digest, which only requirements.txt may have");
+            return Err(error(&why));
+        }
+        if let Some(why) = requirement_problem(line) {
+            return Err(error(&why));
+        }
+        requirements.lines.push(line.to_owned());
+    }
+    Ok(requirements)
+}

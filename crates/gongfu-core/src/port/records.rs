@@ -1,0 +1,183 @@
+//! Records: small JSON values that are changed one at a time, and logs that only grow.
+//!
+//! Switches, grants and approvals are records, the audit is a log; sessions and accounts follow.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Pending, PortError};
+use crate::skill::Digest;
+
+/// How often a change is tried again when another process changed the record in between.
+const MAX_ATTEMPTS: usize = 64;
+
+/// The name of a record or a log: 1 to 4 segments of `[a-z0-9_-]{1,64}`, joined by `/`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RecordKey(String);
+
+/// A text that can't be a [`RecordKey`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a record key is 1 to 4 segments of lower-case letters, digits, `-` and `_`, joined by `/`"
+)]
+pub struct RecordKeyError;
+
+impl RecordKey {
+    /// Checks and wraps a key.
+    ///
+    /// # Errors
+    /// The text is not 1 to 4 segments of `[a-z0-9_-]{1,64}`.
+    pub fn new(key: impl Into<String>) -> Result<Self, RecordKeyError> {
+        let key = key.into();
+        let is_segment = |segment: &str| {
+            let is_plain = |byte: u8| {
+                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte)
+            };
+            (1..=64).contains(&segment.len()) && segment.bytes().all(is_plain)
+        };
+        let fits = key.split('/').count() <= 4 && key.split('/').all(is_segment);
+        fits.then_some(Self(key)).ok_or(RecordKeyError)
+    }
+
+    /// The key as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for RecordKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The state of a record's value: the digest of its bytes.
+pub type Version = Digest;
+
+/// The value of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// A JSON object as text.
+    pub value: Vec<u8>,
+    /// The version of this value.
+    pub version: Version,
+    /// The file, row or address that holds it, for people.
+    pub place: String,
+}
+
+/// Durable records and logs.
+///
+/// Records are few and small (up to 16 MiB each). A value that isn't a JSON object is
+/// [`PortError::Unavailable`], names its place, and stays as it is.
+pub trait Records: Send + Sync {
+    /// The record of this key; `None` where there is none.
+    fn get<'a>(&'a self, key: &'a RecordKey) -> Pending<'a, Option<Record>>;
+
+    /// Compares and sets: replaces the value if its version is still `expected` (`None`: there is
+    /// no record), and removes the record for a `value` of `None`. Answers the new version.
+    ///
+    /// A version that differs is [`PortError::Conflict`], and nothing changes.
+    fn set<'a>(
+        &'a self,
+        key: &'a RecordKey,
+        expected: Option<Version>,
+        value: Option<&'a [u8]>,
+    ) -> Pending<'a, Option<Version>>;
+
+    /// The records whose key is `prefix`, or begins with it and a `/`, by key.
+    fn list<'a>(&'a self, prefix: &'a RecordKey) -> Pending<'a, Vec<(RecordKey, Record)>>;
+
+    /// Adds an entry of one line to a log.
+    fn append<'a>(&'a self, log: &'a RecordKey, entry: &'a [u8]) -> Pending<'a, ()>;
+
+    /// The last entries of a log, at most `limit`, the oldest first. Old entries may be gone: a log
+    /// is bounded in size.
+    fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>>;
+}
+
+/// Reads a record as a typed value; the default where there is none.
+///
+/// # Errors
+/// The record can't be read, or isn't such a value: the error names the place that holds it.
+pub async fn read_record<T: DeserializeOwned + Default>(
+    records: &dyn Records,
+    key: &RecordKey,
+) -> Result<T, PortError> {
+    Ok(versioned(records, key).await?.0)
+}
+
+/// Changes a record as a typed value, and answers what `change` answers.
+///
+/// `change` may run several times: whenever somebody else changed the record in between, it starts
+/// from the new value. A value that stays the same isn't written.
+///
+/// # Errors
+/// The record can't be read or written, or isn't such a value: then it stays as it is.
+pub async fn update_record<T, A>(
+    records: &dyn Records,
+    key: &RecordKey,
+    mut change: impl FnMut(&mut T) -> A + Send,
+) -> Result<A, PortError>
+where
+    T: DeserializeOwned + Serialize + Default + Clone + PartialEq + Send + Sync,
+    A: Send,
+{
+    for _ in 0..MAX_ATTEMPTS {
+        let (before, version): (T, _) = versioned(records, key).await?;
+        let mut after = before.clone();
+        let answer = change(&mut after);
+        if after == before {
+            return Ok(answer);
+        }
+        let mut value =
+            serde_json::to_vec_pretty(&after).map_err(|error| PortError::Other(error.into()))?;
+        value.push(b'\n');
+        match records.set(key, version, Some(&value)).await {
+            Ok(_) => return Ok(answer),
+            Err(PortError::Conflict(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(PortError::Unavailable(format!(
+        "`{key}` changes too often; try again"
+    )))
+}
+
+async fn versioned<T: DeserializeOwned + Default>(
+    records: &dyn Records,
+    key: &RecordKey,
+) -> Result<(T, Option<Version>), PortError> {
+    let Some(record) = records.get(key).await? else {
+        return Ok((T::default(), None));
+    };
+    let value = serde_json::from_slice(&record.value).map_err(|error| {
+        PortError::Unavailable(format!(
+            "{} is damaged ({error}); repair or remove it",
+            record.place
+        ))
+    })?;
+    Ok((value, Some(record.version)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RecordKey;
+
+    #[test]
+    fn a_key_cannot_be_a_path() {
+        for bad in [
+            "",
+            "/",
+            "a/",
+            "..",
+            "a/../b",
+            "A",
+            "a.b",
+            "a\\b",
+            "a/b/c/d/e",
+        ] {
+            assert!(RecordKey::new(bad).is_err(), "{bad:?}");
+        }
+        assert!(RecordKey::new("approvals/3f-1_a").is_ok());
+    }
+}

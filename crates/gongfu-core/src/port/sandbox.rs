@@ -1,0 +1,52 @@
+//! The sandbox, and the local folders that a run sees.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{Lease, Pending};
+use crate::library::Skill;
+use crate::sandbox::{BackendStatus, Mount, Outcome, Spec, Stream};
+
+/// Receives the output of a run while it goes on.
+pub type Listener = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
+
+/// Runs untrusted programs for one space.
+pub trait Sandbox: Send + Sync {
+    /// The backends of this machine, the strongest first, with the reason why one doesn't work.
+    fn statuses(&self) -> Pending<'_, Vec<BackendStatus>>;
+
+    /// Runs something to its end; dropping the answer kills it.
+    ///
+    /// [`super::PortError::Unavailable`] where no wanted backend works; nothing was run then.
+    fn run(&self, spec: Spec, listener: Listener) -> Pending<'_, Outcome>;
+}
+
+/// The local folders that a run sees.
+#[derive(Clone)]
+pub struct RunMounts {
+    /// The workspace, the folders that the operator mounted, and the skill, where there is one.
+    pub mounts: Vec<Mount>,
+    /// The folders in which programs are looked for before the system's, as the run sees them.
+    pub programs: Vec<String>,
+    /// The folder that long outputs are kept in.
+    pub logs: PathBuf,
+    /// The same folder as later runs and the file tools see it, absolute.
+    pub logs_seen: String,
+    /// The layer that takes what the run writes beside the skill.
+    pub layer: Option<Lease>,
+    /// Keeps the folders in place.
+    pub holds: Vec<Lease>,
+}
+
+/// Prepares the local folders of runs.
+pub trait RunFolders: Send + Sync {
+    /// The guest paths that a run may write to, without preparing anything: the skill's folder
+    /// where there is one, the workspace, and the mounts that aren't read-only.
+    fn writable(&self, with_skill: bool) -> Vec<String>;
+
+    /// Prepares what a run sees, with a skill or without.
+    fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts>;
+
+    /// Keeps what a run wrote beside its skill.
+    fn finish<'a>(&'a self, skill: Option<&'a Skill>, mounts: RunMounts) -> Pending<'a, ()>;
+}

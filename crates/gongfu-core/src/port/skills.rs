@@ -1,0 +1,62 @@
+//! The skills of a space, search over them, and local folders of them.
+
+use std::sync::Arc;
+
+use super::{Change, FileContent, Lease, Pending};
+use crate::library::{Library, Revision, Skill};
+use crate::search::{Answer, Query};
+use crate::skill::{SkillName, SkillPath};
+
+/// The skills of a space.
+pub trait SkillStore: Send + Sync {
+    /// The library as it is now.
+    fn library(&self) -> Pending<'_, Arc<Library>>;
+
+    /// Waits until the library has another revision than `since`, and answers it.
+    ///
+    /// Many changes at once are reported once, so this may come a moment after the library shows
+    /// them. [`Revision::default`] stands before the first reading. The default waits forever, for
+    /// stores whose skills never change.
+    fn changed(&self, since: Revision) -> Pending<'_, Revision> {
+        let _ = since;
+        Box::pin(std::future::pending())
+    }
+
+    /// A file of a skill as it is now; at most `limit` bytes of it.
+    fn read<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent>;
+
+    /// Enables or disables a skill; answers whether that changed anything.
+    fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool>;
+
+    /// Creates a skill from its SKILL.md in the space's writable source, in a folder with its
+    /// name. [`super::PortError::Conflict`] when the folder exists.
+    fn create<'a>(&'a self, name: &'a SkillName, document: &'a [u8]) -> Pending<'a, Arc<Skill>>;
+
+    /// Writes a whole file of a skill; creates it and the folders above it where they are missing.
+    /// Answers whether the file is new.
+    fn write<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool>;
+}
+
+/// Turns a skill into a local folder, for whatever needs a path.
+pub trait Materialize: Send + Sync {
+    /// Leases a local folder that holds the files of a skill; nobody may write to it.
+    fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease>;
+}
+
+/// Full-text search over the skills of a space.
+///
+/// A space is ranked by its own skills alone: another space's skills never change an answer.
+pub trait SkillSearch: Send + Sync {
+    /// The skills that match a query best, as the library is now.
+    fn search<'a>(&'a self, query: &'a Query) -> Pending<'a, Answer>;
+}

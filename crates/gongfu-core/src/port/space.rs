@@ -1,0 +1,154 @@
+//! Spaces: the only way to an owner's data.
+
+use std::sync::Arc;
+
+use super::{
+    Blobs, Clock, Environments, Files, Layers, Materialize, Pending, PortError, Records,
+    RunFolders, Sandbox, SkillSearch, SkillStore, Timestamp, ready,
+};
+use crate::account::Owner;
+use crate::dependency::Installs;
+use crate::sandbox::Limits;
+
+/// Opens spaces.
+pub trait Spaces: Send + Sync {
+    /// The space of an owner.
+    ///
+    /// [`super::PortError::Denied`] for an owner that this installation doesn't serve.
+    fn open<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Space>;
+}
+
+/// An installation without accounts: it opens the local person's space, and refuses every other.
+pub struct LocalSpaces(Space);
+
+impl LocalSpaces {
+    /// Spaces of which this one is the local person's.
+    pub fn new(local: Space) -> Self {
+        Self(local)
+    }
+}
+
+impl Spaces for LocalSpaces {
+    fn open<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Space> {
+        ready(match owner {
+            Owner::Local => Ok(self.0.clone()),
+            Owner::User(user) => Err(PortError::Denied(format!(
+                "there are no accounts here, so there is no space of the user `{}`",
+                user.as_str()
+            ))),
+        })
+    }
+}
+
+/// The parts of a space; each of them reaches this owner's data alone.
+pub struct SpaceParts {
+    /// The owner.
+    pub owner: Owner,
+    /// Skills.
+    pub skills: Arc<dyn SkillStore>,
+    /// Search over them.
+    pub search: Arc<dyn SkillSearch>,
+    /// Local folders of them.
+    pub materialize: Arc<dyn Materialize>,
+    /// The workspace.
+    pub files: Arc<dyn Files>,
+    /// What runs left beside skills.
+    pub layers: Arc<dyn Layers>,
+    /// Switches, grants, approvals, the audit.
+    pub records: Arc<dyn Records>,
+    /// Content by digest.
+    pub blobs: Arc<dyn Blobs>,
+    /// Packages for scripts.
+    pub environments: Arc<dyn Environments>,
+    /// The local folders of runs.
+    pub run_folders: Arc<dyn RunFolders>,
+    /// Runs as this owner.
+    pub sandbox: Arc<dyn Sandbox>,
+    /// The most that one run may use.
+    pub limits: Limits,
+    /// The packages that are installed without a question.
+    pub installs: Installs,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Everything of one owner, and nothing of anybody else.
+#[derive(Clone)]
+pub struct Space(Arc<SpaceParts>);
+
+impl Space {
+    /// A space of these parts.
+    pub fn new(parts: SpaceParts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// The owner.
+    pub fn owner(&self) -> &Owner {
+        &self.0.owner
+    }
+
+    /// The skills.
+    pub fn skills(&self) -> &dyn SkillStore {
+        &*self.0.skills
+    }
+
+    /// Search over the skills.
+    pub fn search(&self) -> &dyn SkillSearch {
+        &*self.0.search
+    }
+
+    /// Local folders of skills.
+    pub fn materialize(&self) -> &dyn Materialize {
+        &*self.0.materialize
+    }
+
+    /// The workspace.
+    pub fn files(&self) -> &dyn Files {
+        &*self.0.files
+    }
+
+    /// What runs left beside skills.
+    pub fn layers(&self) -> &dyn Layers {
+        &*self.0.layers
+    }
+
+    /// Switches, grants, approvals, the audit.
+    pub fn records(&self) -> &dyn Records {
+        &*self.0.records
+    }
+
+    /// Content by digest.
+    pub fn blobs(&self) -> &dyn Blobs {
+        &*self.0.blobs
+    }
+
+    /// Packages for scripts.
+    pub fn environments(&self) -> &dyn Environments {
+        &*self.0.environments
+    }
+
+    /// The local folders of runs.
+    pub fn run_folders(&self) -> &dyn RunFolders {
+        &*self.0.run_folders
+    }
+
+    /// Runs as this owner.
+    pub fn sandbox(&self) -> &dyn Sandbox {
+        &*self.0.sandbox
+    }
+
+    /// The most that one run may use.
+    pub fn limits(&self) -> Limits {
+        self.0.limits
+    }
+
+    /// The packages that are installed without a question.
+    pub fn installs(&self) -> Installs {
+        self.0.installs
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.0.clock.now()
+    }
+}

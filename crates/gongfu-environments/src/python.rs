@@ -1,0 +1,134 @@
+//! The recipe for Python: `uv` resolves and installs for the interpreter that runs the scripts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use gongfu_core::dependency::{PackageSpec, Requirements};
+
+use crate::read_only;
+use crate::recipe::{self, CERTIFICATES, Recipe, Step};
+
+/// The environment, as a run sees it.
+pub(crate) const TARGET: &str = "/env";
+/// The folder of `uv`, as a build sees it.
+const TOOLS: &str = "/run/tools";
+/// The packages with their digests.
+pub(crate) const LOCK: &str = "requirements.lock";
+/// The file to which [`PREPARE`] writes the path of the interpreter.
+pub(crate) const INTERPRETER_FILE: &str = "interpreter";
+/// The variable that tells later steps the interpreter.
+pub(crate) const INTERPRETER_VARIABLE: &str = "INTERPRETER";
+/// Prints the modules that scripts import.
+pub(crate) const IMPORTS: &str = include_str!("imports.py");
+/// Takes the place of `uv` in a run, because many scripts are started by it.
+pub(crate) const UV_STUB: &str = include_str!("uv_stub.sh");
+
+const DEFAULT_INDEX: &str = "uv pip compile --help | grep -o 'https://[^ >)]*/simple' || true";
+
+/// Resolves without looking at the dependencies, so that it asks only the index.
+const FILE_URLS: &str = "echo pip | uv pip compile --quiet --no-deps --only-binary :all: --no-sources --python \"$INTERPRETER\" --format pylock.toml - 2> /dev/null || true";
+
+/// Makes an environment without packages, and writes down its interpreter.
+const PREPARE: Step = Step::offline(
+    "set -eu
+uv venv --quiet --allow-existing --relocatable ${WANTED_PYTHON:+--python \"$WANTED_PYTHON\"} /env
+readlink -f /env/bin/python > /env/interpreter",
+);
+
+/// Turns the lock of a project into requirements with digests, whichever index it was made with.
+const EXPORT: Step = Step::offline(
+    "mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
+exec uv export --locked --offline --no-dev --no-emit-project --no-header --no-annotate --quiet -o /env/requirements.lock",
+);
+
+const RESOLVE: Step = Step::online(
+    "set -eu
+if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
+uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /env/requirements.lock \"$@\" /in/requirements.txt",
+);
+
+/// Installs the lock. Nothing is built: no code of a package runs.
+const INSTALL: Step = Step::online(
+    "set -eu
+ln -sf \"$INTERPRETER\" /env/bin/python
+if grep -q '[^[:space:]]' /in/requirements.lock; then
+  uv pip install --python /env/bin/python --require-hashes --no-deps --only-binary :all: --link-mode copy -r /in/requirements.lock
+fi",
+);
+
+/// Compiles the modules, because runs can't keep what they compile. A module that doesn't compile is for
+/// another version of Python: its import reports that.
+const COMPILE: Step = Step::offline(
+    "echo 'gongfu: compiling the modules' >&2
+\"$INTERPRETER\" -I -S -m compileall -q -j 2 --invalidation-mode unchecked-hash /env/lib > /dev/null 2>&1 || true",
+);
+
+/// The recipe for these packages, with `uv` from this path.
+pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool) -> Recipe {
+    let mut inputs = Vec::new();
+    let mut lock = None;
+    let mut variables = recipe::variables(&[
+        ("UV_CACHE_DIR", "/tmp/uv"),
+        ("UV_NO_CONFIG", "1"),
+        ("UV_NO_PROGRESS", "1"),
+        ("UV_PYTHON_DOWNLOADS", "never"),
+        ("UV_PYTHON_PREFERENCE", "only-system"),
+        ("UV_KEYRING_PROVIDER", "disabled"),
+        ("UV_CONCURRENT_DOWNLOADS", "8"),
+        ("UV_HTTP_TIMEOUT", "30"),
+        ("UV_HTTP_RETRIES", "2"),
+        ("NO_COLOR", "1"),
+    ]);
+    match packages {
+        PackageSpec::Requirements(Requirements {
+            lines,
+            constraints,
+            python,
+            is_lock,
+        }) => {
+            lock = (!is_lock).then_some(RESOLVE);
+            let name = if *is_lock { LOCK } else { "requirements.txt" };
+            inputs.push((name, lines.join("\n") + "\n"));
+            if !constraints.is_empty() {
+                inputs.push(("constraints.txt", constraints.join("\n") + "\n"));
+            }
+            let python = python.clone();
+            variables.extend(python.map(|python| ("WANTED_PYTHON".to_owned(), python)));
+        }
+        PackageSpec::Project {
+            project,
+            lock: uv_lock,
+        } => {
+            lock = Some(EXPORT);
+            inputs.push(("pyproject.toml", project.clone()));
+            inputs.push(("uv.lock", uv_lock.clone()));
+        }
+        PackageSpec::Package { .. } | PackageSpec::Imports(_) => {}
+    }
+    variables.extend(if has_certificates {
+        recipe::variables(&[("SSL_CERT_FILE", CERTIFICATES)])
+    } else {
+        // The second is its name in older versions.
+        recipe::variables(&[("UV_SYSTEM_CERTS", "1"), ("UV_NATIVE_TLS", "1")])
+    });
+    Recipe {
+        inputs,
+        default_index: DEFAULT_INDEX,
+        file_urls: FILE_URLS,
+        prepare: Some(PREPARE),
+        lock,
+        install: INSTALL,
+        finish: Some(COMPILE),
+        variables,
+        index_variable: "UV_DEFAULT_INDEX",
+        extra_indexes_variable: Some("UV_INDEX"),
+        mounts: vec![read_only(&uv, &format!("{TOOLS}/uv"))],
+        programs: vec![TOOLS.to_owned()],
+        lock_file: LOCK,
+    }
+}
+
+/// Variables for a run.
+pub(crate) fn variables() -> BTreeMap<String, String> {
+    recipe::variables(&[("VIRTUAL_ENV", TARGET)])
+}

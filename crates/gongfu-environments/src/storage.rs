@@ -1,0 +1,237 @@
+//! The environments on disk, and the locks of those who build and use them.
+//!
+//! ```text
+//! KEY/record.json   its record
+//! KEY/root/         its files
+//! KEY/held          locked by each run that uses it; its time is that of the last use
+//! making/KEY/       a build; abandoned if its lock is free
+//! making/KEY.lock   locked by the process that builds
+//! ```
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
+
+use gongfu_core::dependency::Record;
+use gongfu_core::port::{InstalledEnvironment, Timestamp};
+use gongfu_core::skill::SkillPath;
+
+use gongfu_files::Home;
+use gongfu_files::disk::{EntryKind, Root, temporary_name};
+
+const RECORD: &str = "record.json";
+const ROOT: &str = "root";
+const INPUTS: &str = "in";
+const LEASE: &str = "held";
+const BUILDS: &str = "making";
+/// The longest record, in bytes.
+const MAX_RECORD: u64 = 4 * 1024 * 1024;
+
+/// The environments of a home.
+#[derive(Debug, Clone)]
+pub(crate) struct Storage {
+    home: Home,
+}
+
+/// An environment that can't be removed while this exists.
+#[derive(Debug)]
+pub(crate) struct LeasedEnvironment {
+    pub(crate) record: Record,
+    /// The folder of its files.
+    pub(crate) root: PathBuf,
+    pub(crate) lease: File,
+}
+
+/// The folder of a build, locked against all other processes.
+#[derive(Debug)]
+pub(crate) struct BuildFolder {
+    key: String,
+    folder: Root,
+    /// The inputs.
+    pub(crate) inputs: PathBuf,
+    /// The environment.
+    pub(crate) root: PathBuf,
+    _lock: File,
+}
+
+impl Storage {
+    pub(crate) fn new(home: Home) -> Self {
+        Self { home }
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.home.environments()
+    }
+
+    /// The environment of this key, leased; `None` if it does not exist, or is damaged.
+    pub(crate) fn find(&self, key: &str, now: Timestamp) -> io::Result<Option<LeasedEnvironment>> {
+        let Some(folder) = there(Root::open(&self.folder().join(key)))? else {
+            return Ok(None);
+        };
+        let Some(lease) = there(folder.dir().open(LEASE))? else {
+            return Ok(None);
+        };
+        let lease = lease.into_std();
+        // It may be removed at this moment.
+        if lease.try_lock_shared().is_err() || !folder.is_linked() {
+            return Ok(None);
+        }
+        // A damaged one is replaced by the next build.
+        let Ok(record) = read_record(&folder) else {
+            return Ok(None);
+        };
+        let now = Duration::from_millis(u64::try_from(now.0).unwrap_or_default());
+        // A home that can't be written is good enough to use it.
+        let _ = lease.set_modified(UNIX_EPOCH + now);
+        Ok(Some(LeasedEnvironment {
+            record,
+            root: folder.path().join(ROOT),
+            lease,
+        }))
+    }
+
+    /// Starts a build; `None` while another one of the same key runs.
+    pub(crate) fn start_build(&self, key: &str) -> io::Result<Option<BuildFolder>> {
+        let builds = Root::create(&self.folder().join(BUILDS))?;
+        let lock = builds.dir().create(format!("{key}.lock"))?.into_std();
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        remove(&builds, key)?;
+        builds.dir().create_dir(key)?;
+        let folder = Root::open(&builds.path().join(key))?;
+        for name in [ROOT, INPUTS] {
+            folder.dir().create_dir(name)?;
+        }
+        Ok(Some(BuildFolder {
+            key: key.to_owned(),
+            inputs: folder.path().join(INPUTS),
+            root: folder.path().join(ROOT),
+            folder,
+            _lock: lock,
+        }))
+    }
+
+    /// Publishes a build, whole or not at all.
+    pub(crate) fn publish(&self, build: &BuildFolder, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(record)?;
+        build.folder.replace(RECORD, &text, true)?;
+        build.folder.dir().create(LEASE)?;
+        build.folder.dir().remove_dir_all(INPUTS)?;
+        let all = Root::open(&self.folder())?;
+        // An environment of this key is damaged, or there would be no build.
+        remove(&all, &build.key)?;
+        let builds = all.dir().open_dir(BUILDS)?;
+        builds.rename(&build.key, all.dir(), &build.key)
+    }
+
+    /// All environments, also those whose record can't be read.
+    pub(crate) fn list(&self) -> io::Result<Vec<InstalledEnvironment>> {
+        let Some(all) = there(Root::open(&self.folder()))? else {
+            return Ok(Vec::new());
+        };
+        let mut entries = all.list(&SkillPath::root())?;
+        entries.retain(|entry| entry.kind == EntryKind::Folder && entry.name != BUILDS);
+        let stored = entries.into_iter().map(|entry| {
+            let record = Root::open(&all.path().join(&entry.name)).and_then(|folder| {
+                let used = folder.dir().metadata(LEASE)?.modified()?.into_std();
+                let used = used.duration_since(UNIX_EPOCH).unwrap_or_default();
+                let used = Timestamp(i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
+                Ok((read_record(&folder)?, used))
+            });
+            InstalledEnvironment {
+                folder: self.root(&entry.name),
+                record: record.map_err(|error| error.to_string()),
+                key: entry.name,
+            }
+        });
+        Ok(stored.collect())
+    }
+
+    /// The record of an environment and a handle of its files.
+    pub(crate) fn open(&self, key: &str) -> io::Result<(Record, Root)> {
+        let folder = Root::open(&self.folder().join(key))?;
+        Ok((read_record(&folder)?, Root::open(&self.root(key))?))
+    }
+
+    fn root(&self, key: &str) -> PathBuf {
+        self.folder().join(key).join(ROOT)
+    }
+
+    /// Removes an environment unless it is in use or doesn't exist; answers whether it did.
+    pub(crate) fn remove(&self, key: &str) -> io::Result<bool> {
+        let Some(folder) = there(Root::open(&self.folder().join(key)))? else {
+            return Ok(false);
+        };
+        let lease = there(folder.dir().open(LEASE))?.map(cap_std::fs::File::into_std);
+        if lease
+            .as_ref()
+            .is_some_and(|lease| lease.try_lock().is_err())
+        {
+            return Ok(false);
+        }
+        let all = Root::open(&self.folder())?;
+        let builds = Root::create(&all.path().join(BUILDS))?;
+        // Aside first, so that nobody finds half of it.
+        let aside = temporary_name(key);
+        all.dir().rename(key, builds.dir(), &aside)?;
+        remove(&builds, &aside)?;
+        Ok(true)
+    }
+
+    /// Removes the remains of interrupted builds and removals.
+    pub(crate) fn sweep(&self) -> io::Result<()> {
+        let Some(builds) = there(Root::open(&self.folder().join(BUILDS)))? else {
+            return Ok(());
+        };
+        for entry in builds.list(&SkillPath::root())? {
+            if entry.name.starts_with('.') {
+                remove(&builds, &entry.name)?;
+            } else if let Some(key) = entry.name.strip_suffix(".lock") {
+                let lock = builds.dir().open(&entry.name)?.into_std();
+                if lock.try_lock().is_ok() {
+                    remove(&builds, key)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl BuildFolder {
+    /// Writes an input.
+    pub(crate) fn write_input(&self, name: &str, text: &str) -> io::Result<()> {
+        self.folder.dir().write(format!("{INPUTS}/{name}"), text)
+    }
+
+    /// Empties the environment.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        remove(&self.folder, ROOT)?;
+        self.folder.dir().create_dir(ROOT)
+    }
+}
+
+/// `None` instead of an error that says that something doesn't exist.
+fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+fn read_record(folder: &Root) -> io::Result<Record> {
+    let path = SkillPath::new(RECORD).map_err(io::Error::other)?;
+    let content = folder.read(&path, MAX_RECORD)?;
+    Ok(serde_json::from_slice(&content.bytes)?)
+}
+
+/// Removes a folder if it exists.
+fn remove(parent: &Root, name: &str) -> io::Result<()> {
+    there(parent.dir().remove_dir_all(name)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The size and the digest of a folder: names, kinds, contents and execute permissions of all files below it.
+
+use std::io::{self, Read as _};
+
+use cap_std::fs::PermissionsExt as _;
+use gongfu_core::skill::digest::Hasher;
+use gongfu_core::skill::{Digest, SkillPath};
+
+use gongfu_files::disk::{EntryKind, Root};
+
+/// The size of the read buffer, in bytes.
+const BUFFER: usize = 256 * 1024;
+
+/// The size and the digest of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measurement {
+    pub(crate) bytes: u64,
+    /// The number of files and links.
+    pub(crate) files: u64,
+    pub(crate) digest: Digest,
+}
+
+/// Measures a folder.
+///
+/// # Errors
+/// It can't be read, or holds a pipe, a socket or a device.
+pub(crate) fn measure(root: &Root) -> io::Result<Measurement> {
+    let mut hasher = Hasher::default();
+    let (mut bytes, mut files) = (0, 0);
+    let mut buffer = vec![0; BUFFER];
+    let mut pending = children(root, &SkillPath::root())?;
+    while let Some((path, kind)) = pending.pop() {
+        let (letter, content) = match kind {
+            EntryKind::Folder => {
+                pending.extend(children(root, &path)?);
+                (b'd', Vec::new())
+            }
+            EntryKind::Link => {
+                files += 1;
+                let target = root.dir().read_link_contents(path.as_str())?;
+                (b'l', target.into_os_string().into_encoded_bytes())
+            }
+            EntryKind::File => {
+                files += 1;
+                let (file, _) = root.open_file(&path)?;
+                let mode = file.metadata()?.permissions().mode();
+                let letter = if mode & 0o111 == 0 { b'f' } else { b'x' };
+                let mut file = file.into_std();
+                let mut content = Hasher::default();
+                loop {
+                    let read = file.read(&mut buffer)?;
+                    if read == 0 {
+                        break;
+                    }
+                    content.update(buffer.get(..read).unwrap_or_default());
+                    bytes += u64::try_from(read).unwrap_or_default();
+                }
+                (letter, content.finish().as_bytes().to_vec())
+            }
+            EntryKind::Special(_) | EntryKind::Unnameable => {
+                let why = format!("`{path}` is neither a file nor a folder");
+                return Err(io::Error::other(why));
+            }
+        };
+        hasher.update(&[letter]);
+        for part in [path.as_str().as_bytes(), &content] {
+            let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
+            hasher.update(&length.to_le_bytes());
+            hasher.update(part);
+        }
+    }
+    Ok(Measurement {
+        bytes,
+        files,
+        digest: hasher.finish(),
+    })
+}
+
+/// The entries of a folder, the last first.
+fn children(root: &Root, folder: &SkillPath) -> io::Result<Vec<(SkillPath, EntryKind)>> {
+    let entries = root.list(folder)?.into_iter().rev();
+    let children = entries.map(|entry| {
+        let path = folder.join(&entry.name).map_err(io::Error::other)?;
+        Ok((path, entry.kind))
+    });
+    children.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,20 @@
+//! A folder on disk as a handle that nothing leads out of.
+//!
+//! On Linux every access is one `openat2` with `RESOLVE_BENEATH` (by cap-std, which resolves step
+//! by step elsewhere).
+
+mod entry;
+mod error;
+mod listing;
+mod listing_cache;
+mod root;
+mod writing;
+
+pub use entry::{Entry, EntryKind, FolderStamp, Stamp, described};
+pub use error::{home_error, is_escape, is_loop, port_error, put_error, reason, write_error};
+pub use listing_cache::{Listing, Listings};
+pub use root::{Root, is_at, kind_outside};
+pub use writing::{PutError, temporary_name};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! Errors of the disk, in words for people and as errors of the ports.
+
+use std::io;
+
+use gongfu_core::port::PortError;
+
+use super::writing::PutError;
+
+/// Returns whether an error says that a path would lead out of its root.
+pub fn is_escape(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+/// Returns whether an error says that links lead in a circle.
+pub fn is_loop(error: &io::Error) -> bool {
+    // Stable Rust has no error kind for it; the number is that of Linux, macOS and the BSDs.
+    let number = if cfg!(target_os = "linux") { 40 } else { 62 };
+    error.raw_os_error() == Some(number)
+}
+
+/// The reason of an error in words for people, without numbers or paths.
+pub fn reason(error: &io::Error) -> String {
+    if is_escape(error) {
+        return "it leads out of its folder".to_owned();
+    }
+    if is_loop(error) {
+        return "its links lead in a circle".to_owned();
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => "it points to nothing".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "it is not a folder".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// An error of the disk as one of the port's.
+pub fn port_error(error: io::Error) -> PortError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => PortError::NotFound,
+        io::ErrorKind::PermissionDenied => PortError::Denied(reason(&error)),
+        io::ErrorKind::Other => PortError::Denied(error.to_string()),
+        io::ErrorKind::IsADirectory => PortError::IsAFolder,
+        _ if is_loop(&error) => PortError::Denied(reason(&error)),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            PortError::Unavailable("the disk is full".to_owned())
+        }
+        io::ErrorKind::FileTooLarge => {
+            PortError::Unavailable("the system allows no file of that size".to_owned())
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            PortError::Denied("it is on a read-only file system".to_owned())
+        }
+        _ => PortError::Other(Box::new(error)),
+    }
+}
+
+/// An error of writing as one of the port's.
+pub fn put_error(error: PutError) -> PortError {
+    match error {
+        PutError::Conflict(reason) => PortError::Conflict(reason),
+        PutError::IsAFolder => PortError::IsAFolder,
+        // A file stands where a folder above it should be.
+        PutError::Io(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists
+            ) =>
+        {
+            PortError::NotAFolder
+        }
+        PutError::ReadOnly => {
+            let text = "the file is read-only; a person can make it writable";
+            PortError::Unavailable(text.to_owned())
+        }
+        PutError::Io(error) => write_error(error),
+    }
+}
+
+/// An error of a folder of the home, as one of the port's.
+pub fn home_error(error: &io::Error) -> PortError {
+    PortError::Unavailable(format!("a folder of the home can't be made: {error}"))
+}
+
+/// An error of the disk while something is written, as one of the port's: a folder that nobody may
+/// write to is no fault of the path.
+pub fn write_error(error: io::Error) -> PortError {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if !is_escape(&error) => {
+            let text = "the system allows no writing there; a person can permit it";
+            PortError::Unavailable(text.to_owned())
+        }
+        _ => port_error(error),
+    }
+}

@@ -1,0 +1,293 @@
+//! Writes files below a root: beside the old one, then renamed over it.
+
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use cap_std::fs::{File, Metadata, MetadataExt as _, OpenOptions, OpenOptionsExt as _};
+use gongfu_core::port::Change;
+use gongfu_core::skill::SkillPath;
+
+use super::entry::{described, kind_of};
+use super::root::Root;
+
+/// The most of a name that a temporary one begins with, in bytes: a name has at most 255.
+const MAX_STEM: usize = 200;
+/// The attempts of a writer to lock a folder, and the pause between two.
+const LOCK_ATTEMPTS: u32 = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// A random name beside `name`. A process id would not do: it comes again in containers.
+pub fn temporary_name(name: &str) -> String {
+    let random = std::hash::RandomState::new().build_hasher().finish();
+    let stem = name.get(..name.floor_char_boundary(MAX_STEM));
+    format!(".{}.{random:016x}", stem.unwrap_or_default())
+}
+
+/// The reason why a file can't be written.
+#[derive(Debug)]
+pub enum PutError {
+    /// It doesn't hold what the change expects, or another writer holds the folder for too long.
+    Conflict(String),
+    /// A folder stands there.
+    IsAFolder,
+    /// The file's own permissions let nobody write.
+    ReadOnly,
+    /// The system refuses.
+    Io(io::Error),
+}
+
+impl From<io::Error> for PutError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Root {
+    /// Writes a whole file durably, with the folders above it; answers whether it is new.
+    ///
+    /// A folder above it may be a link that stays below this root; the file itself may not be a
+    /// link. A file that is replaced keeps its permissions and owner; another name of it (a hard
+    /// link) keeps the old content. Its folder is opened once, so that a link that is swapped in
+    /// meanwhile leads nowhere.
+    ///
+    /// # Errors
+    /// See [`PutError`]; the file is as it was then, and nothing temporary is left.
+    pub fn put(&self, path: &SkillPath, change: Change<'_>) -> Result<bool, PutError> {
+        if path.is_root() {
+            return Err(PutError::IsAFolder);
+        }
+        let parent = path.parent();
+        let folder = match self.below(&parent) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.dir().create_dir_all(parent.as_str())?;
+                self.sync_above(&parent)?;
+                self.below(&parent)?
+            }
+            there => there?,
+        };
+        // Other writers of gongfu wait until the end.
+        let _lock = folder.lock()?;
+        let name = path.file_name();
+        let before = match folder.dir().symlink_metadata(name) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(metadata) = &before {
+            if metadata.is_dir() {
+                return Err(PutError::IsAFolder);
+            }
+            if !metadata.is_file() {
+                let hint = if metadata.is_symlink() {
+                    "; write to where it leads"
+                } else {
+                    ""
+                };
+                return Err(PutError::Io(io::Error::other(format!(
+                    "{} is never written through{hint}",
+                    described(kind_of(metadata.file_type()))
+                ))));
+            }
+            if metadata.permissions().readonly() {
+                return Err(PutError::ReadOnly);
+            }
+        }
+        let check_expected = || -> Result<(), PutError> {
+            let Some(expected) = change.expected else {
+                return Ok(());
+            };
+            let limit = (expected.len() as u64).saturating_add(1);
+            let now = SkillPath::new(name).map_err(io::Error::other)?;
+            if folder.read(&now, limit)?.bytes == expected {
+                Ok(())
+            } else {
+                Err(PutError::Conflict("it changed meanwhile".to_owned()))
+            }
+        };
+        check_expected()?;
+        let write = |file: &mut File| file.write_all(change.bytes);
+        let temporary = folder.prepare(name, before.as_ref(), true, write)?;
+        // Other programs write without this lock: checked again at the last moment.
+        if let Err(error) = check_expected() {
+            let _ = folder.dir().remove_file(&temporary);
+            return Err(error);
+        }
+        folder.place(&temporary, name, true)?;
+        Ok(before.is_none())
+    }
+
+    /// Makes new folders durable: syncs the folder itself and all above it.
+    fn sync_above(&self, folder: &SkillPath) -> io::Result<()> {
+        let mut folder = folder.clone();
+        while !folder.is_root() {
+            folder = folder.parent();
+            self.below(&folder)?.dir().open(".")?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Creates a folder with these files in it, by one rename.
+    ///
+    /// # Errors
+    /// An entry of that name exists (`AlreadyExists`), or the folder can't be created; then nothing
+    /// is left of it.
+    pub fn put_folder(&self, name: &str, files: &[(&str, &[u8])]) -> io::Result<()> {
+        if self.dir().symlink_metadata(name).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let temporary = temporary_name(name);
+        self.dir().create_dir(&temporary)?;
+        let created = SkillPath::new(&temporary)
+            .map_err(io::Error::other)
+            .and_then(|path| self.below(&path))
+            .and_then(|folder| folder.fill(files))
+            .and_then(|()| self.rename_new(&temporary, name));
+        if created.is_err() {
+            let _ = self.dir().remove_dir_all(&temporary);
+        }
+        created?;
+        self.dir().open(".")?.sync_all()
+    }
+
+    fn fill(&self, files: &[(&str, &[u8])]) -> io::Result<()> {
+        for (path, bytes) in files {
+            let path = SkillPath::new(path).map_err(io::Error::other)?;
+            if !path.parent().is_root() {
+                self.dir().create_dir_all(path.parent().as_str())?;
+            }
+            let folder = self.below(&path.parent())?;
+            folder.replace(path.file_name(), bytes, true)?;
+        }
+        Ok(())
+    }
+
+    /// Renames without replacing anything, where the system can promise that.
+    #[cfg(target_os = "linux")]
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(self.dir(), from, self.dir(), to, RenameFlags::NOREPLACE) {
+            // Not every file system can.
+            Err(Errno::INVAL | Errno::NOSYS) => self.dir().rename(from, self.dir(), to),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        self.dir().rename(from, self.dir(), to)
+    }
+
+    /// Locks this folder among all processes of gongfu; the lock ends with the handle.
+    fn lock(&self) -> Result<Option<std::fs::File>, PutError> {
+        // Not every file system locks folders.
+        let Ok(handle) = self.dir().open(".") else {
+            return Ok(None);
+        };
+        let handle = handle.into_std();
+        for _ in 0..LOCK_ATTEMPTS {
+            match handle.try_lock() {
+                Ok(()) => return Ok(Some(handle)),
+                Err(std::fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+                Err(std::fs::TryLockError::Error(_)) => return Ok(None),
+            }
+        }
+        let text = "another writer locks its folder for long";
+        Err(PutError::Conflict(text.to_owned()))
+    }
+
+    /// Replaces a whole file; with `durable` it is on the disk before this returns.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn replace(&self, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
+        self.replace_by(name, durable, |file| file.write_all(bytes))
+    }
+
+    /// Replaces a whole file with content that isn't in memory.
+    ///
+    /// # Errors
+    /// It can't be written; then the file is as it was.
+    pub fn replace_by(
+        &self,
+        name: &str,
+        durable: bool,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let temporary = self.prepare(name, None, durable, write)?;
+        self.place(&temporary, name, durable)
+    }
+
+    /// Removes a file durably; answers whether there was one.
+    ///
+    /// # Errors
+    /// It can't be removed.
+    pub fn remove(&self, name: &str) -> io::Result<bool> {
+        match self.dir().remove_file(name) {
+            Ok(()) => self.dir().open(".")?.sync_all().map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a temporary file beside `name`; answers its name.
+    fn prepare(
+        &self,
+        name: &str,
+        like: Option<&Metadata>,
+        durable: bool,
+        write: impl FnOnce(&mut File) -> io::Result<()>,
+    ) -> io::Result<String> {
+        let temporary = temporary_name(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        // A private file must not be readable for others for a moment.
+        if like.is_some() {
+            options.mode(0o600);
+        }
+        let written = self
+            .dir()
+            .open_with(&temporary, &options)
+            .and_then(|mut file| {
+                write(&mut file)?;
+                if let Some(like) = like {
+                    keep_owner(&file, like)?;
+                    file.set_permissions(like.permissions())?;
+                }
+                if durable { file.sync_all() } else { Ok(()) }
+            });
+        match written {
+            Ok(()) => Ok(temporary),
+            Err(error) => {
+                let _ = self.dir().remove_file(&temporary);
+                Err(error)
+            }
+        }
+    }
+
+    /// Renames a temporary file over `name`.
+    fn place(&self, temporary: &str, name: &str, durable: bool) -> io::Result<()> {
+        let renamed = self.dir().rename(temporary, self.dir(), name);
+        if renamed.is_err() {
+            let _ = self.dir().remove_file(temporary);
+        }
+        renamed?;
+        // This handle itself may not allow a sync.
+        if durable {
+            self.dir().open(".")?.sync_all()
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Gives a new file the owner of the one that it will replace.
+fn keep_owner(file: &File, like: &Metadata) -> io::Result<()> {
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
+        return Ok(());
+    }
+    let kept = std::os::unix::fs::fchown(file, Some(like.uid()), Some(like.gid()));
+    kept.map_err(|error| io::Error::other(format!("its owner can't be kept: {error}")))
+}

@@ -1,0 +1,20 @@
+//! Files below folders that nothing leads out of: gongfu's home, workspaces, and the folders of runs.
+//!
+//! Every path is reached through a [`disk::Root`]. Knows no skills folder, no index and no record;
+//! reads no environment and no clock: both are passed in.
+
+pub mod disk;
+mod home;
+mod layers;
+mod mount;
+mod port;
+mod run_folders;
+mod slug;
+mod workspace;
+
+pub use home::Home;
+pub use layers::FileLayers;
+pub use mount::{Mount, MountError};
+pub use run_folders::{LocalRunFolders, Programs};
+pub use slug::slug;
+pub use workspace::LocalWorkspace;

@@ -1,0 +1,180 @@
+//! The local folders of runs: the workspace, the mounts, a skill below its layer, long outputs.
+//!
+//! Knows no sandbox: it names folders, and keeps those of the home in order.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gongfu_core::library::Skill;
+use gongfu_core::port::{
+    Clock, Layers, Materialize, Pending, PortError, RunFolders, RunMounts, ready,
+};
+use gongfu_core::sandbox::{LOGS, Mode, Mount, SKILL, WORKSPACE};
+use gongfu_core::skill::SkillPath;
+
+use crate::disk::{self, Root};
+use crate::home::Home;
+use crate::workspace::LocalWorkspace;
+
+/// The number of runs whose long outputs are kept in one workspace.
+const MAX_OUTPUTS: usize = 50;
+
+/// Lists folders of programs that aren't the system's: each as a mount, and the path of its programs.
+pub type Programs = Box<dyn Fn() -> Vec<(Mount, String)> + Send + Sync>;
+
+/// The folders that the runs of one owner see.
+pub struct LocalRunFolders {
+    home: Home,
+    skills: Arc<dyn Materialize>,
+    layers: Arc<dyn Layers>,
+    workspace: Arc<LocalWorkspace>,
+    programs: Programs,
+    clock: Arc<dyn Clock>,
+    /// The runs of this process, so that two of one millisecond don't share a folder.
+    count: AtomicU64,
+}
+
+impl LocalRunFolders {
+    /// The folders of runs over these skills, their layers and this workspace, whose long outputs
+    /// are kept below a home.
+    pub fn new(
+        home: Home,
+        skills: Arc<dyn Materialize>,
+        layers: Arc<dyn Layers>,
+        workspace: Arc<LocalWorkspace>,
+        programs: Programs,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            home,
+            skills,
+            layers,
+            workspace,
+            programs,
+            clock,
+            count: AtomicU64::new(0),
+        }
+    }
+
+    async fn mounts(&self, skill: Option<&Skill>) -> Result<RunMounts, PortError> {
+        let (mut mounts, mut holds, mut layer) = (Vec::new(), Vec::new(), None);
+        if let Some(skill) = skill {
+            let original = self.skills.materialize(skill).await?;
+            let above = self.layers.lease(skill).await?;
+            mounts.push(Mount {
+                sources: vec![above.folder.clone(), original.folder.clone()],
+                target: SKILL.to_owned(),
+                mode: Mode::Layered,
+                keep: Some(above.folder.clone()),
+            });
+            holds.push(original);
+            layer = Some(above);
+        }
+        let folder = self
+            .workspace
+            .create()
+            .map_err(|error| disk::home_error(&error))?;
+        let logs = self.home.logs_of(&folder);
+        mounts.push(writable(folder, WORKSPACE.to_owned()));
+        mounts.extend(self.declared().into_iter().map(|mount| {
+            let target = format!("/{}", mount.guest);
+            if mount.read_only {
+                read_only(mount.host.clone(), target)
+            } else {
+                writable(mount.host.clone(), target)
+            }
+        }));
+        mounts.push(read_only(logs.clone(), LOGS.to_owned()));
+        let mut programs = Vec::new();
+        for (mount, path) in (self.programs)() {
+            programs.push(path);
+            let is_seen = mounts
+                .iter()
+                .any(|seen| is_within(&mount.target, &seen.target));
+            if !is_seen {
+                mounts.push(mount);
+            }
+        }
+        let outputs = Root::create(&logs).and_then(|outputs| remove_oldest(&outputs));
+        outputs.map_err(|error| disk::home_error(&error))?;
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{}-{number}", self.clock.now().0, std::process::id());
+        Ok(RunMounts {
+            mounts,
+            programs,
+            logs: logs.join(&name),
+            logs_seen: format!("{LOGS}/{name}"),
+            layer,
+            holds,
+        })
+    }
+
+    /// The mounts of the operator, the outer ones first: the inner ones lie on them.
+    fn declared(&self) -> Vec<&crate::mount::Mount> {
+        let mut declared: Vec<_> = self.workspace.mounts().collect();
+        declared.reverse();
+        declared
+    }
+}
+
+/// Returns whether a path is this folder, or lies below it.
+fn is_within(path: &str, folder: &str) -> bool {
+    let below = path.strip_prefix(folder);
+    below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+}
+
+fn writable(folder: PathBuf, target: String) -> Mount {
+    Mount {
+        sources: vec![folder.clone()],
+        target,
+        mode: Mode::Layered,
+        keep: Some(folder),
+    }
+}
+
+fn read_only(folder: PathBuf, target: String) -> Mount {
+    Mount {
+        sources: vec![folder],
+        target,
+        mode: Mode::ReadOnly,
+        keep: None,
+    }
+}
+
+/// Removes the oldest outputs above the limit; their names begin with the time.
+fn remove_oldest(outputs: &Root) -> io::Result<()> {
+    let entries = outputs.list(&SkillPath::root())?;
+    let surplus = entries.len().saturating_sub(MAX_OUTPUTS);
+    for entry in entries.into_iter().take(surplus) {
+        // Another process may be removing it, too.
+        let _ = outputs.dir().remove_dir_all(&entry.name);
+    }
+    Ok(())
+}
+
+impl RunFolders for LocalRunFolders {
+    fn writable(&self, with_skill: bool) -> Vec<String> {
+        let own = with_skill.then_some(SKILL).into_iter().chain([WORKSPACE]);
+        let declared = self.declared().into_iter();
+        let declared = declared.filter(|mount| !mount.read_only);
+        own.map(str::to_owned)
+            .chain(declared.map(|mount| format!("/{}", mount.guest)))
+            .collect()
+    }
+
+    fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {
+        Box::pin(self.mounts(skill))
+    }
+
+    fn finish<'a>(&'a self, skill: Option<&'a Skill>, mounts: RunMounts) -> Pending<'a, ()> {
+        match (skill, mounts.layer) {
+            (Some(skill), Some(layer)) => self.layers.commit(skill, layer),
+            _ => ready(Ok(())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The folders of runs on a real disk, and the files that runs left.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use gongfu_core::library::{FindingCount, Skill};
+use gongfu_core::place::Location;
+use gongfu_core::port::{
+    Files as _, Layers as _, Lease, Materialize, Pending, PortError, RunFolders as _, ready,
+};
+use gongfu_core::sandbox::Mode;
+use gongfu_core::skill::{SkillName, SkillPath};
+use gongfu_testing::{FixedClock, now};
+
+use super::{LocalRunFolders, MAX_OUTPUTS};
+use crate::home::Home;
+use crate::layers::FileLayers;
+use crate::workspace::LocalWorkspace;
+
+/// Skills that lie where they say.
+struct InPlace;
+
+impl Materialize for InPlace {
+    fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
+        ready(Ok(Lease::permanent(skill.path.clone().into())))
+    }
+}
+
+struct Ground {
+    runs: LocalRunFolders,
+    layers: Arc<FileLayers>,
+    workspace: Arc<LocalWorkspace>,
+    skill: Arc<Skill>,
+}
+
+fn ground(folder: &Path, mounts: &[&str]) -> Ground {
+    fs::create_dir_all(folder.join("skills/gcd")).unwrap();
+    let document = "---\nname: gcd\ndescription: Divides\n---\nbody\n";
+    fs::write(folder.join("skills/gcd/SKILL.md"), document).unwrap();
+    let home = Home::at(folder.join("home"));
+    let skill = Arc::new(Skill {
+        name: SkillName::new("gcd").unwrap(),
+        full_name: "skills/gcd".into(),
+        description: "Divides".to_owned(),
+        frontmatter: "{}".into(),
+        source: "skills".into(),
+        folder: SkillPath::new("gcd").unwrap(),
+        path: folder.join("skills/gcd").display().to_string(),
+        files: Arc::from([]),
+        findings: FindingCount::default(),
+        enabled: true,
+    });
+    let mounts: Vec<_> = mounts.iter().map(|mount| mount.parse().unwrap()).collect();
+    let path = folder.join("home/workspaces/x");
+    let workspace = LocalWorkspace::new(path.clone(), &mounts).unwrap();
+    let workspace = Arc::new(workspace.with_logs(home.logs_of(&path)));
+    let layers = Arc::new(FileLayers::new(home.clone(), Arc::new(InPlace)));
+    let runs = LocalRunFolders::new(
+        home,
+        Arc::new(InPlace),
+        Arc::<FileLayers>::clone(&layers),
+        Arc::clone(&workspace),
+        Box::new(Vec::new),
+        Arc::new(FixedClock::default()),
+    );
+    Ground {
+        runs,
+        layers,
+        workspace,
+        skill,
+    }
+}
+
+#[test]
+fn a_run_sees_the_skill_the_workspace_and_the_mounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = fs::canonicalize(folder.path()).unwrap();
+    fs::create_dir_all(real.join("data/inner")).unwrap();
+    let data = real.join("data").display().to_string();
+    let ground = ground(
+        &real,
+        &[
+            &format!("{data}/inner:/data/inner:ro"),
+            &format!("{data}:/data"),
+        ],
+    );
+    let mounts = now(ground.runs.prepare(Some(&ground.skill))).unwrap();
+    let seen: Vec<_> = mounts
+        .mounts
+        .iter()
+        .map(|mount| (mount.target.as_str(), mount.mode, mount.keep.is_some()))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("/skill", Mode::Layered, true),
+            ("/workspace", Mode::Layered, true),
+            ("/data", Mode::Layered, true),
+            ("/data/inner", Mode::ReadOnly, false),
+            ("/runs", Mode::ReadOnly, false),
+        ]
+    );
+    let skill = &mounts.mounts[0];
+    assert_eq!(skill.sources[1], real.join("skills/gcd"));
+    assert_eq!(skill.keep.as_ref(), Some(&skill.sources[0]));
+    assert!(
+        mounts
+            .mounts
+            .iter()
+            .all(|mount| mount.sources.iter().all(|source| source.is_dir()))
+    );
+    assert!(
+        mounts
+            .logs
+            .ends_with(mounts.logs_seen.strip_prefix("/runs/").unwrap())
+    );
+    // Another run has other logs, and here it has no skill.
+    let other = now(ground.runs.prepare(None)).unwrap();
+    assert_ne!(other.logs, mounts.logs);
+    assert!(other.mounts.iter().all(|mount| mount.target != "/skill"));
+}
+
+#[test]
+fn what_runs_left_is_read_and_listed_below_its_layer_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let ground = ground(folder.path(), &[]);
+    let path = |path: &str| SkillPath::new(path).unwrap();
+    let read = |at: &str| now(ground.layers.read(&ground.skill, &path(at), 100));
+    let list = || now(ground.layers.list(&ground.skill)).unwrap();
+    assert!(matches!(read("out/x"), Err(PortError::NotFound)));
+    assert_eq!(list(), []);
+    let mounts = now(ground.runs.prepare(Some(&ground.skill))).unwrap();
+    let layer = mounts.mounts[0].keep.clone().unwrap();
+    fs::create_dir(layer.join("out")).unwrap();
+    fs::write(layer.join("out/x"), "left").unwrap();
+    std::os::unix::fs::symlink(folder.path().join("skills/gcd/SKILL.md"), layer.join("l")).unwrap();
+    assert_eq!(read("out/x").unwrap().bytes, b"left");
+    assert!(matches!(read("l"), Err(PortError::Denied(_))));
+    // The skill's own files are not in the layer.
+    assert!(matches!(read("SKILL.md"), Err(PortError::NotFound)));
+    assert_eq!(list(), [(path("out/x"), 4)]);
+    // What the skill changes afterwards is meant from then on.
+    fs::write(layer.join("script"), "left").unwrap();
+    assert_eq!(read("script").unwrap().bytes, b"left");
+    let mended = fs::File::create(folder.path().join("skills/gcd/script")).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    mended.set_modified(later).unwrap();
+    assert!(matches!(read("script"), Err(PortError::NotFound)));
+    assert_eq!(list(), [(path("out/x"), 4)]);
+    now(ground.runs.prepare(Some(&ground.skill))).unwrap();
+    assert!(!layer.join("script").exists() && layer.join("out/x").exists());
+}
+
+#[test]
+fn long_outputs_are_read_and_never_written_and_the_oldest_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let ground = ground(&fs::canonicalize(folder.path()).unwrap(), &[]);
+    for _ in 0..MAX_OUTPUTS + 5 {
+        let mounts = now(ground.runs.prepare(None)).unwrap();
+        fs::create_dir_all(&mounts.logs).unwrap();
+        fs::write(mounts.logs.join("stdout.log"), "all").unwrap();
+    }
+    let mounts = now(ground.runs.prepare(None)).unwrap();
+    let place = |path: &str| Location::parse(path).unwrap();
+    let kept = now(ground.workspace.list(&place("/runs"))).unwrap();
+    assert_eq!(kept.len(), MAX_OUTPUTS);
+    let log = place(&format!("/runs/{}/stdout.log", kept[0].name));
+    let content = now(ground.workspace.read(&log, 100)).unwrap();
+    assert_eq!(content.bytes, b"all");
+    let change = gongfu_core::port::Change {
+        bytes: b"x",
+        expected: None,
+    };
+    assert!(matches!(
+        now(ground.workspace.write(&log, change)),
+        Err(PortError::ReadOnly { .. })
+    ));
+    let none = place(&mounts.logs_seen);
+    assert!(matches!(
+        now(ground.workspace.list(&none)),
+        Err(PortError::NotFound)
+    ));
+}

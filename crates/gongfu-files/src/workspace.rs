@@ -1,0 +1,222 @@
+//! The files that an agent works on: a folder of its own, and the folders that the operator mounted.
+//!
+//! Every path is resolved below a handle that was opened when the folder was first needed; a link
+//! that is swapped in later leads nowhere.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gongfu_core::place::Location;
+use gongfu_core::port::{Change, FileContent, Files, FolderEntry, Pending, PortError, ready};
+use gongfu_core::sandbox::LOGS;
+use gongfu_core::skill::SkillPath;
+
+use crate::disk::{self, Root};
+use crate::mount::Mount;
+use crate::port::{list_folder, read_file};
+
+/// The workspace of one owner.
+#[derive(Debug)]
+pub struct LocalWorkspace {
+    path: PathBuf,
+    root: Mutex<Option<Arc<Root>>>,
+    /// The folder with the long outputs of runs, if they are shown.
+    logs: Option<PathBuf>,
+    /// The longest guest path first, so that the innermost mount is found.
+    mounts: Vec<(Mount, Arc<Root>)>,
+}
+
+/// A folder that a location leads into.
+struct Target {
+    /// `None` while the workspace doesn't exist.
+    root: Option<Arc<Root>>,
+    /// The path below it.
+    path: SkillPath,
+    /// The name of the folder, if nothing may be written there.
+    read_only: Option<String>,
+}
+
+impl LocalWorkspace {
+    /// The workspace in a folder, which is created when it is first written to, and the mounts.
+    ///
+    /// # Errors
+    /// A mount is no folder, or two have one path.
+    pub fn new(path: PathBuf, mounts: &[Mount]) -> io::Result<Self> {
+        let mut open: Vec<(Mount, Arc<Root>)> = Vec::new();
+        for mount in mounts {
+            if open.iter().any(|(known, _)| known.guest == mount.guest) {
+                let text = format!("/{} is mounted twice", mount.guest);
+                return Err(io::Error::other(text));
+            }
+            let root = Root::open(&mount.host).map_err(|error| {
+                let host = mount.host.display();
+                let text = format!("{host} can't be mounted: {error}; give a folder that exists");
+                io::Error::new(error.kind(), text)
+            })?;
+            open.push((mount.clone(), Arc::new(root)));
+        }
+        open.sort_by_key(|(mount, _)| std::cmp::Reverse(mount.guest.as_str().len()));
+        Ok(Self {
+            path,
+            root: Mutex::default(),
+            logs: None,
+            mounts: open,
+        })
+    }
+
+    /// The same workspace with the long outputs of runs, which lie in this folder, as [`LOGS`].
+    #[must_use]
+    pub fn with_logs(self, logs: PathBuf) -> Self {
+        let logs = Some(logs);
+        Self { logs, ..self }
+    }
+
+    /// The mounts, the innermost first.
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = &Mount> {
+        self.mounts.iter().map(|(mount, _)| mount)
+    }
+
+    /// The real path of the workspace, which is created where it is missing.
+    ///
+    /// # Errors
+    /// It can't be created.
+    pub(crate) fn create(&self) -> io::Result<PathBuf> {
+        let root = self.open(true)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(root.path().to_owned())
+    }
+
+    /// The path of the workspace.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The handle of the workspace, opened once, and again when its folder was removed; `None` where
+    /// it is missing, unless it is to be created.
+    fn open(&self, create: bool) -> io::Result<Option<Arc<Root>>> {
+        let mut open = self.root.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(root) = open.as_ref().filter(|root| root.is_linked()) {
+            return Ok(Some(Arc::clone(root)));
+        }
+        let opened = if create {
+            Root::create(&self.path)
+        } else {
+            Root::open(&self.path)
+        };
+        *open = match opened {
+            Ok(root) => Some(Arc::new(root)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        Ok(open.clone())
+    }
+
+    /// Finds the folder that a location leads into: the workspace, the outputs of runs, or a mount.
+    fn target(&self, place: &Location, create: bool) -> Result<Target, PortError> {
+        let path = match place {
+            Location::Workspace(path) => {
+                return Ok(Target {
+                    root: self.open(create).map_err(disk::port_error)?,
+                    path: path.clone(),
+                    read_only: None,
+                });
+            }
+            Location::Absolute(path) => path,
+        };
+        if let Some(logs) = &self.logs
+            && let Some(below) = below(path, LOGS.trim_start_matches('/'))?
+        {
+            return Ok(Target {
+                // An output is never written: its folder needn't exist for that to be refused.
+                root: match Root::open(logs) {
+                    Err(error) if !create => return Err(disk::port_error(error)),
+                    opened => opened.ok().map(Arc::new),
+                },
+                path: below,
+                read_only: Some(LOGS.to_owned()),
+            });
+        }
+        for (mount, root) in &self.mounts {
+            if let Some(below) = below(path, mount.guest.as_str())? {
+                return Ok(Target {
+                    root: Some(Arc::clone(root)),
+                    path: below,
+                    read_only: mount.read_only.then(|| format!("/{}", mount.guest)),
+                });
+            }
+        }
+        let mut declared: Vec<String> = self
+            .mounts()
+            .map(|mount| format!("/{}", mount.guest))
+            .collect();
+        declared.sort_unstable();
+        let declared = if declared.is_empty() {
+            "none is declared".to_owned()
+        } else {
+            format!("there are {}", declared.join(", "))
+        };
+        let why = format!("it lies below no mount ({declared})");
+        Err(PortError::Denied(why))
+    }
+
+    fn entries(&self, place: &Location) -> Result<Vec<FolderEntry>, PortError> {
+        let target = self.target(place, false)?;
+        match target.root {
+            Some(root) => list_folder(&root, &target.path),
+            None if target.path.is_root() => Ok(Vec::new()),
+            None => Err(PortError::NotFound),
+        }
+    }
+
+    fn content(&self, place: &Location, limit: u64) -> Result<FileContent, PortError> {
+        let target = self.target(place, false)?;
+        match target.root {
+            Some(root) => read_file(&root, &target.path, limit),
+            None if target.path.is_root() => Err(PortError::IsAFolder),
+            None => Err(PortError::NotFound),
+        }
+    }
+
+    fn put(&self, place: &Location, change: Change<'_>) -> Result<bool, PortError> {
+        let target = self.target(place, true)?;
+        if let Some(place) = target.read_only {
+            return Err(PortError::ReadOnly {
+                place,
+                instead: None,
+            });
+        }
+        let root = target.root.ok_or(PortError::NotFound)?;
+        root.put(&target.path, change).map_err(disk::put_error)
+    }
+}
+
+/// The path below a folder; `None` for a path that lies elsewhere.
+fn below(path: &SkillPath, folder: &str) -> Result<Option<SkillPath>, PortError> {
+    let below = match path.as_str().strip_prefix(folder) {
+        Some("") => "",
+        Some(below) => match below.strip_prefix('/') {
+            Some(below) => below,
+            None => return Ok(None),
+        },
+        None => return Ok(None),
+    };
+    let below = SkillPath::new(below).map_err(|error| PortError::Denied(error.to_string()))?;
+    Ok(Some(below))
+}
+
+impl Files for LocalWorkspace {
+    fn list<'a>(&'a self, place: &'a Location) -> Pending<'a, Vec<FolderEntry>> {
+        ready(self.entries(place))
+    }
+
+    fn read<'a>(&'a self, place: &'a Location, limit: u64) -> Pending<'a, FileContent> {
+        ready(self.content(place, limit))
+    }
+
+    fn write<'a>(&'a self, place: &'a Location, change: Change<'a>) -> Pending<'a, bool> {
+        ready(self.put(place, change))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! A call: everything that passes through the gate, and all that a tool gets.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use gongfu_core::account::Actor;
+use gongfu_core::port::{Listener, Space};
+use gongfu_core::sandbox::{Contact, Input, Stream};
+use gongfu_core::skill::Digest;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+/// The number of a call, unique in a process.
+pub type CallId = u64;
+
+/// A call of a tool or an operation.
+#[derive(Clone)]
+pub struct Call {
+    /// Its number.
+    pub id: CallId,
+    /// The call that caused it: an agent's step, a script.
+    pub parent: Option<CallId>,
+    /// The caller.
+    pub actor: Actor,
+    /// The space of the actor's owner.
+    pub space: Space,
+    /// The name of the tool or operation.
+    pub entry: Arc<str>,
+    /// The arguments.
+    pub arguments: Arc<Map<String, Value>>,
+    /// Carries output, contacts and questions to the caller.
+    pub events: Events,
+    /// Ends the call and everything that it started.
+    pub cancel: CancellationToken,
+}
+
+/// Something that happens during a call.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// A program wrote to one of its outputs.
+    Output(Stream, &'a [u8]),
+    /// A run contacted hosts, or was refused to.
+    Contacts(&'a [Contact]),
+}
+
+/// A question to the person behind a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The id of the approval record.
+    pub id: String,
+    /// The whole question, for people.
+    pub text: String,
+}
+
+/// Whether the person behind a call answered; that may take as long as a person takes.
+pub type Asking<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+
+/// The surface's end of a call.
+pub trait EventSink: Send + Sync {
+    /// Receives an event, in the order in which they happen. Must not block.
+    fn event(&self, _event: Event<'_>) {}
+
+    /// Asks the person behind the call while the call waits, and records the answer as that
+    /// person's. False where nobody can be asked in place, or nobody answered.
+    fn ask<'a>(&'a self, _question: &'a Question) -> Asking<'a> {
+        Box::pin(std::future::ready(false))
+    }
+
+    /// The standard input for a program that the call runs.
+    fn input(&self) -> Input {
+        Input::Nothing
+    }
+}
+
+/// Carries the events of a call to its surface.
+#[derive(Clone)]
+pub struct Events(Arc<dyn EventSink>);
+
+struct Nobody;
+
+impl EventSink for Nobody {}
+
+impl Default for Events {
+    /// Events that nobody receives.
+    fn default() -> Self {
+        Self(Arc::new(Nobody))
+    }
+}
+
+impl Events {
+    /// Events to this sink.
+    pub fn new(sink: Arc<dyn EventSink>) -> Self {
+        Self(sink)
+    }
+
+    /// Sends an event.
+    pub fn send(&self, event: Event<'_>) {
+        self.0.event(event);
+    }
+
+    /// Asks the person behind the call; see [`EventSink::ask`].
+    pub async fn ask(&self, question: &Question) -> bool {
+        self.0.ask(question).await
+    }
+
+    /// The standard input for a program that the call runs.
+    pub fn input(&self) -> Input {
+        self.0.input()
+    }
+
+    /// The same as a listener for the output of runs.
+    pub fn listener(&self) -> Listener {
+        let events = self.clone();
+        Arc::new(move |stream, bytes| events.send(Event::Output(stream, bytes)))
+    }
+}
+
+/// An action that a person must allow before a call goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The kind of action: `run this command`.
+    pub action: &'static str,
+    /// The action itself, for people.
+    pub what: String,
+    /// Whether `what` shows all of it; a person isn't asked over a client about more than they see.
+    pub is_whole: bool,
+    /// The reason why a person is asked.
+    pub reason: String,
+    /// The digest of everything that decides what the call does.
+    pub digest: Digest,
+}
+
+impl Call {
+    /// The digest of the arguments.
+    pub fn digest(&self) -> Digest {
+        digest(&self.arguments)
+    }
+}
+
+/// The digest of arguments, for the audit: they themselves may be private.
+pub(crate) fn digest(arguments: &Map<String, Value>) -> Digest {
+    Digest::of(&serde_json::to_vec(arguments).unwrap_or_default())
+}

@@ -1,0 +1,120 @@
+//! Grants: a person lets a skill reach hosts.
+
+use gongfu_core::grant::{Grant, Grants};
+use gongfu_core::network::Rule;
+use gongfu_core::port::PortError;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::operation::{self, Operation, specified};
+use crate::call::Call;
+use crate::error::ToolError;
+use crate::problem::Problem;
+use crate::shelf;
+use crate::tool::ToolSpec;
+
+/// Lets a skill reach hosts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GrantAdd {
+    /// The name of the skill.
+    pub skill: String,
+    /// The hosts.
+    #[schemars(with = "Vec<String>")]
+    pub hosts: Vec<Rule>,
+    /// Whether they may be on this machine or its network.
+    pub private: bool,
+}
+
+/// The result of a change of grants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantChange {
+    /// The full name of the skill.
+    pub skill: String,
+    /// Whether anything changed.
+    pub is_changed: bool,
+}
+
+impl Operation for GrantAdd {
+    const NAME: &'static str = "grant/add";
+    type Output = GrantChange;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<GrantChange, ToolError> {
+        let skill = shelf::skill(call, &self.skill).await?;
+        let hosts = self.hosts.into_iter();
+        let grants: Result<Vec<Grant>, PortError> = hosts
+            .map(|host| Grant::new(&skill, host, self.private))
+            .collect();
+        let grants = grants.map_err(|error| broken(&error))?;
+        let adding = Grants::update(call.space.records(), |all| {
+            let changes = grants.iter().map(|grant| all.add(grant.clone()));
+            changes.fold(false, |any, changed| any | changed)
+        });
+        Ok(GrantChange {
+            skill: skill.full_name.to_string(),
+            is_changed: adding.await.map_err(|error| broken(&error))?,
+        })
+    }
+}
+
+/// Takes hosts back from a skill, which needn't exist any more.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GrantRemove {
+    /// The name of the skill, its full name, or its folder.
+    pub skill: String,
+    /// The hosts.
+    #[schemars(with = "Vec<String>")]
+    pub hosts: Vec<Rule>,
+}
+
+impl Operation for GrantRemove {
+    const NAME: &'static str = "grant/remove";
+    type Output = GrantChange;
+    specified!(operation::person_spec::<Self>());
+
+    async fn run(self, call: &Call) -> Result<GrantChange, ToolError> {
+        if self.remove(call, &self.skill).await? {
+            return Ok(GrantChange {
+                skill: self.skill,
+                is_changed: true,
+            });
+        }
+        let skill = shelf::skill(call, &self.skill).await?;
+        Ok(GrantChange {
+            is_changed: self.remove(call, &skill.path).await?,
+            skill: skill.full_name.to_string(),
+        })
+    }
+}
+
+impl GrantRemove {
+    async fn remove(&self, call: &Call, skill: &str) -> Result<bool, ToolError> {
+        let removing = Grants::update(call.space.records(), |all| {
+            let changes = self.hosts.iter().map(|host| all.remove(skill, host));
+            changes.fold(false, |any, changed| any | changed)
+        });
+        removing.await.map_err(|error| broken(&error))
+    }
+}
+
+/// Lists the grants, the oldest first.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GrantList {}
+
+impl Operation for GrantList {
+    const NAME: &'static str = "grant/list";
+    type Output = Grants;
+    specified!(ToolSpec {
+        person_only: true,
+        ..operation::spec::<Self>()
+    });
+
+    async fn run(self, call: &Call) -> Result<Grants, ToolError> {
+        let reading = Grants::read(call.space.records());
+        reading.await.map_err(|error| broken(&error))
+    }
+}
+
+fn broken(error: &PortError) -> ToolError {
+    Problem::broken("the grants", error).error()
+}

@@ -1,0 +1,20 @@
+//! Skills on disk as one library.
+//!
+//! Walks folders, keeps an index, watches for changes, checks and repairs skills.
+//! Reads no environment and no clock: both are passed in.
+
+pub mod built_in;
+pub mod check;
+mod copy;
+mod index;
+mod local;
+pub mod mend;
+mod reading;
+mod scoped_pool;
+pub mod source;
+mod switches;
+pub mod walk;
+pub mod watch;
+
+pub use local::{LocalSkills, WatchStatus};
+pub use switches::SwitchRecord;

@@ -1,0 +1,375 @@
+//! The skills of a local installation: many roots on disk as one library.
+//!
+//! While folders are watched, every answer is the library as it is on disk at the time of the
+//! question. Otherwise it is at most a second old: a look at the stamps of all files finds the skills
+//! that have to be read again.
+
+mod ancestor_watch;
+mod assembly;
+mod cached_skill;
+mod listings;
+mod root;
+mod state;
+mod tree;
+mod watch_thread;
+mod writing;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use gongfu_core::library::{Library, Revision, Skill};
+use gongfu_core::port::{
+    Change, Clock, FileContent, Lease, Materialize, Pending, PortError, SkillStore, Timestamp,
+    ready,
+};
+use gongfu_core::skill::{SkillName, SkillPath};
+use gongfu_files::Home;
+use gongfu_files::disk::{self, Root};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::watch::Sender;
+
+use crate::source::{self, Place, Settings};
+use crate::switches::SwitchRecord;
+
+pub use state::WatchStatus;
+
+use root::Look;
+use state::State;
+
+/// The age from which an answer about unwatched folders is stale, in milliseconds.
+const MAX_AGE: i64 = 1_000;
+/// The number of attempts to lock the state before another thread takes over.
+const LOCK_ATTEMPTS: usize = 64;
+/// The most looks in a row because places appear meanwhile.
+const MAX_LOOKS: usize = 8;
+
+/// The skills on this machine, as one library.
+pub struct LocalSkills {
+    home: Home,
+    settings: Settings,
+    switches: SwitchRecord,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+    /// The roots of the last look, by the ids of their places: reading a file doesn't wait for a look.
+    open: Mutex<Vec<(Arc<str>, Arc<Root>)>>,
+    /// Held by the request that looks.
+    looking: tokio::sync::Mutex<()>,
+    /// The last answer, while watches are made.
+    recent: Mutex<Option<(Timestamp, Arc<Library>)>>,
+    /// The revision that was reported last.
+    reported: Sender<Revision>,
+}
+
+impl LocalSkills {
+    /// The skills that `settings` lead to, with the index below `home`.
+    pub fn new(
+        home: Home,
+        settings: Settings,
+        switches: SwitchRecord,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let mut state = State::default();
+        state.watch.switch_file = switches.file().map(ToOwned::to_owned);
+        Self {
+            home,
+            settings,
+            switches,
+            clock,
+            state: Mutex::new(state),
+            open: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+            recent: Mutex::default(),
+            reported: Sender::new(Revision::default()),
+        }
+    }
+
+    /// The places where skills may be, in order of precedence, as they are now: a person may link
+    /// folders into their own at any time.
+    pub fn places(&self) -> Vec<Place> {
+        source::places(&self.settings, &self.home)
+    }
+
+    /// The library as it is on disk now.
+    ///
+    /// # Errors
+    /// The switches can't be read.
+    pub fn current(&self) -> Result<Arc<Library>, PortError> {
+        if let Some(library) = self.recent() {
+            return Ok(library);
+        }
+        let mut state = self.lock();
+        self.refresh(&mut state)?;
+        Ok(Arc::clone(&state.library))
+    }
+
+    /// The library, if that takes no look and no waiting for one.
+    fn at_once(&self) -> Option<Arc<Library>> {
+        if let Some(library) = self.recent() {
+            return Some(library);
+        }
+        let mut state = self.lock_soon()?;
+        self.is_current(&mut state)
+            .then(|| Arc::clone(&state.library))
+    }
+
+    /// The state, unless it is locked for longer than a question takes.
+    ///
+    /// A question takes microseconds, less than handing other work over to another thread.
+    fn lock_soon(&self) -> Option<MutexGuard<'_, State>> {
+        for _ in 0..LOCK_ATTEMPTS {
+            match self.state.try_lock() {
+                Ok(state) => return Some(state),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            }
+        }
+        None
+    }
+
+    /// The last answer, if it is fresh, while watches are made: that locks the state for long.
+    fn recent(&self) -> Option<Arc<Library>> {
+        let recent = held(&self.recent);
+        let (looked, library) = recent.as_ref()?;
+        self.is_fresh(*looked).then(|| Arc::clone(library))
+    }
+
+    fn remember(&self, answer: Option<(Timestamp, Arc<Library>)>) {
+        *held(&self.recent) = answer;
+    }
+
+    /// Returns whether a look is less than a second old; it isn't where the clock went back.
+    fn is_fresh(&self, looked: Timestamp) -> bool {
+        (0..MAX_AGE).contains(&(self.clock.now().0 - looked.0))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        held(&self.state)
+    }
+
+    /// Brings the library up to date, by reported events or by looking.
+    fn refresh(&self, state: &mut State) -> Result<(), PortError> {
+        if self.is_current(state) {
+            return Ok(());
+        }
+        self.look(state)
+    }
+
+    /// Returns whether the library is up to date, reported events included.
+    fn is_current(&self, state: &mut State) -> bool {
+        let fresh = state.looked.is_some_and(|looked| self.is_fresh(looked));
+        if !state.watch.is_ready() {
+            return fresh;
+        }
+        state.absorb();
+        if !fresh {
+            state.doubt();
+        }
+        state.is_clean()
+    }
+
+    /// Looks at everything that may have changed.
+    fn look(&self, state: &mut State) -> Result<(), PortError> {
+        for _ in 0..MAX_LOOKS {
+            self.look_once(state)?;
+            // A place may appear while its ancestors come to be watched.
+            if !state.watch.places_changed {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_once(&self, state: &mut State) -> Result<(), PortError> {
+        if state.watch.places_changed {
+            self.watch_ancestors(state);
+        }
+        let switches = self.switches.read()?;
+        let now = self.clock.now();
+        let is_watched = state.watch.is_ready();
+        let saves_later = state.watch.has_thread();
+        let mut before = std::mem::take(&mut state.roots);
+        let mut changed = state.looked.is_none() || switches != state.switches;
+        let mut moved = false;
+        for place in self.places() {
+            let known = before.iter().position(|(known, _)| *known == place);
+            let (mut root, first) = match known {
+                Some(at) => (before.swap_remove(at).1, false),
+                None => (state.watch.new_root(), true),
+            };
+            moved |= first;
+            root.dirty.whole |= !is_watched;
+            if first || !root.dirty.is_empty() {
+                let look = Look {
+                    place: &place,
+                    home: &self.home,
+                    now,
+                    watches: state.watch.watches.as_mut(),
+                    saves_later,
+                };
+                changed |= root.look(look, first);
+            }
+            state.roots.push((place, root));
+        }
+        changed |= !before.is_empty();
+        moved |= !before.is_empty();
+        for (_, mut root) in before {
+            if let Some(watches) = &mut state.watch.watches {
+                root.forget(watches, "");
+            }
+        }
+        let roots = state.roots.iter();
+        let open = roots.filter_map(|(place, root)| {
+            let root = root.root.as_ref()?;
+            Some((Arc::clone(&place.id), Arc::clone(root)))
+        });
+        *held(&self.open) = open.collect();
+        if moved {
+            self.watch_ancestors(state);
+        }
+        state.watch.switches_changed = false;
+        state.switches = switches;
+        let first = state.looked.is_none();
+        if changed {
+            let revision = state.library.revision().next();
+            let library = assembly::library(&state.roots, &state.switches);
+            state.library = Arc::new(library.at(revision));
+        }
+        // The time after the look, so that a slow one isn't stale at once.
+        let looked = self.clock.now();
+        state.looked = Some(looked);
+        let starting = state.watch.is_starting();
+        self.remember(starting.then(|| (looked, Arc::clone(&state.library))));
+        // The first state is no change; later ones are reported by the thread when a burst is over.
+        if first || !state.watch.has_thread() {
+            self.report(state.library.revision());
+        } else if changed {
+            state.watch.wake();
+        }
+        Ok(())
+    }
+
+    /// Makes the next answer include a change by this process, even where nothing is watched.
+    fn look_again(&self) {
+        let mut state = self.lock();
+        state.looked = state.looked.map(|_| Timestamp(i64::MIN / 2));
+        drop(state);
+        self.remember(None);
+    }
+
+    fn report(&self, revision: Revision) {
+        self.reported.send_if_modified(|reported| {
+            let is_new = *reported != revision;
+            *reported = revision;
+            is_new
+        });
+    }
+
+    /// The folder of a skill, as a handle.
+    fn root_of(&self, skill: &Skill) -> Result<Root, PortError> {
+        let open = held(&self.open);
+        let found = open.iter().find(|(id, _)| *id == skill.source);
+        let root = found.map(|(_, root)| Arc::clone(root));
+        drop(open);
+        let root = root.ok_or(PortError::NotFound)?;
+        root.below(&skill.folder).map_err(disk::port_error)
+    }
+
+    /// The identity of a skill in the switches.
+    fn switch_key<'a>(&self, skill: &'a Skill) -> &'a str {
+        let state = self.lock();
+        let mut roots = state.roots.iter();
+        let found = roots.find(|(place, _)| place.id == skill.source);
+        assembly::switch_key(found.map(|(place, _)| place.kind), skill)
+    }
+}
+
+/// Locks a mutex, even after a panic: every value is complete by itself.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does work that may take long, while other requests are answered.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        // There is one thread, or no runtime.
+        _ => work(),
+    }
+}
+
+impl SkillStore for LocalSkills {
+    fn library(&self) -> Pending<'_, Arc<Library>> {
+        Box::pin(async move {
+            if let Some(library) = self.at_once() {
+                return Ok(library);
+            }
+            // The others wait for this look without a thread each.
+            let _looking = self.looking.lock().await;
+            if let Some(library) = self.at_once() {
+                return Ok(library);
+            }
+            blocking(|| self.current())
+        })
+    }
+
+    fn changed(&self, since: Revision) -> Pending<'_, Revision> {
+        let mut reported = self.reported.subscribe();
+        Box::pin(async move {
+            let another = reported.wait_for(|revision| *revision != since).await;
+            another
+                .map(|revision| *revision)
+                .map_err(|error| PortError::Other(Box::new(error)))
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        limit: u64,
+    ) -> Pending<'a, FileContent> {
+        let content = self
+            .root_of(skill)
+            .and_then(|root| root.read(path, limit).map_err(disk::port_error));
+        ready(content)
+    }
+
+    fn set_enabled<'a>(&'a self, skill: &'a Skill, enabled: bool) -> Pending<'a, bool> {
+        Box::pin(async move {
+            self.root_of(skill)?;
+            let changed = self.switches.set(self.switch_key(skill), enabled).await;
+            self.lock().watch.switches_changed = true;
+            self.look_again();
+            changed
+        })
+    }
+
+    fn create<'a>(&'a self, name: &'a SkillName, document: &'a [u8]) -> Pending<'a, Arc<Skill>> {
+        ready(self.create_skill(name, document))
+    }
+
+    fn write<'a>(
+        &'a self,
+        skill: &'a Skill,
+        path: &'a SkillPath,
+        change: Change<'a>,
+    ) -> Pending<'a, bool> {
+        ready(self.put(skill, path, change))
+    }
+}
+
+impl Materialize for LocalSkills {
+    fn materialize<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
+        let root = self.root_of(skill);
+        ready(root.map(|root| Lease::permanent(root.path().to_owned())))
+    }
+}
+
+impl Drop for LocalSkills {
+    fn drop(&mut self) {
+        // Ends the watch thread.
+        self.lock().watch.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! A log of lines in a file, which is rotated by size.
+
+use std::collections::VecDeque;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use cap_fs_ext::OpenOptionsSyncExt as _;
+use cap_std::fs::{File, OpenOptions};
+use gongfu_core::skill::SkillPath;
+use gongfu_files::disk::{self, Root};
+
+/// The size at which the file is rotated, in bytes.
+const MAX_BYTES: u64 = 8 * 1024 * 1024;
+/// The number of rotated files.
+const MAX_ROTATED: usize = 4;
+
+/// A log in a folder of its own, which several processes append to.
+#[derive(Debug)]
+pub(crate) struct Log {
+    folder: PathBuf,
+    name: String,
+    file: Option<File>,
+}
+
+impl Log {
+    /// The log `NAME.jsonl` in a folder; both are created with the first entry.
+    pub(crate) fn new(folder: PathBuf, name: &str) -> Self {
+        Self {
+            folder,
+            name: name.to_owned(),
+            file: None,
+        }
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// The file can't be written.
+    pub(crate) fn append(&mut self, entry: &[u8]) -> io::Result<()> {
+        // An entry that goes to a file which was moved away would be lost.
+        let current = match self.file.take() {
+            Some(file) if self.is_current(&file)? => file,
+            _ => self.open()?,
+        };
+        // One write a line: lines of several processes don't mix.
+        let line = [entry, b"\n"].concat();
+        self.file.insert(current).write_all(&line)
+    }
+
+    /// The last lines, at most `limit`, the oldest first.
+    ///
+    /// # Errors
+    /// A file is there and can't be read.
+    pub(crate) fn entries(&self, limit: usize) -> io::Result<Vec<Vec<u8>>> {
+        let folder = match Root::open(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            folder => folder?,
+        };
+        // Otherwise a file that is rotated meanwhile would be read twice.
+        let _lock = lock(&folder)?;
+        let mut entries = VecDeque::new();
+        for number in 0..=MAX_ROTATED {
+            let name = SkillPath::new(&self.file_name(number)).map_err(io::Error::other)?;
+            let bytes = match folder.read(&name, u64::MAX) {
+                Ok(content) => content.bytes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            // A line without an end was never written whole.
+            let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+            let lines = bytes.get(..end).unwrap_or_default();
+            let lines = lines.rsplit(|byte| *byte == b'\n');
+            for line in lines.filter(|line| !line.is_empty()) {
+                if entries.len() == limit {
+                    return Ok(entries.into());
+                }
+                entries.push_front(line.to_vec());
+            }
+        }
+        Ok(entries.into())
+    }
+
+    /// Returns whether a handle is still the file at the log's path, with room in it: a person may have
+    /// removed or replaced it, and another process may have rotated it.
+    fn is_current(&self, file: &File) -> io::Result<bool> {
+        let metadata = file.metadata()?;
+        let path = self.folder.join(self.file_name(0));
+        Ok(metadata.len() < MAX_BYTES && disk::is_at(&path, &metadata))
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let folder = Root::create(&self.folder)?;
+        if self.is_full(&folder) {
+            let _lock = lock(&folder)?;
+            // Another process may have rotated it while this one waited.
+            if self.is_full(&folder) {
+                let rename = |from, to| {
+                    let (from, to) = (self.file_name(from), self.file_name(to));
+                    folder.dir().rename(from, folder.dir(), to)
+                };
+                for number in (1..MAX_ROTATED).rev() {
+                    // Most of them aren't there yet.
+                    let _ = rename(number, number + 1);
+                }
+                rename(0, 1)?;
+            }
+        }
+        let mut options = OpenOptions::new();
+        // Opening a pipe doesn't wait for its reader.
+        options.create(true).append(true).nonblock(true);
+        #[cfg(unix)]
+        {
+            use cap_std::fs::OpenOptionsExt as _;
+            // Calls and their arguments are private.
+            options.mode(0o600);
+        }
+        let file = folder.dir().open_with(self.file_name(0), &options)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok(file)
+    }
+
+    fn is_full(&self, folder: &Root) -> bool {
+        let metadata = folder.dir().metadata(self.file_name(0));
+        metadata.is_ok_and(|metadata| metadata.len() >= MAX_BYTES)
+    }
+
+    /// The name of the current file (0) or of a rotated one.
+    fn file_name(&self, number: usize) -> String {
+        match number {
+            0 => format!("{}.jsonl", self.name),
+            number => format!("{}.{number}.jsonl", self.name),
+        }
+    }
+}
+
+/// Waits until no other process rotates the log; the lock ends with the handle.
+fn lock(folder: &Root) -> io::Result<std::fs::File> {
+    let lock = folder.dir().create("rotate.lock")?.into_std();
+    lock.lock()?;
+    Ok(lock)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! The layers that a run writes to: what is in them is merged into the folders of the host in the end.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use gongfu_core::sandbox::{Artifact, Mode, Mount, Outcome, Reason, Spec};
+
+use super::execute::RunResult;
+use super::{Failure, RunContext};
+use crate::copier::Before;
+use crate::merge::{self, Below, Changes, Known, Terms};
+use crate::plan::UnixId;
+
+/// How long merging may take besides the time that is left of the run.
+const MERGE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A layer that a run wrote to.
+#[derive(Debug, Clone, Copy)]
+pub struct Layer<'a> {
+    /// Its path in the view.
+    target: &'a str,
+    /// The folder that it is merged into; `None` where it is dropped.
+    keep: Option<&'a PathBuf>,
+    /// The folders below that one, which stay as they are.
+    below: &'a [PathBuf],
+}
+
+impl<'a> Layer<'a> {
+    /// The layer of a mount.
+    pub(super) fn of(mount: &'a Mount) -> Self {
+        Self {
+            target: &mount.target,
+            keep: match mount.mode {
+                // The run wrote to a copy.
+                Mode::ReadWrite => mount.sources.first(),
+                Mode::ReadOnly | Mode::Layered => mount.keep.as_ref(),
+            },
+            below: match mount.sources.split_first() {
+                Some((first, below))
+                    if mount.mode == Mode::Layered && Some(first) == mount.keep.as_ref() =>
+                {
+                    below
+                }
+                _ => &[],
+            },
+        }
+    }
+}
+
+/// The layers of those mounts that have one, in their order.
+#[cfg(target_os = "linux")]
+pub(super) fn layers(job: &Spec) -> Vec<Layer<'_>> {
+    let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
+    let layers = job.mounts.iter().filter(is_layer);
+    layers.map(Layer::of).collect()
+}
+
+/// Merges the layers of a run; answers how it ended, with what it changed. `before` is what they held at its
+/// beginning, where they are copies.
+///
+/// It doesn't matter why the run ended: a timeout takes the time, and not the results. Only a cancelled run isn't
+/// merged, because nobody would be told.
+///
+/// # Errors
+/// A layer can't be read, or a folder can't be written.
+pub fn merge_layers(
+    job: &Spec,
+    context: &RunContext<'_>,
+    layers: &[Layer<'_>],
+    result: RunResult,
+    before: &[Before],
+) -> Result<Outcome, Failure> {
+    let mut outcome = result.outcome;
+    let Some(handles) = result
+        .layers
+        .filter(|_| outcome.reason != Reason::Cancelled)
+    else {
+        return Ok(outcome);
+    };
+    if handles.len() != layers.len() {
+        return Err(io::Error::other("the run's layers can't be reached").into());
+    }
+    // A run may leave as much as it may write, whatever it makes of it, and in the time that it has left.
+    let mut bytes = job.limits.disk;
+    let left = job.limits.wall.saturating_sub(outcome.took);
+    let deadline = Instant::now() + left + MERGE_TIMEOUT;
+    for (number, (layer, handle)) in layers.iter().zip(handles).enumerate() {
+        let Some(target) = layer.keep else {
+            continue;
+        };
+        std::fs::create_dir_all(target)?;
+        let target = File::open(target)?;
+        let found = target.metadata()?;
+        let owner = UnixId {
+            user: found.uid(),
+            group: found.gid(),
+        };
+        let terms = Terms {
+            owner: rustix::process::geteuid().is_root().then_some(owner),
+            deadline,
+            cancel: context.cancel,
+        };
+        let below = layer.below.iter().map(|path| Ok(File::open(path)?.into()));
+        let known = Known {
+            below: Below::new(below.collect::<io::Result<_>>()?),
+            before: before.get(number),
+        };
+        let Changes { listed, total, .. } =
+            merge::merge(handle, target.into(), &known, &terms, &mut bytes)?;
+        let listed = listed.into_iter().map(|(path, change)| Artifact {
+            path: format!("{}/{path}", layer.target),
+            change,
+        });
+        outcome.artifacts.extend(listed);
+        outcome.changed += total;
+    }
+    Ok(outcome)
+}

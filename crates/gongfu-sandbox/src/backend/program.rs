@@ -1,0 +1,108 @@
+//! The program of a run: its command and its environment, whatever isolates it.
+
+use std::path::Path;
+
+use gongfu_core::sandbox::{Command, Spec};
+
+use super::Failure;
+use crate::plan::{Kind, PROXY_ADDRESS, Plan, UnixId};
+use crate::platform;
+
+/// Variables by which programs run code that nobody asked for.
+const CODE_VARIABLES: [&str; 6] = [
+    "BASH_ENV",
+    "ENV",
+    "NODE_OPTIONS",
+    "PERL5OPT",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+];
+
+/// Makes a plan that shows nothing, and in which nothing can be written.
+pub(crate) fn plan(
+    kind: Kind,
+    job: &Spec,
+    tenant: Option<UnixId>,
+    environment: Vec<(String, String)>,
+    supervisors: u64,
+) -> Plan {
+    Plan {
+        kind,
+        tenant,
+        sources: Vec::new(),
+        view: Vec::new(),
+        proxied: !job.reach.is_off(),
+        arguments: arguments(&job.command),
+        environment,
+        folder: job.folder.clone(),
+        writable: Vec::new(),
+        limits: job.limits,
+        supervisors,
+    }
+}
+
+/// The folders that every program asks for.
+pub struct Places<'a> {
+    /// The user's own.
+    pub home: &'a str,
+    /// The one for temporary files.
+    pub scratch: &'a str,
+    /// The one with other names of the system's programs.
+    pub programs: &'a str,
+}
+
+/// The whole environment of a run.
+///
+/// # Errors
+/// A declared variable is refused.
+pub fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)>, Failure> {
+    let first = job.programs.iter().map(String::as_str);
+    let path: Vec<&str> = first.chain([platform::PATH, places.programs]).collect();
+    let mut variables = vec![
+        ("PATH".to_owned(), path.join(":")),
+        ("HOME".to_owned(), places.home.to_owned()),
+        ("LANG".to_owned(), platform::LANGUAGE.to_owned()),
+        ("TMPDIR".to_owned(), places.scratch.to_owned()),
+    ];
+    if !job.reach.is_off() {
+        let proxy = format!("http://{PROXY_ADDRESS}");
+        // Programs read one or the other spelling. The proxy explains why it refuses plain HTTP.
+        let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
+        variables.extend(names.map(|name| (name.to_owned(), proxy.clone())));
+    }
+    for (name, value) in &job.environment {
+        if is_refused(name) {
+            let why =
+                format!("`{name}` can't be set: by it other code than the program's would be run");
+            return Err(Failure::Refused(why));
+        }
+        variables.push((name.clone(), value.clone()));
+    }
+    Ok(variables)
+}
+
+/// Whether a variable has a program run other code, or can't be one.
+fn is_refused(name: &str) -> bool {
+    name.is_empty()
+        || name.contains(['=', '\0'])
+        || name.starts_with("LD_")
+        || name.starts_with(platform::LOADER_PREFIX)
+        || CODE_VARIABLES.contains(&name)
+}
+
+/// The program of a command, and its arguments.
+fn arguments(command: &Command) -> Vec<String> {
+    match command {
+        Command::Program(arguments) => arguments.clone(),
+        Command::Line(line) => vec![shell().to_owned(), "-c".to_owned(), line.clone()],
+    }
+}
+
+/// The shell that most scripts are written for, where there is one.
+fn shell() -> &'static str {
+    if Path::new("/bin/bash").exists() {
+        "/bin/bash"
+    } else {
+        "/bin/sh"
+    }
+}

@@ -1,0 +1,106 @@
+//! Why a sandbox is unavailable, and what to do about it, for people.
+
+use std::io;
+
+use gongfu_core::sandbox::Level;
+
+use crate::plan::{Kind, Piece, Plan, Step};
+
+/// Explains a step that failed.
+pub(super) fn step_failed(step: Step, plan: &Plan, error: &io::Error) -> String {
+    let path = |number: usize| {
+        let source = plan.sources.get(number);
+        source.map_or_else(String::new, |source| source.path.display().to_string())
+    };
+    let what = match step {
+        Step::Namespaces => "namespaces can't be made; allow user namespaces (sysctl \
+                             user.max_user_namespaces, kernel.unprivileged_userns_clone, \
+                             kernel.apparmor_restrict_unprivileged_userns), and in a container its \
+                             runtime's too"
+            .to_owned(),
+        Step::Bubblewrap => "bubblewrap can't be begun".to_owned(),
+        Step::Source(number) => format!("`{}` can't be brought into it", path(number)),
+        Step::View(number) => match plan.view.get(number) {
+            Some(Piece::Bind { at, source, .. }) => {
+                format!("`{}` can't be seen as `{at}`", path(*source))
+            }
+            Some(Piece::Layer { at, .. }) => format!(
+                "nothing can be written to `{at}`; that takes Linux 5.11, and files that belong to \
+                 whoever runs gongfu"
+            ),
+            Some(Piece::Processes(_)) => {
+                "its processes can't be shown; in a container, let `/proc` \
+                                          be mounted"
+                    .to_owned()
+            }
+            _ => "what it sees can't be built".to_owned(),
+        },
+        Step::Landlock if matches!(plan.kind, Kind::Lite { .. }) => {
+            "the system can't keep a program from what it must not open; it takes Linux 6.12 with \
+             Landlock, or 6.2 where gongfu is root and can be other users"
+                .to_owned()
+        }
+        Step::Landlock | Step::Seccomp => {
+            "the system can't refuse what a program must not do; it takes Linux 5.13 with seccomp"
+                .to_owned()
+        }
+        Step::Seatbelt => {
+            "macOS doesn't keep what it begins from other processes; update macOS".to_owned()
+        }
+        Step::Privileges => "privileges can't be given up; it takes Linux 5.12".to_owned(),
+        Step::Group => "it can't be counted by a control group".to_owned(),
+        Step::Tenant | Step::Identity => "it can't be run as somebody else".to_owned(),
+        Step::Root | Step::Init | Step::Limits | Step::Folder | Step::Program => {
+            "it can't be begun".to_owned()
+        }
+    };
+    format!("{what} ({step:?}: {error})")
+}
+
+/// A kind that only other systems have. Settings may name it here as well, and are told so.
+struct Foreign {
+    level: Level,
+    about: &'static str,
+    why: &'static str,
+}
+
+#[cfg(target_os = "linux")]
+const FOREIGN: &[Foreign] = &[Foreign {
+    level: Level::new("seatbelt"),
+    about: "seatbelt: sandbox-exec of macOS; for one person alone",
+    why: "sandbox-exec is part of macOS",
+}];
+#[cfg(target_os = "macos")]
+const FOREIGN: &[Foreign] = &[
+    Foreign {
+        level: Level::new("namespaces"),
+        about: "namespaces, Landlock and seccomp",
+        why: "a namespace is part of Linux",
+    },
+    Foreign {
+        level: Level::new("bubblewrap"),
+        about: "bubblewrap: namespaces by bwrap, Landlock and seccomp",
+        why: "a namespace is part of Linux",
+    },
+    Foreign {
+        level: Level::new("lite"),
+        about: "lite: Landlock and seccomp, without namespaces; for one person alone",
+        why: "Landlock is part of Linux",
+    },
+];
+
+/// The kinds that only other systems have, each with a description.
+pub(crate) fn foreign() -> impl Iterator<Item = (Level, &'static str)> {
+    FOREIGN.iter().map(|one| (one.level, one.about))
+}
+
+/// Explains that this system doesn't have the kind that settings name, and which it has instead.
+pub(crate) fn not_of_this_system(wanted: Level, here: impl Iterator<Item = Level>) -> String {
+    let why = FOREIGN.iter().find(|one| one.level == wanted);
+    let why = why.map_or("this build doesn't have it", |one| one.why);
+    let here: Vec<&str> = here.map(Level::as_str).collect();
+    format!(
+        "{why}; take `level` out of `[sandbox]` in the settings, or name what there is here: {}",
+        here.join(", ")
+    )
+}

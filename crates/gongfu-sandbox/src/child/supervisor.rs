@@ -1,0 +1,175 @@
+//! The supervisor: the outermost process of a run, which makes the sandbox and waits for its end.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid,
+};
+use rustix::stdio::stdin;
+use rustix::thread::{UnshareFlags, set_name};
+
+use super::step::{Failure, at};
+use super::syscall::{self, Fork};
+use super::{UNCERTAIN, bubblewrap_init, identity, init, lite, mounts, stdio};
+use crate::plan::{Event, Grouping, Join, Kind, PROXY_ADDRESS, Plan, Step};
+use crate::wire;
+
+/// The name of the processes of a run.
+const NAME: &std::ffi::CStr = c"gongfu-run";
+
+/// Supervises a run; the control socket is the standard input.
+pub(super) fn run() -> ExitCode {
+    let Ok(control) = fcntl_dupfd_cloexec(stdin(), 3) else {
+        return ExitCode::from(2);
+    };
+    let _ = set_name(NAME);
+    match supervise(&control) {
+        Ok(exit) => exit,
+        Err(Failure { step, number }) => {
+            // The server may be gone.
+            let _ = wire::send(&control, &Event::Failed(step, number), &[]);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
+    identity::prefer_in_oom().map_err(at(Step::Privileges))?;
+    let received = wire::receive(control).map_err(Failure::at(Step::Group))?;
+    let Some((grouping, handles)) = received else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    // It joins before it knows anything of the run, so that everything is counted.
+    if let Some(grouping) = grouping
+        && let Some(inside) = join(grouping, &handles).map_err(Failure::at(Step::Group))?
+    {
+        return Ok(follow(inside));
+    }
+    drop(handles);
+    let received = wire::receive::<Plan>(control).map_err(Failure::at(Step::Program))?;
+    let Some((plan, input)) = received else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    match &plan.kind {
+        Kind::Namespaces => {
+            let init = namespaces(control, &plan, &input, grouping)?;
+            drop(input);
+            Ok(wait(control, init))
+        }
+        Kind::Lite { folder, .. } => {
+            let folder = folder.clone();
+            lite::run(control, plan, grouping, &folder, &input)
+        }
+        Kind::Bubblewrap { program, options } => {
+            bubblewrap_init::start(control, &plan, program, options, grouping, &input)
+        }
+        Kind::Container { .. } => Err(Failure::at(Step::Program)(
+            io::ErrorKind::InvalidData.into(),
+        )),
+    }
+}
+
+/// Joins the control group of the run; answers the process inside, where this one has to stay outside.
+fn join(grouping: Grouping, handles: &[OwnedFd]) -> io::Result<Option<Pid>> {
+    match (grouping.join, handles) {
+        (Join::Threads(count), files) if files.len() == count => {
+            for file in files {
+                rustix::io::write(file, b"0")?;
+            }
+            Ok(None)
+        }
+        (Join::Fork, [folder]) => match syscall::fork_into(folder)? {
+            Fork::Parent(inside) => Ok(Some(inside)),
+            Fork::Child => Ok(None),
+        },
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Ends as the process inside the control group does.
+fn follow(inside: Pid) -> ExitCode {
+    let _ = stdio::close();
+    let status = loop {
+        match waitpid(Some(inside), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            waited => {
+                let status = waited.ok().flatten();
+                break status.and_then(|(_, status)| status.exit_status());
+            }
+        }
+    };
+    let code = status.and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(UNCERTAIN))
+}
+
+/// Makes the namespaces, and starts init in them.
+fn namespaces(
+    control: &OwnedFd,
+    plan: &Plan,
+    input: &[OwnedFd],
+    grouping: Option<Grouping>,
+) -> Result<Pid, Failure> {
+    let mut sources = Vec::new();
+    if let Some(tenant) = plan.tenant {
+        sources = mounts::detach(&plan.sources, Some(tenant))?;
+        identity::become_tenant(tenant)?;
+    }
+    let outside = identity::current();
+    let namespaces = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC
+        | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWCGROUP;
+    syscall::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
+    identity::map_into_namespace(outside).map_err(at(Step::Identity))?;
+    if plan.tenant.is_none() {
+        sources = mounts::detach(&plan.sources, None)?;
+    }
+    if plan.proxied {
+        listen(control).map_err(Failure::at(Step::Namespaces))?;
+    }
+    match syscall::fork().map_err(Failure::at(Step::Init))? {
+        Fork::Parent(init) => {
+            let _ = stdio::close();
+            // Without this event the server waits for this process.
+            if let Ok(handle) = pidfd_open(init, PidfdFlags::empty()) {
+                let _ = wire::send(control, &Event::Init, &[handle.as_fd()]);
+            }
+            Ok(init)
+        }
+        Fork::Child => {
+            let never: Infallible = init::run(control, plan, sources, input, grouping)?;
+            match never {}
+        }
+    }
+}
+
+/// Listens where the program expects its proxy, and hands the listener to the server. The run's network has
+/// nothing else in it.
+fn listen(control: &OwnedFd) -> io::Result<()> {
+    syscall::set_up(c"lo")?;
+    let listener = TcpListener::bind(PROXY_ADDRESS)?;
+    wire::send(control, &Event::Listening, &[listener.as_fd()])
+}
+
+/// Waits for the end of init, and kills it when the server doesn't want the run any more.
+fn wait(control: &OwnedFd, init: Pid) -> ExitCode {
+    if let Ok(handle) = pidfd_open(init, PidfdFlags::empty()) {
+        let mut handles = [
+            PollFd::new(control, PollFlags::empty()),
+            PollFd::new(&handle, PollFlags::IN),
+        ];
+        while poll(&mut handles, None).is_err() {}
+        let _ = pidfd_send_signal(&handle, Signal::KILL);
+    }
+    let _ = waitpid(Some(init), WaitOptions::empty());
+    ExitCode::SUCCESS
+}

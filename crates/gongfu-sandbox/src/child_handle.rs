@@ -1,0 +1,211 @@
+//! A child and its control group: how it is started, told its plan, and ended.
+
+use std::io::{self, PipeReader};
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use gongfu_core::sandbox::Limits;
+
+use crate::child::UNCERTAIN;
+use crate::plan::{Grouping, Kind, Plan};
+use crate::platform::cgroup::{Group, Groups};
+use crate::poll::is_readable_within;
+use crate::process::Process;
+use crate::{platform, wire};
+
+/// How long a run may take to end.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same where each of its processes must be killed, and they may keep the machine busy.
+const KILL_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// A child and its control group.
+pub struct ChildHandle {
+    // Dropped before the group.
+    lifeline: Lifeline,
+    pub(crate) group: Option<Group>,
+    /// The limits that the group enforces.
+    pub(crate) grouping: Option<Grouping>,
+    pub(crate) out: PipeReader,
+    pub(crate) error: PipeReader,
+}
+
+/// A process, and the socket without which it ends.
+struct Lifeline {
+    process: Process,
+    control: UnixStream,
+    /// Only the process can end every process of the run.
+    is_needed: bool,
+    /// It was left to itself.
+    is_released: bool,
+}
+
+impl ChildHandle {
+    /// Starts a child for this kind of sandbox, in a control group of its own if there can be one.
+    ///
+    /// # Errors
+    /// There can be no more processes.
+    pub(crate) fn start(kind: &Kind, groups: Option<&Groups>, limits: &Limits) -> io::Result<Self> {
+        let (process, ends) = start_process()?;
+        // Without a group the limits are enforced as on machines that have none.
+        let group = groups.and_then(|groups| groups.make(limits, kind.supervisors()).ok());
+        let grouping = group.as_ref().map(Group::grouping);
+        let handles = group.as_ref().map(Group::join_handles).transpose()?;
+        let child = Self::new(process, kind.needs_its_child(), group, grouping, ends);
+        let handles = handles.unwrap_or_default();
+        let handles: Vec<BorrowedFd<'_>> = handles.iter().map(|handle| handle.as_fd()).collect();
+        // It joins before it is told anything, so that everything is counted.
+        wire::send(child.control(), &grouping, &handles)?;
+        Ok(child)
+    }
+
+    /// A run in a container. `hand_over` passes the child's ends to its init: the control socket and the two
+    /// outputs.
+    ///
+    /// # Errors
+    /// The container has ended.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn in_container(
+        run: crate::process::InContainer,
+        group: Option<Group>,
+        grouping: Grouping,
+        hand_over: impl FnOnce([OwnedFd; 3]) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let (ours, theirs) = Ends::new()?;
+        hand_over(theirs)?;
+        let process = Process::InContainer(run);
+        Ok(Self::new(process, false, group, Some(grouping), ours))
+    }
+
+    fn new(
+        process: Process,
+        is_needed: bool,
+        group: Option<Group>,
+        grouping: Option<Grouping>,
+        ends: Ends,
+    ) -> Self {
+        let lifeline = Lifeline {
+            process,
+            control: ends.control,
+            is_needed,
+            is_released: false,
+        };
+        Self {
+            lifeline,
+            group,
+            grouping,
+            out: ends.out,
+            error: ends.error,
+        }
+    }
+
+    /// The control socket.
+    pub(crate) fn control(&self) -> &UnixStream {
+        &self.lifeline.control
+    }
+
+    /// Tells it the plan; the program reads `input`.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn send_plan(&self, plan: &Plan, input: Option<BorrowedFd<'_>>) -> io::Result<()> {
+        wire::send(self.control(), plan, input.as_slice())
+    }
+
+    /// Makes it stop waiting for the server.
+    pub(crate) fn disconnect(&self) {
+        let _ = self.control().shutdown(Shutdown::Both);
+    }
+
+    /// Ends the run if it goes on; answers whether every process of it is dead for certain. `init` is the
+    /// handle of its init, if there is one.
+    pub(crate) fn end(&mut self, init: Option<&OwnedFd>) -> bool {
+        self.disconnect();
+        let has_ended = match init {
+            // The supervisor would kill it as well, but may be the last to get a processor.
+            Some(init) => {
+                platform::kill(init);
+                is_readable_within(init, END_TIMEOUT) || self.lifeline.end()
+            }
+            None => self.lifeline.end(),
+        };
+        // When the group is empty, they are dead whoever killed them.
+        has_ended || self.group.as_ref().is_some_and(Group::end)
+    }
+}
+
+impl Lifeline {
+    /// Ends the run; answers whether every process of it is dead for certain. Nobody may be left who could
+    /// change what the run wrote while it is collected.
+    ///
+    /// Only the process can say so: it waits for init, whose end is the end of all others. It is killed only
+    /// when it doesn't end by itself. Where its end isn't the end of others, it is left to itself instead.
+    fn end(&mut self) -> bool {
+        let _ = self.control.shutdown(Shutdown::Both);
+        let timeout = if self.is_needed {
+            KILL_TIMEOUT
+        } else {
+            END_TIMEOUT
+        };
+        let has_ended = self.process.ends_within(timeout);
+        if !has_ended && self.is_needed {
+            self.is_released = true;
+            return false;
+        }
+        if !has_ended {
+            self.process.kill();
+        }
+        // A process that was killed has waited for nobody.
+        let code = self.process.code();
+        has_ended && code.is_some_and(|code| code != i32::from(UNCERTAIN))
+    }
+}
+
+impl Drop for Lifeline {
+    fn drop(&mut self) {
+        if !self.is_released && !self.process.has_ended() {
+            self.end();
+        }
+    }
+}
+
+/// The server's ends of the control socket and the outputs.
+struct Ends {
+    control: UnixStream,
+    out: PipeReader,
+    error: PipeReader,
+}
+
+impl Ends {
+    /// Makes them, and the child's: its standard input, which is the control socket, and its outputs.
+    fn new() -> io::Result<(Self, [OwnedFd; 3])> {
+        let (control, theirs) = UnixStream::pair()?;
+        let ((out, their_out), (error, their_error)) = (io::pipe()?, io::pipe()?);
+        let ours = Self {
+            control,
+            out,
+            error,
+        };
+        Ok((ours, [theirs.into(), their_out.into(), their_error.into()]))
+    }
+}
+
+/// Starts the child process.
+#[cfg(target_os = "linux")]
+fn start_process() -> io::Result<(Process, Ends)> {
+    let start = || {
+        let (ours, theirs) = Ends::new()?;
+        let forked = crate::fork_server::fork(theirs.each_ref().map(|end| end.as_fd()))?;
+        Ok((Process::Forked(forked), ours))
+    };
+    // A fork server that has died is started anew; whatever it has forked ends with its ends.
+    start().or_else(|_: io::Error| start())
+}
+
+/// Starts the child process.
+#[cfg(target_os = "macos")]
+fn start_process() -> io::Result<(Process, Ends)> {
+    let (ours, theirs) = Ends::new()?;
+    Ok((Process::Child(platform::start_child(theirs)?), ours))
+}

@@ -1,0 +1,140 @@
+//! From skills to texts to terms: reads the texts that an index lacks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gongfu_core::library::{Library, Skill};
+use gongfu_core::port::{PortError, SkillStore};
+use gongfu_core::search::SearchText;
+use gongfu_core::skill::Digest;
+use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
+use rayon::prelude::*;
+use tokio::runtime::Handle;
+
+use super::group::{self, Group};
+use super::index::Index;
+use super::pool::Pool;
+use super::terms::Terms;
+use super::view::View;
+use gongfu_files::Home;
+
+/// Raise it when the tokens, the fields or what goes into them change.
+const SCHEMA: &str = "5";
+const FOLDER: &str = "search";
+/// The number of new texts from which indexing gets threads of its own.
+const MANY: usize = 64;
+
+/// The texts' origin, and the place of their index.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The skills.
+    pub(super) skills: &'a dyn SkillStore,
+    /// The home that keeps the index, if it can be written; otherwise the index is in memory.
+    pub(super) home: Option<&'a Home>,
+    /// Readers of words.
+    pub(super) words: &'a Pool,
+    /// The runtime that reads the skills.
+    pub(super) runtime: &'a Handle,
+}
+
+/// The library, ready to be searched.
+pub(super) fn view(
+    place: &Place<'_>,
+    library: &Library,
+    before: Option<&View>,
+) -> Result<View, PortError> {
+    let mut indexes = Vec::new();
+    for group in group::groups(library) {
+        let wanted: BTreeSet<u64> = group.texts.keys().copied().collect();
+        let on_disk = place.home.and_then(|home| {
+            let known = before.and_then(|view| view.index(&group.key));
+            let index = known.map_or_else(|| open(home, &group.key).map(Arc::new), Ok);
+            let updated = index.and_then(|index| {
+                update(place, library, &group, &index, &wanted)?;
+                Ok(index)
+            });
+            updated.map_or_else(|error| unwritable(&error), Some)
+        });
+        let index = if let Some(index) = on_disk {
+            index
+        } else {
+            let all: Vec<u64> = wanted.into_iter().collect();
+            let chunks = all.chunks(64);
+            let mut texts = chunks.flat_map(|some| read(place, library, &group, some));
+            let index = Index::in_memory(&mut texts);
+            Arc::new(index.map_err(|error| PortError::Unavailable(error.to_string()))?)
+        };
+        indexes.push((group, index));
+    }
+    View::new(library, indexes).map_err(|error| PortError::Unavailable(error.to_string()))
+}
+
+/// Makes an index hold the wanted texts of a group.
+fn update(
+    place: &Place<'_>,
+    library: &Library,
+    group: &Group,
+    index: &Index,
+    wanted: &BTreeSet<u64>,
+) -> std::io::Result<()> {
+    let update =
+        |place: &Place<'_>| index.update(wanted, &mut |some| read(place, library, group, some));
+    if index.missing(wanted)? <= MANY {
+        return update(place);
+    }
+    // Readers and threads of its own: both keep memory that isn't needed again.
+    let words = &Pool::default();
+    let place = &Place { words, ..*place };
+    match rayon::ThreadPoolBuilder::new().build() {
+        Ok(pool) => pool.install(|| update(place)),
+        Err(_) => update(place),
+    }
+}
+
+fn unwritable<T>(error: &std::io::Error) -> Option<T> {
+    tracing::debug!(%error, "the search index can't be written: it is made in memory");
+    None
+}
+
+fn open(home: &Home, key: &str) -> std::io::Result<Index> {
+    let folder = home.folder(&format!("{FOLDER}/{key}-{SCHEMA}"))?;
+    Index::on_disk(folder.path())
+}
+
+/// Reads the texts with these identities; one that changed meanwhile is read the next time.
+fn read(
+    place: &Place<'_>,
+    library: &Library,
+    group: &Group,
+    identities: &[u64],
+) -> Vec<(u64, Terms)> {
+    let mut found: Vec<(u64, &Skill, Vec<u8>)> = Vec::new();
+    // One after the other: a look of the store uses every core, and would wait for threads that wait
+    // for it.
+    for identity in identities {
+        let first = group.texts.get(identity).and_then(|places| places.first());
+        let skill = first.and_then(|at| group::skill(library, *at));
+        let Some((skill, file)) = skill.and_then(|skill| Some((skill, group::document(skill)?)))
+        else {
+            continue;
+        };
+        let reading = place.skills.read(skill, &file.path, MAX_SKILL_FILE);
+        if let Ok(content) = place.runtime.block_on(reading) {
+            found.push((*identity, skill, content.bytes));
+        }
+    }
+    let terms = |(identity, skill, bytes): (u64, &Skill, Vec<u8>)| {
+        let name = skill.name.as_str();
+        if group::identity_of(name, Digest::of(&bytes)) != identity {
+            return None;
+        }
+        let document = document::parse(&bytes, name)?;
+        let text = SearchText {
+            name: name.to_owned(),
+            ..SearchText::of(&document)
+        };
+        let terms = place.words.with(|words| Terms::of(&text, words));
+        Some((identity, terms))
+    };
+    found.into_par_iter().filter_map(terms).collect()
+}

@@ -1,0 +1,11 @@
+//! The paths of the routes.
+
+/// The path of MCP.
+pub const MCP_PATH: &str = "/mcp";
+
+/// The label of a path; all unknown ones share one.
+pub(crate) fn label(path: &str) -> &'static str {
+    const PATHS: [&str; 5] = [MCP_PATH, "/health", "/health/ready", "/metrics", "/sse"];
+    let known = PATHS.into_iter().find(|known| *known == path);
+    known.unwrap_or("other")
+}

@@ -1,0 +1,45 @@
+//! The state of all routes.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use axum::response::IntoResponse;
+use gongfu_core::port::Clock;
+use serde::Serialize;
+
+use crate::guard::Guard;
+use crate::metric::Metrics;
+use crate::problem::Problem;
+
+/// The answer to a health check.
+#[derive(Debug, Clone, Serialize)]
+pub struct Health {
+    /// The version of gongfu.
+    pub version: String,
+    /// True once the library has been read.
+    pub ready: bool,
+    /// The sandbox that is used, or `unavailable`; missing until it has been tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<&'static str>,
+}
+
+/// Makes a span a child of the trace that a request names. The function looks a header up.
+pub type LinkParentTrace = fn(&tracing::Span, &dyn Fn(&str) -> Option<String>);
+
+/// The state of all routes.
+#[derive(Clone)]
+pub(crate) struct AppState {
+    pub(crate) guard: Arc<Guard>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) stopping: Arc<AtomicBool>,
+    pub(crate) link_parent_trace: Option<LinkParentTrace>,
+    pub(crate) health: Arc<dyn Fn() -> Health + Send + Sync>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl AppState {
+    /// A problem document with the time.
+    pub(crate) fn problem(&self, problem: Problem) -> impl IntoResponse + use<> {
+        problem.at(self.clock.now())
+    }
+}

@@ -1,0 +1,16 @@
+//! The ports that store, in memory. Each value belongs to one space.
+
+mod blobs;
+mod file_tree;
+mod files;
+mod layers;
+mod records;
+mod search;
+mod skills;
+
+pub use blobs::MemoryBlobs;
+pub use files::MemoryFiles;
+pub use layers::MemoryLayers;
+pub use records::MemoryRecords;
+pub use search::MemorySearch;
+pub use skills::{MemorySkills, SkillFiles};

@@ -1,0 +1,98 @@
+//! A sandbox that runs nothing, and the folders of its runs.
+
+use std::sync::{Arc, Mutex};
+
+use gongfu_core::library::Skill;
+use gongfu_core::port::{Listener, Pending, PortError, RunFolders, RunMounts, Sandbox, ready};
+use gongfu_core::sandbox::{BackendStatus, Mode, Mount, Outcome, SKILL, Spec, Stream, WORKSPACE};
+
+use crate::memory::MemoryLayers;
+
+/// Answers a run with the scripted outcome; without one no sandbox works.
+#[derive(Default)]
+pub struct ScriptedSandbox {
+    next: Mutex<Option<Outcome>>,
+    specs: Mutex<Vec<Spec>>,
+    /// Receives the files that runs write beside a skill, where that is wanted.
+    layers: Option<(Arc<MemoryLayers>, String)>,
+}
+
+impl ScriptedSandbox {
+    /// A sandbox whose runs write their artifacts below `/skill` into the layer of this skill.
+    pub fn with_layer(layers: Arc<MemoryLayers>, skill: &str) -> Self {
+        Self {
+            layers: Some((layers, skill.to_owned())),
+            ..Self::default()
+        }
+    }
+
+    /// Scripts the outcome of the next run.
+    pub fn script(&self, outcome: Outcome) {
+        *self.next.lock().unwrap() = Some(outcome);
+    }
+
+    /// The runs that were asked for since the last time.
+    pub fn take_specs(&self) -> Vec<Spec> {
+        std::mem::take(&mut *self.specs.lock().unwrap())
+    }
+}
+
+impl Sandbox for ScriptedSandbox {
+    fn statuses(&self) -> Pending<'_, Vec<BackendStatus>> {
+        ready(Ok(Vec::new()))
+    }
+
+    fn run(&self, spec: Spec, listener: Listener) -> Pending<'_, Outcome> {
+        self.specs.lock().unwrap().push(spec);
+        let outcome = self.next.lock().unwrap().take();
+        let outcome = outcome.ok_or_else(|| PortError::Unavailable("it has none".to_owned()));
+        ready(outcome.inspect(|outcome| {
+            listener(Stream::Stdout, &outcome.stdout.head);
+            let Some((layers, skill)) = &self.layers else {
+                return;
+            };
+            let paths = outcome.artifacts.iter();
+            for path in paths.filter_map(|artifact| artifact.path.strip_prefix("/skill/")) {
+                layers.put(skill, path, b"left");
+            }
+        }))
+    }
+}
+
+/// Names folders and prepares nothing.
+#[derive(Debug, Default)]
+pub struct FakeRunFolders;
+
+impl RunFolders for FakeRunFolders {
+    fn writable(&self, with_skill: bool) -> Vec<String> {
+        let skill = with_skill.then_some(SKILL);
+        skill
+            .into_iter()
+            .chain([WORKSPACE])
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {
+        let mount = |source: &str, target: &str| Mount {
+            sources: vec![source.into()],
+            target: target.to_owned(),
+            mode: Mode::Layered,
+            keep: Some(source.into()),
+        };
+        let skill = skill.map(|skill| mount(&skill.full_name, SKILL));
+        let mounts = skill.into_iter().chain([mount("workspace", WORKSPACE)]);
+        ready(Ok(RunMounts {
+            mounts: mounts.collect(),
+            programs: Vec::new(),
+            logs: "logs/7".into(),
+            logs_seen: "/runs/7".to_owned(),
+            layer: None,
+            holds: Vec::new(),
+        }))
+    }
+
+    fn finish<'a>(&'a self, _skill: Option<&'a Skill>, _mounts: RunMounts) -> Pending<'a, ()> {
+        ready(Ok(()))
+    }
+}

@@ -1,0 +1,134 @@
+//! The ground of a story: a backend with fresh storage, and threads to write from.
+
+use std::sync::Arc;
+
+use gongfu_core::account::{Owner, UserId};
+use gongfu_core::port::{PortError, RecordKey, Space, Spaces};
+use gongfu_core::skill::Digest;
+use tokio::runtime::Runtime;
+
+/// Storage that can be opened several times, as by processes that share it.
+pub trait Backend: Send + Sync {
+    /// Opens the storage.
+    fn open(&self) -> Arc<dyn Spaces>;
+
+    /// The stored bytes of a record.
+    fn record(&self, owner: &Owner, key: &RecordKey) -> Vec<u8>;
+
+    /// Replaces the stored bytes of a record, valid or not.
+    fn damage_record(&self, owner: &Owner, key: &RecordKey, bytes: &[u8]);
+
+    /// Replaces the stored bytes of a blob.
+    fn damage_blob(&self, owner: &Owner, digest: &Digest, bytes: &[u8]);
+}
+
+/// A promise of a port's documentation.
+pub struct Promise {
+    /// The promise.
+    pub text: &'static str,
+    /// True for a promise about owners: a backend that ignores them must break it.
+    pub about_owners: bool,
+    /// Panics when it is broken.
+    pub check: fn(&Ground),
+}
+
+impl Promise {
+    /// A promise about one owner's data.
+    pub(super) const fn new(text: &'static str, check: fn(&Ground)) -> Self {
+        Self {
+            text,
+            about_owners: false,
+            check,
+        }
+    }
+
+    /// A promise about the data of several owners.
+    pub(super) const fn about_owners(text: &'static str, check: fn(&Ground)) -> Self {
+        Self {
+            text,
+            about_owners: true,
+            check,
+        }
+    }
+}
+
+/// The number of threads that write at once.
+const WRITERS: usize = 4;
+
+/// A backend, opened once, and a runtime for what waits.
+pub struct Ground {
+    pub(super) backend: Box<dyn Backend>,
+    spaces: Arc<dyn Spaces>,
+    runtime: Runtime,
+}
+
+impl Ground {
+    /// The ground over a backend with empty storage.
+    pub fn new(backend: Box<dyn Backend>) -> Self {
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        Self {
+            spaces: backend.open(),
+            backend,
+            runtime: runtime.worker_threads(2).build().unwrap(),
+        }
+    }
+
+    pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    /// The space of the local person.
+    pub(super) fn local(&self) -> Space {
+        self.space(&Owner::Local)
+    }
+
+    /// The space of a user.
+    pub(super) fn other(&self) -> Space {
+        self.space(&ann())
+    }
+
+    fn space(&self, owner: &Owner) -> Space {
+        self.wait(self.spaces.open(owner)).unwrap()
+    }
+
+    /// The space of the local person in storage that is opened again, as by another process.
+    pub(super) fn reopened(&self) -> Space {
+        self.wait(self.backend.open().open(&Owner::Local)).unwrap()
+    }
+
+    /// Writes from several threads at once, every second one as another process.
+    pub(super) fn write_at_once(&self, write: impl Fn(&Space, usize) + Sync) {
+        let spaces = [self.local(), self.reopened()];
+        std::thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                let (space, write) = (&spaces[writer % 2], &write);
+                scope.spawn(move || write(space, writer));
+            }
+        });
+    }
+}
+
+/// Another owner than the local person.
+pub(super) fn ann() -> Owner {
+    Owner::User(UserId::new("ann").unwrap())
+}
+
+/// Asserts that an answer is an error of a kind.
+macro_rules! assert_refused {
+    ($answer:expr, $kind:pat) => {
+        match $answer {
+            Err(error) => assert!(matches!(error, $kind), "{error:?}"),
+            Ok(_) => panic!("{} is not refused", stringify!($answer)),
+        }
+    };
+}
+pub(super) use assert_refused;
+
+/// Asserts that two answers are errors that nobody can tell apart.
+#[track_caller]
+pub(super) fn assert_alike<T, U>(foreign: Result<T, PortError>, unknown: Result<U, PortError>) {
+    let text = |error: Option<PortError>| error.map(|error| format!("{error:?}"));
+    let (foreign, unknown) = (text(foreign.err()), text(unknown.err()));
+    assert!(foreign.is_some(), "the data of another owner is answered");
+    assert_eq!(foreign, unknown, "the data of another owner is told apart");
+}

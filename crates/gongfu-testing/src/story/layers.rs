@@ -1,0 +1,195 @@
+//! The promises of `Layers`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use gongfu_core::library::Skill;
+use gongfu_core::port::{PortError, Space};
+use gongfu_core::skill::SkillPath;
+
+use super::ground::{Ground, Promise, assert_alike, assert_refused};
+use super::skills::{create, find, write};
+
+/// Longer than the coarsest clock of file times that tests run on.
+const TICK: Duration = Duration::from_millis(20);
+/// The most files of a layer that are listed.
+const MAX_FILES: usize = 5_000;
+
+pub(super) const PROMISES: &[Promise] = &[
+    Promise::new("a skill without runs has no layer", starts_empty),
+    Promise::new(
+        "the files of a run are read and listed by path, and the skill stays as it is",
+        keeps_files,
+    ),
+    Promise::new(
+        "the next run gets the content of the layer",
+        next_lease_has_the_content,
+    ),
+    Promise::new(
+        "a file that the skill changed later is not found",
+        later_change_wins,
+    ),
+    Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
+    Promise::new("a list has at most 5,000 files", list_is_bounded),
+    Promise::new("layers survive a restart", survives_a_restart),
+    Promise::about_owners("owners have layers of their own", owners_are_apart),
+    Promise::about_owners(
+        "the layer of another owner is like an unknown one",
+        foreign_is_like_unknown,
+    ),
+];
+
+/// Runs something that writes to a skill's folder.
+fn run(ground: &Ground, space: &Space, skill: &Skill, work: impl FnOnce(&Path)) {
+    let lease = ground.wait(space.layers().lease(skill)).unwrap();
+    work(&lease.folder);
+    ground.wait(space.layers().commit(skill, lease)).unwrap();
+}
+
+fn put(folder: &Path, path: &str, bytes: &[u8]) {
+    let path = folder.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn read(ground: &Ground, space: &Space, skill: &Skill, path: &str) -> Result<Vec<u8>, PortError> {
+    let path = SkillPath::new(path).unwrap();
+    let content = ground.wait(space.layers().read(skill, &path, 10_000))?;
+    Ok(content.bytes)
+}
+
+fn list(ground: &Ground, space: &Space, skill: &Skill) -> Vec<(String, u64)> {
+    let files = ground.wait(space.layers().list(skill)).unwrap().into_iter();
+    files.map(|(path, size)| (path.to_string(), size)).collect()
+}
+
+fn starts_empty(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    assert_eq!(list(ground, &space, &skill), []);
+    assert_refused!(read(ground, &space, &skill, "out"), PortError::NotFound);
+    let own = read(ground, &space, &skill, "SKILL.md");
+    assert_refused!(own, PortError::NotFound);
+}
+
+fn keeps_files(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    run(ground, &space, &skill, |folder| {
+        put(folder, "out/b.txt", b"two");
+        put(folder, "a.txt", b"one");
+    });
+    assert_eq!(read(ground, &space, &skill, "out/b.txt").unwrap(), b"two");
+    let files = [("a.txt".to_owned(), 3), ("out/b.txt".to_owned(), 3)];
+    assert_eq!(list(ground, &space, &skill), files);
+    assert_refused!(read(ground, &space, &skill, "out"), PortError::IsAFolder);
+    assert_eq!(find(ground, &space, "pdf").unwrap(), skill);
+}
+
+fn next_lease_has_the_content(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    run(ground, &space, &skill, |folder| {
+        put(folder, "out/a", b"one");
+    });
+    run(ground, &space, &skill, |folder| {
+        assert_eq!(std::fs::read(folder.join("out/a")).unwrap(), b"one");
+        put(folder, "out/a", b"two");
+        put(folder, "out/b", b"three");
+    });
+    assert_eq!(read(ground, &space, &skill, "out/a").unwrap(), b"two");
+    assert_eq!(list(ground, &space, &skill).len(), 2);
+}
+
+fn later_change_wins(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    write(ground, &space, &skill, "script.py", b"original");
+    let skill = find(ground, &space, "pdf").unwrap();
+    std::thread::sleep(TICK);
+    run(ground, &space, &skill, |folder| {
+        put(folder, "script.py", b"of a run");
+        put(folder, "out", b"kept");
+    });
+    assert_eq!(
+        read(ground, &space, &skill, "script.py").unwrap(),
+        b"of a run"
+    );
+    std::thread::sleep(TICK);
+    write(ground, &space, &skill, "script.py", b"repaired");
+    let skill = find(ground, &space, "pdf").unwrap();
+    let stale = read(ground, &space, &skill, "script.py");
+    assert_refused!(stale, PortError::NotFound);
+    assert_eq!(list(ground, &space, &skill), [("out".to_owned(), 4)]);
+    run(ground, &space, &skill, |folder| {
+        assert!(!folder.join("script.py").exists());
+    });
+    assert_eq!(read(ground, &space, &skill, "out").unwrap(), b"kept");
+}
+
+fn limit_cuts(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    run(ground, &space, &skill, |folder| {
+        put(folder, "f", b"0123456789");
+    });
+    let path = SkillPath::new("f").unwrap();
+    let content = ground.wait(space.layers().read(&skill, &path, 4)).unwrap();
+    assert_eq!((content.bytes.as_slice(), content.size), (&b"0123"[..], 10));
+}
+
+fn list_is_bounded(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    run(ground, &space, &skill, |folder| {
+        for number in 0..MAX_FILES + 10 {
+            std::fs::write(folder.join(number.to_string()), "").unwrap();
+        }
+    });
+    let files = list(ground, &space, &skill);
+    assert!(
+        !files.is_empty() && files.len() <= MAX_FILES,
+        "{}",
+        files.len()
+    );
+}
+
+fn survives_a_restart(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    run(ground, &space, &skill, |folder| put(folder, "out", b"kept"));
+    let again = ground.reopened();
+    let skill = find(ground, &again, "pdf").unwrap();
+    assert_eq!(read(ground, &again, &skill, "out").unwrap(), b"kept");
+}
+
+fn owners_are_apart(ground: &Ground) {
+    let (local, other) = (ground.local(), ground.other());
+    let locals = create(ground, &local, "pdf", "d");
+    let others = find(ground, &other, "pdf");
+    let others = others.unwrap_or_else(|| create(ground, &other, "pdf", "d"));
+    run(ground, &local, &locals, |folder| {
+        put(folder, "out", b"local");
+    });
+    assert_eq!(list(ground, &other, &others), []);
+    run(ground, &other, &others, |folder| {
+        put(folder, "out", b"other");
+    });
+    assert_eq!(read(ground, &local, &locals, "out").unwrap(), b"local");
+}
+
+fn foreign_is_like_unknown(ground: &Ground) {
+    let (local, other) = (ground.local(), ground.other());
+    create(ground, &other, "own", "d");
+    let foreign = create(ground, &local, "pdf", "d");
+    run(ground, &local, &foreign, |folder| {
+        put(folder, "out", b"local");
+    });
+    let unknown = Skill {
+        full_name: format!("{}/never", foreign.source).into(),
+        folder: SkillPath::new("never").unwrap(),
+        ..(*foreign).clone()
+    };
+    let read = |skill| read(ground, &other, skill, "out");
+    assert_alike(read(&foreign), read(&unknown));
+}

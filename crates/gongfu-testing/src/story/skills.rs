@@ -1,0 +1,328 @@
+//! The promises of `SkillStore` and `Materialize`.
+
+use std::sync::Arc;
+
+use gongfu_core::library::{Revision, Skill};
+use gongfu_core::port::{Change, PortError, Space};
+use gongfu_core::skill::{SkillName, SkillPath};
+
+use super::ground::{Ground, Promise, assert_alike, assert_refused};
+
+pub(super) const PROMISES: &[Promise] = &[
+    Promise::new(
+        "a created skill is in the library at once, whole",
+        is_created,
+    ),
+    Promise::new(
+        "a second skill of the same name is a conflict and changes nothing",
+        second_is_a_conflict,
+    ),
+    Promise::new(
+        "a write creates the file and the folders above it, and shows at once",
+        writes_files,
+    ),
+    Promise::new(
+        "a file that changed since it was read is a conflict and stays",
+        conflict_changes_nothing,
+    ),
+    Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
+    Promise::new(
+        "a library that differs has another revision",
+        revision_follows_changes,
+    ),
+    Promise::new("waiting ends with a change", waiting_ends),
+    Promise::new(
+        "a switch says whether it changed anything, and holds",
+        switch_holds,
+    ),
+    Promise::new(
+        "a leased folder has the files of the skill",
+        lease_has_the_files,
+    ),
+    Promise::new("concurrent writers lose nothing", writers_lose_nothing),
+    Promise::new("skills and switches survive a restart", survives_a_restart),
+    Promise::about_owners("owners have skills of their own", owners_are_apart),
+    Promise::about_owners(
+        "the skill of another owner is like an unknown one",
+        foreign_is_like_unknown,
+    ),
+];
+
+fn document(name: &str, description: &str) -> Vec<u8> {
+    format!("---\nname: {name}\ndescription: {description}\n---\n# Steps\n").into_bytes()
+}
+
+/// Creates a skill with a description.
+pub(super) fn create(ground: &Ground, space: &Space, name: &str, description: &str) -> Arc<Skill> {
+    let (skill, text) = (SkillName::new(name).unwrap(), document(name, description));
+    ground.wait(space.skills().create(&skill, &text)).unwrap()
+}
+
+/// Writes a file of a skill.
+pub(super) fn write(
+    ground: &Ground,
+    space: &Space,
+    skill: &Skill,
+    path: &str,
+    bytes: &[u8],
+) -> bool {
+    change(ground, space, skill, path, None, bytes).unwrap()
+}
+
+fn change(
+    ground: &Ground,
+    space: &Space,
+    skill: &Skill,
+    path: &str,
+    expected: Option<&[u8]>,
+    bytes: &[u8],
+) -> Result<bool, PortError> {
+    let path = SkillPath::new(path).unwrap();
+    let change = Change { bytes, expected };
+    ground.wait(space.skills().write(skill, &path, change))
+}
+
+fn read(ground: &Ground, space: &Space, skill: &Skill, path: &str) -> Result<Vec<u8>, PortError> {
+    let path = SkillPath::new(path).unwrap();
+    let content = ground.wait(space.skills().read(skill, &path, 10_000))?;
+    Ok(content.bytes)
+}
+
+/// The skill of a name as the library has it now, enabled or not.
+pub(super) fn find(ground: &Ground, space: &Space, name: &str) -> Option<Arc<Skill>> {
+    let library = ground.wait(space.skills().library()).unwrap();
+    let mut skills = library.skills().iter();
+    skills.find(|skill| skill.name.as_str() == name).cloned()
+}
+
+fn is_created(ground: &Ground) {
+    let space = ground.local();
+    assert!(find(ground, &space, "pdf").is_none());
+    let created = create(ground, &space, "pdf", "Reads PDFs");
+    let found = find(ground, &space, "pdf").unwrap();
+    assert_eq!(found, created);
+    assert_eq!(
+        (found.description.as_str(), found.enabled),
+        ("Reads PDFs", true)
+    );
+    assert_eq!(
+        *found.full_name,
+        format!("{}/{}", found.source, found.folder)
+    );
+    let files: Vec<_> = found.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(files, ["SKILL.md"]);
+    let text = read(ground, &space, &found, "SKILL.md").unwrap();
+    assert_eq!(text, document("pdf", "Reads PDFs"));
+}
+
+fn second_is_a_conflict(ground: &Ground) {
+    let space = ground.local();
+    let first = create(ground, &space, "pdf", "first");
+    let name = SkillName::new("pdf").unwrap();
+    let text = document("pdf", "second");
+    let second = ground.wait(space.skills().create(&name, &text));
+    assert_refused!(second, PortError::Conflict(_));
+    assert_eq!(find(ground, &space, "pdf").unwrap(), first);
+}
+
+fn writes_files(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    assert!(write(ground, &space, &skill, "scripts/run.py", b"one"));
+    assert!(!write(ground, &space, &skill, "scripts/run.py", b"three"));
+    let found = find(ground, &space, "pdf").unwrap();
+    let files = found.files.iter();
+    let files: Vec<_> = files.map(|file| (file.path.as_str(), file.size)).collect();
+    assert_eq!(files[1..], [("scripts/run.py", 5)]);
+    write(
+        ground,
+        &space,
+        &skill,
+        "SKILL.md",
+        &document("pdf", "new words"),
+    );
+    let found = find(ground, &space, "pdf").unwrap();
+    assert_eq!(found.description, "new words");
+    assert_refused!(read(ground, &space, &skill, "none"), PortError::NotFound);
+    let folder = change(ground, &space, &skill, "scripts", None, b"x");
+    assert_refused!(folder, PortError::IsAFolder);
+    let below = change(ground, &space, &skill, "SKILL.md/x", None, b"x");
+    assert_refused!(below, PortError::NotAFolder);
+}
+
+fn conflict_changes_nothing(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    write(ground, &space, &skill, "f", b"now");
+    let stale = change(ground, &space, &skill, "f", Some(b"before"), b"lost");
+    assert_refused!(stale, PortError::Conflict(_));
+    assert_eq!(read(ground, &space, &skill, "f").unwrap(), b"now");
+    assert!(!change(ground, &space, &skill, "f", Some(b"now"), b"next").unwrap());
+}
+
+fn limit_cuts(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    write(ground, &space, &skill, "f", b"0123456789");
+    let path = SkillPath::new("f").unwrap();
+    for limit in [0, 4, 10, 11] {
+        let content = ground
+            .wait(space.skills().read(&skill, &path, limit))
+            .unwrap();
+        let shown = usize::try_from(limit.min(10)).unwrap();
+        assert_eq!(content.bytes, b"0123456789"[..shown]);
+        assert_eq!((content.size, content.is_cut()), (10, limit < 10));
+    }
+}
+
+fn revision_follows_changes(ground: &Ground) {
+    let space = ground.local();
+    let revision = || ground.wait(space.skills().library()).unwrap().revision();
+    let mut seen = vec![revision()];
+    let mut expect_new = || {
+        let now = revision();
+        assert!(seen.iter().all(|before| *before < now), "{seen:?} {now:?}");
+        seen.push(now);
+    };
+    let skill = create(ground, &space, "pdf", "d");
+    expect_new();
+    write(ground, &space, &skill, "f", b"x");
+    expect_new();
+    ground
+        .wait(space.skills().set_enabled(&skill, false))
+        .unwrap();
+    expect_new();
+    assert_eq!(revision(), revision());
+}
+
+fn waiting_ends(ground: &Ground) {
+    let space = ground.local();
+    create(ground, &space, "a", "d");
+    let before = ground.wait(space.skills().library()).unwrap().revision();
+    let first = ground.wait(space.skills().changed(Revision::default()));
+    assert_eq!(first.unwrap(), before, "the first reading is a change");
+    let after = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| ground.wait(space.skills().changed(before)));
+        create(ground, &space, "b", "d");
+        ground.wait(space.skills().library()).unwrap();
+        waiting.join().unwrap()
+    });
+    assert!(after.unwrap() > before);
+}
+
+fn switch_holds(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    let set = |enabled| {
+        ground
+            .wait(space.skills().set_enabled(&skill, enabled))
+            .unwrap()
+    };
+    let is_enabled = || find(ground, &space, "pdf").unwrap().enabled;
+    assert!(!set(true));
+    assert!(set(false));
+    assert!(!is_enabled());
+    assert!(!set(false));
+    assert!(set(true));
+    assert!(is_enabled());
+}
+
+fn lease_has_the_files(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    write(ground, &space, &skill, "scripts/run.py", b"print()");
+    let lease = ground
+        .wait(space.materialize().materialize(&skill))
+        .unwrap();
+    assert!(lease.folder.is_absolute());
+    let read = |path: &str| std::fs::read(lease.folder.join(path)).unwrap();
+    assert_eq!(read("SKILL.md"), document("pdf", "d"));
+    assert_eq!(read("scripts/run.py"), b"print()");
+}
+
+fn writers_lose_nothing(ground: &Ground) {
+    let skill = create(ground, &ground.local(), "shared", "d");
+    write(ground, &ground.local(), &skill, "counter", b"0");
+    ground.write_at_once(|space, writer| {
+        // A process that was just started knows no skills yet.
+        let skill = find(ground, space, "shared").unwrap();
+        create(ground, space, &format!("own-{writer}"), "d");
+        for _ in 0..5 {
+            loop {
+                let before = read(ground, space, &skill, "counter").unwrap();
+                let count: usize = std::str::from_utf8(&before).unwrap().parse().unwrap();
+                let after = (count + 1).to_string();
+                match change(
+                    ground,
+                    space,
+                    &skill,
+                    "counter",
+                    Some(&before),
+                    after.as_bytes(),
+                ) {
+                    Ok(_) => break,
+                    Err(error) => assert!(matches!(error, PortError::Conflict(_)), "{error:?}"),
+                }
+            }
+        }
+    });
+    let space = ground.reopened();
+    let skill = find(ground, &space, "shared").unwrap();
+    assert_eq!(read(ground, &space, &skill, "counter").unwrap(), b"20");
+    for writer in 0..4 {
+        assert!(find(ground, &space, &format!("own-{writer}")).is_some());
+    }
+}
+
+fn survives_a_restart(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    write(ground, &space, &skill, "f", b"kept");
+    ground
+        .wait(space.skills().set_enabled(&skill, false))
+        .unwrap();
+    let again = ground.reopened();
+    let found = find(ground, &again, "pdf").unwrap();
+    assert!(!found.enabled);
+    assert_eq!(read(ground, &again, &found, "f").unwrap(), b"kept");
+}
+
+fn owners_are_apart(ground: &Ground) {
+    let (local, other) = (ground.local(), ground.other());
+    create(ground, &local, "pdf", "of local");
+    assert!(find(ground, &other, "pdf").is_none());
+    let others = create(ground, &other, "pdf", "of other");
+    ground
+        .wait(other.skills().set_enabled(&others, false))
+        .unwrap();
+    let locals = find(ground, &local, "pdf").unwrap();
+    assert_eq!(
+        (locals.description.as_str(), locals.enabled),
+        ("of local", true)
+    );
+    write(ground, &other, &others, "f", b"x");
+    assert_refused!(read(ground, &local, &locals, "f"), PortError::NotFound);
+}
+
+fn foreign_is_like_unknown(ground: &Ground) {
+    let (local, other) = (ground.local(), ground.other());
+    create(ground, &other, "own", "d");
+    let foreign = create(ground, &local, "pdf", "d");
+    let unknown = Skill {
+        full_name: format!("{}/never", foreign.source).into(),
+        folder: SkillPath::new("never").unwrap(),
+        ..(*foreign).clone()
+    };
+    let read = |skill| read(ground, &other, skill, "SKILL.md");
+    assert_alike(read(&foreign), read(&unknown));
+    let lease = |skill| {
+        ground
+            .wait(other.materialize().materialize(skill))
+            .map(drop)
+    };
+    assert_alike(lease(&foreign), lease(&unknown));
+    let switch = |skill| ground.wait(other.skills().set_enabled(skill, false));
+    assert_alike(switch(&foreign), switch(&unknown));
+    let write = |skill| change(ground, &other, skill, "f", None, b"x");
+    assert_alike(write(&foreign), write(&unknown));
+}

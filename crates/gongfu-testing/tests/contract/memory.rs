@@ -1,0 +1,34 @@
+//! The ports in memory.
+
+use std::sync::Arc;
+
+use gongfu_core::account::Owner;
+use gongfu_core::port::{RecordKey, Spaces};
+use gongfu_core::skill::Digest;
+use gongfu_testing::MemorySpaces;
+use gongfu_testing::story::Backend;
+
+/// Memory outlives no process: opening it again is the same memory.
+struct Memory(Arc<MemorySpaces>);
+
+pub(crate) fn backend() -> Box<dyn Backend> {
+    Box::new(Memory(Arc::default()))
+}
+
+impl Backend for Memory {
+    fn open(&self) -> Arc<dyn Spaces> {
+        Arc::<MemorySpaces>::clone(&self.0)
+    }
+
+    fn record(&self, owner: &Owner, key: &RecordKey) -> Vec<u8> {
+        self.0.parts(owner).records.stored(key).unwrap()
+    }
+
+    fn damage_record(&self, owner: &Owner, key: &RecordKey, bytes: &[u8]) {
+        self.0.parts(owner).records.damage(key, bytes);
+    }
+
+    fn damage_blob(&self, owner: &Owner, digest: &Digest, bytes: &[u8]) {
+        self.0.parts(owner).blobs.damage(digest, bytes);
+    }
+}

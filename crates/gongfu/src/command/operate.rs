@@ -1,0 +1,58 @@
+//! Operations at the command line: a person's own, through the same gate as every call.
+
+use gongfu_core::account::{Actor, Role};
+use gongfu_hub::Events;
+use gongfu_hub::surface::Operation;
+
+use super::Outcome;
+use super::call_error::report_error;
+use crate::signal::Signals;
+use crate::terminal::Terminal;
+use crate::wiring::{self, Parts};
+
+/// The exit code of a command that a person interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// The person at the command line.
+pub(super) fn person() -> Actor {
+    Actor::local(Role::Developer, "cli")
+}
+
+/// Runs an operation. When it fails, the error was reported and the outcome is the command's.
+pub(super) fn operate<O: Operation>(
+    operation: O,
+    parts: &Parts,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Result<O::Output, Outcome>> {
+    operate_with(operation, Events::default(), parts, json, terminal)
+}
+
+/// The same, with the events of the operation.
+pub(super) fn operate_with<O: Operation>(
+    operation: O,
+    events: Events,
+    parts: &Parts,
+    json: bool,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Result<O::Output, Outcome>> {
+    let person = person();
+    let runtime = wiring::runtime()?;
+    let answer = runtime.block_on(async {
+        let mut signals = Signals::listen();
+        tokio::select! {
+            answer = parts.catalog.operate_with(operation, &person, events) => Some(answer),
+            () = signals.next() => None,
+        }
+    });
+    drop(runtime);
+    parts.sandbox.end();
+    Ok(match answer {
+        Some(Ok(answer)) => Ok(answer),
+        Some(Err(error)) => {
+            report_error(&error, json, terminal)?;
+            Err(Outcome::Findings)
+        }
+        None => Err(Outcome::Code(INTERRUPTED)),
+    })
+}

@@ -1,0 +1,173 @@
+//! The output of `gongfu client`: refusals, lists, and snippets.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{install, shown};
+use crate::world::{World, at, text_at};
+
+#[test]
+fn refusals_name_file_and_line_and_what_to_do() {
+    let world = World::new();
+    let mut said = String::new();
+    for (name, file, text) in [
+        (
+            "cursor",
+            "user/.cursor/mcp.json",
+            "{\n  \"mcpServers\": {\n    \"x\": {}\n    \"y\": {}\n  }\n}\n",
+        ),
+        (
+            "cursor",
+            "user/.cursor/mcp.json",
+            "{\n  \"mcpServers\": []\n}\n",
+        ),
+        (
+            "windsurf",
+            "user/.codeium/windsurf/mcp_config.json",
+            "{\"mcpServers\": {},\n \"mcpServers\": {}}",
+        ),
+        ("codex", "user/.codex/config.toml", "a = 1\nb =\n"),
+        ("codex", "user/.codex/config.toml", "mcp_servers = \"x\"\n"),
+        ("goose", "user/.config/goose/config.yaml", "a: 1\nb: [\n"),
+        (
+            "goose",
+            "user/.config/goose/config.yaml",
+            "extensions:\n- a\n",
+        ),
+    ] {
+        world.write(file, text);
+        let ran = world.gongfu(["client", "install", name]).ends(1);
+        assert!(ran.stdout.is_empty(), "{}", ran.text());
+        said += &ran.stderr;
+        let status = world.gongfu(["client", "status", name]).ends(1);
+        assert!(status.text().contains("can't be told"), "{}", status.text());
+        assert_eq!(world.read(file), text);
+    }
+    // One that can't be changed doesn't keep the others from it.
+    let ran = world.gongfu(["client", "install", "goose", "zed"]).ends(1);
+    assert!(ran.text().contains("zed"), "{}", ran.text());
+    for arguments in [
+        &["client", "install", "claude-desktop", "--http"][..],
+        &["client", "install", "goose", "--scope", "project"],
+        &["client", "print", "claude-desktop", "--http"],
+    ] {
+        said += &world.gongfu(arguments).ends(1).stderr;
+    }
+    for arguments in [
+        &["client", "install", "cursor", "--", "--profil", "x"][..],
+        &["client", "install", "cursr"],
+        &["client", "install"],
+        &["client", "uninstall"],
+        &["client", "print"],
+        &["client", "install", "cursor", "--http=localhost"],
+        &[
+            "client",
+            "install",
+            "cursor",
+            "--http",
+            "--",
+            "--profile",
+            "all",
+        ],
+    ] {
+        let ran = world.gongfu(arguments).ends(2);
+        assert!(!ran.stderr.is_empty());
+    }
+    insta::assert_snapshot!(shown(&world, &said));
+}
+
+#[test]
+fn list_and_status_describe_each_client() {
+    let world = World::new();
+    fs::create_dir_all(world.path("user/.cursor")).unwrap();
+    world.write(
+        "user/.codex/config.toml",
+        "[mcp_servers.gongfu]\ncommand = \"/gone/gongfu\"\nargs = [\"mcp\"]\n",
+    );
+    world.write("user/.config/goose/config.yaml", "extensions:\n  gongfu:\n    enabled: false\n    type: streamable_http\n    uri: http://127.0.0.1:7878/mcp\n");
+    world.write(
+        "user/.config/zed/settings.json",
+        "{\"context_servers\": {\"gongfu\": {\"settings\": {}}}}",
+    );
+    install(&world, "claude-code", &[]);
+    let list = world.gongfu(["client", "list"]).good().text();
+    let status = world.gongfu(["client", "status"]).ends(1).text();
+    let project = world
+        .gongfu(["client", "list", "--scope", "project"])
+        .good()
+        .text();
+    insta::assert_snapshot!(shown(&world, &format!("{list}\n{status}\n{project}")));
+
+    let list = world.gongfu(["client", "list", "--json"]).good().json();
+    assert_eq!(list.as_array().unwrap().len(), 10);
+    let cursor = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["name"] == "cursor")
+        .unwrap();
+    assert_eq!(
+        (&cursor["found"], &cursor["exists"]),
+        (&json!(true), &json!(false))
+    );
+    let status = world
+        .gongfu([
+            "client",
+            "status",
+            "codex",
+            "goose",
+            "claude-code",
+            "--json",
+        ])
+        .ends(1)
+        .json();
+    assert_eq!(at(&status, "/0/command_exists"), &json!(false));
+    assert_eq!(at(&status, "/1/switched_off"), &json!(true));
+    assert_eq!(at(&status, "/2/command_exists"), &json!(true));
+    assert_eq!(text_at(&status, "/2/command"), env!("CARGO_BIN_EXE_gongfu"));
+}
+
+#[test]
+fn print_shows_what_install_writes() {
+    let world = World::new();
+    let mut all = String::new();
+    for name in ["claude-code", "codex", "goose", "opencode", "vscode", "zed"] {
+        for how in ["--stdio", "--http"] {
+            let printed = world.gongfu(["client", "print", name, how]).good().text();
+            all += &["==> ", name, " ", how, "\n", &printed].concat();
+            if let ("codex", "--stdio") = (name, how) {
+                install(&world, name, &[how]);
+                assert_eq!(world.read("user/.codex/config.toml"), printed);
+            }
+        }
+    }
+    insta::assert_snapshot!(shown(&world, &all));
+}
+
+#[test]
+fn relative_paths_become_absolute() {
+    let world = World::new();
+    let printed = world
+        .gongfu([
+            "client",
+            "print",
+            "cursor",
+            "--",
+            "--skills-dir",
+            "here",
+            "--workspace=there",
+        ])
+        .good()
+        .json();
+    let arguments = at(&printed, "/mcpServers/gongfu/args").as_array().unwrap();
+    for (place, end) in [(2, "/here"), (3, "/there")] {
+        let argument = arguments[place].as_str().unwrap();
+        let path = argument.trim_start_matches("--workspace=");
+        assert!(
+            Path::new(path).is_absolute() && path.ends_with(end),
+            "{argument}"
+        );
+    }
+}

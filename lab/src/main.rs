@@ -1,0 +1,87 @@
+//! The benchmarks and proofs: programs that run for minutes, and that neither build nor tests need.
+//!
+//! One variant and one file for each command; nothing here knows what a command does.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the terminal is the only place where these programs report"
+)]
+
+mod bench;
+mod bomb;
+mod command;
+mod http;
+mod malformed;
+mod peer;
+mod prove;
+mod race;
+mod sandbox;
+mod search;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+
+/// The benchmarks and proofs of gongfu.
+#[derive(Parser)]
+#[command(name = "lab")]
+enum Command {
+    /// Measure the speed of the real binary
+    Bench(bench::Arguments),
+    /// Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
+    BenchPeers(peer::Arguments),
+    /// Measure how well search finds, beside plain BM25
+    BenchSearch(search::Arguments),
+    /// Measure how long a command is judged, and whether it is read as `bash` reads it
+    BenchCommands(command::Arguments),
+    /// Measure what a sandbox costs, beside a plain spawn and bubblewrap
+    BenchSandbox(sandbox::Arguments),
+    /// Prove that no input makes a parser panic, hang or lead out of a skill
+    ProveParse(prove::Arguments),
+    /// Prove that whatever is run, the server goes on answering and nothing is left
+    ProveBombs(bomb::Arguments),
+    /// Prove that no malformed request makes the server panic, hang, end or grow
+    ProveMalformed(malformed::Arguments),
+    /// Prove that no link that is swapped in leads a reader or writer outside
+    ProveRaces(race::Arguments),
+}
+
+fn main() -> ExitCode {
+    // The sandbox starts this program again as its child.
+    if let Some(code) = gongfu_sandbox::become_child() {
+        return code;
+    }
+    let outcome = match Command::parse() {
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::BenchPeers(arguments) => peer::run(&arguments),
+        Command::BenchSearch(arguments) => search::run(&arguments),
+        Command::BenchCommands(arguments) => command::run(&arguments),
+        Command::BenchSandbox(arguments) => sandbox::run(&arguments),
+        Command::ProveParse(arguments) => prove::run(&arguments),
+        Command::ProveBombs(arguments) => bomb::run(&arguments),
+        Command::ProveMalformed(arguments) => malformed::run(&arguments),
+        Command::ProveRaces(arguments) => race::run(&arguments),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository: above this package when cargo started the program, else the current folder.
+fn root() -> Result<PathBuf> {
+    let package = std::env::var_os("CARGO_MANIFEST_DIR");
+    match package
+        .as_deref()
+        .and_then(|package| Path::new(package).parent())
+    {
+        Some(root) => Ok(root.to_path_buf()),
+        None => std::env::current_dir().context("the current folder can't be read"),
+    }
+}
