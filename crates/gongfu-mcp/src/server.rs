@@ -443,3 +443,6 @@ const ANSWERED: [&str; 17] = [
     "tools/call",
     "tools/list",
 ];
+
+#[cfg(test)]
+mod tests;

@@ -62,7 +62,7 @@ pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
 }
 
 /// Serves one client until it closes its end or can't be reached any more; cancels `end` then.
-async fn serve<S, R, W>(
+pub(crate) async fn serve<S, R, W>(
     service: S,
     input: R,
     output: W,
