@@ -20,6 +20,11 @@ fmt:
 # Check format, lints, spelling, dependencies, house rules and generated files
 lint: fmt-check typos tidy deny shear clippy gen-check
 
+# Compile every program for the checks, with the features that the tests have compiled already
+[private]
+programs:
+    cargo build --quiet --workspace --all-targets
+
 # Run the tests, those in the documentation included
 test *ARGUMENTS:
     cargo nextest run --workspace --no-tests=fail {{ ARGUMENTS }}
@@ -65,7 +70,7 @@ bench-search *ARGUMENTS:
     cargo run --quiet --release --package lab -- bench-search {{ ARGUMENTS }}
 
 # The same in short: it fails when plain BM25 finds better
-bench-search-short:
+bench-search-short: programs
     #!/usr/bin/env bash
     set -euo pipefail
     if [ ! -d ../shared/corpus ]; then
@@ -73,7 +78,7 @@ bench-search-short:
       [ "${CI:-}" != true ]
       exit
     fi
-    cargo run --quiet --profile checked --package lab -- bench-search --spaces 50
+    target/debug/lab bench-search --spaces 50 --seeds 5
 
 # Measure how long a command is judged, and compare how it is read with `bash -n`
 bench-commands *ARGUMENTS:
@@ -88,24 +93,24 @@ prove-parse *ARGUMENTS:
     cargo run --quiet --profile checked --package lab -- prove-parse {{ ARGUMENTS }}
 
 # The same with fewer inputs
-prove-parse-short:
-    cargo run --quiet --profile checked --package lab -- prove-parse --count 20000 --no-growth
+prove-parse-short: programs
+    target/debug/lab prove-parse --count 20000 --no-growth
 
 # Prove with 10,000 attempts that no link that is swapped in leads a reader or writer outside
 prove-races *ARGUMENTS:
     cargo run --quiet --profile checked --package lab -- prove-races {{ ARGUMENTS }}
 
 # The same with fewer attempts
-prove-races-short:
-    cargo run --quiet --profile checked --package lab -- prove-races --count 1000
+prove-races-short: programs
+    target/debug/lab prove-races --count 1000
 
 # Prove with 200,000 malformed requests that the server neither panics nor hangs, ends or grows
 prove-malformed *ARGUMENTS:
     cargo run --quiet --profile checked --package lab -- prove-malformed {{ ARGUMENTS }}
 
 # The same with fewer requests, on a machine that may be busy
-prove-malformed-short:
-    cargo run --quiet --profile checked --package lab -- prove-malformed --count 5000 --patience 10000
+prove-malformed-short: programs
+    target/debug/lab prove-malformed --binary target/debug/gongfu --count 2000 --patience 10000
 
 # Prove that whatever is run, the server goes on answering and nothing is left
 prove-bombs *ARGUMENTS:
@@ -146,34 +151,29 @@ compare-reference *FOLDERS:
     {{ python }} scripts/compare_reference.py {{ FOLDERS }}
 
 # The same on the adversarial folders, some mutations, and the corpus where it is
-compare-reference-short:
+compare-reference-short: programs
     #!/usr/bin/env bash
     set -euo pipefail
-    cargo build --quiet --package gongfu
     corpus=()
     [ -d ../shared/corpus ] && corpus=(../shared/corpus)
     {{ python }} scripts/compare_reference.py --gongfu target/debug/gongfu --adversarial --fuzz 300 "${corpus[@]}"
 
 # Let real MCP clients speak with the server, over standard input and output and over HTTP
-clients *ARGUMENTS:
-    cargo build --quiet --package gongfu
+clients *ARGUMENTS: programs
     {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
     {{ python }} scripts/story.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
 # Run the official conformance suite of MCP, once it was shown that faults are found
-conformance *ARGUMENTS:
-    cargo build --quiet --package gongfu --package gongfu-conformance
+conformance *ARGUMENTS: programs
     {{ python }} scripts/conformance.py --self-test
     {{ python }} scripts/conformance.py {{ ARGUMENTS }}
 
 # Replay the examples of the source documents by a real MCP client
-replay *ARGUMENTS:
-    cargo build --quiet --package gongfu
+replay *ARGUMENTS: programs
     {{ python }} scripts/replay.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
 # Run skills that need packages: from an index that lies, from the configured one, and without any
-environments *ARGUMENTS:
-    cargo build --quiet --package gongfu
+environments *ARGUMENTS: programs
     {{ python }} scripts/hostile_index.py --gongfu target/debug/gongfu
     {{ python }} scripts/environments.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
