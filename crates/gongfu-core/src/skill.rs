@@ -13,22 +13,26 @@ pub mod finding;
 pub mod fix;
 pub mod folder;
 pub mod frontmatter;
+pub mod loader;
 pub mod name;
 pub mod path;
 pub mod section;
+pub mod severity;
 pub mod source_text;
 pub mod yaml;
 
 /// The strict verdict: that of the format's reference validator.
 pub use gongfu_skills_ref as strict;
 
-pub use diagnostic::{Diagnostic, Position, Severity};
+pub use diagnostic::{Diagnostic, Position};
 pub use digest::Digest;
-pub use document::{Document, load};
+pub use document::Document;
 pub use finding::Finding;
 pub use folder::{FileEntry, FileKind, Folder};
+pub use loader::load;
 pub use name::SkillName;
 pub use path::SkillPath;
+pub use severity::Severity;
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -1,15 +1,12 @@
 //! Files that are no text, as resources of an answer.
 
-use std::fmt::Write as _;
-
-use base64::Engine as _;
 use gongfu_core::skill::{FileKind, SkillPath};
 
 use crate::error::ToolError;
 use crate::excerpt::Wanted;
 use crate::media::media_type;
+use crate::output::{Content, Document};
 use crate::problem::Problem;
-use crate::tool::{Content, Document};
 
 /// The most bytes of a binary file in one answer.
 const MAX_BINARY: usize = 4 * 1024 * 1024;
@@ -45,22 +42,4 @@ pub fn document(
         media_type(path, FileKind::Binary),
         bytes,
     )]))
-}
-
-/// Bytes in base64, as answers carry them.
-pub fn base64(bytes: &[u8]) -> String {
-    base64::engine::general_purpose::STANDARD.encode(bytes)
-}
-
-/// A URI (RFC 3986) of a path: everything but unreserved characters and `/` is encoded.
-pub fn uri(scheme: &str, path: &str) -> String {
-    let mut uri = format!("{scheme}://");
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    uri
 }

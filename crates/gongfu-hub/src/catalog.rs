@@ -15,17 +15,17 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Call, CallId, Events, Proposal};
-use crate::dialect;
 use crate::entry::{self, Entry};
 use crate::error::ToolError;
 use crate::gate::{Answer, AuditObserver, Gate, Quota, Review};
-use crate::guide;
+use crate::instructions;
+use crate::output::ToolResult;
 use crate::problem::Problem;
-use crate::profile::Profile;
+use crate::profile::{self, Profile};
 use crate::surface::Operation;
 use crate::surface::resource::Fingerprint;
 use crate::surface::view;
-use crate::tool::{ToolResult, ToolSpec};
+use crate::tool::ToolSpec;
 
 mod snapshot;
 
@@ -181,12 +181,12 @@ impl Catalog {
     /// within `budget` characters.
     pub async fn instructions(&self, profiles: &[Profile], actor: &Actor, budget: usize) -> String {
         let library = self.library(actor).await;
-        guide::instructions(profiles, library.as_deref(), budget)
+        instructions::instructions(profiles, library.as_deref(), budget)
     }
 
     /// The profiles' own words alone, while the library isn't read yet.
     pub fn introduction(profiles: &[Profile]) -> String {
-        guide::instructions(profiles, None, 0)
+        instructions::instructions(profiles, None, 0)
     }
 
     /// The descriptions of gongfu's own tools without any library.
@@ -238,7 +238,7 @@ impl Catalog {
         let space = self.open(actor).await?;
         // Whether there are many skills is asked only where that decides about this tool.
         let is_many = name == SEARCH
-            && dialect::chosen(profiles).any(|dialect| dialect.gains_search)
+            && profile::dialects(profiles).any(|dialect| dialect.gains_search)
             && library(&space).await.is_some_and(|all| is_many(&all));
         let visible = || entries.visible(profiles, &actor.owner, is_many);
         let Some(entry) = visible().find(|entry| *entry.spec().name == *name) else {

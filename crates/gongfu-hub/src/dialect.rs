@@ -8,8 +8,7 @@ use std::sync::Arc;
 use crate::entry::{Entry, Failure};
 use crate::error::ToolError;
 use crate::guide::Guide;
-use crate::profile::Profile;
-use crate::tool::ToolResult;
+use crate::output::ToolResult;
 
 /// How many names a schema lists at most.
 pub(crate) const MANY: usize = 200;
@@ -65,20 +64,6 @@ impl Dialect {
         let tools = self.tools.iter();
         tools.map(|entry| entry(self.failure)).collect()
     }
-
-    /// Whether one of the profiles shows it.
-    pub(crate) fn is_chosen(&self, profiles: &[Profile]) -> bool {
-        profiles.iter().any(|profile| {
-            matches!(profile, Profile::Dialect(name) if *name == self.name)
-                || *profile == Profile::All
-        })
-    }
-}
-
-/// The dialects that the profiles show.
-pub(crate) fn chosen(profiles: &[Profile]) -> impl Iterator<Item = &'static Dialect> {
-    let dialects = all().iter().copied();
-    dialects.filter(move |dialect| dialect.is_chosen(profiles))
 }
 
 /// What went wrong as one text that begins with `Error:`, for dialects whose tools answer in text.

@@ -10,9 +10,10 @@ use serde_json::{Map, Value};
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::gate::{Answer, Review};
+use crate::output::{Output as _, ToolResult};
 use crate::problem::Problem;
 use crate::schema;
-use crate::tool::{Output as _, Tool, ToolResult, ToolSpec};
+use crate::tool::{Tool, ToolSpec};
 
 /// The form of a failure for the clients of a dialect.
 pub(crate) type Failure = fn(&ToolError, Timestamp) -> ToolResult;

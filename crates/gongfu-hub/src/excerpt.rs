@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use gongfu_core::skill::source_text;
 
+use crate::output::{Content, Document};
 use crate::problem::Problem;
 
 /// The most bytes of text in one answer.
@@ -38,6 +39,14 @@ pub struct Excerpt<'text> {
     /// What isn't shown and how to get it; `None` when the part is all that was asked for and it
     /// is clear where it stands.
     pub note: Option<String>,
+}
+
+impl From<Excerpt<'_>> for Document {
+    fn from(excerpt: Excerpt<'_>) -> Self {
+        let mut content = vec![Content::text(excerpt.text)];
+        content.extend(excerpt.note.map(Content::text));
+        Self(content)
+    }
 }
 
 /// Takes the wanted lines out of `within`, a range of `text` in bytes.

@@ -12,7 +12,7 @@ use gongfu_core::skill::path::PathError;
 use serde_json::{Map, Value, json};
 
 use crate::call::Question;
-use crate::error::{ErrorCode, ToolError};
+use crate::error_code::ErrorCode;
 
 /// How much of a stranger's text a message repeats, in characters.
 const MOST: usize = 120;
@@ -322,13 +322,6 @@ impl Problem {
             part,
             reason: why.to_string(),
         }
-    }
-}
-
-impl Problem {
-    /// The problem as the error of a call.
-    pub fn error(self) -> ToolError {
-        self.into()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::dialect;
+use crate::dialect::{self, Dialect};
 
 /// A set of tools that a client asks for by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -57,11 +57,26 @@ impl Profile {
         }
     }
 
+    /// Whether it shows the tools of a dialect.
+    pub(crate) fn shows(self, dialect: &Dialect) -> bool {
+        match self {
+            Self::Standard => false,
+            Self::Dialect(name) => name == dialect.name,
+            Self::All => true,
+        }
+    }
+
     /// The names of all profiles, for a hint.
     pub fn names() -> String {
         let names: Vec<&str> = Self::every().into_iter().map(Self::as_str).collect();
         names.join(", ")
     }
+}
+
+/// The dialects that these profiles show.
+pub(crate) fn dialects(profiles: &[Profile]) -> impl Iterator<Item = &'static Dialect> {
+    let dialects = dialect::all().iter().copied();
+    dialects.filter(move |dialect| profiles.iter().any(|profile| profile.shows(dialect)))
 }
 
 /// There is no profile of that name.

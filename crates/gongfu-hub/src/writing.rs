@@ -7,7 +7,7 @@ use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, PortError};
 use gongfu_core::skill::{
-    Diagnostic, Folder, SKILL_FILE, SkillName, SkillPath, check, document, draft,
+    self, Diagnostic, Folder, SKILL_FILE, SkillName, SkillPath, check, draft,
 };
 use gongfu_core::text;
 use schemars::JsonSchema;
@@ -223,7 +223,7 @@ pub async fn create_skill(
     }
     let text = draft::document(name, description, instructions);
     let mut diagnostics = Vec::new();
-    if document::load(text.as_bytes(), name, &mut diagnostics).is_none() {
+    if skill::load(text.as_bytes(), name, &mut diagnostics).is_none() {
         return Err(invalid(&diagnostics));
     }
     let created = call.space.skills().create(&parsed, text.as_bytes()).await;
@@ -266,7 +266,7 @@ fn judged(bytes: &[u8], skill: &Skill, path: &SkillPath) -> Result<Vec<Found>, T
         parent.file_name()
     };
     let mut diagnostics = Vec::new();
-    let Some(document) = document::load(bytes, folder, &mut diagnostics) else {
+    let Some(document) = skill::load(bytes, folder, &mut diagnostics) else {
         return Err(invalid(&diagnostics));
     };
     if parent.is_root() {

@@ -9,9 +9,9 @@ use std::path::Path;
 use cap_std::fs::MetadataExt as _;
 use gongfu_core::port::Change;
 use gongfu_core::skill::check::script;
-use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
+use gongfu_core::skill::document::MAX_SKILL_FILE;
 use gongfu_core::skill::fix::{self, Mended};
-use gongfu_core::skill::{Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
+use gongfu_core::skill::{self, Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 
 use gongfu_files::disk::{PutError, Root};
 
@@ -41,7 +41,7 @@ pub fn propose(skill: &Path, file: &str) -> io::Result<Option<Proposal>> {
     let before = content.bytes;
     let mut diagnostics = Vec::new();
     let name = if matches!(file, SKILL_FILE | SKILL_FILE_LOWER) {
-        document::load(&before, &root.name(), &mut diagnostics);
+        skill::load(&before, &root.name(), &mut diagnostics);
         SKILL_FILE
     } else {
         script::check(&path, &before, &Folder::default(), &mut diagnostics);

@@ -4,9 +4,9 @@ use std::cmp::Ordering;
 
 use gongfu_core::skill::check::{self, hidden, script};
 use gongfu_core::skill::digest::Hasher;
-use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
+use gongfu_core::skill::document::MAX_SKILL_FILE;
 use gongfu_core::skill::{
-    Diagnostic, Digest, Document, FileEntry, FileKind, Finding, Folder, Position, SKILL_FILE,
+    self, Diagnostic, Digest, Document, FileEntry, FileKind, Finding, Folder, Position, SKILL_FILE,
     SKILL_FILE_LOWER, SkillPath, strict,
 };
 
@@ -212,7 +212,7 @@ pub(crate) fn read(
     match &opened.document {
         Some(bytes) => {
             let folder = &reading.folder.name;
-            reading.document = document::load(bytes, folder, &mut reading.diagnostics);
+            reading.document = skill::load(bytes, folder, &mut reading.diagnostics);
             reading.refusals = strict.then(|| strict::validate(bytes, folder));
         }
         None => reading.diagnostics.push(why_unreadable(&skill, skill_file)),

@@ -3,6 +3,7 @@
 //! One file a check. Each is given what it looks at and adds its findings; none stops the others.
 
 pub mod body;
+mod declaration;
 pub mod hidden;
 pub mod javascript;
 pub mod limit;

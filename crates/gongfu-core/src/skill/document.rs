@@ -1,15 +1,16 @@
-//! The lenient loader: from the bytes of a SKILL.md to a skill, with everything that is wrong.
+//! A SKILL.md as a document: read leniently, with what is wrong in its frontmatter.
 
 use serde_json::{Map, Value};
 
-use super::diagnostic::{Diagnostic, Severity};
+use super::SKILL_FILE;
+use super::diagnostic::Diagnostic;
 use super::field;
 use super::finding::Finding;
 use super::frontmatter::{self, Frontmatter};
 use super::name::SkillName;
 use super::section;
+use super::severity::Severity;
 use super::source_text::SourceText;
-use super::{SKILL_FILE, check, fix};
 
 /// The largest SKILL.md that is read, in bytes.
 pub const MAX_SKILL_FILE: u64 = 16 * 1024 * 1024;
@@ -38,25 +39,7 @@ impl Document {
     }
 }
 
-/// Reads a SKILL.md; `None` when it is empty or not text, else always a document.
-///
-/// `folder` is the name of the folder that holds it. Everything that is wrong is added to
-/// `diagnostics`; nothing is lost silently.
-pub fn load(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
-    let mut found = Vec::new();
-    let document = read(bytes, folder, &mut found);
-    if let Some(document) = &document {
-        if found.iter().any(Diagnostic::fixable) {
-            fix::keep_sound(bytes, folder, &Essence::of(document), &mut found);
-        }
-        check::body::check(&document.source, document.body, &mut found);
-        check::hidden::check(&document.source, &mut found);
-    }
-    diagnostics.append(&mut found);
-    document
-}
-
-/// What a SKILL.md says, without judging it; `None` for what [`load`] refuses.
+/// What a SKILL.md says, without judging it; `None` for what [`super::load`] refuses.
 pub fn parse(bytes: &[u8], folder: &str) -> Option<Document> {
     read(bytes, folder, &mut Vec::new())
 }
@@ -69,7 +52,7 @@ pub(super) struct Essence {
 }
 
 impl Essence {
-    fn of(document: &Document) -> Self {
+    pub(super) fn of(document: &Document) -> Self {
         Self {
             fields: document.frontmatter.clone(),
             body: document.body().to_owned(),
@@ -97,7 +80,7 @@ pub(super) fn essence(bytes: &[u8], folder: &str) -> (Option<Essence>, Vec<Diagn
 }
 
 /// The text behind the frontmatter of a SKILL.md, as [`Document::body`] has it, without reading the
-/// frontmatter; `None` for what [`load`] refuses.
+/// frontmatter; `None` for what [`super::load`] refuses.
 pub fn body(bytes: &[u8]) -> Option<String> {
     let mut source = decoded(bytes, &mut Vec::new())?;
     let body = frontmatter::body(&source);
@@ -123,7 +106,12 @@ fn decoded(bytes: &[u8], diagnostics: &mut Vec<Diagnostic>) -> Option<SourceText
     Some(source)
 }
 
-fn read(bytes: &[u8], folder: &str, diagnostics: &mut Vec<Diagnostic>) -> Option<Document> {
+/// Reads a SKILL.md and checks its frontmatter; `None` for what is refused.
+pub(super) fn read(
+    bytes: &[u8],
+    folder: &str,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Document> {
     let source = decoded(bytes, diagnostics)?;
     let frontmatter = Frontmatter::read(&source, diagnostics);
     let name = field::check(&source, &frontmatter, folder, diagnostics);
@@ -170,6 +158,3 @@ fn shortened(text: &str) -> String {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,8 +4,8 @@
 
 use gongfu_skills_ref::Reason;
 
-use super::diagnostic::Severity;
 use super::name::NameFault;
+use super::severity::Severity;
 
 /// Everything that `gongfu skill check` can find, with the parameters of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]

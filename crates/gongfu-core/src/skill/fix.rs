@@ -6,9 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::diagnostic::{Diagnostic, Edit, Severity};
+use super::diagnostic::{Diagnostic, Edit};
 use super::document::{self, Essence};
 use super::finding::Finding;
+use super::severity::Severity;
 
 /// The outcome of mending one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,7 +125,7 @@ fn overlap(left: &Edit, right: &Edit) -> bool {
 #[cfg(test)]
 mod tests {
     use super::apply;
-    use crate::skill::document::load;
+    use crate::skill::loader::load;
 
     /// Mends until nothing changes, as the command does.
     fn mend(text: &str, folder: &str) -> String {

@@ -9,7 +9,7 @@ use gongfu_core::library::Library;
 
 use crate::dialect::{self, Dialect, MANY};
 use crate::entry::Entry;
-use crate::profile::Profile;
+use crate::profile::{self, Profile};
 use crate::shelf;
 use crate::tool::ToolSpec;
 
@@ -110,12 +110,12 @@ impl Snapshot {
         let all = profiles
             .iter()
             .any(|profile| matches!(profile, Profile::Standard | Profile::All));
-        let searches = is_many && dialect::chosen(profiles).any(|dialect| dialect.gains_search);
+        let searches = is_many && profile::dialects(profiles).any(|dialect| dialect.gains_search);
         let native = self.native.iter();
         let native = native.filter(move |entry| all || (searches && *entry.spec().name == *SEARCH));
         let dialects = self.dialects.iter();
         let spoken = dialects
-            .filter(move |(dialect, _)| dialect.is_chosen(profiles))
+            .filter(move |(dialect, _)| profiles.iter().any(|profile| profile.shows(dialect)))
             .flat_map(|(_, entries)| entries);
         let provided = self.provided.values().filter(move |provided| {
             all && provided
@@ -131,7 +131,7 @@ impl Snapshot {
     pub(super) fn needs_library(&self, profiles: &[Profile], owner: &Owner) -> bool {
         self.visible(profiles, owner, false)
             .any(|entry| entry.is_dynamic())
-            || dialect::chosen(profiles).any(|dialect| dialect.gains_search)
+            || profile::dialects(profiles).any(|dialect| dialect.gains_search)
     }
 
     /// The descriptions of the visible entries, by name.

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::{Catalog, Request};
 use crate::error::ToolError;
+use crate::output::{Content, ToolResult};
 use crate::profile::Profile;
-use crate::tool::{Content, ToolResult};
 use world::{DOCUMENT, catalog};
 
 fn call(name: &str, arguments: Value) -> Result<ToolResult, ToolError> {

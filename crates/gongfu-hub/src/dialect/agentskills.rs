@@ -16,14 +16,16 @@ use serde_json::{Value, json};
 use crate::call::{Call, Proposal};
 use crate::dialect::Dialect;
 use crate::entry;
-use crate::error::{ErrorCode, ToolError};
+use crate::error::ToolError;
+use crate::error_code::ErrorCode;
 use crate::excerpt;
 use crate::guide::{Guide, line};
+use crate::output::{Data, Document, ToolResult};
 use crate::overview;
 use crate::problem::Problem;
 use crate::run::{self, RunReport, RunRequest};
 use crate::shelf;
-use crate::tool::{Data, Document, Tool, ToolResult};
+use crate::tool::Tool;
 
 /// The programs that run without approval: those of the source, and plain tools for files and text, as
 /// its own examples use them.

@@ -16,13 +16,15 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::dialect::Dialect;
 use crate::entry;
-use crate::error::{ErrorCode, ToolError};
+use crate::error::ToolError;
+use crate::error_code::ErrorCode;
 use crate::excerpt;
 use crate::guide::{Guide, line};
+use crate::output::{Document, ToolResult};
 use crate::overview::{self, ASKED};
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Document, Tool, ToolResult, ToolSpec};
+use crate::tool::{Tool, ToolSpec};
 
 /// How many skills the description of a tool names.
 const CORE: usize = 7;

@@ -15,9 +15,10 @@ use crate::entry;
 use crate::error::ToolError;
 use crate::excerpt;
 use crate::guide::Guide;
+use crate::output::{Document, ToolResult};
 use crate::problem::{Problem, clipped};
 use crate::shelf;
-use crate::tool::{Document, Tool, ToolResult, ToolSpec};
+use crate::tool::{Tool, ToolSpec};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "read_skill",

@@ -21,11 +21,12 @@ use crate::error::ToolError;
 use crate::excerpt;
 use crate::file;
 use crate::guide::{Guide, line};
+use crate::output::{Content, Document, ToolResult};
 use crate::overview;
 use crate::problem::{Problem, clipped};
 use crate::run::{self, MOST_SHOWN, RunReport, RunRequest};
 use crate::shelf;
-use crate::tool::{Content, Document, Tool, ToolResult};
+use crate::tool::Tool;
 use crate::writing::{self, Intent};
 
 /// How many entries of a folder are shown.

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Gate, Quota, Review};
 use crate::call::{Call, Events, Proposal};
-use crate::error::ErrorCode;
+use crate::error_code::ErrorCode;
 use crate::tool::ToolSpec;
 
 fn spec(access: Access, safety: Safety) -> ToolSpec {

@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::file;
-use crate::tool::{Data, Tool};
+use crate::output::Data;
+use crate::tool::Tool;
 
 /// How many entries an answer lists.
 const MAX_LISTED: usize = 512;

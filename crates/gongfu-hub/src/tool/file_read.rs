@@ -8,10 +8,12 @@ use serde::Deserialize;
 
 use crate::binary;
 use crate::call::Call;
+use crate::encoding;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::file;
-use crate::tool::{Document, Tool};
+use crate::output::Document;
+use crate::tool::Tool;
 
 /// Read a file of the workspace, or of a folder that the operator mounted beside it. Text comes as
 /// text, anything else as a binary resource.
@@ -56,7 +58,7 @@ impl Tool for FileRead {
                     Location::Workspace(path) => ("/workspace", path),
                     Location::Absolute(path) => ("", path),
                 };
-                let uri = binary::uri("file", &format!("{guest}/{path}"));
+                let uri = encoding::uri("file", &format!("{guest}/{path}"));
                 binary::document(uri, path, &bytes, wanted)
             }
         }

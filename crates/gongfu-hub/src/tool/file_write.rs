@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::file;
-use crate::tool::{Data, Tool};
+use crate::output::Data;
+use crate::tool::Tool;
 use crate::writing::{self, Intent};
 
 /// Write a file of the workspace, or of a folder that the operator mounted beside it. Give

@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::error::ToolError;
+use crate::output::Data;
 use crate::problem::clipped;
-use crate::tool::{Data, Tool};
+use crate::tool::Tool;
 use crate::writing::{self, Found};
 
 /// Make a new skill: a folder with a SKILL.md of this name, description and instructions. Add other

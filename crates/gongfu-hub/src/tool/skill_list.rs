@@ -14,10 +14,11 @@ use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::MAX_ANSWER;
 use crate::guide;
+use crate::output::Data;
 use crate::overview;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Data, Tool};
+use crate::tool::Tool;
 
 /// How many skills an answer lists when no limit is given.
 const LIMIT: usize = 100;

@@ -9,9 +9,10 @@ use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
 use crate::guide;
+use crate::output::Document;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Document, Tool, ToolSpec};
+use crate::tool::{Tool, ToolSpec};
 
 /// The longest description, in characters: several clients and models refuse or cut longer ones.
 const MAX_TOOL: usize = 1_024;

@@ -14,10 +14,11 @@ use crate::binary;
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::excerpt::{self, Wanted};
+use crate::output::{Data, Document, Output, ToolResult};
 use crate::problem::Problem;
 use crate::shelf;
 use crate::surface::view::uri;
-use crate::tool::{Data, Document, Output, Tool, ToolResult};
+use crate::tool::Tool;
 
 /// How many files an answer lists.
 const MAX_LISTED: usize = 512;

@@ -7,9 +7,10 @@ use serde::Deserialize;
 
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
+use crate::output::Data;
 use crate::run::{self, MOST_SHOWN, RunReport, RunRequest, SHOWN};
 use crate::shelf;
-use crate::tool::{Data, Tool};
+use crate::tool::Tool;
 
 /// How long a run may take unless something else is asked for, in seconds.
 const SECONDS: u32 = 120;

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::error::ToolError;
+use crate::output::Data;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Data, Tool};
+use crate::tool::Tool;
 
 /// How many skills an answer names when no limit is given.
 const LIMIT: usize = 10;

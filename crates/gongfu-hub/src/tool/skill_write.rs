@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
 use crate::error::ToolError;
+use crate::output::Data;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::tool::{Data, Tool};
+use crate::tool::Tool;
 use crate::writing::{self, Found, Intent};
 
 /// Write one file of a skill, its SKILL.md when no path is given. Give `content` to make a file or

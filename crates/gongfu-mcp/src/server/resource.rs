@@ -1,6 +1,6 @@
 //! `resources/…`: files and folders of skills by their URIs.
 
-use gongfu_hub::binary;
+use gongfu_hub::encoding;
 use gongfu_hub::surface::resource::{
     DirectoryRead, FileText, Resource, ResourcesList, ResourcesRead, ResourcesSubscribe, TEMPLATES,
 };
@@ -84,7 +84,7 @@ pub(super) async fn read(
     // Under the URI that the client asked for, because it looks for that one.
     let contents = match read.content {
         FileText::Text(text) => ResourceContents::text(text, uri),
-        FileText::Binary(bytes) => ResourceContents::blob(binary::base64(&bytes), uri),
+        FileText::Binary(bytes) => ResourceContents::blob(encoding::base64(&bytes), uri),
     };
     let contents = contents.with_mime_type(read.media_type);
     let mut result = ReadResourceResult::new(vec![contents]);

@@ -7,7 +7,7 @@ use gongfu_core::library::{FindingCount, Library, Revision, Skill, Source, Sourc
 use gongfu_core::port::{
     Change, FileContent, Lease, Materialize, Pending, PortError, SkillStore, ready,
 };
-use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath, document};
+use gongfu_core::skill::{self, Digest, FileEntry, FileKind, SkillName, SkillPath};
 use tokio::sync::watch;
 
 use super::file_tree::FileTree;
@@ -137,7 +137,7 @@ fn skill(stored: &SkillEntry) -> Option<Arc<Skill>> {
     let mut found = Vec::new();
     let mut texts = stored.files.0.iter();
     let (_, text) = texts.find(|(path, _)| path.eq_ignore_ascii_case("SKILL.md"))?;
-    let document = document::load(text, folder, &mut found)?;
+    let document = skill::load(text, folder, &mut found)?;
     let frontmatter = serde_json::Value::Object(document.frontmatter);
     Some(Arc::new(Skill {
         name: document.name,

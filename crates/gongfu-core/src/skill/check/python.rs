@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::script::{Undeclared, declared_near};
+use super::declaration::{Undeclared, declared_near};
 use crate::skill::folder::Folder;
 use crate::skill::path::SkillPath;
 

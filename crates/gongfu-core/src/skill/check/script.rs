@@ -78,36 +78,10 @@ fn is_run(path: &SkillPath) -> bool {
     )
 }
 
-/// Packages that a script imports while nothing near it declares any.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Undeclared {
-    /// Their import names, sorted.
-    pub packages: Vec<String>,
-    /// What could declare them.
-    pub manifest: &'static str,
-    /// The line of the first such import.
-    pub line: usize,
-}
-
 fn placed(finding: Finding, path: &SkillPath, line: usize) -> Diagnostic {
     Diagnostic {
         position: Some(Position { line, column: 1 }),
         ..Diagnostic::about_file(finding, path.as_str())
-    }
-}
-
-/// Whether one of `names` lies beside `path` or in a folder above it, up to the skill's own.
-pub(crate) fn declared_near(path: &SkillPath, names: &[&str], folder: &Folder) -> bool {
-    let mut here = path.parent();
-    loop {
-        let found = names.iter().any(|name| {
-            let candidate = here.join(name);
-            candidate.is_ok_and(|candidate| folder.has_file(&candidate))
-        });
-        if found || here.is_root() {
-            return found;
-        }
-        here = here.parent();
     }
 }
 

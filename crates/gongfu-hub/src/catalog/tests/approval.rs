@@ -10,7 +10,8 @@ use super::run;
 use super::world::reading;
 use super::{Catalog, call_in, now, shown};
 use crate::catalog::Request;
-use crate::error::{ErrorCode, ToolError};
+use crate::error::ToolError;
+use crate::error_code::ErrorCode;
 use crate::profile::Profile;
 use crate::surface::approval::{ApprovalAnswer, Reply};
 

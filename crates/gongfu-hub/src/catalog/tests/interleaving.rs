@@ -18,9 +18,10 @@ use crate::call::{Asking, Call, EventSink, Events, Proposal, Question};
 use crate::catalog::{Catalog, Request};
 use crate::entry::Entry;
 use crate::gate::{Answer, Quota, Review};
+use crate::output::ToolResult;
 use crate::profile::Profile;
 use crate::surface::approval::{ApprovalAnswer, Reply};
-use crate::tool::{ToolResult, ToolSpec};
+use crate::tool::ToolSpec;
 
 /// The number of generated interleavings.
 const SEEDS: u64 = 1_000;

@@ -1,7 +1,8 @@
 //! Whole documents, from the good one to what is hardly one.
 
-use super::{Document, body, is_valid, load};
+use super::load;
 use crate::skill::Diagnostic;
+use crate::skill::document::{Document, body, is_valid};
 
 fn read(bytes: &[u8], folder: &str) -> (Option<Document>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
