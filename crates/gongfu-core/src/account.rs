@@ -1,4 +1,4 @@
-//! Who acts: owners, actors and their roles.
+//! Owners, actors and their roles.
 //!
 //! Knows nothing of passwords, tokens or requests: the surface that authenticates a call builds the
 //! [`Actor`], everything else only reads it.
@@ -58,7 +58,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Whether calls of this role are a person's own words: only a person answers approvals, grants
+    /// Returns true if calls of this role are a person's own words: only a person answers approvals, grants
     /// hosts and enables skills.
     pub fn is_person(self) -> bool {
         self == Self::Developer

@@ -1,10 +1,10 @@
-//! What a catalog entry may do and where it comes from.
+//! The effect of a catalog entry, and its origin.
 //!
 //! Knows nothing of how an entry runs.
 
 use serde::{Deserialize, Serialize};
 
-/// What a tool does to the world; maps to MCP annotations, to token scopes and to a least
+/// The effect of a tool on the world; maps to MCP annotations, to token scopes and to a least
 /// [`Safety`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,7 +28,7 @@ impl Access {
     }
 }
 
-/// How much harm a call can do (seed 004): the higher, the sooner a person is asked.
+/// The harm that a call can do (seed 004): the higher, the sooner a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Safety {
@@ -45,7 +45,7 @@ pub enum Safety {
     Critical = 4,
 }
 
-/// Where a catalog entry or a skill comes from; its identity is (origin, uri).
+/// The origin of a catalog entry or a skill; its identity is (origin, uri).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {

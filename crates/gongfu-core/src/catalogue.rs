@@ -4,7 +4,7 @@
 //! shortened evenly first; then the skills at the end of the list are left out, and it says how
 //! many. Nothing is dropped in silence.
 
-/// How many characters a catalogue takes when nobody says.
+/// The characters that a catalogue takes by default.
 pub const BUDGET: usize = 8_000;
 /// A description is not shortened below this, in characters: what is left would say nothing.
 const SHORTEST: usize = 60;
@@ -12,13 +12,13 @@ const SHORTEST: usize = 60;
 /// A skill as a catalogue shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub description: String,
 }
 
-/// How a catalogue is written.
+/// The form of a catalogue.
 pub struct Form<'a> {
     /// The line of a skill, without its end.
     pub line: &'a dyn Fn(&str, &str) -> String,
@@ -31,9 +31,9 @@ pub struct Form<'a> {
 pub struct Catalogue {
     /// Its lines.
     pub text: String,
-    /// How many skills it shows.
+    /// The number of skills that it shows.
     pub shown: usize,
-    /// How many it left out.
+    /// The number of skills that it left out.
     pub left_out: usize,
     /// To how many characters descriptions were shortened, if they were.
     pub shortened_to: Option<usize>,
@@ -68,13 +68,13 @@ pub fn write(entries: &[Entry], others: usize, budget: usize, form: &Form<'_>) -
     lines(entries, others, shown, Some(length), form)
 }
 
-/// How many skills there can be room for: with this many, the others need not be looked at.
+/// Returns the number of skills that there can be room for; the others need not be looked at.
 pub fn most(budget: usize) -> usize {
     // A line has a name, a description, and signs between them.
     budget / 6 + 1
 }
 
-/// What the line of a skill takes.
+/// The sizes of a skill's line.
 struct Size {
     /// All but the description, the end of the line included.
     frame: usize,

@@ -21,7 +21,7 @@ pub struct Grant {
     pub name: String,
     /// The host.
     pub host: Rule,
-    /// Whether the host may be on this machine or its network.
+    /// True if the host may be on this machine or its network.
     #[serde(default)]
     pub private: bool,
 }

@@ -16,10 +16,10 @@ use crate::near;
 use crate::skill::name::NameError;
 use crate::skill::{Diagnostic, FileEntry, SkillName, SkillPath};
 
-/// How many names an answer about an unknown skill lists at most.
+/// The limit of names in an answer about an unknown skill.
 pub const MAX_NEAREST: usize = 200;
 
-/// What a source of skills is; in order of precedence, the first one wins a name.
+/// The kind of a source of skills; in order of precedence, the first one wins a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
@@ -42,13 +42,13 @@ pub enum SourceKind {
 pub struct Source {
     /// Its name: lower-case letters, digits and hyphens, unique in a library.
     pub id: Arc<str>,
-    /// What it is.
+    /// Its kind.
     pub kind: SourceKind,
     /// The folder, for people.
     pub root: String,
 }
 
-/// How many findings of each severity a skill has.
+/// The number of findings of each severity of a skill.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindingCount {
     /// Findings of severity error.
@@ -86,11 +86,11 @@ impl FindingCount {
 /// A skill of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// What it calls itself.
+    /// The name that it declares.
     pub name: SkillName,
     /// `<source id>/<path below the source's root>`; unique by construction.
     pub full_name: Arc<str>,
-    /// What it does and when to use it.
+    /// Its purpose and when to use it.
     pub description: String,
     /// Every field of its frontmatter, as JSON text.
     pub frontmatter: Box<str>,
@@ -102,9 +102,9 @@ pub struct Skill {
     pub path: String,
     /// Its files by path, SKILL.md included.
     pub files: Arc<[FileEntry]>,
-    /// How many findings a check of it makes.
+    /// The number of findings of a check.
     pub findings: FindingCount,
-    /// Whether its owner has it switched on.
+    /// True if its owner has it switched on.
     pub enabled: bool,
 }
 
@@ -124,7 +124,7 @@ pub struct Unloadable {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Which state of a library this is; a later state has a higher one.
+/// The number of one state of a library; a later state has a higher one.
 ///
 /// Counted by the store that the library comes from, from nothing with each start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -154,14 +154,14 @@ pub struct Library {
 
 /// Why a name reaches no skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unresolved {
+pub enum ResolveError {
     /// It can't be the name of any skill.
     Invalid(NameError),
     /// There is no such skill.
     Unknown {
         /// Names that exist, nearest first, at most [`MAX_NEAREST`].
         nearest: Vec<String>,
-        /// How many names there are.
+        /// The number of names.
         total: usize,
     },
     /// It is switched off.
@@ -202,7 +202,7 @@ impl Library {
         Self { revision, ..self }
     }
 
-    /// Which state of the library this is.
+    /// Returns the revision of this library.
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -223,7 +223,7 @@ impl Library {
         &self.sources
     }
 
-    /// What can't be loaded or was left out.
+    /// Returns the skills that can't be loaded or were left out.
     pub fn unloadable(&self) -> &[Unloadable] {
         &self.unloadable
     }
@@ -232,7 +232,7 @@ impl Library {
     ///
     /// A full name is exact. A bare name means the first enabled skill of exactly that name in
     /// order of precedence; letter case, `_` and `-` count only when that tells two apart.
-    pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, Unresolved> {
+    pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, ResolveError> {
         if let Some(skill) = self
             .by_full_name
             .get(wanted)
@@ -245,7 +245,7 @@ impl Library {
         if let Err(error) = SkillName::new(wanted)
             && !plausible
         {
-            return Err(Unresolved::Invalid(error));
+            return Err(ResolveError::Invalid(error));
         }
         let alike = self.answering(wanted);
         let exact: Vec<&Arc<Skill>> = alike
@@ -267,7 +267,7 @@ impl Library {
     /// The skill that somebody means who switches it on or off.
     ///
     /// Of several with one bare name, the first whose switch stands the other way.
-    pub fn resolve_switch(&self, wanted: &str, enabled: bool) -> Result<&Arc<Skill>, Unresolved> {
+    pub fn resolve_switch(&self, wanted: &str, enabled: bool) -> Result<&Arc<Skill>, ResolveError> {
         let exact = self
             .answering(wanted)
             .into_iter()
@@ -276,7 +276,7 @@ impl Library {
             return Ok(skill);
         }
         match self.resolve(wanted) {
-            Err(Unresolved::Disabled { full_name }) => {
+            Err(ResolveError::Disabled { full_name }) => {
                 let at = self.by_full_name.get(&full_name).copied();
                 let skill = at.and_then(|at| self.skills.get(at));
                 skill.ok_or_else(|| self.unknown(wanted))
@@ -293,7 +293,7 @@ impl Library {
             .find(|left| folder(&left.path).as_deref() == Some(name))
     }
 
-    /// Who holds the bare name of a skill, when that is another one.
+    /// Returns the skill that holds the bare name of a skill, when that is another one.
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
         let rivals = self.answering(skill.name.as_str());
         let mut same = rivals.into_iter().filter(|rival| rival.name == skill.name);
@@ -313,7 +313,7 @@ impl Library {
             .collect()
     }
 
-    fn unknown(&self, wanted: &str) -> Unresolved {
+    fn unknown(&self, wanted: &str) -> ResolveError {
         let names: std::collections::BTreeSet<&str> = self
             .skills
             .iter()
@@ -326,15 +326,15 @@ impl Library {
             .take(MAX_NEAREST)
             .map(str::to_owned)
             .collect();
-        Unresolved::Unknown { nearest, total }
+        ResolveError::Unknown { nearest, total }
     }
 }
 
-fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, Unresolved> {
+fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, ResolveError> {
     if skill.enabled {
         Ok(skill)
     } else {
-        Err(Unresolved::Disabled {
+        Err(ResolveError::Disabled {
             full_name: Arc::clone(&skill.full_name),
         })
     }
@@ -344,7 +344,7 @@ fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, Unresolved> {
 mod tests {
     use std::sync::Arc;
 
-    use super::{FindingCount, Library, Skill, Unresolved};
+    use super::{FindingCount, Library, ResolveError, Skill};
     use crate::skill::{SkillName, SkillPath};
 
     fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
@@ -422,14 +422,14 @@ mod tests {
         );
         assert_eq!(
             library.resolve("pdff").err(),
-            Some(Unresolved::Unknown {
+            Some(ResolveError::Unknown {
                 nearest: vec!["pdf".into(), "docx".into()],
                 total: 2
             })
         );
         for path in ["../pdf", "/etc/passwd", "a\0", "", "s/../b", "\\\\host"] {
             assert!(
-                matches!(library.resolve(path), Err(Unresolved::Invalid(_))),
+                matches!(library.resolve(path), Err(ResolveError::Invalid(_))),
                 "{path:?}"
             );
         }

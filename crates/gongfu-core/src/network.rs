@@ -1,4 +1,4 @@
-//! What a run may reach: hosts that an operator granted it, and nothing else (spec, "network").
+//! The network of a run: hosts that an operator granted it, and nothing else (spec, "network").
 //!
 //! Pure: texts become hosts that hold nothing odd, and addresses are judged. Who resolves and connects,
 //! others know.

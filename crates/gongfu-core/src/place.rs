@@ -1,4 +1,4 @@
-//! Where a file of a workspace is: paths that a client gives, made into ones that lead nowhere else.
+//! The place of a file in a workspace: paths that a client gives, made into ones that lead nowhere else.
 //!
 //! Pure text: whether a mount is declared or a file is there, others know.
 
@@ -13,7 +13,7 @@ use crate::skill::{SkillName, SkillPath};
 const GUEST_WORKSPACE: &str = "workspace";
 /// The name under which all skills are seen.
 const SKILLS: &str = "skills";
-/// How often a name is decoded to see whether it is `..` in disguise.
+/// The number of times that a name is decoded to see whether it is `..` in disguise.
 const DECODINGS: usize = 3;
 
 /// A file or folder that somebody works on.
@@ -127,7 +127,7 @@ pub fn checked(path: &str) -> Result<SkillPath, PlaceError> {
     Ok(path)
 }
 
-/// Whether a name becomes a way up for somebody who decodes it: `%2e%2e`, `..%2f`, full-width dots.
+/// Returns true if a name becomes a way up when it is decoded: `%2e%2e`, `..%2f`, full-width dots.
 ///
 /// For gongfu such a name is like any other; but what is written under it may be read by somebody
 /// else, and nobody means it.

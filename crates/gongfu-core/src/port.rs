@@ -1,4 +1,4 @@
-//! What the domain needs from the outside, as traits.
+//! The ports: traits by which the domain says what it needs from outside.
 //!
 //! Other crates implement them. No method takes an owner: an implementation belongs to one
 //! [`Space`], and a space is the only way to somebody's data.
@@ -81,7 +81,7 @@ pub struct FileContent {
 }
 
 impl FileContent {
-    /// Whether the limit cut something off.
+    /// Returns true if the limit cut something off.
     pub fn is_cut(&self) -> bool {
         (self.bytes.len() as u64) < self.size
     }

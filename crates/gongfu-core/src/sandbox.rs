@@ -1,6 +1,6 @@
-//! What is to be run in a sandbox, what it may use, and how it ended: plain data.
+//! A run in a sandbox as plain data: the command, the limits, the outcome.
 //!
-//! Knows no operating system: how a limit is enforced is the business of whoever implements the port.
+//! Knows no operating system: how a limit is enforced is the business of the port's implementation.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::Rules;
 
-/// Where a run sees the workspace.
+/// The folder in which a run sees the workspace.
 pub const WORKSPACE: &str = "/workspace";
-/// Where a run sees the skill that it belongs to.
+/// The folder in which a run sees its skill.
 pub const SKILL: &str = "/skill";
-/// Where runs see the long outputs of runs before them.
+/// The folder in which runs see the long outputs of runs before them.
 pub const LOGS: &str = "/runs";
 
 /// A kind of sandbox, by the name that settings and answers give it. Which there are, and what they can do,
@@ -52,19 +52,19 @@ pub struct BackendStatus {
     /// A description for people.
     #[serde(skip)]
     pub about: &'static str,
-    /// Whether it is used only where settings name it, however well it works.
+    /// True if it is used only where settings name it, however well it works.
     #[serde(skip)]
     pub is_opt_in: bool,
     /// Why it doesn't work, and what to do about it, for people; `None` where it works.
     pub obstacle: Option<String>,
 }
 
-/// What a run may use at most.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Memory of all its processes and files in memory together, in bytes.
     pub memory: u64,
-    /// How many processes and threads there may be at once.
+    /// The limit of processes and threads at once.
     pub processes: u32,
     /// Time on processors, of one process.
     pub cpu: Duration,
@@ -72,17 +72,17 @@ pub struct Limits {
     pub wall: Duration,
     /// Time without any output; `None` for as long as the run takes.
     pub idle: Option<Duration>,
-    /// How many bytes of each output are given back: its head and its tail.
+    /// The bytes of each output that are given back: its head and its tail.
     pub shown: usize,
-    /// How many bytes of output are kept; past that the run ends.
+    /// The bytes of output that are kept; past that the run ends.
     pub output: u64,
     /// The longest file, in bytes.
     pub file: u64,
-    /// What all that is written may take, in bytes.
+    /// The limit of everything written, in bytes.
     pub disk: u64,
-    /// How many files and folders may be made.
+    /// The limit of new files and folders.
     pub files: u64,
-    /// How many files one process may have open.
+    /// The limit of open files of one process.
     pub open_files: u64,
 }
 
@@ -106,7 +106,7 @@ impl Default for Limits {
     }
 }
 
-/// What is run.
+/// The command of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -116,35 +116,35 @@ pub enum Command {
     Line(String),
 }
 
-/// How a folder is seen.
+/// The access to a mounted folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// It can only be read.
     ReadOnly,
-    /// What is written goes to the folder itself.
+    /// Writes go to the folder itself.
     ReadWrite,
-    /// What is written goes to a layer of the run above it; the folder stays as it is.
+    /// Writes go to a layer of the run above the folder, which stays as it is.
     Layered,
 }
 
 /// A folder that the run sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mount {
-    /// Where it lies: several lie above each other, the first on top, where it is layered.
+    /// The folders of the host: several lie above each other, the first on top, where it is layered.
     pub sources: Vec<PathBuf>,
-    /// Where the run sees it, absolute.
+    /// The guest path, absolute.
     pub target: String,
-    /// How.
+    /// The access to it.
     pub mode: Mode,
-    /// Where what is written to its layer comes to in the end; `None` for nowhere.
+    /// The folder that takes the writes of its layer in the end; `None` for none.
     pub keep: Option<PathBuf>,
 }
 
 /// Something that is read while a run goes on.
 pub type Reader = Arc<Mutex<dyn Read + Send>>;
 
-/// What a run reads from standard input.
+/// The standard input of a run.
 #[derive(Clone, Default)]
 pub enum Input {
     /// Nothing: it is at its end at once.
@@ -152,7 +152,7 @@ pub enum Input {
     Nothing,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What comes, as it comes. It is read on a thread of its own, which may be left waiting for more
+    /// Input as it comes. It is read on a thread of its own, which may be left waiting for more
     /// when the run has ended.
     Reader(Reader),
 }
@@ -167,7 +167,7 @@ impl fmt::Debug for Input {
     }
 }
 
-/// What of the network a run reaches: nothing, where there is no rule.
+/// The part of the network that a run reaches: nothing without a rule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reach {
     /// The hosts.
@@ -179,7 +179,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Whether there is no network at all.
+    /// Returns true if there is no network at all.
     pub fn is_off(&self) -> bool {
         self.rules.is_empty()
     }
@@ -195,24 +195,24 @@ pub struct Contact {
     pub refused: Option<String>,
 }
 
-/// What is to be run, and what it sees.
+/// A run: its command, and everything that it sees.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// What is run.
+    /// The command.
     pub command: Command,
     /// The folder that it starts in, as it sees it.
     pub folder: String,
     /// The folders that it sees, besides the system's programs.
     pub mounts: Vec<Mount>,
-    /// Where programs are looked for before the system's, as the run sees them.
+    /// The folders of the guest that are searched for programs before the system's.
     pub programs: Vec<String>,
     /// Its whole environment, besides what every run has.
     pub environment: BTreeMap<String, String>,
-    /// What it reads from standard input.
+    /// The standard input.
     pub input: Input,
-    /// What of the network it reaches.
+    /// The part of the network that it reaches.
     pub reach: Reach,
-    /// What it may use.
+    /// The limits of the run.
     pub limits: Limits,
     /// The folder in which outputs are kept whole once they are longer than what is given back;
     /// `None` for nowhere.
@@ -235,14 +235,14 @@ pub enum Reason {
     Output,
     /// It wrote too much.
     Disk,
-    /// Whoever asked for it no longer wants it.
+    /// The caller cancelled it.
     Cancelled,
     /// It did what a sandbox kills for.
     Denied,
 }
 
 impl Reason {
-    /// What it is called in answers.
+    /// Returns its name in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -257,7 +257,7 @@ impl Reason {
     }
 }
 
-/// How a program ended.
+/// The end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -277,14 +277,14 @@ pub enum Stream {
     Stderr,
 }
 
-/// What a program said on one of its outputs.
+/// The text that a program wrote to one of its outputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Said {
     /// The beginning; the whole, where nothing is left out.
     pub head: Vec<u8>,
     /// The end, where something is left out before it.
     pub tail: Vec<u8>,
-    /// How many bytes stand between them.
+    /// The number of bytes between head and tail that are left out.
     pub left_out: u64,
     /// The file that holds the whole, where something is left out and there was a place for it.
     pub log: Option<PathBuf>,
@@ -306,7 +306,7 @@ pub enum Means {
 }
 
 impl Means {
-    /// What it is called in answers.
+    /// Returns its name in answers.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ControlGroup => "control_group",
@@ -318,7 +318,7 @@ impl Means {
 }
 
 /// By what the limits of a run were held; the others are always held by the system for each process,
-/// or by whoever listens to it.
+/// or by the reader of its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Enforcement {
     /// [`Limits::memory`].
@@ -329,7 +329,7 @@ pub struct Enforcement {
     pub disk: Means,
 }
 
-/// What a run did to a file.
+/// The kind of change that a run made to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -348,32 +348,32 @@ pub enum Change {
 pub struct Artifact {
     /// Its path, absolute.
     pub path: String,
-    /// What became of it.
+    /// The kind of change.
     pub change: Change,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// In what it ran.
     pub level: Level,
-    /// How its limits were held.
+    /// The enforcement of its limits.
     pub enforcement: Enforcement,
-    /// How the program ended; `None` when it was ended with all that it had begun.
+    /// The end of the program; `None` when it was killed with everything that it had started.
     pub exit: Option<Exit>,
     /// Why.
     pub reason: Reason,
-    /// What it said.
+    /// The standard output.
     pub stdout: Said,
-    /// What it said of errors.
+    /// The standard error.
     pub stderr: Said,
-    /// What it changed, by path.
+    /// The changed files, by path.
     pub artifacts: Vec<Artifact>,
-    /// How many files it changed; more than are listed, perhaps.
+    /// The number of changed files; perhaps more than are listed.
     pub changed: usize,
     /// The hosts that it asked for, each once; at most a hundred.
     pub contacts: Vec<Contact>,
-    /// How long it took.
+    /// The duration of the run.
     pub took: Duration,
     /// Its time on processors.
     pub cpu: Duration,

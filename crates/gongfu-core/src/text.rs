@@ -6,12 +6,12 @@ mod english;
 
 pub use english::finding;
 
-/// What is said about one problem.
+/// The text about one problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// What to do about it.
+    /// The advice.
     pub hint: String,
 }
 

@@ -3,7 +3,7 @@
 use gongfu_core::skill::{FileKind, SkillPath};
 
 use crate::error::ToolError;
-use crate::excerpt::Wanted;
+use crate::excerpt::TextRange;
 use crate::media::media_type;
 use crate::output::{Content, Document};
 use crate::problem::Problem;
@@ -19,7 +19,7 @@ pub fn document(
     uri: String,
     path: &SkillPath,
     bytes: &[u8],
-    wanted: Wanted,
+    wanted: TextRange,
 ) -> Result<Document, ToolError> {
     if wanted.is_range() {
         let problem = Problem::WrongValue {

@@ -53,7 +53,7 @@ pub struct Question {
     pub text: String,
 }
 
-/// Whether the person behind a call answered; that may take as long as a person takes.
+/// True if the person behind a call answered; that may take as long as a person takes.
 pub type Asking<'a> = Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
 
 /// The surface's end of a call.
@@ -123,7 +123,7 @@ pub struct Proposal {
     pub action: &'static str,
     /// The action itself, for people.
     pub what: String,
-    /// Whether `what` shows all of it; a person isn't asked over a client about more than they see.
+    /// True if `what` shows all of it; a person isn't asked over a client about more than they see.
     pub is_whole: bool,
     /// The reason why a person is asked.
     pub reason: String,

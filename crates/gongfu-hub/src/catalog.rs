@@ -216,7 +216,7 @@ impl Catalog {
         }
     }
 
-    /// Whether a tool of this name runs something, whatever profile shows it.
+    /// Returns true if a tool of this name runs something, whatever profile shows it.
     pub fn executes(&self, name: &str, owner: &Owner) -> bool {
         let entries = self.entries.load();
         let mut all = entries.visible(&[Profile::All], owner, true);

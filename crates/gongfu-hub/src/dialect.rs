@@ -10,29 +10,29 @@ use crate::error::ToolError;
 use crate::guide::Guide;
 use crate::output::ToolResult;
 
-/// How many names a schema lists at most.
+/// The limit of names in a schema.
 pub(crate) const MANY: usize = 200;
 
 /// Makes the entry of one tool, for a dialect in which failures look like this.
-type Spoken = fn(Failure) -> Arc<dyn Entry>;
+type EntryMaker = fn(Failure) -> Arc<dyn Entry>;
 
 /// The tools of one source system.
 pub(crate) struct Dialect {
     /// The profile that shows them.
     pub(crate) name: &'static str,
-    /// Whose tools they are, in a sentence.
+    /// The system that its tools are from, in a sentence.
     pub(crate) about: &'static str,
     /// The tool that lists skills, if there is one.
     pub(crate) lists: Option<&'static str>,
     /// The tool that loads the instructions of a skill.
     pub(crate) loads: &'static str,
     /// The tools.
-    pub(crate) tools: &'static [Spoken],
-    /// How a failed call looks.
+    pub(crate) tools: &'static [EntryMaker],
+    /// The form of a failed call.
     pub(crate) failure: Failure,
-    /// Whether it needs a search when there are more than [`MANY`] skills.
+    /// True if it needs a search when there are more than [`MANY`] skills.
     pub(crate) gains_search: bool,
-    /// How it speaks about skills before any tool is called.
+    /// Its words about skills before any tool is called.
     pub(crate) guide: Guide,
 }
 
@@ -66,7 +66,7 @@ impl Dialect {
     }
 }
 
-/// What went wrong as one text that begins with `Error:`, for dialects whose tools answer in text.
+/// Writes a problem as one text that begins with `Error:`, for dialects whose tools answer in text.
 ///
 /// `known` says what that dialect's own words are, if it has some.
 fn error_text(error: &ToolError, known: Option<String>) -> ToolResult {

@@ -28,7 +28,7 @@ pub trait Entry: Review {
         None
     }
 
-    /// Whether its description depends on the caller's library.
+    /// Returns true if its description depends on the caller's library.
     fn is_dynamic(&self) -> bool {
         false
     }
@@ -43,7 +43,7 @@ pub trait Entry: Review {
 }
 
 /// A tool of gongfu's own, or of a dialect, as an entry.
-struct Typed<T> {
+struct ToolEntry<T> {
     spec: ToolSpec,
     failure: Option<Failure>,
     tool: std::marker::PhantomData<fn() -> T>,
@@ -51,15 +51,15 @@ struct Typed<T> {
 
 /// A tool of gongfu's own as an entry.
 pub(crate) fn native<T: Tool>() -> Arc<dyn Entry> {
-    Arc::new(Typed::<T>::new(None))
+    Arc::new(ToolEntry::<T>::new(None))
 }
 
 /// A tool of a dialect as an entry.
 pub(crate) fn spoken<T: Tool>(failure: Failure) -> Arc<dyn Entry> {
-    Arc::new(Typed::<T>::new(Some(failure)))
+    Arc::new(ToolEntry::<T>::new(Some(failure)))
 }
 
-impl<T: Tool> Typed<T> {
+impl<T: Tool> ToolEntry<T> {
     fn new(failure: Option<Failure>) -> Self {
         let input = schema::of::<T>();
         let spec = ToolSpec {
@@ -96,7 +96,7 @@ impl<T: Tool> Typed<T> {
     }
 }
 
-impl<T: Tool> Review for Typed<T> {
+impl<T: Tool> Review for ToolEntry<T> {
     fn review<'a>(&'a self, call: &'a Call) -> Answer<'a, Option<Proposal>> {
         if !T::REVIEWED {
             return Box::pin(std::future::ready(Ok(None)));
@@ -105,7 +105,7 @@ impl<T: Tool> Review for Typed<T> {
     }
 }
 
-impl<T: Tool> Entry for Typed<T> {
+impl<T: Tool> Entry for ToolEntry<T> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
     }

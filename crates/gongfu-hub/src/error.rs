@@ -11,7 +11,7 @@ use crate::problem::Problem;
 /// Why a call failed: a code for programs, a message and a hint for people and models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolError {
-    /// What went wrong.
+    /// The problem.
     pub problem: Problem,
     /// The stage of the gate that refused the call, if one did.
     pub refused_by: Option<&'static str>,

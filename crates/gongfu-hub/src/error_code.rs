@@ -37,13 +37,13 @@ pub enum ErrorCode {
     ResourceNotFound,
     /// There is no such prompt.
     PromptNotFound,
-    /// The cursor is none of this list.
+    /// The cursor doesn't belong to this list.
     InvalidCursor,
     /// The source of the skill, or the mount, isn't written to.
     SourceReadOnly,
     /// There is a skill of that name already.
     SkillExists,
-    /// What was to be written would not be a skill.
+    /// The content to be written would not be a skill.
     SkillInvalid,
     /// The file is not text.
     FileNotText,
@@ -61,17 +61,17 @@ pub enum ErrorCode {
     ApprovalRequired,
     /// The command is refused.
     CommandBlocked,
-    /// What a skill says it needs can't be followed, or can't be had as it is said.
+    /// The declared needs of a skill can't be read or can't be met.
     DependenciesInvalid,
-    /// What a skill needs can't be installed right now.
+    /// The needs of a skill can't be installed right now.
     DependenciesUnavailable,
     /// A part of gongfu doesn't work right now.
     Unavailable,
     /// No sandbox works here, so nothing is run.
     SandboxUnavailable,
-    /// What was run used more than it may.
+    /// The run used more than it may.
     QuotaExceeded,
-    /// What was run took too long.
+    /// The run took too long.
     Timeout,
     /// The caller cancelled the call.
     Cancelled,
@@ -79,7 +79,7 @@ pub enum ErrorCode {
     Internal,
 }
 
-/// What a code is on each surface.
+/// A code on each surface.
 struct Row {
     name: &'static str,
     http: u16,
@@ -142,7 +142,7 @@ impl ErrorCode {
         self.row().exit
     }
 
-    /// Whether it is about the call's form, which JSON-RPC calls invalid params (-32602).
+    /// Returns true if it is about the call's form, which JSON-RPC calls invalid params (-32602).
     pub fn is_wrong_use(self) -> bool {
         self.exit_code() == 2
     }

@@ -13,9 +13,9 @@ pub const MAX_ANSWER: usize = 64 * 1024;
 /// The most bytes of a document in one answer of a dialect, whose tools know no lines.
 pub const MAX_WHOLE: usize = 1024 * 1024;
 
-/// Which part of a text is wanted; lines and columns count from 1.
+/// The part of a text that is asked for; lines and columns count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TextRange {
     /// The first line.
     pub start_line: Option<usize>,
     /// The last line.
@@ -24,8 +24,8 @@ pub struct Wanted {
     pub start_column: Option<usize>,
 }
 
-impl Wanted {
-    /// Whether any of them is given.
+impl TextRange {
+    /// Returns true if any of them is given.
     pub fn is_range(&self) -> bool {
         *self != Self::default()
     }
@@ -36,7 +36,7 @@ impl Wanted {
 pub struct Excerpt<'text> {
     /// The part, as it stands in the text.
     pub text: &'text str,
-    /// What isn't shown and how to get it; `None` when the part is all that was asked for and it
+    /// The note about what isn't shown and how to get it; `None` when the part is all that was asked for and it
     /// is clear where it stands.
     pub note: Option<String>,
 }
@@ -53,7 +53,7 @@ impl From<Excerpt<'_>> for Document {
 ///
 /// # Errors
 /// The range is empty, turned round or behind the end.
-pub fn cut(text: &str, within: Range<usize>, wanted: Wanted) -> Result<Excerpt<'_>, Problem> {
+pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerpt<'_>, Problem> {
     if !wanted.is_range() && within.len() <= MAX_ANSWER {
         let text = text.get(within).unwrap_or_default();
         return Ok(Excerpt { text, note: None });
@@ -155,7 +155,7 @@ pub fn whole(text: &str, offset: Option<usize>) -> Result<Excerpt<'_>, Problem> 
     })
 }
 
-/// Where an answer that starts at `start` stops: at the end of the last line that fits, or inside
+/// Returns the end of an answer that starts at `start`: the end of the last line that fits, or a place inside
 /// of a line that is too long for any answer.
 fn stop(text: &str, lines: &[usize], start: usize, end: usize) -> usize {
     if end - start <= MAX_ANSWER {
@@ -175,17 +175,17 @@ fn stop(text: &str, lines: &[usize], start: usize, end: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_ANSWER, MAX_WHOLE, Wanted, cut, whole};
+    use super::{MAX_ANSWER, MAX_WHOLE, TextRange, cut, whole};
 
-    fn lines(start: usize, end: usize) -> Wanted {
-        Wanted {
+    fn lines(start: usize, end: usize) -> TextRange {
+        TextRange {
             start_line: Some(start),
             end_line: Some(end),
             start_column: None,
         }
     }
 
-    fn text(of: &str, wanted: Wanted) -> Result<String, String> {
+    fn text(of: &str, wanted: TextRange) -> Result<String, String> {
         cut(of, 0..of.len(), wanted)
             .map(|part| part.text.to_owned())
             .map_err(|problem| problem.text().message)
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn lines_are_taken_whole() {
         let four = "a\nb\r\né\nd";
-        assert_eq!(text(four, Wanted::default()), Ok(four.to_owned()));
+        assert_eq!(text(four, TextRange::default()), Ok(four.to_owned()));
         assert_eq!(text(four, lines(2, 3)), Ok("b\r\né\n".to_owned()));
         assert_eq!(text(four, lines(4, 99)), Ok("d".to_owned()));
         assert_eq!(text("a\n", lines(1, 1)), Ok("a\n".to_owned()));
@@ -203,7 +203,7 @@ mod tests {
             (lines(5, 6), "start_line"),
             (lines(3, 2), "end_line"),
             (
-                Wanted {
+                TextRange {
                     start_line: Some(1),
                     start_column: Some(9),
                     end_line: None,
@@ -220,7 +220,7 @@ mod tests {
 
     /// Reads on as the notes say until there is no note; the parts together are the text.
     fn read_on(whole: &str) -> (String, usize) {
-        let (mut all, mut wanted, mut answers) = (String::new(), Wanted::default(), 0);
+        let (mut all, mut wanted, mut answers) = (String::new(), TextRange::default(), 0);
         loop {
             let part = cut(whole, 0..whole.len(), wanted).unwrap();
             assert!(part.text.len() <= MAX_ANSWER);
@@ -238,7 +238,7 @@ mod tests {
                         .unwrap()
                 })
             };
-            wanted = Wanted {
+            wanted = TextRange {
                 start_line: number("start_line"),
                 start_column: number("start_column"),
                 end_line: None,

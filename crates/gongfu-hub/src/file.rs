@@ -1,4 +1,4 @@
-//! What the tools about files share: where a path leads, what lies there.
+//! The shared part of the tools about files: resolving a path, listing a folder.
 //!
 //! A path is always told as it was given, never as it is on this machine.
 
@@ -38,7 +38,7 @@ fn no_place(path: &str, why: PlaceError) -> ToolError {
     .error()
 }
 
-/// What lies in a folder, by name.
+/// Lists a folder, by name.
 ///
 /// # Errors
 /// It isn't there, is no folder, or leads outside.
@@ -68,7 +68,7 @@ pub async fn read(call: &Call, place: &Location, given: &str) -> Result<Vec<u8>,
     }
 }
 
-/// What lies in a folder, by all files that there are; a later one takes the place of an earlier one.
+/// Returns the entries of a folder, by all files that there are; a later one takes the place of an earlier one.
 fn entries<'a>(
     files: impl Iterator<Item = (&'a SkillPath, u64)>,
     folder: &SkillPath,
@@ -134,7 +134,7 @@ pub async fn read_seen(
     }
 }
 
-/// What lies in a folder of a skill, by name, with what its runs left there.
+/// Lists a folder of a skill, by name, with what its runs left there.
 ///
 /// # Errors
 /// There is no such folder.

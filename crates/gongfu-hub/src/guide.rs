@@ -7,22 +7,22 @@ use gongfu_core::library::Library;
 
 use crate::overview;
 
-/// How a profile speaks about skills.
+/// The words of a profile about skills.
 #[derive(Clone, Copy)]
 pub(crate) struct Guide {
-    /// What skills are for and which tool is called when.
+    /// The purpose of skills, and which tool is called when.
     pub(crate) introduction: &'static str,
-    /// What stands above the list of skills.
+    /// The line above the list of skills.
     pub(crate) heading: &'static str,
     /// The line of a skill.
     pub(crate) line: fn(name: &str, description: &str) -> String,
-    /// Where those are that have no room, of so many skills.
+    /// The place of the skills that have no room, of so many skills.
     pub(crate) more: fn(skills: usize) -> &'static str,
-    /// Whether its tools take full names, or bare ones alone.
+    /// True if its tools take full names, false for bare ones alone.
     pub(crate) full_names: bool,
 }
 
-/// How gongfu's own tools speak.
+/// The words of gongfu's own tools.
 pub(crate) const STANDARD: Guide = Guide {
     introduction: "gongfu keeps a library of skills: instructions written by people who know how a task is done well. \
         Before you start a task, look whether a skill fits it: below, or with skill_search. If one does, load it with \

@@ -1,4 +1,4 @@
-//! What a file is, by its ending and by whether it is text; the kinds that skills carry.
+//! Media types of files, by the ending and by whether it is text; the kinds that skills carry.
 
 use gongfu_core::skill::{FileKind, SkillPath};
 

@@ -19,7 +19,7 @@ pub trait Output: Send {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// What a model or a person reads.
+    /// The answer for a model or a person.
     pub content: Vec<Content>,
     /// The same for programs, where there is more to it than text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,9 +56,9 @@ pub enum Content {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Blob {
-    /// Where it is from.
+    /// Its URI.
     pub uri: String,
-    /// What it is.
+    /// Its media type.
     pub mime_type: String,
     /// Its bytes in base64.
     pub blob: String,

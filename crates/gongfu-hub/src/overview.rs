@@ -13,7 +13,7 @@ pub(crate) const ASKED: usize = 32_000;
 pub(crate) struct Lines {
     /// The first ones, in order of precedence.
     pub(crate) entries: Vec<Entry>,
-    /// How many there are behind them.
+    /// The number of skills after them.
     pub(crate) others: usize,
 }
 
@@ -36,7 +36,7 @@ impl Lines {
         catalogue::write(&self.entries, self.others, budget, form)
     }
 
-    /// How many skills there are in all.
+    /// Returns the number of skills in all.
     pub(crate) fn total(&self) -> usize {
         self.entries.len() + self.others
     }
@@ -72,7 +72,7 @@ fn entry(name: &str, skill: &Skill) -> Entry {
     }
 }
 
-/// Which skills can't be reached by a bare name, in words.
+/// Names the skills that can't be reached by a bare name, in words.
 pub(crate) fn shadowed_note(library: &Library) -> Option<String> {
     let enabled = library.skills().iter().filter(|skill| skill.enabled);
     let shadowed: Vec<&str> = enabled

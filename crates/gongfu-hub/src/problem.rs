@@ -1,11 +1,11 @@
-//! What went wrong, with the parameters of its message.
+//! Problems of a call, with the parameters of their messages.
 
 mod english;
 
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::{Failure, Language};
 use gongfu_core::edit::EditError;
-use gongfu_core::library::Unresolved;
+use gongfu_core::library::ResolveError;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::Reason;
 use gongfu_core::skill::path::PathError;
@@ -14,8 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::call::Question;
 use crate::error_code::ErrorCode;
 
-/// How much of a stranger's text a message repeats, in characters.
-const MOST: usize = 120;
+/// The characters of a stranger's text that a message repeats.
+const MAX_CLIPPED_CHARACTERS: usize = 120;
 
 /// Everything that can go wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub enum Problem {
         reason: String,
         /// The id of the approval record.
         id: String,
-        /// Whether the call would run a command.
+        /// True if the call would run a command.
         is_command: bool,
         /// The question for the person, where it shows all that would be done.
         question: Option<Box<Question>>,
@@ -188,7 +188,7 @@ pub enum Problem {
     },
 }
 
-/// What is said about a problem: the same pair as for findings about skills.
+/// The text about a problem: the same pair as for findings about skills.
 pub use gongfu_core::text::Text;
 
 impl Problem {
@@ -241,7 +241,7 @@ impl Problem {
         }
     }
 
-    /// What a program may want to know beyond the code.
+    /// Returns what a program may want to know beyond the code.
     pub(crate) fn details(&self) -> Map<String, Value> {
         let details = match self {
             Self::SkillUnknown {
@@ -289,19 +289,19 @@ impl Problem {
     }
 
     /// Why a name reached no skill.
-    pub fn unresolved(name: &str, why: Unresolved) -> Self {
+    pub fn unresolved(name: &str, why: ResolveError) -> Self {
         let name = name.to_owned();
         match why {
-            Unresolved::Invalid(error) => Self::SkillName {
+            ResolveError::Invalid(error) => Self::SkillName {
                 name,
                 reason: error.to_string(),
             },
-            Unresolved::Unknown { nearest, total } => Self::SkillUnknown {
+            ResolveError::Unknown { nearest, total } => Self::SkillUnknown {
                 name,
                 nearest,
                 total,
             },
-            Unresolved::Disabled { full_name } => Self::SkillDisabled {
+            ResolveError::Disabled { full_name } => Self::SkillDisabled {
                 name,
                 full_name: full_name.to_string(),
             },
@@ -337,5 +337,5 @@ fn clipped_uri(uri: &str) -> String {
 
 /// A stranger's text, cut to what fits in a message, its control characters marked.
 pub(crate) fn clipped(text: &str) -> String {
-    gongfu_core::text::clipped(text, MOST, char::REPLACEMENT_CHARACTER)
+    gongfu_core::text::clipped(text, MAX_CLIPPED_CHARACTERS, char::REPLACEMENT_CHARACTER)
 }

@@ -34,7 +34,7 @@ impl Profile {
         }
     }
 
-    /// What its tools are, in a sentence.
+    /// Returns a sentence about its tools.
     pub fn about(self) -> &'static str {
         match self {
             Self::Standard => "gongfu's own tools",
@@ -57,7 +57,7 @@ impl Profile {
         }
     }
 
-    /// Whether it shows the tools of a dialect.
+    /// Returns true if it shows the tools of a dialect.
     pub(crate) fn shows(self, dialect: &Dialect) -> bool {
         match self {
             Self::Standard => false,

@@ -27,11 +27,11 @@ mod words;
 pub use plain::Plain;
 pub(crate) use policy::RUN_COMMAND;
 
-/// How many bytes of each output an answer of gongfu's own tools carries, unless more are asked for.
+/// The bytes of each output in an answer of gongfu's own tools, unless more are asked for.
 pub(crate) const SHOWN: usize = 64 * 1024;
 /// The most that can be asked for, and what the tools of dialects carry.
-pub(crate) const MOST_SHOWN: usize = 1024 * 1024;
-/// How many files an answer lists.
+pub(crate) const MAX_SHOWN: usize = 1024 * 1024;
+/// The limit of files in an answer.
 const LISTED: usize = 200;
 
 /// A request to run something.
@@ -62,7 +62,7 @@ impl RunRequest {
             folder: None,
             seconds,
             input: Input::Nothing,
-            shown: MOST_SHOWN,
+            shown: MAX_SHOWN,
         }
     }
 
@@ -77,7 +77,7 @@ impl RunRequest {
     }
 }
 
-/// How a run ended and what it said.
+/// The report of a run: its end, its outputs, its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RunReport {
     /// The program's exit code; missing when a signal ended it.

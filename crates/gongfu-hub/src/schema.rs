@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// A tool's schema with the description that stands on its input type.
 #[derive(Debug, Clone)]
-pub struct Described {
+pub struct TypeSchema {
     /// The doc comment of the type.
     pub description: String,
     /// The schema, an object.
@@ -14,7 +14,7 @@ pub struct Described {
 }
 
 /// The schema of a type: no references, no `null` beside a type, no formats of Rust's integers.
-pub fn of<T: JsonSchema>() -> Described {
+pub fn of<T: JsonSchema>() -> TypeSchema {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -37,7 +37,7 @@ pub fn of<T: JsonSchema>() -> Described {
     schema
         .entry("properties")
         .or_insert_with(|| Value::Object(Map::new()));
-    Described {
+    TypeSchema {
         description,
         schema,
     }

@@ -1,11 +1,11 @@
-//! What the tools about skills share: finding a skill, opening its files.
+//! The shared part of the tools about skills: finding a skill, opening its files.
 
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use gongfu_core::catalogue::shortened;
-use gongfu_core::library::{Library, MAX_NEAREST, Skill, Unresolved};
+use gongfu_core::library::{Library, MAX_NEAREST, ResolveError, Skill};
 use gongfu_core::near;
 use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::frontmatter::Frontmatter;
@@ -47,7 +47,7 @@ pub async fn skill(call: &Call, name: &str) -> Result<Arc<Skill>, ToolError> {
         let broken = library.unloadable_named(name);
         let first = broken.and_then(|left| left.diagnostics.first());
         match (&why, first) {
-            (Unresolved::Unknown { .. }, Some(found)) => Problem::SkillUnreadable {
+            (ResolveError::Unknown { .. }, Some(found)) => Problem::SkillUnreadable {
                 name: name.to_owned(),
                 reason: gongfu_core::text::finding(&found.finding).message,
             }
@@ -156,7 +156,7 @@ pub fn as_text(bytes: Vec<u8>, path: &str) -> Result<String, ToolError> {
     })
 }
 
-/// Where the body of a SKILL.md stands in it: behind the frontmatter and its blank lines.
+/// Returns the range of the body of a SKILL.md: behind the frontmatter and its blank lines.
 pub(crate) fn body_range(source: &SourceText) -> Range<usize> {
     let text = source.text.as_str();
     let body = Frontmatter::read(source, &mut Vec::new()).body;
@@ -169,7 +169,7 @@ pub fn body(source: &SourceText) -> &str {
     source.text.get(body_range(source)).unwrap_or_default()
 }
 
-/// Where the section of a document stands that is meant by a text.
+/// Returns the range of the section of a document that a text means.
 ///
 /// # Errors
 /// No heading matches; the error names those that there are.
@@ -232,7 +232,7 @@ pub(crate) async fn left(
     Some(whole(content, path))
 }
 
-/// The files that runs of a skill left, by path; what can't be told is none.
+/// The files that runs of a skill left, by path; empty when that can't be told.
 pub(crate) async fn all_left(call: &Call, skill: &Skill) -> Vec<(SkillPath, u64)> {
     let listed = call.space.layers().list(skill).await;
     let mut left = listed.unwrap_or_default();

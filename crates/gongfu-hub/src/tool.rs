@@ -25,9 +25,9 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     const ACCESS: Access;
     /// The harm that it can do.
     const SAFETY: Safety;
-    /// Whether it may lose something that was there before.
+    /// True if it may lose something that was there before.
     const DESTRUCTIVE: bool = !matches!(Self::ACCESS, Access::Read);
-    /// Whether its description depends on the caller's library.
+    /// True if its description depends on the caller's library.
     const DYNAMIC: bool = false;
     /// Its answer.
     type Output: Output;
@@ -35,7 +35,7 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     /// Adapts its description to the library; only called when it is [`Tool::DYNAMIC`].
     fn adapt(_spec: &mut ToolSpec, _library: &Library) {}
 
-    /// Whether [`Tool::review`] is asked; a tool that executes something is.
+    /// True if [`Tool::review`] is asked; a tool that executes something is.
     const REVIEWED: bool = matches!(Self::ACCESS, Access::Execute);
 
     /// The action that a person must allow before the tool runs, or `None`. Must not have an effect.
@@ -67,11 +67,11 @@ pub struct ToolSpec {
     pub output_schema: Option<Arc<Map<String, Value>>>,
     /// Its effect on the world.
     pub access: Access,
-    /// Whether it may lose something that was there before.
+    /// True if it may lose something that was there before.
     pub destructive: bool,
     /// The harm that it can do.
     pub safety: Safety,
-    /// Whether only a person may call it.
+    /// True if only a person may call it.
     pub person_only: bool,
     /// Its origin.
     pub origin: Origin,

@@ -1,4 +1,4 @@
-//! What the tools that write share: what is meant, and what may be written.
+//! The shared part of the tools that write: reading their arguments, and deciding what may be written.
 //!
 //! A SKILL.md that could not be loaded any more is refused before anything is written.
 
@@ -19,22 +19,22 @@ use crate::file;
 use crate::problem::Problem;
 use crate::shelf;
 
-/// What a file shall be.
+/// The wanted state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Intent {
     /// This, whatever it was.
     Whole(String),
-    /// What it was, with one text replaced.
+    /// The old content, with one text replaced.
     Edit {
         /// The text that is there exactly once.
         old: String,
-        /// What comes in its place.
+        /// The text in its place.
         new: String,
     },
 }
 
 impl Intent {
-    /// What the arguments of a call mean: `content`, or `old_text` with `new_text`.
+    /// Reads the arguments of a call: `content`, or `old_text` with `new_text`.
     ///
     /// # Errors
     /// Both are given, or neither, or only half of an edit.
@@ -85,20 +85,20 @@ impl Intent {
     }
 }
 
-/// What was written.
+/// The report of a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteReport {
     /// The length of the file in bytes.
     pub bytes: usize,
-    /// Whether there was none before.
+    /// True if there was no such file before.
     pub created: bool,
-    /// What a check finds, when it is a SKILL.md.
-    pub findings: Vec<Found>,
+    /// The findings of a check, when it is a SKILL.md.
+    pub findings: Vec<FindingText>,
 }
 
 /// A finding of a check, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Found {
+pub struct FindingText {
     /// `error`, `warning` or `info`.
     severity: &'static str,
     /// What it is called by.
@@ -112,7 +112,7 @@ pub struct Found {
     hint: String,
 }
 
-impl std::fmt::Display for Found {
+impl std::fmt::Display for FindingText {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self {
             severity,
@@ -140,7 +140,7 @@ pub async fn write_place(
     place: &Location,
     given: &str,
     intent: &Intent,
-) -> Result<Written, ToolError> {
+) -> Result<WriteReport, ToolError> {
     let before = if intent.is_edit() {
         Some(file::read(call, place, given).await?)
     } else {
@@ -152,7 +152,7 @@ pub async fn write_place(
         expected: before.as_deref(),
     };
     let created = call.space.files().write(place, change).await;
-    Ok(Written {
+    Ok(WriteReport {
         bytes: bytes.len(),
         created: created.map_err(|error| file::failed(error, given, "writing the file"))?,
         findings: Vec::new(),
@@ -170,7 +170,7 @@ pub async fn write_skill(
     path: &SkillPath,
     given: &str,
     intent: &Intent,
-) -> Result<Written, ToolError> {
+) -> Result<WriteReport, ToolError> {
     let before = if intent.is_edit() {
         Some(file::read_skill(call, skill, path, given).await?)
     } else {
@@ -188,7 +188,7 @@ pub async fn write_skill(
         expected: before.as_deref(),
     };
     let created = call.space.skills().write(skill, path, change).await;
-    Ok(Written {
+    Ok(WriteReport {
         bytes: bytes.len(),
         created: created.map_err(|error| file::failed(error, given, "writing the skill"))?,
         findings,
@@ -204,7 +204,7 @@ pub async fn create_skill(
     name: &str,
     description: &str,
     instructions: &str,
-) -> Result<(std::sync::Arc<Skill>, Written), ToolError> {
+) -> Result<(std::sync::Arc<Skill>, WriteReport), ToolError> {
     let parsed = match SkillName::new(name) {
         Ok(parsed) if parsed.as_str() == name => parsed,
         _ => return Err(wrong_name("it can't be the name of a folder".to_owned())),
@@ -231,7 +231,7 @@ pub async fn create_skill(
         PortError::Conflict(reason) => exists(name, &reason),
         other => file::failed(other, name, "writing the skill"),
     })?;
-    let written = Written {
+    let written = WriteReport {
         bytes: text.len(),
         created: true,
         findings: diagnostics.iter().map(found).collect(),
@@ -257,8 +257,8 @@ fn exists(name: &str, full_name: &str) -> ToolError {
     .error()
 }
 
-/// What a check says about a SKILL.md that shall be written into a skill.
-fn judged(bytes: &[u8], skill: &Skill, path: &SkillPath) -> Result<Vec<Found>, ToolError> {
+/// Checks a SKILL.md that shall be written into a skill.
+fn judged(bytes: &[u8], skill: &Skill, path: &SkillPath) -> Result<Vec<FindingText>, ToolError> {
     let parent = path.parent();
     let folder = if parent.is_root() {
         skill.path.rsplit(['/', '\\']).next().unwrap_or_default()
@@ -285,9 +285,9 @@ fn invalid(diagnostics: &[Diagnostic]) -> ToolError {
     Problem::SkillInvalid { reason, hint }.error()
 }
 
-fn found(diagnostic: &Diagnostic) -> Found {
+fn found(diagnostic: &Diagnostic) -> FindingText {
     let text = text::finding(&diagnostic.finding);
-    Found {
+    FindingText {
         severity: diagnostic.severity().as_str(),
         code: diagnostic.finding.code(),
         line: diagnostic.position.map(|position| position.line),

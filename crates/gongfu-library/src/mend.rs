@@ -10,7 +10,7 @@ use cap_std::fs::MetadataExt as _;
 use gongfu_core::port::Change;
 use gongfu_core::skill::check::script;
 use gongfu_core::skill::document::MAX_SKILL_FILE;
-use gongfu_core::skill::fix::{self, Mended};
+use gongfu_core::skill::fix::{self, FixedFile};
 use gongfu_core::skill::{self, Folder, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 
 use gongfu_files::disk::{PutError, Root};
@@ -23,7 +23,7 @@ pub struct Proposal {
     /// The file as it is.
     pub before: Vec<u8>,
     /// The file as it would be.
-    pub mended: Mended,
+    pub mended: FixedFile,
 }
 
 /// Looks at a file of the skill in the folder `skill`; `None` when nothing in it can be repaired

@@ -37,23 +37,23 @@ mod prompt;
 mod resource;
 mod skill;
 
-use change::Subscribed;
+use change::SubscribedFiles;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
-/// How long the first answer waits for the library.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time that the first answer waits for the library.
+const LIBRARY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a server is told at its start.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Which tools it shows.
+    /// The profiles whose tools it shows.
     pub profiles: Vec<Profile>,
-    /// How many characters the catalogue of skills in its instructions takes.
+    /// The characters that the catalogue of skills in its instructions takes.
     pub catalogue: usize,
     /// The version that it tells its clients.
     pub version: String,
-    /// How a request becomes part of the trace that its `_meta` names (SEP-414), if that is of
+    /// Makes a request a part of the trace that its `_meta` names (SEP-414), if that is of
     /// interest.
     pub adopt: Option<Adopt>,
 }
@@ -66,15 +66,15 @@ pub type Adopt = fn(&tracing::Span, &dyn Fn(&str) -> Option<String>);
 pub struct Server {
     catalog: Arc<Catalog>,
     settings: Arc<Settings>,
-    /// What tells the client of changes; it ends with the connection.
+    /// The task that notifies the client of changes; it ends with the connection.
     pub(crate) telling: Arc<Mutex<JoinSet<()>>>,
     /// The files that a client of the older revisions wants to hear of.
-    subscribed: Arc<Mutex<Subscribed>>,
+    subscribed: Arc<Mutex<SubscribedFiles>>,
     /// The end of the client's input.
     pub(crate) end: CancellationToken,
-    /// What runs for clients that come back for it; who knows a task's id may ask for it.
+    /// The calls that run for clients that come back for them; any client with a task's id may ask for it.
     tasks: TaskManager,
-    /// What states are sealed with that clients keep for the next round.
+    /// The codec that seals states that clients keep for the next round.
     codec: Option<RequestStateCodec>,
 }
 
@@ -113,7 +113,7 @@ impl Server {
         asked.map_or_else(|| self.settings.profiles.clone(), |asked| asked.0.clone())
     }
 
-    /// What the skills are, for the model of the client; a library that is still being read for the
+    /// Returns the instructions for the model of the client; a library that is still being read for the
     /// first time is not waited for longer than a client waits for an answer.
     async fn instructions(&self, context: &RequestContext<RoleServer>) -> String {
         let (catalog, budget) = (Arc::clone(&self.catalog), self.settings.catalogue);
@@ -121,7 +121,7 @@ impl Server {
         let introduction = Catalog::introduction(&profiles);
         let mut writing = JoinSet::new();
         writing.spawn(async move { catalog.instructions(&profiles, &actor, budget).await });
-        let written = tokio::time::timeout(PATIENCE, writing.join_next()).await;
+        let written = tokio::time::timeout(LIBRARY_TIMEOUT, writing.join_next()).await;
         match written {
             Ok(Some(Ok(text))) => text,
             _ => introduction,
@@ -130,7 +130,7 @@ impl Server {
 
     /// Waits for a change of the library; answers whether there will be more.
     ///
-    /// Its first reading is none: who comes later knows it as it is then.
+    /// Its first reading doesn't count as one: a client that comes later knows it as it is then.
     async fn change(&self, actor: &Actor, known: &mut Option<CatalogRevision>) -> bool {
         let before = match known {
             Some(before) => *before,
@@ -174,7 +174,7 @@ impl Server {
         span
     }
 
-    /// Who calls: on a local transport, a program that the person started.
+    /// Returns the caller: on a local transport, a program that the person started.
     fn actor(context: &RequestContext<RoleServer>) -> Actor {
         let client = context.client_info().map_or_else(
             || "unknown".to_owned(),

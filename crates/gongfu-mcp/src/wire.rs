@@ -66,7 +66,7 @@ pub(crate) fn refused(error: &ToolError) -> ErrorData {
     }
 }
 
-/// The same where a resource is asked for: that there is none has a code of its own, which `rmcp`
+/// The same where a resource is asked for: a missing one has a code of its own, which `rmcp`
 /// writes as the revision of the client has it (SEP-2164).
 pub(crate) fn no_resource(error: &ToolError) -> ErrorData {
     match error.code() {

@@ -102,11 +102,11 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Generate {
         /// What to print
-        what: Generated,
+        what: GeneratedFile,
     },
 }
 
-/// Where skills are looked for.
+/// The places of skills.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Places {
     /// A folder of skills; may be given several times, the first one wins a name
@@ -120,7 +120,7 @@ pub(crate) struct Places {
     pub(crate) workspace: Option<PathBuf>,
 }
 
-/// Where the server is.
+/// The address of the server.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Serving {
     /// Where to listen: an address of this machine such as 127.0.0.1:7878 (the default), :0 for any
@@ -132,7 +132,7 @@ pub(crate) struct Serving {
     pub(crate) public_url: Option<PublicUrl>,
 }
 
-/// Which tools are shown, and what they reach.
+/// The tools that are shown, and what they reach.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Profiles {
     #[arg(
@@ -487,7 +487,7 @@ pub(crate) struct ChangeArguments {
     pub(crate) force: bool,
 }
 
-/// How a client is to reach gongfu.
+/// The way by which a client reaches gongfu.
 #[derive(Debug, Args)]
 pub(crate) struct Reach {
     /// The client starts this program and speaks with it on standard input and output (the default)
@@ -519,7 +519,7 @@ fn client_names() -> clap::builder::PossibleValuesParser {
         .into()
 }
 
-/// What may stand behind `--http`.
+/// The value of `--http`.
 #[derive(Debug, Clone)]
 pub(crate) enum UrlOrClient {
     Url(String),
@@ -544,7 +544,7 @@ fn url_or_client(text: &str) -> Result<UrlOrClient, String> {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(crate) enum Generated {
+pub(crate) enum GeneratedFile {
     Tools,
     ConfigSchema,
     Cli,

@@ -25,7 +25,7 @@ use crate::cli::{Cli, Command};
 use crate::environment::Environment;
 use crate::terminal::Terminal;
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Exit 0.

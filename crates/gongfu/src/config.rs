@@ -80,7 +80,7 @@ impl Default for Dependencies {
 }
 
 impl Dependencies {
-    /// What making an environment may use.
+    /// Returns the limits of making an environment.
     pub(crate) fn limits(&self) -> Limits {
         let disk = u64::from(self.disk_mib.max(16)) * MIB;
         let wall = Duration::from_secs(self.seconds.max(10).into());
@@ -159,7 +159,7 @@ impl Sandbox {
         }
     }
 
-    /// What a run may use; how long it may take, its caller says.
+    /// Returns the limits of a run; its duration is the caller's.
     pub(crate) fn limits(&self) -> Limits {
         let disk = u64::from(self.disk_mib.max(1)) * MIB;
         Limits {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What the environment says.
+/// The environment variables.
 ///
 /// | name | meaning |
 /// |---|---|
@@ -42,9 +42,9 @@ pub(crate) struct Environment {
     pub(crate) log_format: LogFormat,
     pub(crate) listen: Option<String>,
     pub(crate) public_url: Option<String>,
-    /// Where a Docker daemon listens.
+    /// The address of a Docker daemon.
     pub(crate) docker: Option<String>,
-    /// Where traces go, whole.
+    /// The whole URL for traces.
     pub(crate) traces: Option<String>,
     pub(crate) service: Option<String>,
     pub(crate) no_color: bool,
@@ -52,13 +52,13 @@ pub(crate) struct Environment {
     pub(crate) data: Option<PathBuf>,
     pub(crate) directory: Option<PathBuf>,
     pub(crate) search_path: Vec<PathBuf>,
-    /// Where packages come from, as far as variables say it.
+    /// The package sources, as far as variables name them.
     pub(crate) packages: Packages,
     /// The folders of clients that are set, by the name of their variable.
     pub(crate) client_folders: BTreeMap<&'static str, PathBuf>,
 }
 
-/// Where packages come from, as variables say it.
+/// The package sources, as variables name them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Packages {
     pub(crate) index: Option<String>,
@@ -70,7 +70,7 @@ pub(crate) struct Packages {
     pub(crate) npm: Option<PathBuf>,
 }
 
-/// How lines are logged.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     /// For people.

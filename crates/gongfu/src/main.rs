@@ -28,7 +28,7 @@ use clap::Parser as _;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Before anything is read or begun: a sandbox is this program, begun anew.
+    // Before anything is read or started: a sandbox is this program, started again.
     if let Some(ended) = gongfu_sandbox::become_child() {
         return ended;
     }

@@ -12,7 +12,7 @@ use gongfu_library::check::Verdict;
 use crate::terminal::{plain, visible};
 
 /// The longest line of a file that is shown, in bytes; of a longer one its start is.
-const MOST: usize = 160;
+const MAX_LINE_BYTES: usize = 160;
 
 /// The diagnostics of one skill on their way to a person.
 pub(crate) struct Report<'a> {
@@ -128,14 +128,14 @@ fn excerpt(text: &str, found: &Diagnostic) -> Option<Line> {
         .char_indices()
         .nth(at.column - 1)
         .map_or(line.len(), |(offset, _)| offset);
-    if start >= MOST || line.contains('\r') {
+    if start >= MAX_LINE_BYTES || line.contains('\r') {
         return None;
     }
     let wanted = found.span.as_ref().map_or(1, |span| span.len().max(1));
     let end = line
-        .floor_char_boundary((start + wanted).min(MOST))
+        .floor_char_boundary((start + wanted).min(MAX_LINE_BYTES))
         .max(start);
-    let shown = line.floor_char_boundary(MOST);
+    let shown = line.floor_char_boundary(MAX_LINE_BYTES);
     let mut text = line.get(..shown)?.to_owned();
     if shown < line.len() {
         text.push('…');

@@ -17,10 +17,10 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{SdkTracerProvider, Tracer};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-/// How long the last spans may take at the end.
+/// The time for the last spans at the end.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// How long a collector may take for what it is sent.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time that a collector may take for one request.
+const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Spans on their way to a collector.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Telemetry {
         Ok(Self { provider })
     }
 
-    /// What makes spans.
+    /// Returns the maker of spans.
     pub(crate) fn tracer(&self) -> Tracer {
         self.provider.tracer("gongfu")
     }
@@ -83,15 +83,15 @@ pub(crate) fn adopt(span: &tracing::Span, carrier: &dyn Fn(&str) -> Option<Strin
     }
     let names = ["traceparent", "tracestate"];
     let found = names.map(|name| (name, carrier(name)));
-    let context = TraceContextPropagator::new().extract(&Brought(found));
+    let context = TraceContextPropagator::new().extract(&TraceHeaders(found));
     // It fails for a span that isn't sent anywhere.
     let _ = span.set_parent(context);
 }
 
-/// What a request brings.
-struct Brought([(&'static str, Option<String>); 2]);
+/// The headers of a request.
+struct TraceHeaders([(&'static str, Option<String>); 2]);
 
-impl Extractor for Brought {
+impl Extractor for TraceHeaders {
     fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| *known == name)?;
         found.1.as_deref()
@@ -109,7 +109,7 @@ struct Client(ureq::Agent);
 impl Default for Client {
     fn default() -> Self {
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(PATIENCE))
+            .timeout_global(Some(EXPORT_TIMEOUT))
             .http_status_as_error(false)
             .max_redirects(0)
             .build();

@@ -14,7 +14,7 @@ pub(crate) struct Terminal {
     error: io::Stderr,
 }
 
-/// How a word is painted.
+/// The paint of a word.
 #[derive(Clone, Copy)]
 pub(crate) enum Paint {
     Bold,
@@ -34,7 +34,7 @@ impl Terminal {
         }
     }
 
-    /// Whether standard output is painted.
+    /// Returns true if standard output is painted.
     pub(crate) fn color(&self) -> bool {
         self.color
     }
@@ -120,7 +120,7 @@ fn shown(text: &str) -> String {
         .collect()
 }
 
-/// What a terminal would hide or obey is shown as a mark.
+/// Shows a mark in place of a character that a terminal would hide or obey.
 pub(crate) fn visible(character: char) -> char {
     if character.is_control() || hidden::is_hidden(character) {
         char::REPLACEMENT_CHARACTER
@@ -129,7 +129,7 @@ pub(crate) fn visible(character: char) -> char {
     }
 }
 
-/// Whether the reader of standard output went away, which is no error.
+/// Returns true if the reader of standard output went away, which is no error.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);

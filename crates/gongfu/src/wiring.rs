@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::terminal::plain;
 
-/// How long after the start search is made ready.
+/// The time from the start until search is made ready.
 const SETTLING: Duration = Duration::from_secs(1);
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills");
@@ -45,9 +45,9 @@ pub(crate) struct Parts {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) sandbox: Arc<Runner>,
     pub(crate) environments: Arc<LocalEnvironments>,
-    /// How many characters the catalogue of skills takes in the instructions of a server.
+    /// The characters that the catalogue of skills takes in the instructions of a server.
     pub(crate) budget: usize,
-    /// What a person should know of the folders of skills that they named.
+    /// The notes for a person about the folders of skills that they named.
     pub(crate) doubtful: Vec<String>,
 }
 
@@ -217,7 +217,7 @@ fn builder(runner: &Arc<Runner>) -> Arc<dyn Sandbox> {
     Arc::new(OwnerSandbox::new(runner, Owner::Local))
 }
 
-/// Where packages come from: the settings, then variables, then the files of the installers. What is wrong
+/// The package sources: the settings, then variables, then the files of the installers. What is wrong
 /// with them is told when something is to be installed.
 fn package_sources(
     environment: &Environment,
@@ -257,7 +257,7 @@ fn package_sources(
     sources.or_from(&files).map_err(|error| error.to_string())
 }
 
-/// What a person should know of the folders of skills that were named.
+/// Notes what a person should know of the folders of skills that they named.
 fn doubtful(settings: &Settings) -> Vec<String> {
     let named = settings.explicit.iter().chain(&settings.environment);
     let doubtful = named.filter_map(|folder| {
@@ -363,7 +363,7 @@ fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
     }
 }
 
-/// How long a thread that did some work aside is kept: it keeps the memory that it has freed.
+/// The time for which an idle thread is kept: it keeps the memory that it has freed.
 const KEPT: Duration = Duration::from_secs(1);
 
 /// A runtime for what waits.

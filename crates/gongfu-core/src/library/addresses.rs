@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::{Library, Skill};
 use crate::skill::FileEntry;
 
-/// How often a folder is inserted before the skill has no address.
+/// The limit of folders that are inserted before the skill has no address.
 const MAX_INSERTED: usize = 64;
 
 /// The addresses of a library's skills.
@@ -40,7 +40,7 @@ impl AddressTable {
                 .collect(),
             ..Self::default()
         };
-        table.roots = Planned::all(library.skills());
+        table.roots = PlannedAddress::all(library.skills());
         for (at, root) in (0..).zip(&mut table.roots) {
             // By construction nobody else is there; should that fail, a skill without an address
             // does less harm than a page that no host takes.
@@ -95,7 +95,7 @@ impl AddressTable {
         (*skill.full_name == *full_name).then_some(at)
     }
 
-    /// Whether a full name is one of a source that is there.
+    /// Returns true if a full name belongs to a source that is there.
     pub fn has_source_of(&self, full_name: &str) -> bool {
         self.rank_of(full_name) < usize::MAX
     }
@@ -146,17 +146,17 @@ pub fn path_below<'p>(place: &'p str, folder: &str) -> Option<&'p str> {
 }
 
 /// A skill on its way to an address.
-struct Planned<'a> {
+struct PlannedAddress<'a> {
     skill: &'a Skill,
     /// `<source>/<path>`; the source alone for one that is the root of its source.
     real: &'a str,
-    /// Whether its name can stand in a URI.
+    /// True if its name can stand in a URI.
     plain: bool,
     /// The innermost skill around it that has an address.
     around: Option<usize>,
 }
 
-impl<'a> Planned<'a> {
+impl<'a> PlannedAddress<'a> {
     fn all(skills: &'a [Arc<Skill>]) -> Vec<Option<Arc<str>>> {
         let mut planned: Vec<Self> = skills.iter().map(|skill| Self::new(skill)).collect();
         let by_real: HashMap<&str, usize> = planned
@@ -221,7 +221,7 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Whether its folder is called as it is.
+    /// Returns true if its folder has its name.
     fn is_natural(&self) -> bool {
         self.split().1 == Some(self.skill.name.as_str())
     }
@@ -291,7 +291,7 @@ fn joined(parent: &str, name: &str) -> String {
     }
 }
 
-/// What lies above a place, the nearest first.
+/// Yields the places above a place, the nearest first.
 fn above(place: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(place), |place| {
         place.rsplit_once('/').map(|(above, _)| above)
@@ -299,7 +299,7 @@ fn above(place: &str) -> impl Iterator<Item = &str> {
     .skip(1)
 }
 
-/// Whether a file lies at or below a path.
+/// Returns true if a file lies at or below a path.
 fn holds(files: &[FileEntry], path: &str) -> bool {
     let at = |file: &FileEntry| {
         let file = file.path.as_str();

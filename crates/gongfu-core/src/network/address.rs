@@ -1,4 +1,4 @@
-//! Which addresses are of everybody's internet, and not of this machine, its network, or nothing.
+//! Addresses of the public internet, as opposed to those of this machine, its network, or nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -34,7 +34,7 @@ const SPECIAL_6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20),
 ];
 
-/// Whether an address is of everybody's internet.
+/// Returns true if an address is of the public internet.
 ///
 /// One that holds another one (mapped, translated, tunnelled) never is: what it leads to is for the
 /// system to say.
@@ -57,7 +57,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Where clouds tell machines their secrets, besides by a link alone: Azure, Alibaba, Oracle, Amazon and Google.
+/// Addresses at which clouds give machines their secrets, besides link-local ones: Azure, Alibaba, Oracle, Amazon and Google.
 const SECRETS: &[IpAddr] = &[
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
@@ -66,7 +66,7 @@ const SECRETS: &[IpAddr] = &[
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
-/// Whether an address is of one machine that can be connected to, here or elsewhere, and not of nobody, of
+/// Returns true if an address is of one machine that can be connected to, here or elsewhere, and not of nobody, of
 /// many, or one by which clouds tell machines their secrets.
 pub fn is_of_a_host(address: IpAddr) -> bool {
     let address = address.to_canonical();

@@ -75,7 +75,7 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// Whether the last part of a name makes it an address to those who take numbers for one (WHATWG URL,
+/// Returns true if the last part of a name makes it an address to those who take numbers for one (WHATWG URL,
 /// "ends in a number").
 fn is_number(label: &str) -> bool {
     let hexadecimal = label

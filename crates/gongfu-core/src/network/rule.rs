@@ -1,4 +1,4 @@
-//! What an operator grants: a host, or all hosts below a name, at one port.
+//! Rules of an operator: a host, or all hosts below a name, at one port.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use super::host::{Destination, Host, HostError, port_of};
 
 /// The port where none is named: everything goes by TLS.
 const HTTPS: u16 = 443;
-/// What stands for all hosts below a name.
+/// The prefix for all hosts below a name.
 const BELOW: &str = "*.";
 
 /// Hosts that may be reached: `example.com`, `*.example.com`, either with a port (`:8443`); 443 without.
@@ -17,7 +17,7 @@ const BELOW: &str = "*.";
 #[serde(try_from = "String", into = "String")]
 pub struct Rule {
     host: Host,
-    /// Whether it is for those below the host, and not for itself.
+    /// True if it is for those below the host, and not for itself.
     below: bool,
     port: u16,
 }
@@ -25,7 +25,7 @@ pub struct Rule {
 /// Why a text is no rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// The host in it is none.
+    /// The host in it can't be the name of a host.
     #[error(transparent)]
     Host(#[from] HostError),
     /// It would be for everybody's hosts.
@@ -51,7 +51,7 @@ impl Rule {
         })
     }
 
-    /// Whether a host at a port is one of these.
+    /// Returns true if a host at a port is one of these.
     pub fn allows(&self, destination: &Destination) -> bool {
         let host = destination.host.as_str();
         let is_it = if self.below {
@@ -115,12 +115,12 @@ impl From<Rule> for String {
 pub struct Rules(pub Vec<Rule>);
 
 impl Rules {
-    /// Whether a host at a port may be reached.
+    /// Returns true if a host at a port may be reached.
     pub fn allow(&self, destination: &Destination) -> bool {
         self.0.iter().any(|rule| rule.allows(destination))
     }
 
-    /// Whether nothing may be.
+    /// Returns true if nothing may be reached.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

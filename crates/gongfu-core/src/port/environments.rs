@@ -71,7 +71,7 @@ pub trait Environments: Send + Sync {
     /// Removes an environment that nobody uses; answers whether it did.
     fn remove<'a>(&'a self, key: &'a str) -> Pending<'a, bool>;
 
-    /// Whether the files of an environment differ from the recorded digest.
+    /// Returns true if the files of an environment differ from the recorded digest.
     fn is_changed<'a>(&'a self, key: &'a str) -> Pending<'a, bool>;
 
     /// Removes the remains of builds that were interrupted.

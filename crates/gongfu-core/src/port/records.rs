@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::{Pending, PortError};
 use crate::skill::Digest;
 
-/// How often a change is tried again when another process changed the record in between.
+/// The limit of attempts when another process changes the record in between.
 const MAX_ATTEMPTS: usize = 64;
 
 /// The name of a record or a log: 1 to 4 segments of `[a-z0-9_-]{1,64}`, joined by `/`.
@@ -70,7 +70,7 @@ pub struct Record {
 /// Records are few and small (up to 16 MiB each). A value that isn't a JSON object is
 /// [`PortError::Unavailable`], names its place, and stays as it is.
 pub trait Records: Send + Sync {
-    /// The record of this key; `None` where there is none.
+    /// The record of this key, if it exists.
     fn get<'a>(&'a self, key: &'a RecordKey) -> Pending<'a, Option<Record>>;
 
     /// Compares and sets: replaces the value if its version is still `expected` (`None`: there is
@@ -95,7 +95,7 @@ pub trait Records: Send + Sync {
     fn entries<'a>(&'a self, log: &'a RecordKey, limit: usize) -> Pending<'a, Vec<Vec<u8>>>;
 }
 
-/// Reads a record as a typed value; the default where there is none.
+/// Reads a record as a typed value; the default where it doesn't exist.
 ///
 /// # Errors
 /// The record can't be read, or isn't such a value: the error names the place that holds it.

@@ -52,7 +52,7 @@ pub struct SpaceParts {
     pub materialize: Arc<dyn Materialize>,
     /// The workspace.
     pub files: Arc<dyn Files>,
-    /// What runs left beside skills.
+    /// The writes of runs beside skills.
     pub layers: Arc<dyn Layers>,
     /// Switches, grants, approvals, the audit.
     pub records: Arc<dyn Records>,
@@ -107,7 +107,7 @@ impl Space {
         &*self.0.files
     }
 
-    /// What runs left beside skills.
+    /// Returns the writes of runs beside skills.
     pub fn layers(&self) -> &dyn Layers {
         &*self.0.layers
     }

@@ -39,10 +39,10 @@ impl Place {
     }
 }
 
-/// How many bits of a packed pair are its frequency; more counts as the most.
+/// The bits of a packed pair that are its frequency; a higher one counts as the highest.
 const FREQUENCY: u32 = 6;
-const MOST: u8 = (1 << FREQUENCY) - 1;
-/// How many bytes a packed pair takes.
+const MAX_FREQUENCY: u8 = (1 << FREQUENCY) - 1;
+/// The bytes of a packed pair.
 const SIZE: usize = 4;
 
 /// Packs pairs with their frequencies, in any order: sorted, so that one is found without a look at
@@ -52,7 +52,7 @@ pub fn pack(mut pairs: Vec<(Place, u8)>) -> Vec<u8> {
     let alike = pairs.chunk_by(|(one, _), (other, _)| one == other);
     let numbers = alike.filter_map(|alike| {
         let frequencies = alike.iter().map(|(_, frequency)| *frequency);
-        let frequency = frequencies.fold(0, u8::saturating_add).min(MOST);
+        let frequency = frequencies.fold(0, u8::saturating_add).min(MAX_FREQUENCY);
         let (place, _) = alike.first()?;
         Some(place.0 << FREQUENCY | u32::from(frequency))
     });
@@ -70,7 +70,7 @@ pub fn find(packed: &[u8], pair: u32, mut tell: impl FnMut(Place, u8)) {
             return;
         }
         let [.., last] = *number;
-        tell(place, last & MOST);
+        tell(place, last & MAX_FREQUENCY);
     }
 }
 
@@ -80,7 +80,7 @@ fn place_of(number: [u8; SIZE]) -> Place {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST, Place, find, pack};
+    use super::{MAX_FREQUENCY, Place, find, pack};
 
     fn found(packed: &[u8], pair: Place) -> Vec<(usize, u8)> {
         let mut all = Vec::new();
@@ -117,7 +117,10 @@ mod tests {
             (3, Place::new("pull_request", 0).pair())
         );
         assert_eq!(found(&pack(vec![(place, 2), (place, 1)]), place), [(3, 3)]);
-        assert_eq!(found(&pack(vec![(place, 2); 300]), place), [(3, MOST)]);
+        assert_eq!(
+            found(&pack(vec![(place, 2); 300]), place),
+            [(3, MAX_FREQUENCY)]
+        );
     }
 
     #[test]

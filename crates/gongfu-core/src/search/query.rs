@@ -1,4 +1,4 @@
-//! What is looked for, and what is found.
+//! A query, and its answer.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use crate::library::Skill;
 
-/// How much of a query is read, in bytes; the rest is left out and the answer says so.
+/// The limit of a query, in bytes; the rest is left out and the answer says so.
 pub const MAX_QUERY: usize = 16 * 1024;
 
-/// What is looked for.
+/// A search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Words in any language; nothing in them is an operator.
     pub text: String,
-    /// How many skills are wanted at most.
+    /// The limit of skills in the answer.
     pub limit: usize,
-    /// Where the words are looked for.
+    /// The part of a skill that is searched.
     pub scope: Scope,
-    /// Which skills count.
+    /// The skills that count.
     pub filter: Filter,
-    /// Whether the place that fits best is wanted of each skill; finding it takes time.
+    /// True if the best place of each skill is wanted; finding it takes time.
     pub snippets: bool,
 }
 
@@ -43,7 +43,7 @@ impl Query {
     }
 }
 
-/// Where words are looked for.
+/// The part of a skill that is searched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scope {
     /// In names alone.
@@ -55,7 +55,7 @@ pub enum Scope {
     Everything,
 }
 
-/// Which skills count; an empty filter lets every skill pass.
+/// The skills that count; an empty filter lets every skill pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Only of the source with this id.
@@ -65,7 +65,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether a skill passes.
+    /// Returns true if a skill passes.
     pub fn admits(&self, skill: &Skill) -> bool {
         let source = self.source.as_deref();
         source.is_none_or(|source| *skill.source == *source)
@@ -73,7 +73,7 @@ impl Filter {
     }
 }
 
-/// Whether a skill names a tag in its frontmatter, at the top or below `metadata`; letter case
+/// Returns true if a skill names a tag in its frontmatter, at the top or below `metadata`; letter case
 /// doesn't count.
 fn has_tag(skill: &Skill, wanted: &str) -> bool {
     let frontmatter = serde_json::from_str::<Value>(&skill.frontmatter).unwrap_or_default();
@@ -119,23 +119,23 @@ fn listed(text: &str) -> Vec<&str> {
 pub struct Hit {
     /// The skill.
     pub skill: Arc<Skill>,
-    /// How well it fits; comparable within one answer only.
+    /// Its relevance; comparable within one answer only.
     pub score: f32,
     /// The place that fits best, in one line; empty when none was asked for or the text can't be
     /// read.
     pub snippet: String,
 }
 
-/// What was found.
+/// The answer to a query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// The best skills, best first.
     pub hits: Vec<Hit>,
-    /// How many skills have any of the words.
+    /// The number of skills that have any of the words.
     pub total: usize,
-    /// Whether a part of the query was left out because it was too long.
+    /// True if a part of the query was left out because it was too long.
     pub shortened: bool,
-    /// Whether there was any word in the query.
+    /// True if there was any word in the query.
     pub words: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is better than what: BM25F over words, their stems and pairs of words.
+//! Relevance: BM25F over words, their stems and pairs of words.
 //!
 //! A term counts in every part of a text at once, each with its own weight, and saturates over all
 //! of them together (Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and
@@ -12,7 +12,7 @@ use super::word::Kind;
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// How much a term in it counts.
+    /// The weight of a term in it.
     pub weight: f32,
 }
 
@@ -39,16 +39,16 @@ pub const FIELDS: [Field; 5] = [
         weight: 0.5,
     },
 ];
-/// How much the length of a part is held against it, from 0 to 1.
+/// The penalty for the length of a part, from 0 to 1.
 const LENGTH: f32 = 0.6;
-/// How soon more of the same word stops to count.
+/// The saturation: how soon more of the same word stops to count.
 const SATURATION: f32 = 2.0;
 /// The same for pairs.
 const PAIR_SATURATION: f32 = 0.8;
-/// How much a word counts that says nothing about what a text is about.
+/// The weight of a word that says nothing about the subject of a text.
 pub const STOP: f32 = 0.5;
 
-/// How many parts of a text a scope reads.
+/// Returns the number of parts of a text that a scope reads.
 pub fn fields_of(scope: Scope) -> usize {
     match scope {
         Scope::Name => 1,
@@ -57,7 +57,7 @@ pub fn fields_of(scope: Scope) -> usize {
     }
 }
 
-/// How much a term of a query counts for each time that it stands there.
+/// Returns the weight of a term of a query for each of its occurrences there.
 pub fn importance(kind: Kind) -> f32 {
     match kind {
         Kind::Stem => 0.65,
@@ -68,7 +68,7 @@ pub fn importance(kind: Kind) -> f32 {
     }
 }
 
-/// How much a term adds in a part for each time that it occurs there.
+/// Returns the weight of a term for each of its occurrences in a part.
 ///
 /// `field` is the part's place in [`FIELDS`], `length` and `average` are in words.
 pub fn factor(field: usize, length: f32, average: f32) -> f32 {
@@ -78,14 +78,14 @@ pub fn factor(field: usize, length: f32, average: f32) -> f32 {
     })
 }
 
-/// How much a term says that `having` of `all` texts have.
+/// Returns the significance of a term that `having` of `all` texts have.
 pub fn rarity(having: usize, all: usize) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "counts of texts")]
     let (having, all) = (having as f32, all as f32);
     (1.0 + (all - having + 0.5) / (having + 0.5)).ln()
 }
 
-/// How much a pair says among so many texts: it needs no count of its own, because most pairs stand
+/// Returns the significance of a pair among so many texts: it needs no count of its own, because most pairs stand
 /// in few texts.
 pub fn rarity_of_pairs(all: usize) -> f32 {
     #[expect(clippy::cast_precision_loss, reason = "counts of texts")]
@@ -93,12 +93,12 @@ pub fn rarity_of_pairs(all: usize) -> f32 {
     all.ln_1p()
 }
 
-/// What a word adds to a text, by the weights of its occurrences; at most 1.
+/// Returns the score that a word adds to a text, by the weights of its occurrences; at most 1.
 pub fn saturated(weights: f32) -> f32 {
     weights / (weights + SATURATION)
 }
 
-/// What a pair adds to a text, by the weights of its occurrences; at most 1.
+/// Returns the score that a pair adds to a text, by the weights of its occurrences; at most 1.
 pub fn saturated_pair(weights: f32) -> f32 {
     weights / (weights + PAIR_SATURATION)
 }

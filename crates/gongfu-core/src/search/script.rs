@@ -1,6 +1,6 @@
-//! Which characters are words by being next to each other, and which without.
+//! Classes of characters: those that are words by being next to each other, and those without.
 
-/// How a character takes part in words.
+/// The part of a character in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// A letter of a script that writes spaces between words.

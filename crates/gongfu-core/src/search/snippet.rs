@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::word::{Kind, Starts, Words};
 
-/// How long a snippet is, in characters.
+/// The length of a snippet, in characters.
 pub const LENGTH: usize = 240;
 
 /// The stretch of a [`composed`](super::word::composed) text that holds the most weight of the

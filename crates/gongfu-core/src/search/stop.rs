@@ -15,7 +15,7 @@ const WORDS: &[&str] = &[
     "without", "would", "you", "your", "yours",
 ];
 
-/// Whether a folded word is one that says nothing.
+/// Returns true if a folded word says nothing about a text.
 pub fn is_stop_word(word: &str) -> bool {
     WORDS.binary_search(&word).is_ok()
 }

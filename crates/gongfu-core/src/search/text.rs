@@ -1,4 +1,4 @@
-//! What of a SKILL.md can be found.
+//! The searchable text of a SKILL.md.
 
 use serde_json::{Map, Value};
 
@@ -12,9 +12,9 @@ const PURPOSE: [&str; 5] = ["use-case", "when-to-use", "triggers", "trigger", "a
 /// The texts of a skill by how much they say about it; all [`composed`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchText {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is for: the description, tags and triggers.
+    /// Its purpose: the description, tags and triggers.
     pub description: String,
     /// The headings of its body, one a line.
     pub headings: String,

@@ -26,10 +26,10 @@ pub use start::Starts;
 
 /// The longest word that is kept, in bytes; what is longer was not written by a person.
 pub const MAX_WORD: usize = 64;
-/// How many stems are remembered.
+/// The limit of stems that are remembered.
 const MAX_REMEMBERED: usize = 20_000;
 
-/// What a term is.
+/// The kind of a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A word without its ending.
@@ -51,9 +51,9 @@ pub enum Kind {
 pub struct Term<'a> {
     /// The term itself, folded and stemmed.
     pub text: &'a str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Whether it says nothing about what a text is about.
+    /// True if it says nothing about the subject of a text.
     pub stop: bool,
     /// Offset of its first byte in the text.
     pub start: usize,
@@ -61,7 +61,7 @@ pub struct Term<'a> {
     pub end: usize,
 }
 
-/// How many bytes are asked at once whether they are of ASCII.
+/// The number of bytes that are checked for ASCII in one step.
 const PIECE: usize = 64;
 
 /// A text as [`Words`] reads it: composed (NFC) and with kana of full width, so that offsets mean
@@ -142,7 +142,7 @@ impl Default for Words {
     }
 }
 
-/// What the last letter was, for telling where a part of an identifier ends.
+/// The class of the last letter, for telling where a part of an identifier ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Nothing,
@@ -381,7 +381,7 @@ fn shape_of(class: Class, character: char) -> Shape {
     }
 }
 
-/// Whether a new part of an identifier begins: `fileName` is file and name, `HTTPServer` http and
+/// Returns true if a new part of an identifier begins: `fileName` is file and name, `HTTPServer` http and
 /// server, but `PDFs` is one word. Digits belong to the letters before them, as in `k8s`.
 fn splits(before: Shape, now: Shape, rest: &str) -> bool {
     match (before, now) {
@@ -409,7 +409,7 @@ fn sign(character: char, rest: &str) -> Option<&'static str> {
     ends.then_some(sign)
 }
 
-/// How long the English ending behind an apostrophe is, in bytes; it is no word.
+/// Returns the length of the English ending behind an apostrophe, in bytes; it is no word.
 fn ending(rest: &str) -> usize {
     let letters = rest
         .find(|character: char| !character.is_alphanumeric())

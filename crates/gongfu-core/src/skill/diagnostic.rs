@@ -1,4 +1,4 @@
-//! What is wrong with a skill: where, how bad, and how it can be mended.
+//! Diagnostics of a skill: the finding, its place, its severity and its fix.
 
 use std::ops::Range;
 
@@ -17,13 +17,13 @@ pub struct Position {
 /// One finding at one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong.
+    /// The finding.
     pub finding: Finding,
     /// The file, relative to the skill's folder; `None` when it is about the folder itself.
     pub file: Option<String>,
     /// The bytes of the file that it is about.
     pub span: Option<Range<usize>>,
-    /// Where `span` starts.
+    /// The line and column at which `span` starts.
     pub position: Option<Position>,
     /// The change that mends it without judgement, when there is one.
     pub fix: Option<Fix>,
@@ -56,17 +56,17 @@ impl Diagnostic {
         self
     }
 
-    /// Whether `--fix` mends it.
+    /// Returns true if `--fix` repairs it.
     pub fn fixable(&self) -> bool {
         self.fix.is_some()
     }
 
-    /// How bad it is.
+    /// Returns its severity.
     pub fn severity(&self) -> Severity {
         self.finding.severity()
     }
 
-    /// Whether a host that is given the skill's files under the skill's name finds this error, too:
+    /// Returns true if a host that is given the skill's files under the skill's name finds this error, too:
     /// what the folder is called, it isn't told.
     pub fn is_breach(&self) -> bool {
         self.severity() == Severity::Error
@@ -77,7 +77,7 @@ impl Diagnostic {
 /// A change of one file that needs no judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What to replace; in any order, never overlapping.
+    /// The replacements; in any order, never overlapping.
     pub edits: Vec<Edit>,
 }
 
@@ -88,6 +88,6 @@ pub struct Edit {
     pub start: usize,
     /// Offset behind the last byte that goes; equal to `start` for an insertion.
     pub end: usize,
-    /// What comes in its place.
+    /// The text in its place.
     pub replacement: String,
 }

@@ -20,7 +20,7 @@ const MAX_STAND_IN: usize = 300;
 /// A SKILL.md that could be read.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// What it goes by: the declared name where it can be addressed, else the folder's.
+    /// Its name: the declared one where it can be addressed, else the folder's.
     pub name: SkillName,
     /// The declared description, else the first paragraph, else the first heading, else nothing.
     pub description: String,
@@ -39,12 +39,12 @@ impl Document {
     }
 }
 
-/// What a SKILL.md says, without judging it; `None` for what [`super::load`] refuses.
+/// Reads a SKILL.md without judging it; `None` for what [`super::load`] refuses.
 pub fn parse(bytes: &[u8], folder: &str) -> Option<Document> {
     read(bytes, folder, &mut Vec::new())
 }
 
-/// What a file says, apart from how: enough to tell whether mending kept it.
+/// The meaning of a file, apart from its form: enough to check that a fix kept it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Essence {
     fields: Map<String, Value>,
@@ -59,7 +59,7 @@ impl Essence {
         }
     }
 
-    /// Whether `after` says the same, but perhaps another name.
+    /// Returns true if `after` says the same, but perhaps another name.
     pub(super) fn is_kept_by(&self, after: &Self, name: Option<&str>) -> bool {
         let Some(name) = name else {
             return self == after;
@@ -72,7 +72,7 @@ impl Essence {
     }
 }
 
-/// What a file says, with its findings, as far as mending is concerned.
+/// Reads a file as a fix needs it: its meaning and its findings.
 pub(super) fn essence(bytes: &[u8], folder: &str) -> (Option<Essence>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let document = read(bytes, folder, &mut diagnostics);
@@ -141,7 +141,7 @@ pub(super) fn read(
     })
 }
 
-/// Whether a skill with these findings is valid: none of them is an error.
+/// Returns true if a skill with these findings is valid: none of them is an error.
 pub fn is_valid(diagnostics: &[Diagnostic]) -> bool {
     diagnostics
         .iter()

@@ -67,7 +67,7 @@ fn is_odd(c: char) -> bool {
     )
 }
 
-/// Whether a text means itself in YAML without quotes, to every reader: narrower than YAML, for
+/// Returns true if a text means itself in YAML without quotes, to every reader: narrower than YAML, for
 /// which `a: b`, `yes` and `1.0` are no texts.
 fn is_plain(text: &str) -> bool {
     let starts = text.chars().next().is_some_and(char::is_alphabetic);

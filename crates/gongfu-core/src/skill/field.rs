@@ -56,7 +56,7 @@ pub fn check(
     check_name(source, frontmatter, folder, diagnostics)
 }
 
-/// The declared description, checked; `None` when there is none.
+/// The declared description, checked, if there is one.
 pub fn description(
     source: &SourceText,
     frontmatter: &Frontmatter,
@@ -183,7 +183,7 @@ fn differing(source: &SourceText, field: &Field, declared: &str, folder: &str) -
     }
 }
 
-/// Whether a name, written as it is, is read as a text by YAML.
+/// Returns true if a name, written as it is, is read as a text by YAML.
 fn needs_no_quotes(name: &str) -> bool {
     name.chars().all(|c| c.is_alphanumeric() || c == '-')
         && name.chars().next().is_some_and(char::is_alphabetic)

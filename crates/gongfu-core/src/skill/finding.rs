@@ -190,7 +190,7 @@ impl Finding {
         self.class().0
     }
 
-    /// How bad it is.
+    /// Returns its severity.
     pub fn severity(&self) -> Severity {
         self.class().1
     }

@@ -13,15 +13,15 @@ use super::severity::Severity;
 
 /// The outcome of mending one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mended {
+pub struct FixedFile {
     /// The file's new content.
     pub bytes: Vec<u8>,
-    /// How many diagnostics were mended.
+    /// The number of diagnostics that were repaired.
     pub applied: usize,
 }
 
 /// Applies the fixes of `diagnostics` that are about `file` to its `bytes`; `None` when none is.
-pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<Mended> {
+pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<FixedFile> {
     let mut accepted: Vec<&Edit> = Vec::new();
     let mut applied = 0;
     for fix in diagnostics
@@ -54,7 +54,7 @@ pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<Men
         done = edit.end.max(done);
     }
     mended.extend_from_slice(bytes.get(done..).unwrap_or_default());
-    Some(Mended {
+    Some(FixedFile {
         bytes: mended,
         applied,
     })
@@ -105,7 +105,7 @@ fn is_about_name(finding: &Finding) -> bool {
     )
 }
 
-/// How often each error was found.
+/// Counts each error.
 fn errors_of(diagnostics: &[Diagnostic]) -> BTreeMap<&'static str, usize> {
     let mut count = BTreeMap::new();
     for found in diagnostics

@@ -1,4 +1,4 @@
-//! A skill's folder as plain data: what lies in it, as whoever read it saw it.
+//! The folder of a skill as plain data: the files in it, as their reader saw them.
 
 use super::digest::Digest;
 use super::path::SkillPath;
@@ -8,24 +8,24 @@ use super::path::SkillPath;
 pub struct Folder {
     /// The folder's own name.
     pub name: String,
-    /// What lies in it, by path, folders excluded.
+    /// The files in it, by path.
     pub files: Vec<FileEntry>,
 }
 
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FileEntry {
-    /// Where it is.
+    /// Its path.
     pub path: SkillPath,
     /// Its length in bytes.
     pub size: u64,
     /// Its content's digest; `None` when it was too large to read while indexing.
     pub digest: Option<Digest>,
-    /// Whether its content is text.
+    /// Its kind, by its content.
     pub kind: FileKind,
 }
 
-/// Whether a content is text.
+/// The kind of a file, by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
@@ -47,14 +47,14 @@ impl FileKind {
 }
 
 impl Folder {
-    /// Whether a file of that path is there.
+    /// Returns true if a file of that path is there.
     pub fn has_file(&self, path: &SkillPath) -> bool {
         self.files
             .binary_search_by(|file| file.path.cmp(path))
             .is_ok()
     }
 
-    /// Whether a file of that path is there, or a folder that holds one.
+    /// Returns true if a file of that path is there, or a folder that holds one.
     pub fn has(&self, path: &SkillPath) -> bool {
         let after = self.files.partition_point(|file| file.path < *path);
         self.has_file(path)

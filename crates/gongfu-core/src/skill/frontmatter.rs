@@ -36,9 +36,9 @@ pub struct Frontmatter {
     pub fields: Vec<Field>,
     /// The bytes between the fences; empty when there is no frontmatter.
     pub span: Range<usize>,
-    /// Where the body starts.
+    /// The offset of the body.
     pub body: usize,
-    /// Whether there are fences at all.
+    /// True if there are fences at all.
     pub present: bool,
 }
 
@@ -110,7 +110,7 @@ struct Fences {
 }
 
 impl Fences {
-    /// Where the frontmatter and the body are; `None` when there is no frontmatter.
+    /// Finds the frontmatter and the body; `None` when there is no frontmatter.
     fn of(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let fences = find_fences(source, diagnostics)?;
         Some(without_prose(source, fences, diagnostics))
@@ -201,7 +201,7 @@ fn without_prose(source: &SourceText, fences: Fences, diagnostics: &mut Vec<Diag
     }
 }
 
-/// Whether a line could stand in a frontmatter: a field, a comment, or the inside of a value.
+/// Returns true if a line could stand in a frontmatter: a field, a comment, or the inside of a value.
 fn could_be_yaml(line: &str) -> bool {
     let key = line.split(':').next().unwrap_or_default();
     let is_key = line.contains(':')

@@ -71,7 +71,7 @@ impl SkillName {
         &self.0
     }
 
-    /// Whether it stands in a URI as it is (RFC 3986, unreserved characters alone): hosts of the
+    /// Returns true if it stands in a URI as it is (RFC 3986, unreserved characters alone): hosts of the
     /// Skills extension compare the two without decoding.
     pub fn is_plain_in_uri(&self) -> bool {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
@@ -126,7 +126,7 @@ pub fn faults(name: &str) -> Vec<NameFault> {
     faults
 }
 
-/// Whether two names are the same to the format: equal after NFKC normalisation.
+/// Returns true if two names are the same to the format: equal after NFKC normalisation.
 pub fn same(left: &str, right: &str) -> bool {
     left.trim().nfkc().eq(right.trim().nfkc())
 }

@@ -13,7 +13,7 @@ const MAX_COMPONENT: usize = 255;
 /// A path below a skill's folder, with `/` between its components.
 ///
 /// Can't hold `..`, an absolute path, an empty component, a backslash or a control character, so
-/// that whoever has one needs no check of its own. The empty path is the folder itself.
+/// that its holder needs no check of its own. The empty path is the folder itself.
 ///
 /// Shared when it is cloned: in a large library most files are called like those of other skills.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -80,7 +80,7 @@ impl SkillPath {
         Ok(Self(normal.into()))
     }
 
-    /// Whether a text is a path, exactly as it stands.
+    /// Returns true if a text is a path, exactly as it stands.
     pub fn is_exact(path: &str) -> bool {
         is_normal(path) || Self::new(path).is_ok_and(|own| *own.0 == *path)
     }
@@ -90,7 +90,7 @@ impl SkillPath {
         Self("".into())
     }
 
-    /// Whether this is the skill's folder itself.
+    /// Returns true if this is the skill's folder itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -105,7 +105,7 @@ impl SkillPath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The last component's ending without its dot, in lower case; empty when there is none.
+    /// The last component's ending without its dot, in lower case; empty without one.
     pub fn extension(&self) -> String {
         match self.file_name().rsplit_once('.') {
             Some((stem, ending)) if !stem.is_empty() => ending.to_ascii_lowercase(),
@@ -132,7 +132,7 @@ impl SkillPath {
         }
     }
 
-    /// Whether it lies below `folder` (or is it).
+    /// Returns true if it lies below `folder` (or is it).
     pub fn is_within(&self, folder: &Self) -> bool {
         folder.is_root()
             || self
@@ -142,7 +142,7 @@ impl SkillPath {
     }
 }
 
-/// Whether a text needs no second look to be a path as it stands: a start of a large library asks
+/// Returns true if a text needs no second look to be a path as it stands: a start of a large library asks
 /// this of a hundred thousand names. `false` says nothing.
 fn is_normal(path: &str) -> bool {
     let bytes = path.as_bytes();

@@ -58,7 +58,7 @@ pub fn headings(markdown: &str) -> Vec<Heading> {
     found
 }
 
-/// What of a Markdown text is code: fenced and indented blocks, as ranges of bytes in order.
+/// Returns the code in a Markdown text: fenced and indented blocks, as ranges of bytes in order.
 pub fn code(markdown: &str) -> Vec<Range<usize>> {
     let events = Parser::new_ext(markdown, options()).into_offset_iter();
     events

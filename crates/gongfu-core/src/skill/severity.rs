@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// How bad a finding is; a skill with an error is loadable perhaps, but not valid.
+/// The severity of a finding; a skill with an error is loadable perhaps, but not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

@@ -19,9 +19,9 @@ pub struct SourceText {
     pub text: String,
     /// Bytes of the file before `text`; only meaningful when `exact`.
     pub lead: usize,
-    /// Whether `text` is the file's bytes as they are, so that edits can be made.
+    /// True if `text` is the file's bytes as they are, so that edits can be made.
     pub exact: bool,
-    /// Where lines start, once somebody asks.
+    /// The offsets of lines, once they are asked for.
     lines: OnceLock<Vec<usize>>,
     file: &'static str,
 }
@@ -156,7 +156,7 @@ impl SourceText {
         }
     }
 
-    /// How many lines there are; a last line without a line break counts.
+    /// Returns the number of lines; a last line without a line break counts.
     pub fn line_count(&self) -> usize {
         let lines = self.lines();
         let last = lines.last().copied().unwrap_or(0);
@@ -178,12 +178,12 @@ impl SourceText {
     }
 }
 
-/// Whether a character is a control character that no text holds.
+/// Returns true if a character is a control character that no text holds.
 fn is_odd_control(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{c}' | '\u{85}')
 }
 
-/// Whether a byte of UTF-8 is such a character, or may be the first of one: those behind ASCII
+/// Returns true if a byte of UTF-8 is such a character, or may be the first of one: those behind ASCII
 /// begin with 0xC2.
 fn may_be_control(byte: u8) -> bool {
     let plain = matches!(byte, b'\n' | b'\r' | b'\t' | b'\x0c');

@@ -17,13 +17,13 @@ pub const MAX_NODES: usize = 20_000;
 /// A node of a YAML document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The bytes of the parsed text that it was read from.
     pub span: Range<usize>,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// A text; `plain` when written without quotes, so that it may mean a number or null.
@@ -45,7 +45,7 @@ pub enum YamlError {
     /// Not YAML.
     #[error("{problem}")]
     Syntax {
-        /// What the parser says.
+        /// The parser's message.
         problem: String,
         /// The byte at which it says so.
         offset: usize,
@@ -84,7 +84,7 @@ impl Node {
         }
     }
 
-    /// Whether it is a scalar that stands for nothing: empty, `~` or `null` without quotes.
+    /// Returns true if it is a scalar that stands for nothing: empty, `~` or `null` without quotes.
     pub fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
@@ -354,7 +354,7 @@ fn pairs(items: Vec<Node>) -> Vec<(Node, Node)> {
     pairs
 }
 
-/// How many nodes a tree has and how deep it is; the depth is bounded by [`MAX_DEPTH`].
+/// Returns the number of nodes of a tree, and its depth, which is bounded by [`MAX_DEPTH`].
 fn measure(node: &Node) -> (usize, usize) {
     let add = |(size, depth): (usize, usize), (more, below): (usize, usize)| {
         (size + more, depth.max(below))

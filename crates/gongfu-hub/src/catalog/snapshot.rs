@@ -20,7 +20,7 @@ type Entries = Vec<Arc<dyn Entry>>;
 
 /// Entries of another origin, and the space that sees them.
 #[derive(Clone)]
-struct Provided {
+struct EntryGroup {
     /// `None` for every space.
     owner: Option<Owner>,
     entries: Vec<Arc<dyn Entry>>,
@@ -39,7 +39,7 @@ pub struct NameCollision {
 pub(super) struct Snapshot {
     native: Arc<[Arc<dyn Entry>]>,
     dialects: Arc<[(&'static Dialect, Entries)]>,
-    provided: BTreeMap<(Origin, Option<Owner>), Provided>,
+    provided: BTreeMap<(Origin, Option<Owner>), EntryGroup>,
 }
 
 impl Snapshot {
@@ -81,7 +81,7 @@ impl Snapshot {
                 });
             }
         }
-        next.provided.insert(key, Provided { owner, entries });
+        next.provided.insert(key, EntryGroup { owner, entries });
         Ok(next)
     }
 
@@ -127,7 +127,7 @@ impl Snapshot {
         native.chain(spoken).chain(provided)
     }
 
-    /// Whether the list of these profiles depends on the library.
+    /// Returns true if the list of these profiles depends on the library.
     pub(super) fn needs_library(&self, profiles: &[Profile], owner: &Owner) -> bool {
         self.visible(profiles, owner, false)
             .any(|entry| entry.is_dynamic())
@@ -154,7 +154,7 @@ impl Snapshot {
     }
 }
 
-/// Whether a library has more names than a dialect lists in a schema.
+/// Returns true if a library has more names than a dialect lists in a schema.
 pub(super) fn is_many(library: &Library) -> bool {
     shelf::names(library).len() > MANY
 }

@@ -98,7 +98,7 @@ const PROGRAMS: [&str; 67] = [
     "yes",
     "zip",
 ];
-/// How long a command may take, in seconds.
+/// The limit of a command, in seconds.
 const SECONDS: u32 = 120;
 
 pub(crate) const DIALECT: Dialect = Dialect {

@@ -26,11 +26,11 @@ use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::{Tool, ToolSpec};
 
-/// How many skills the description of a tool names.
+/// The number of skills that the description of a tool names.
 const CORE: usize = 7;
 /// The longest summary, in characters.
 const MAX_SUMMARY: usize = 120;
-/// What an answer takes beside its skills, in characters: the hint, and what surrounds it.
+/// The size of an answer beside its skills, in characters: the hint, and what surrounds it.
 const FRAME: usize = 400;
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -172,7 +172,7 @@ impl Tool for LoadSkill {
     }
 }
 
-/// What a skill is for, in a sentence; its name when it doesn't say.
+/// Returns the purpose of a skill in a sentence; its name when it doesn't say.
 fn summary(skill: &Skill) -> String {
     let sentence = first_sentence(&skill.description, MAX_SUMMARY);
     if sentence.is_empty() {

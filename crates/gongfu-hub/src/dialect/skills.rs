@@ -24,12 +24,12 @@ use crate::guide::{Guide, line};
 use crate::output::{Content, Document, ToolResult};
 use crate::overview;
 use crate::problem::{Problem, clipped};
-use crate::run::{self, MOST_SHOWN, RunReport, RunRequest};
+use crate::run::{self, MAX_SHOWN, RunReport, RunRequest};
 use crate::shelf;
 use crate::tool::Tool;
 use crate::writing::{self, Intent};
 
-/// How many entries of a folder are shown.
+/// The limit of entries of a folder.
 const MAX_LISTED: usize = 2_000;
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -365,7 +365,7 @@ impl Bash {
             folder: Some(folder),
             seconds: self.timeout,
             input: Input::Nothing,
-            shown: MOST_SHOWN,
+            shown: MAX_SHOWN,
         })
     }
 }

@@ -6,7 +6,7 @@ use gongfu_core::edit::EditError;
 
 use super::{Problem, Text, clipped};
 
-/// How many names a hint spells out.
+/// The names that a hint spells out.
 const NAMES_IN_HINT: usize = 12;
 
 impl Problem {

@@ -1,4 +1,4 @@
-//! What a program says as plain text: no escape sequences, no broken characters, however the bytes
+//! The output of a program as plain text: no escape sequences, no broken characters, however the bytes
 //! come in.
 
 use anstream::adapter::StripBytes;
@@ -53,7 +53,7 @@ pub(crate) fn of(said: &Said, log: Option<&str>) -> String {
     format!("{head}\n… [{left_out} bytes left out{whole}] …\n{tail}")
 }
 
-/// How many bytes at the end begin a character that isn't whole.
+/// Returns the number of bytes at the end that begin a character that isn't whole.
 fn begun(bytes: &[u8]) -> usize {
     let longest = bytes.len().min(3);
     let starts = (1..=longest).find(|back| {

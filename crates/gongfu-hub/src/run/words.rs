@@ -1,4 +1,4 @@
-//! How a run ended, in words for a model or a person.
+//! The end of a run, in words for a model or a person.
 
 use std::fmt::Write as _;
 
@@ -6,13 +6,13 @@ use gongfu_core::sandbox::Reason;
 
 use super::RunReport;
 
-/// How many files the words name.
+/// The files that the words name.
 const NAMED: usize = 20;
-/// How many hosts.
+/// The hosts that the words name.
 const HOSTS: usize = 5;
 
 impl RunReport {
-    /// What it said, and how it ended where that isn't well: what gongfu's own tools answer.
+    /// Returns the output and, after a failure, the end: the answer of gongfu's own tools.
     pub(crate) fn text(&self) -> String {
         let mut text = self.stdout.clone();
         if !self.stderr.is_empty() {
@@ -33,7 +33,7 @@ impl RunReport {
         text
     }
 
-    /// How it ended, where it isn't well, and what to do about it.
+    /// Describes how it failed, and what to do about it.
     pub(crate) fn ended(&self) -> Option<String> {
         if self.reason != Reason::Ok {
             return Some(format!("{}; {}", self.why(), self.advice()));
@@ -45,7 +45,7 @@ impl RunReport {
         }
     }
 
-    /// Which limit ended it.
+    /// Names the limit that ended it.
     pub(crate) fn why(&self) -> String {
         let seconds = self.duration_ms / 1_000;
         match self.reason {
@@ -74,7 +74,7 @@ impl RunReport {
         }
     }
 
-    /// Which hosts it didn't reach, and why, in one line.
+    /// Names the hosts that it didn't reach, and why, in one line.
     fn hosts(&self) -> Option<String> {
         let refused = self.network.iter().flatten();
         let refused = refused.filter_map(|one| {
@@ -90,14 +90,14 @@ impl RunReport {
         (!refused.is_empty()).then(|| format!("not reached: {}", refused.join("; ")))
     }
 
-    /// What it lacks, and what to do about it, in one line.
+    /// Names what it lacks, and what to do about it, in one line.
     pub(crate) fn lacks(&self) -> Option<String> {
         let lacks = self.lacks.iter().flatten();
         let advice: Vec<&str> = lacks.map(|one| one.advice.as_str()).collect();
         (!advice.is_empty()).then(|| format!("packages are missing: {}", advice.join("; ")))
     }
 
-    /// What it left, in one line.
+    /// Names the files that it left, in one line.
     fn files(&self) -> Option<String> {
         if self.artifacts.is_empty() {
             return None;

@@ -1,7 +1,7 @@
 //! URIs of skills: `skill://<source>/<path>`, as they are written and read.
 //!
 //! Each place has one URI, and reading is strict: what climbs, hides a separator or isn't of this
-//! form is refused, so that whoever has an [`Address`] needs no check of its own. Knows nothing of
+//! form is refused, so that the holder of an [`Address`] needs no check of its own. Knows nothing of
 //! what is there.
 
 use std::fmt::Write as _;
@@ -85,7 +85,7 @@ impl AddressError {
     }
 }
 
-/// Whether a byte stands in a path as it is: a `pchar` of RFC 3986.
+/// Returns true if a byte stands in a path as it is: a `pchar` of RFC 3986.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte)
 }
@@ -130,7 +130,7 @@ fn encode_into(uri: &mut String, path: &str) {
 /// (6.2.2) has it; [`encode`] writes the one form that gongfu itself gives out.
 ///
 /// # Errors
-/// It is none of a skill.
+/// It doesn't belong to a skill.
 pub fn decode(uri: &str) -> Result<Address, AddressError> {
     if uri.len() > MAX_URI {
         return Err(AddressError::TooLong);

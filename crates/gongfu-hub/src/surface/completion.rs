@@ -1,4 +1,4 @@
-//! What somebody may be about to type: names of skills, their files, and values that a hint lists.
+//! Completion of what is typed: names of skills, their files, and values that a hint lists.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +18,8 @@ use crate::call::Call;
 use crate::error::ToolError;
 
 /// The most values of an answer, as the protocol has it.
-pub const MOST: usize = 100;
-/// How many near names are told when nothing fits.
+pub const MAX_VALUES: usize = 100;
+/// The near names that are given when nothing fits.
 const MAX_NEAR: usize = 10;
 
 /// Values that fit, the best first.
@@ -27,7 +27,7 @@ const MAX_NEAR: usize = 10;
 pub struct Completion {
     /// The first of them.
     pub values: Vec<String>,
-    /// How many there are.
+    /// The number of values in all.
     pub total: usize,
 }
 
@@ -40,7 +40,7 @@ pub struct CompletionComplete {
     pub prompt: Option<String>,
     /// The variable or argument.
     pub argument: String,
-    /// What was typed so far.
+    /// The text so far.
     pub value: String,
     /// The source that was chosen before.
     pub source: Option<String>,
@@ -121,7 +121,7 @@ impl CompletionComplete {
     }
 
     /// The values that fit: those that begin so, those with a part that does, those that hold it;
-    /// when there is none, near ones.
+    /// else near ones.
     fn fitting<'a>(&self, values: impl Iterator<Item = &'a str>) -> Completion {
         let typed = near::folded(&self.value);
         let all: BTreeSet<&str> = values.collect();
@@ -152,7 +152,11 @@ impl CompletionComplete {
         }
         Completion {
             total: values.len(),
-            values: values.into_iter().take(MOST).map(str::to_owned).collect(),
+            values: values
+                .into_iter()
+                .take(MAX_VALUES)
+                .map(str::to_owned)
+                .collect(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub struct GrantAdd {
     /// The hosts.
     #[schemars(with = "Vec<String>")]
     pub hosts: Vec<Rule>,
-    /// Whether they may be on this machine or its network.
+    /// True if they may be on this machine or its network.
     pub private: bool,
 }
 
@@ -30,7 +30,7 @@ pub struct GrantAdd {
 pub struct GrantChange {
     /// The full name of the skill.
     pub skill: String,
-    /// Whether anything changed.
+    /// True if anything changed.
     pub is_changed: bool,
 }
 

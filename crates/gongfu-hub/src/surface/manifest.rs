@@ -1,8 +1,8 @@
 //! Skills as hosts of the Skills extension take them (SEP-2640): frontmatter, and every file with its
 //! digest.
 //!
-//! The list offers skills of the format alone, because hosts refuse every other one; whoever has the
-//! address of another gets its entry, as long as it can be true.
+//! The list offers skills of the format alone, because hosts refuse every other one; a
+//! client with the address of another gets its entry, as long as it can be true.
 
 use gongfu_core::library::Skill;
 use gongfu_core::skill::check::limit::{MAX_BYTES, MAX_FILES};
@@ -23,11 +23,11 @@ use crate::problem::Problem;
 /// A skill with its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillEntry {
-    /// Where its SKILL.md is.
+    /// The URI of its SKILL.md.
     pub uri: String,
-    /// What it calls itself, as its frontmatter says it.
+    /// The name in its frontmatter.
     pub name: String,
-    /// What its frontmatter says it does.
+    /// The description in its frontmatter.
     pub description: String,
     /// Every other field of its frontmatter.
     pub fields: Map<String, Value>,
@@ -38,7 +38,7 @@ pub struct SkillEntry {
 /// A file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestFile {
-    /// Where it is.
+    /// Its URI.
     pub uri: String,
     /// The digest of its content.
     pub digest: Digest,
@@ -116,7 +116,7 @@ impl Operation for SkillsGet {
 }
 
 impl View {
-    /// What a cursor stands behind; it must belong to a source that is still there.
+    /// Returns the entry that a cursor stands behind; it must belong to a source that is still there.
     pub(crate) fn after(
         &self,
         list: &str,
@@ -168,7 +168,7 @@ fn entry(view: &View, at: u32, skill: &Skill) -> Option<SkillEntry> {
 
 /// About how many bytes an entry takes in an answer.
 fn size(entry: &SkillEntry, skill: &Skill) -> usize {
-    /// What stands around a URI: names of members, digest, size.
+    /// The bytes around a URI: names of members, digest, size.
     const FILE: usize = 120;
     let files = entry.files.iter().flatten();
     let files: usize = files.map(|file| file.uri.len() + FILE).sum();

@@ -1,4 +1,4 @@
-//! What an operation is: an input type with a name, and what it answers.
+//! An operation: an input type with a name and an answer.
 //!
 //! The same shape as a tool, but its answer is typed, because every surface writes it in its own
 //! way, and no profile shows it.
@@ -16,19 +16,19 @@ use crate::tool::ToolSpec;
 
 /// A request that is no tool: it only reads, unless its spec says otherwise.
 pub trait Operation: Serialize + JsonSchema + Send + 'static {
-    /// What it is called in the audit.
+    /// Its name in the audit.
     const NAME: &'static str;
-    /// What it answers.
+    /// Its answer.
     type Output: Send;
 
-    /// What the gate is told about it.
+    /// Returns its description for the gate.
     fn spec() -> &'static ToolSpec;
 
     /// Does it; only the gate lets it run.
     fn run(self, call: &Call) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 }
 
-/// What the gate is told about an operation: its words are the doc comment of the input type.
+/// The description of an operation for the gate: its words are the doc comment of the input type.
 pub(crate) fn spec<O: Operation>() -> ToolSpec {
     let input = schema::of::<O>();
     ToolSpec {

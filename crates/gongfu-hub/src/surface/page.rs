@@ -10,7 +10,7 @@ use crate::error::ToolError;
 use crate::problem::Problem;
 
 /// The most entries of a page.
-pub const MOST: usize = 250;
+pub const MAX_ENTRIES: usize = 250;
 /// About how many bytes of answer a page holds at most, its last entry aside.
 pub(crate) const BUDGET: usize = 2 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ impl<T> Page<T> {
             let Some((item, bytes)) = made(&entry) else {
                 continue;
             };
-            if page.items.len() >= MOST || size > BUDGET {
+            if page.items.len() >= MAX_ENTRIES || size > BUDGET {
                 page.next = last.as_ref().map(|last| cursor(list, key(last)));
                 break;
             }
@@ -62,7 +62,7 @@ fn cursor(list: &str, key: &str) -> String {
 /// The entry that a cursor stands behind.
 ///
 /// # Errors
-/// It is none of this list.
+/// It doesn't belong to this list.
 pub(crate) fn behind(list: &str, cursor: Option<&str>) -> Result<Option<String>, ToolError> {
     let Some(cursor) = cursor else {
         return Ok(None);
@@ -90,7 +90,7 @@ pub fn foreign(list: &str) -> ToolError {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUDGET, MOST, Page, behind};
+    use super::{BUDGET, MAX_ENTRIES, Page, behind};
 
     /// Walks a list to its end; answers what came and how many pages it took.
     fn walked(
@@ -119,10 +119,13 @@ mod tests {
 
     #[test]
     fn pages_together_are_the_list() {
-        for count in [0, 1, MOST, MOST + 1, 3 * MOST] {
+        for count in [0, 1, MAX_ENTRIES, MAX_ENTRIES + 1, 3 * MAX_ENTRIES] {
             let mut entries: Vec<String> = (0..count).map(|at| format!("{at:05}")).collect();
             let (all, pages) = walked(&mut entries.clone(), |_| {});
-            assert_eq!((all, pages), (entries.clone(), count.div_ceil(MOST).max(1)));
+            assert_eq!(
+                (all, pages),
+                (entries.clone(), count.div_ceil(MAX_ENTRIES).max(1))
+            );
             // What comes and goes in between changes nothing about the others.
             let (all, _) = walked(&mut entries, |entries| {
                 entries.remove(0);
@@ -142,7 +145,7 @@ mod tests {
     fn a_cursor_belongs_to_its_list() {
         let page = Page::fill(
             "one",
-            (0..=MOST).map(|at| at.to_string()),
+            (0..=MAX_ENTRIES).map(|at| at.to_string()),
             |at| at,
             |_| Some(((), 0)),
         );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, Skill, Unresolved};
+use gongfu_core::library::{Library, ResolveError, Skill};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,33 +25,33 @@ const MAX_ARGUMENTS: usize = 64;
 /// A skill that a person may call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
-    /// What it is called by: its name, or its full name where another skill holds that.
+    /// Its name: the skill's, or its full name where another skill holds that.
     pub name: String,
-    /// What people see.
+    /// Its title for people.
     pub title: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// What can be given to it.
+    /// Its arguments.
     pub arguments: Vec<PromptArgument>,
 }
 
 /// Something that can be given to a prompt; nothing has to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptArgument {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its meaning.
     pub description: Option<String>,
-    /// Whether the skill says that it can't do without.
+    /// True if the skill says that it can't do without.
     pub is_required: bool,
     /// The values that the skill's hint lists for it.
     pub choices: Vec<String>,
 }
 
-/// What a prompt says to a model.
+/// The text of a prompt for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptText {
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// The instructions.
     pub text: String,
@@ -94,7 +94,7 @@ impl Operation for PromptsList {
 pub struct PromptsGet {
     /// The name of the prompt, or the full name of the skill.
     pub name: String,
-    /// What is given to it, by name.
+    /// The arguments, by name.
     #[serde(default)]
     pub arguments: Map<String, Value>,
 }
@@ -143,9 +143,9 @@ pub(crate) fn called<'a>(
                 Err(unknown(Vec::new(), 0))
             }
         }
-        Err(Unresolved::Unknown { nearest, total }) => Err(unknown(nearest, total)),
-        Err(Unresolved::Invalid(_)) => Err(unknown(Vec::new(), 0)),
-        Err(why @ Unresolved::Disabled { .. }) => Err(Problem::unresolved(name, why).error()),
+        Err(ResolveError::Unknown { nearest, total }) => Err(unknown(nearest, total)),
+        Err(ResolveError::Invalid(_)) => Err(unknown(Vec::new(), 0)),
+        Err(why @ ResolveError::Disabled { .. }) => Err(Problem::unresolved(name, why).error()),
     }
 }
 
@@ -262,7 +262,7 @@ fn choices(hint: &str) -> Vec<String> {
         .collect()
 }
 
-/// What was given, in the order in which it is declared.
+/// Returns the given arguments, in the order in which they are declared.
 fn given(declared: &[PromptArgument], values: &Map<String, Value>) -> Result<Arguments, Problem> {
     let known = || declared.iter().map(|one| one.name.as_str()).chain([WHOLE]);
     let unknown = values

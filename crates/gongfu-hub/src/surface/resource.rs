@@ -22,32 +22,32 @@ use crate::shelf;
 
 /// The media type of a folder (SEP-2640).
 pub const FOLDER: &str = "inode/directory";
-/// How many URIs an error names at most.
+/// The limit of URIs in an error.
 const MAX_NEAREST: usize = 50;
 
 /// Something that has a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
-    /// Where it is.
+    /// Its URI.
     pub uri: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What people see, where that says more than the name.
+    /// Its title for people, where that says more than the name.
     pub title: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: Option<String>,
-    /// What it is; [`FOLDER`] for a folder.
+    /// Its media type; [`FOLDER`] for a folder.
     pub media_type: &'static str,
     /// Its length in bytes; none for a folder.
     pub size: Option<u64>,
-    /// Whether it is what a model reads to use a skill.
+    /// True if a model reads it to use a skill.
     pub is_instructions: bool,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceContent {
-    /// What it is.
+    /// Its media type.
     pub media_type: &'static str,
     /// Its content.
     pub content: FileText,
@@ -62,7 +62,7 @@ pub enum FileText {
     Binary(Vec<u8>),
 }
 
-/// What tells a file from the same one after a change.
+/// The mark that tells a file from the same one after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint {
     digest: Option<Digest>,
@@ -74,13 +74,13 @@ pub struct Fingerprint {
 pub struct Template {
     /// The URIs.
     pub uri: &'static str,
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What people see.
+    /// Its title for people.
     pub title: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub description: &'static str,
-    /// What each of them is, where they are all the same.
+    /// The media type of all, where they have the same.
     pub media_type: Option<&'static str>,
 }
 
@@ -120,7 +120,7 @@ impl Operation for ResourcesList {
     specified!();
 
     async fn run(self, call: &Call) -> Result<Page<Resource>, ToolError> {
-        /// What stands around the texts of an entry.
+        /// The bytes around the texts of an entry.
         const AROUND: usize = 200;
         let view = view(call).await?;
         let after = view.after(Self::NAME, self.cursor.as_deref())?;
@@ -254,7 +254,7 @@ fn fingerprint(file: &FileEntry) -> Fingerprint {
 }
 
 impl View {
-    /// What a file is like in this state of the library; `None` when it isn't there.
+    /// Returns the fingerprint of a file in this state of the library; `None` when it isn't there.
     pub(crate) fn fingerprint(&self, uri: &str) -> Option<Fingerprint> {
         let wanted = address::decode(uri).ok()?;
         let (_, skill, below) = self.found(&wanted)?;
@@ -285,7 +285,7 @@ fn file<'a>(skill: &'a Skill, below: &str) -> Option<&'a FileEntry> {
     listed(skill, below).filter(|file| !is_own(file))
 }
 
-/// Where a file really lies.
+/// Returns the path at which a file really lies.
 fn real_path(skill: &Skill, below: &str) -> Option<SkillPath> {
     file(skill, below).map(|file| file.path.clone())
 }
@@ -306,7 +306,7 @@ fn instructions(view: &View, at: u32, skill: &Skill) -> Option<Resource> {
     })
 }
 
-/// What lies in a folder of a skill, by name; `None` when there is no such folder.
+/// Lists a folder of a skill, by name; `None` when there is no such folder.
 fn within(view: &View, at: u32, skill: &Skill, folder: &str) -> Option<BTreeMap<String, Resource>> {
     let root = address::encode(view.table.root(at)?);
     let here = address::join(&root, folder);
@@ -339,7 +339,7 @@ fn within(view: &View, at: u32, skill: &Skill, folder: &str) -> Option<BTreeMap<
     (!children.is_empty()).then_some(children)
 }
 
-/// What lies in a folder above skills, by name; `None` when no skill is below it.
+/// Lists a folder above skills, by name; `None` when no skill is below it.
 fn between(view: &View, folder: &str) -> Option<BTreeMap<String, Resource>> {
     let here = address::encode(folder);
     let mut children = BTreeMap::new();

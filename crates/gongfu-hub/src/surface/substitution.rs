@@ -10,7 +10,7 @@ use crate::problem::Problem;
 /// The most bytes of a text with its arguments filled in.
 pub(crate) const LIMIT: usize = 16 * 1024 * 1024;
 
-/// What was given.
+/// The arguments of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Arguments {
     /// Everything, as it was written.
@@ -101,7 +101,7 @@ pub(crate) fn fill(text: &str, names: &[String], arguments: &Arguments) -> Resul
     Ok(filled)
 }
 
-/// What stands behind a dollar.
+/// The name after a dollar.
 #[derive(Debug, PartialEq, Eq)]
 enum Place<'a> {
     /// A place for an argument that was given.

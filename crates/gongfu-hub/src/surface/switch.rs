@@ -16,7 +16,7 @@ use crate::shelf;
 pub struct SkillSwitch {
     /// The name of the skill.
     pub skill: String,
-    /// Whether it is to be enabled.
+    /// True to enable it.
     pub enabled: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct SkillSwitch {
 pub struct SwitchChange {
     /// The full name of the skill.
     pub skill: Arc<str>,
-    /// Whether anything changed.
+    /// True if anything changed.
     pub is_changed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a skill's frontmatter says to the surfaces, whatever shape its author gave it.
+//! The fields of a skill's frontmatter for the surfaces, whatever shape its author gave them.
 
 use gongfu_core::library::Skill;
 use serde_json::{Map, Value};
@@ -41,7 +41,7 @@ pub(crate) fn description(skill: &Skill, fields: &Map<String, Value>) -> String 
     }
 }
 
-/// Whether a person may call it by its name (`user-invocable`).
+/// Returns true if a person may call it by its name (`user-invocable`).
 pub(crate) fn is_invocable(fields: &Map<String, Value>) -> bool {
     match fields.get("user-invocable") {
         Some(Value::Bool(yes)) => *yes,

@@ -13,7 +13,7 @@ use crate::file;
 use crate::output::Data;
 use crate::tool::Tool;
 
-/// How many entries an answer lists.
+/// The limit of entries in an answer.
 const MAX_LISTED: usize = 512;
 
 /// List the files and folders in a folder of the workspace, or of a folder that the operator

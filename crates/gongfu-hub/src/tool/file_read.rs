@@ -10,7 +10,7 @@ use crate::binary;
 use crate::call::Call;
 use crate::encoding;
 use crate::error::ToolError;
-use crate::excerpt::{self, Wanted};
+use crate::excerpt::{self, TextRange};
 use crate::file;
 use crate::output::Document;
 use crate::tool::Tool;
@@ -43,7 +43,7 @@ impl Tool for FileRead {
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let place = file::location(&self.path)?;
         let bytes = file::read(call, &place, &self.path).await?;
-        let wanted = Wanted {
+        let wanted = TextRange {
             start_line: self.start_line,
             end_line: self.end_line,
             start_column: self.start_column,

@@ -27,7 +27,7 @@ pub(crate) struct FileWrite {
     new_text: Option<String>,
 }
 
-/// What was written.
+/// The report of a write.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FileWritten {
     /// The path, as it was given.

@@ -12,7 +12,7 @@ use crate::error::ToolError;
 use crate::output::Data;
 use crate::problem::clipped;
 use crate::tool::Tool;
-use crate::writing::{self, Found};
+use crate::writing::{self, FindingText};
 
 /// Make a new skill: a folder with a SKILL.md of this name, description and instructions. Add other
 /// files to it with `skill_write`.
@@ -37,7 +37,7 @@ pub(crate) struct SkillCreated {
     /// Its unique name.
     full_name: String,
     /// What a check finds.
-    findings: Vec<Found>,
+    findings: Vec<FindingText>,
 }
 
 impl Tool for SkillCreate {

@@ -20,10 +20,10 @@ use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::Tool;
 
-/// How many skills an answer lists when no limit is given.
+/// The skills in an answer when no limit is given.
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
-/// What a list says whose task has no skill.
+/// The words of a list whose task has no skill.
 const NOTHING_FITS: &str =
     "no skill has a word of the task; these are all, in no order of fitness:\n";
 
@@ -205,7 +205,7 @@ impl SkillList {
 fn fitting(library: &Library, chosen: &[&Skill], budget: usize, fits: bool) -> Data<SkillPage> {
     let note = if fits { "" } else { NOTHING_FITS };
     let length = note.chars().count();
-    // Where there is hardly room for a skill, there is none for the note.
+    // Where there is hardly room for a skill, the note gets nothing.
     let (mut room, note) = match budget.checked_sub(length) {
         Some(room) if room > length => (room, note),
         _ => (budget, ""),
@@ -258,7 +258,7 @@ fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillP
     }
 }
 
-/// What stands behind the name of a skill that is switched off.
+/// Returns the words after the name of a skill that is switched off.
 fn off(skill: &Skill) -> &'static str {
     if skill.enabled { "" } else { " (switched off)" }
 }

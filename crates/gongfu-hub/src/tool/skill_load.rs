@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::call::Call;
 use crate::error::ToolError;
-use crate::excerpt::{self, Wanted};
+use crate::excerpt::{self, TextRange};
 use crate::guide;
 use crate::output::Document;
 use crate::problem::Problem;
@@ -67,7 +67,7 @@ impl Tool for SkillLoad {
     }
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
-        let wanted = Wanted {
+        let wanted = TextRange {
             start_line: self.start_line,
             end_line: self.end_line,
             start_column: self.start_column,

@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 use crate::binary;
 use crate::call::Call;
 use crate::error::ToolError;
-use crate::excerpt::{self, Wanted};
+use crate::excerpt::{self, TextRange};
 use crate::output::{Data, Document, Output, ToolResult};
 use crate::problem::Problem;
 use crate::shelf;
 use crate::surface::view::uri;
 use crate::tool::Tool;
 
-/// How many files an answer lists.
+/// The limit of files in an answer.
 const MAX_LISTED: usize = 512;
 
 /// Read a file of a skill: a reference, a script, an asset. Without a path, or with the path of a
@@ -49,9 +49,9 @@ pub(crate) struct SkillRead {
 
 /// The files of a skill, or one of them.
 pub(crate) enum FileAnswer {
-    /// What a file holds.
+    /// The content of a file.
     File(Document),
-    /// What files there are.
+    /// The list of files.
     Listing(Data<FileList>),
 }
 
@@ -126,7 +126,7 @@ impl Tool for SkillRead {
             return Ok(FileAnswer::Listing(listing));
         }
         let bytes = shelf::seen(call, &skill, &path).await?;
-        let wanted = Wanted {
+        let wanted = TextRange {
             start_line: self.start_line,
             end_line: self.end_line,
             start_column: self.start_column,

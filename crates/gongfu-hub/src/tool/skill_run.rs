@@ -8,11 +8,11 @@ use serde::Deserialize;
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::output::Data;
-use crate::run::{self, MOST_SHOWN, RunReport, RunRequest, SHOWN};
+use crate::run::{self, MAX_SHOWN, RunReport, RunRequest, SHOWN};
 use crate::shelf;
 use crate::tool::Tool;
 
-/// How long a run may take unless something else is asked for, in seconds.
+/// The default duration of a run, in seconds.
 const SECONDS: u32 = 120;
 
 /// Run a command in the folder of a skill, in a sandbox: its scripts, or any program of the system.
@@ -80,7 +80,7 @@ impl SkillRun {
                 Some(text) => Input::Bytes(text.clone().into_bytes()),
                 None => call.events.input(),
             },
-            shown: self.output_limit.unwrap_or(SHOWN).min(MOST_SHOWN),
+            shown: self.output_limit.unwrap_or(SHOWN).min(MAX_SHOWN),
         })
     }
 }

@@ -16,10 +16,10 @@ use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::Tool;
 
-/// How many skills an answer names when no limit is given.
+/// The skills in an answer when no limit is given.
 const LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
-/// How much of a description the words for a model repeat, in characters.
+/// The characters of a description that the words for a model repeat.
 const SHORT: usize = 300;
 
 /// Find the skills that fit a task, best first: by names, descriptions and everything that their
@@ -41,7 +41,7 @@ pub(crate) struct SkillSearch {
 
 /// The skills that fit.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Found {
+pub(crate) struct SkillMatches {
     /// The skills, best first.
     results: Vec<FoundSkill>,
     /// How many skills have any of the words.
@@ -70,9 +70,9 @@ impl Tool for SkillSearch {
     const TITLE: &'static str = "Search skills";
     const ACCESS: Access = Access::Read;
     const SAFETY: Safety = Safety::Safe;
-    type Output = Data<Found>;
+    type Output = Data<SkillMatches>;
 
-    async fn run(self, call: &Call) -> Result<Data<Found>, ToolError> {
+    async fn run(self, call: &Call) -> Result<Data<SkillMatches>, ToolError> {
         let library = shelf::library(call).await?;
         if let Some(source) = &self.source {
             shelf::known_source(&library, source)?;
@@ -121,7 +121,7 @@ impl Tool for SkillSearch {
         }
         let results = answer.hits.iter().map(found).collect();
         Ok(Data {
-            data: Found {
+            data: SkillMatches {
                 results,
                 total: answer.total,
             },

@@ -14,7 +14,7 @@ use crate::output::Data;
 use crate::problem::Problem;
 use crate::shelf;
 use crate::tool::Tool;
-use crate::writing::{self, Found, Intent};
+use crate::writing::{self, FindingText, Intent};
 
 /// Write one file of a skill, its SKILL.md when no path is given. Give `content` to make a file or
 /// replace it whole (missing folders are made), or `old_text` and `new_text` to replace one text in
@@ -35,7 +35,7 @@ pub(crate) struct SkillWrite {
     new_text: Option<String>,
 }
 
-/// What was written.
+/// The report of a write.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillWritten {
     /// The full name of the skill.
@@ -47,7 +47,7 @@ pub(crate) struct SkillWritten {
     /// Whether there was no such file before.
     created: bool,
     /// What a check finds, when it is a SKILL.md.
-    findings: Vec<Found>,
+    findings: Vec<FindingText>,
 }
 
 impl Tool for SkillWrite {

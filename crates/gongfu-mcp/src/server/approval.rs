@@ -127,7 +127,7 @@ impl Asker {
         }
     }
 
-    /// Asks, and records the answer; false where there is none.
+    /// Asks, and records the answer; false without one.
     pub(super) async fn ask(&self, question: &Question) -> bool {
         let Ok(form) = form(question) else {
             return false;

@@ -1,4 +1,4 @@
-//! What the server says that it can do.
+//! The capabilities that the server declares.
 
 use rmcp::model::{
     ExtensionCapabilities, SKILLS_EXTENSION_ID, ServerCapabilities, SkillsCapability,

@@ -13,19 +13,19 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use super::Server;
 
 /// The most files that one client can subscribe to.
-pub(super) const MOST: usize = 1_000;
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
 
 /// Files by URI, as they were when the client was last told; `None` for one that isn't there.
-pub(super) type Subscribed = HashMap<String, Option<Fingerprint>>;
+pub(super) type SubscribedFiles = HashMap<String, Option<Fingerprint>>;
 
-/// What a client gets of what it asks for: everything but what can be no file here, and a boundless
+/// Returns the part of a subscription that a client gets: everything but what can be no file here, and a boundless
 /// number of files. A file needn't be there yet.
 pub(super) fn acceptable(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = requested.clone();
     if let Some(uris) = &mut accepted.resource_subscriptions {
         let mut seen = HashSet::new();
         uris.retain(|uri| {
-            let has_room = seen.len() < MOST;
+            let has_room = seen.len() < MAX_SUBSCRIPTIONS;
             has_room && address::decode(uri).is_ok() && seen.insert(uri.clone())
         });
     }
@@ -59,7 +59,7 @@ impl Server {
         &self,
         context: &SubscriptionContext,
         actor: &Actor,
-    ) -> Subscribed {
+    ) -> SubscribedFiles {
         let uris = context.accepted().resource_subscriptions.clone();
         let uris = uris.unwrap_or_default();
         let mut known = self.catalog.fingerprints(actor, &uris).await;
@@ -74,7 +74,7 @@ impl Server {
     pub(super) async fn tell_listener(
         &self,
         context: &SubscriptionContext,
-        subscribed: &mut Subscribed,
+        subscribed: &mut SubscribedFiles,
         actor: &Actor,
     ) -> bool {
         let (sink, accepted) = (context.sink(), context.accepted());
@@ -97,7 +97,7 @@ impl Server {
     }
 
     /// The files that are others than they were, which are known as they are from now on.
-    async fn changed(&self, subscribed: &mut Subscribed, actor: &Actor) -> Vec<String> {
+    async fn changed(&self, subscribed: &mut SubscribedFiles, actor: &Actor) -> Vec<String> {
         if subscribed.is_empty() {
             return Vec::new();
         }
@@ -120,7 +120,7 @@ impl Server {
 mod tests {
     use rmcp::model::SubscriptionFilter;
 
-    use super::{MOST, acceptable};
+    use super::{MAX_SUBSCRIPTIONS, acceptable};
 
     fn accepted(uris: Vec<String>) -> Vec<String> {
         let mut filter = SubscriptionFilter::default();
@@ -135,7 +135,7 @@ mod tests {
         let mut asked = asked.to_vec();
         asked.extend([file(1), file(2), file(1)]);
         assert_eq!(accepted(asked), [file(1), file(2)]);
-        let many = accepted((0..3 * MOST).map(file).collect());
-        assert_eq!(many.len(), MOST);
+        let many = accepted((0..3 * MAX_SUBSCRIPTIONS).map(file).collect());
+        assert_eq!(many.len(), MAX_SUBSCRIPTIONS);
     }
 }

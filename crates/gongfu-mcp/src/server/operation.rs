@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 use super::Server;
 use crate::wire;
 
-/// How long a list, or an entry of one, may be taken for fresh, in milliseconds: a change is seen
-/// within a second, by whoever asks as well as by whoever is told.
+/// The milliseconds for which a list, or an entry of one, may be taken for fresh: a change is seen
+/// within a second, by a client that asks as well as by one that is notified.
 const FRESH: u64 = 1_000;
 
-/// How an answer may be kept (SEP-2549); nothing for the revisions that don't know it.
+/// The hint for how long an answer may be kept (SEP-2549); nothing for the revisions that don't know it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hint {
     pub(super) ttl_ms: Option<u64>,
@@ -33,7 +33,7 @@ impl Hint {
         Self::of(context, 0)
     }
 
-    /// Always private: whose skills they are, the protocol doesn't tell whoever is in between.
+    /// Always private: whose skills they are, the protocol doesn't tell a proxy.
     fn of(context: &RequestContext<RoleServer>, fresh: u64) -> Self {
         let knows = context
             .protocol_version()

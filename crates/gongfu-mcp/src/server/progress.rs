@@ -1,4 +1,4 @@
-//! What a program says while it runs, told to a client that gave a token for progress.
+//! The output of a running program, as progress for a client that gave a token for it.
 //!
 //! At most ten times a second, as plain text; what comes too fast is shortened, because the answer
 //! holds it anyway.
@@ -14,30 +14,30 @@ use rmcp::service::{Peer, RoleServer};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long it is between two messages, at least.
+/// The least time between two messages.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How many bytes of text a message carries; the latest are kept.
-const MOST: usize = 16 * 1024;
-/// How long a client may take to be told.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The bytes of text in a message; the latest are kept.
+const MAX_MESSAGE_BYTES: usize = 16 * 1024;
+/// The time that a client may take for a notification.
+const NOTIFY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What was said and isn't told yet.
+/// The output that isn't sent yet.
 #[derive(Default)]
-struct Said {
+struct PendingOutput {
     out: Plain,
     error: Plain,
     text: String,
     left_out: usize,
 }
 
-impl Said {
+impl PendingOutput {
     fn take(&mut self, stream: Stream, bytes: &[u8]) {
         let plain = match stream {
             Stream::Stdout => &mut self.out,
             Stream::Stderr => &mut self.error,
         };
         self.text.push_str(&plain.take(bytes));
-        let over = self.text.len().saturating_sub(MOST);
+        let over = self.text.len().saturating_sub(MAX_MESSAGE_BYTES);
         if over > 0 {
             let over = (over..self.text.len()).find(|at| self.text.is_char_boundary(*at));
             let over = over.unwrap_or(self.text.len());
@@ -61,9 +61,9 @@ impl Said {
 pub(super) struct Progress {
     token: ProgressToken,
     peer: Peer<RoleServer>,
-    said: Arc<Mutex<Said>>,
+    said: Arc<Mutex<PendingOutput>>,
     news: Arc<Notify>,
-    /// How many messages there were; progress must grow.
+    /// The number of messages; progress must grow.
     count: u32,
     last: Option<Instant>,
 }
@@ -114,7 +114,7 @@ impl Progress {
         let progress = ProgressNotificationParam::new(self.token.clone(), f64::from(self.count));
         let telling = self.peer.notify_progress(progress.with_message(message));
         // A client that left, or doesn't read, isn't waited for.
-        let _ = tokio::time::timeout(PATIENCE, telling).await;
+        let _ = tokio::time::timeout(NOTIFY_TIMEOUT, telling).await;
     }
 }
 
@@ -138,11 +138,11 @@ pub(super) async fn tell(progress: &mut Option<Progress>) {
 mod tests {
     use gongfu_core::sandbox::Stream;
 
-    use super::{MOST, Said};
+    use super::{MAX_MESSAGE_BYTES, PendingOutput};
 
     #[test]
     fn what_comes_too_fast_is_shortened_at_whole_characters() {
-        let mut said = Said::default();
+        let mut said = PendingOutput::default();
         assert_eq!(said.message(), None);
         said.take(Stream::Stdout, "a\u{1b}[1mb日".as_bytes());
         said.take(Stream::Stderr, b"!\xe6");
@@ -150,13 +150,13 @@ mod tests {
         said.take(Stream::Stderr, b"\x97\xa5");
         assert_eq!(said.message().as_deref(), Some("ab日!c日"));
         assert_eq!(said.message(), None);
-        said.take(Stream::Stdout, "日".repeat(MOST).as_bytes());
+        said.take(Stream::Stdout, "日".repeat(MAX_MESSAGE_BYTES).as_bytes());
         let message = said.message().unwrap();
         assert!(
             message.starts_with("… [32769 bytes] …\n日"),
             "{}",
             &message[..40]
         );
-        assert!(message.len() <= MOST + 40);
+        assert!(message.len() <= MAX_MESSAGE_BYTES + 40);
     }
 }

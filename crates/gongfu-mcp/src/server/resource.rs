@@ -103,8 +103,11 @@ pub(super) async fn subscribe(
     let known = server.operate(operation, context).await;
     let known = known.map_err(|error| wire::no_resource(&error))?;
     let mut subscribed = server.subscribed.lock().await;
-    if subscribed.len() >= change::MOST && !subscribed.contains_key(&uri) {
-        let text = format!("at most {} resources can be subscribed to", change::MOST);
+    if subscribed.len() >= change::MAX_SUBSCRIPTIONS && !subscribed.contains_key(&uri) {
+        let text = format!(
+            "at most {} resources can be subscribed to",
+            change::MAX_SUBSCRIPTIONS
+        );
         return Err(ErrorData::invalid_params(text, None));
     }
     subscribed.insert(uri, Some(known));

@@ -14,7 +14,7 @@ use crate::wiring;
 
 /// An approval as JSON.
 #[derive(Serialize)]
-struct Shown<'a> {
+struct ApprovalJson<'a> {
     id: &'a str,
     tool: &'a str,
     what: &'a str,
@@ -24,7 +24,7 @@ struct Shown<'a> {
     until: Option<Timestamp>,
 }
 
-impl<'a> From<&'a Approval> for Shown<'a> {
+impl<'a> From<&'a Approval> for ApprovalJson<'a> {
     fn from(approval: &'a Approval) -> Self {
         Self {
             id: &approval.id,
@@ -77,7 +77,7 @@ pub(crate) fn run(
 
 fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
     if json {
-        let shown: Vec<Shown<'_>> = all.iter().map(Shown::from).collect();
+        let shown: Vec<ApprovalJson<'_>> = all.iter().map(ApprovalJson::from).collect();
         terminal.json(&shown)?;
         return Ok(Outcome::Good);
     }

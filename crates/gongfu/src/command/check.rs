@@ -63,11 +63,11 @@ pub(crate) fn run(
 struct CheckedRoot {
     path: PathBuf,
     limits: Limits,
-    /// Whether it is worth a word when there is nothing in it.
+    /// True if an empty one deserves a note.
     named: bool,
 }
 
-/// What was named on the command line, else every place of the library.
+/// Returns the places named on the command line, else every place of the library.
 fn roots(
     arguments: &CheckArguments,
     environment: &Environment,

@@ -31,7 +31,7 @@ struct Check {
     id: &'static str,
     status: Status,
     message: String,
-    /// What to do; empty when there is nothing to do.
+    /// The advice; empty when there is nothing to do.
     fix: String,
 }
 
@@ -255,7 +255,7 @@ fn sandbox_check(home: &Home, environment: &Environment) -> Check {
     }
 }
 
-/// Whether the system tells of changes, or they have to be looked for.
+/// Checks that the system tells of changes, else they have to be looked for.
 fn switches_check(home: &Home) -> Check {
     let records = FileRecords::new(home.clone());
     let read = Switches::read(&records);
@@ -314,7 +314,7 @@ fn home_check(home: &Home) -> Check {
     }
 }
 
-/// Whether a folder's handle really holds: a link out of it must not be followed.
+/// Checks that a folder's handle really holds: a link out of it must not be followed.
 fn handle_check(home: &Home) -> Check {
     match follows_out(home) {
         Ok(false) => Check::ok("handles", "links out of a folder are not followed"),

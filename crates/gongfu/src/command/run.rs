@@ -18,13 +18,13 @@ use crate::signal::Signals;
 use crate::terminal::{Terminal, plain};
 use crate::wiring;
 
-/// What a run ends with that took too long, by the convention of `timeout(1)`.
+/// The exit code of a run that took too long, by the convention of `timeout(1)`.
 const TIMEOUT: u8 = 124;
-/// What a program ends with that a signal ended, by the convention of shells: this and its number.
+/// The exit code of a program that a signal ended, by the convention of shells: this and its number.
 const SIGNAL: i64 = 128;
-/// What a run ends with that a person interrupted.
+/// The exit code of a run that a person interrupted.
 const INTERRUPTED: u8 = 130;
-/// How much of each output JSON holds, in bytes.
+/// The bytes of each output that JSON holds.
 const SHOWN: usize = 1024 * 1024;
 
 pub(crate) fn run(
@@ -218,7 +218,7 @@ fn code(ran: &Map<String, Value>) -> u8 {
         .unwrap_or(u8::MAX)
 }
 
-/// What JSON holds: every member, those that say nothing too.
+/// Adds the members that say nothing, so that JSON holds every one.
 fn told(mut ran: Map<String, Value>) -> Map<String, Value> {
     let mut told = Map::new();
     for name in ["exit_code", "signal"] {

@@ -77,7 +77,7 @@ pub(crate) fn run(
         let ended = serve(
             profiles,
             parts,
-            Served {
+            ServerParts {
                 listener,
                 public_url,
                 skills,
@@ -98,8 +98,8 @@ pub(crate) fn run(
     Ok(Outcome::Good)
 }
 
-/// What a server is made of, besides the parts of every gongfu.
-struct Served {
+/// The parts of a server, besides the parts of every gongfu.
+struct ServerParts {
     listener: Listener,
     public_url: Option<PublicUrl>,
     skills: Arc<AtomicU64>,
@@ -111,7 +111,7 @@ struct Served {
 async fn serve(
     profiles: &Profiles,
     parts: Parts,
-    served: Served,
+    served: ServerParts,
     announce: impl FnOnce(),
 ) -> Shutdown {
     let settings = HttpSettings {
@@ -158,7 +158,7 @@ async fn serve(
     announce();
     tokio::select! {
         ended = running => ended,
-        // Whoever sends a second signal doesn't want to wait.
+        // A second signal means that the operator doesn't want to wait.
         () = twice => Shutdown::Forced,
     }
 }
@@ -209,7 +209,7 @@ fn readings(
     ]
 }
 
-/// What was said first: by a flag, by the environment, by the settings.
+/// Returns the first value: of a flag, the environment, the settings.
 fn chosen<T: FromStr + Clone>(
     flag: Option<&T>,
     environment: Option<&str>,

@@ -247,7 +247,7 @@ fn show(
     Ok(Outcome::Good)
 }
 
-/// Finds a skill, or tells why there is none; a disabled one counts as found where `disabled`.
+/// Finds a skill, or reports why it isn't found; a disabled one counts as found where `disabled`.
 fn found(
     library: &Library,
     name: &str,
@@ -259,7 +259,7 @@ fn found(
         Ok(skill) => return Ok(Some(Arc::clone(skill))),
         Err(unresolved) => unresolved,
     };
-    if let gongfu_core::library::Unresolved::Disabled { full_name } = &unresolved
+    if let gongfu_core::library::ResolveError::Disabled { full_name } = &unresolved
         && disabled
     {
         return Ok(library

@@ -173,7 +173,7 @@ proptest! {
             for file in skill.files.iter() {
                 let place = format!("{root}/{}", file.path);
                 let lies = joined(path, file.path.as_str());
-                // Whoever else lists this address means the same file.
+                // Every other folder that lists this address means the same file.
                 let other = real.insert(place.clone(), lies.clone());
                 prop_assert!(other.as_ref().is_none_or(|other| *other == lies), "{place}: {other:?} and {lies}");
                 // It is found where it is listed.

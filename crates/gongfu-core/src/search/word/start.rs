@@ -1,6 +1,6 @@
 //! The beginnings of words that are looked for, so that a reader passes over all others.
 
-/// What words may start with, so that all others are passed over.
+/// The first letters that words may have, so that all others are passed over.
 ///
 /// The English endings that come off leave the first two letters as they are, and of a stem of four
 /// letters or more the third as well, but for `y` and `i` (`lying` is to `lie`).
@@ -12,12 +12,12 @@ pub struct Starts {
     thirds: [u64; SIGNS],
 }
 
-/// How many letters and digits there are in ASCII.
+/// The number of letters and digits in ASCII.
 const SIGNS: usize = 36;
 /// Up to so many letters a stem may have lost its third one, or have another.
 const SHORT: usize = 3;
 
-/// What a byte is between words and in them.
+/// The class of a byte between words and in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Byte {
     /// A small letter or a digit.
@@ -30,7 +30,7 @@ enum Byte {
     Foreign,
 }
 
-/// What each byte is.
+/// The class of each byte.
 const BYTES: [Byte; 256] = {
     let mut bytes = [Byte::Foreign; 256];
     let mut byte = 0_u8;
@@ -46,7 +46,7 @@ const BYTES: [Byte; 256] = {
     bytes
 };
 
-/// Where a text has something else than such bytes, from `at` on.
+/// Returns the first place from `at` on with a byte of another class.
 fn behind(text: &[u8], mut at: usize, is: impl Fn(Byte) -> bool) -> (usize, Option<Byte>) {
     loop {
         let byte = text.get(at).and_then(|byte| BYTES.get(usize::from(*byte)));
@@ -67,7 +67,7 @@ fn sign_number(byte: u8) -> Option<usize> {
     }
 }
 
-/// The bit of a letter or digit behind the first; what is none of them ends the word.
+/// The bit of a letter or digit behind the first; anything else ends the word.
 fn bit(sign: u8) -> u64 {
     match sign_number(sign) {
         // `y` is the same as `i`.
@@ -78,7 +78,7 @@ fn bit(sign: u8) -> u64 {
 }
 
 impl Starts {
-    /// What these terms start with, as [`Words`](super::Words) tells them.
+    /// Returns the starts of these terms, as [`Words`](super::Words) tells them.
     pub fn of<'a>(terms: impl IntoIterator<Item = &'a str>) -> Self {
         let (mut seconds, mut thirds) = ([0; SIGNS], [0; SIGNS]);
         for term in terms {
@@ -98,7 +98,7 @@ impl Starts {
         Self { seconds, thirds }
     }
 
-    /// Whether a word that starts like this may be one of those; beyond ASCII every word may.
+    /// Returns true if a word that starts like this may be one of those; beyond ASCII every word may.
     fn have(&self, word: &[u8]) -> bool {
         let [first, rest @ ..] = word else {
             return true;
@@ -113,12 +113,12 @@ impl Starts {
         may(&self.seconds, rest.first()) && may(&self.thirds, rest.get(1))
     }
 
-    /// Whether a folded word may be one of those; beyond ASCII every word may.
+    /// Returns true if a folded word may be one of those; beyond ASCII every word may.
     pub(super) fn have_word(&self, word: &str) -> bool {
         self.have(word.as_bytes())
     }
 
-    /// How much of a text that starts between two words can be passed over, in bytes: identifiers
+    /// Returns how much of a text that starts between two words can be passed over, in bytes: identifiers
     /// that are plain ASCII and none of those, and the ASCII between them.
     pub(super) fn pass(&self, text: &[u8]) -> usize {
         let mut at = 0;
@@ -133,7 +133,7 @@ impl Starts {
         }
     }
 
-    /// Where the word ends that starts at `at`, when it is an identifier by itself: small letters of
+    /// Returns the end of the word that starts at `at`, when it is an identifier by itself: small letters of
     /// ASCII, the first one perhaps a capital, and nothing behind them that could belong to them.
     pub(super) fn plain(text: &[u8], at: usize) -> Option<usize> {
         if !text.get(at)?.is_ascii_alphabetic() {
@@ -150,7 +150,7 @@ impl Starts {
         (ends && length > 0).then_some(end)
     }
 
-    /// Where the identifier ends that starts at `at`, when it is plain ASCII and no part of it may be
+    /// Returns the end of the identifier that starts at `at`, when it is plain ASCII and no part of it may be
     /// one of those. A part starts the identifier, or with a capital letter.
     fn foreign(&self, text: &[u8], at: usize) -> Option<usize> {
         if self.have(text.get(at..)?) {

@@ -109,8 +109,8 @@ fn what_is_looked_for_is_found_with_everything_else_passed_over() {
         python3's React18 用Vue3 技能 ABCdefGHi o'neill don't dying skies lying news C# c++ F# \
         éclair Éclair cafe\u{301}s b\u{301}c snake_case kebab-case 2024-01-01 9lives x1y2Z3 \
         soft\u{ad}ware ＡＢＣ ﬁle Привет yearly YAMLs iOS macOS eBay ßtraße a1b2 A1B2 aB1";
-    type Told = (String, Kind, usize, usize);
-    let told = |starts: Option<Starts>, text: &str| -> Vec<Told> {
+    type TermRecord = (String, Kind, usize, usize);
+    let told = |starts: Option<Starts>, text: &str| -> Vec<TermRecord> {
         let mut told = Vec::new();
         let mut tell = |term: super::Term<'_>| {
             if matches!(term.kind, Kind::Stem | Kind::Dense | Kind::Character) {
@@ -137,7 +137,7 @@ fn what_is_looked_for_is_found_with_everything_else_passed_over() {
             .map(|(term, ..)| term.as_str())
             .collect::<BTreeSet<_>>()
         {
-            let alike = |told: &[Told]| -> Vec<Told> {
+            let alike = |told: &[TermRecord]| -> Vec<TermRecord> {
                 let alike = told.iter().filter(|(term, ..)| term == wanted);
                 alike.cloned().collect()
             };

@@ -5,16 +5,16 @@ use crate::skill::path::SkillPath;
 
 /// Packages that a script imports while nothing near it declares any.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Undeclared {
+pub struct UndeclaredPackages {
     /// Their import names, sorted.
     pub packages: Vec<String>,
-    /// What could declare them.
+    /// The manifest that could declare them.
     pub manifest: &'static str,
     /// The line of the first such import.
     pub line: usize,
 }
 
-/// Whether one of `names` lies beside `path` or in a folder above it, up to the skill's own.
+/// Returns true if one of `names` lies beside `path` or in a folder above it, up to the skill's own.
 pub(crate) fn declared_near(path: &SkillPath, names: &[&str], folder: &Folder) -> bool {
     let mut here = path.parent();
     loop {

@@ -21,21 +21,21 @@ pub fn check(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) {
 
 /// The hidden characters of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hidden {
-    /// How many there are.
+pub struct HiddenCharacters {
+    /// The number of them.
     pub count: usize,
-    /// Where the first one is, in bytes.
+    /// The offset of the first one, in bytes.
     pub offset: usize,
     /// The first one.
     pub first: char,
 }
 
 /// Looks for hidden characters; those that shape emoji, flags and joining scripts don't count.
-pub fn find(text: &str) -> Option<Hidden> {
+pub fn find(text: &str) -> Option<HiddenCharacters> {
     if text.is_ascii() {
         return None;
     }
-    let mut found: Option<Hidden> = None;
+    let mut found: Option<HiddenCharacters> = None;
     let mut before = ' ';
     // How many more tag characters the flag that was begun may have.
     let mut flag = 0;
@@ -49,7 +49,7 @@ pub fn find(text: &str) -> Option<Hidden> {
         let in_flag = is_tag(character) && flag > 0 || character == '\u{e007f}' && is_tag(before);
         let after = characters.peek().map_or(' ', |&(_, after)| after);
         if is_hidden(character) && !in_flag && !shapes(before, character, after) {
-            let first = found.get_or_insert(Hidden {
+            let first = found.get_or_insert(HiddenCharacters {
                 count: 0,
                 offset,
                 first: character,
@@ -61,7 +61,7 @@ pub fn find(text: &str) -> Option<Hidden> {
     found
 }
 
-/// Whether a reader doesn't see a character, or sees others turned round by it.
+/// Returns true if a reader doesn't see a character, or sees others turned round by it.
 pub fn is_hidden(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'

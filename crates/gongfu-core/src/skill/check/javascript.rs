@@ -1,13 +1,13 @@
-//! What a JavaScript or TypeScript file imports, and whether that is declared.
+//! The imports of a JavaScript or TypeScript file, and whether they are declared.
 
 use std::collections::BTreeSet;
 
-use super::declaration::{Undeclared, declared_near};
+use super::declaration::{UndeclaredPackages, declared_near};
 use crate::skill::folder::Folder;
 use crate::skill::path::SkillPath;
 
 /// The packages of a script that no `package.json` of the skill declares.
-pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undeclared> {
+pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<UndeclaredPackages> {
     if declared_near(
         path,
         &["package.json", "scripts/package.json", "deno.json"],
@@ -35,14 +35,14 @@ pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undec
             packages.insert(package.to_owned());
         }
     }
-    first.map(|line| Undeclared {
+    first.map(|line| UndeclaredPackages {
         packages: packages.into_iter().collect(),
         manifest: "package.json",
         line,
     })
 }
 
-/// What a line imports: `require("x")`, `import … from "x"`, `import "x"`.
+/// Returns the import of a line: `require("x")`, `import … from "x"`, `import "x"`.
 fn specifier(code: &str) -> Option<&str> {
     let after = if let Some((_, rest)) = code.split_once("require(") {
         rest

@@ -1,4 +1,4 @@
-//! What every host accepts of one skill (SEP-2640, limits).
+//! The limits of one skill that every host accepts (SEP-2640).
 
 use crate::skill::diagnostic::Diagnostic;
 use crate::skill::finding::Finding;

@@ -1,8 +1,8 @@
-//! What a Python script imports, and whether that is declared.
+//! The imports of a Python script, and whether they are declared.
 
 use std::collections::BTreeSet;
 
-use super::declaration::{Undeclared, declared_near};
+use super::declaration::{UndeclaredPackages, declared_near};
 use crate::skill::folder::Folder;
 use crate::skill::path::SkillPath;
 
@@ -20,7 +20,7 @@ const MANIFESTS: [&str; 7] = [
 /// The third-party packages of a script that neither it (PEP 723) nor the skill declares.
 ///
 /// Imports inside of `try:` and for type checkers are optional by custom and don't count; nor do modules of the skill.
-pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undeclared> {
+pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<UndeclaredPackages> {
     if text.contains("# /// script") || declared_near(path, &MANIFESTS, folder) {
         return None;
     }
@@ -34,7 +34,7 @@ pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undec
         .into_iter()
         .map(|(module, _)| module.clone())
         .collect();
-    Some(Undeclared {
+    Some(UndeclaredPackages {
         packages: packages.into_iter().collect(),
         manifest: "pep 723",
         line,
@@ -108,7 +108,7 @@ fn imported(code: &str) -> Vec<String> {
     modules.into_iter().filter(is_module).collect()
 }
 
-/// Whether a module is a file or folder of the skill, wherever a script may add it to its path.
+/// Returns true if a module is a file or folder of the skill, wherever a script may add it to its path.
 fn is_local(module: &str, folder: &Folder) -> bool {
     let file = format!("{module}.py");
     folder.files.iter().any(|entry| {

@@ -9,7 +9,7 @@ use crate::skill::path::SkillPath;
 /// The largest script that is looked at, in bytes.
 pub const MAX_SCRIPT: usize = 1024 * 1024;
 
-/// Whether a file is looked at as a script.
+/// Returns true if a file is looked at as a script.
 pub fn is_script(path: &SkillPath) -> bool {
     let below_scripts = path.as_str().starts_with("scripts/");
     matches!(
@@ -56,7 +56,7 @@ pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut 
     }
 }
 
-/// Whether a name without an ending looks like a command's: `Makefile`, `LICENSE`, `.env` and
+/// Returns true if a name without an ending looks like a command's: `Makefile`, `LICENSE`, `.env` and
 /// `config` lie beside scripts and are run by nobody.
 fn is_plain_name(name: &str) -> bool {
     let lower = name
@@ -69,7 +69,7 @@ fn is_plain_name(name: &str) -> bool {
         )
 }
 
-/// Whether a script is there to be run; what lies among assets and examples is copied or read.
+/// Returns true if a script is there to be run; what lies among assets and examples is copied or read.
 fn is_run(path: &SkillPath) -> bool {
     let top = path.as_str().split('/').next().unwrap_or_default();
     !matches!(

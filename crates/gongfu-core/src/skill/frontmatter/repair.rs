@@ -9,9 +9,9 @@ use std::ops::Range;
 use crate::skill::diagnostic::Edit;
 use crate::skill::yaml::{self, Kind, Node, YamlError};
 
-/// How many values are quoted before a text counts as not YAML at all.
+/// The limit of values that are quoted before a text counts as not YAML at all.
 const MAX_REPAIRS: usize = 64;
-/// How many bytes are parsed again for that at most, so that a long text isn't parsed as often as
+/// The limit of bytes that are parsed again for that, so that a long text isn't parsed as often as
 /// a short one may be.
 const MAX_PARSED_AGAIN: usize = 512 * 1024;
 
@@ -87,7 +87,7 @@ fn apply(text: &str, repairs: &[Repair]) -> String {
 
 /// The way back from places in the repaired text to the text as it stands in the file.
 pub(super) struct WayBack {
-    /// Where something was inserted, in the repaired text, and how much up to there; in order.
+    /// The places of insertions in the repaired text, with the bytes inserted up to there; in order.
     inserted: Vec<(usize, usize)>,
 }
 
@@ -104,7 +104,7 @@ impl WayBack {
         Self { inserted }
     }
 
-    /// Where a part of the repaired text stands in the file.
+    /// Returns the place in the file of a part of the repaired text.
     pub(super) fn original(&self, span: &Range<usize>) -> Range<usize> {
         let back = |offset: usize| {
             let before = self.inserted.partition_point(|&(at, _)| at < offset);
@@ -175,7 +175,7 @@ fn value_length(text: &str, indent: usize) -> usize {
     length
 }
 
-/// Whether a value, alone, is something else to YAML than the text it looks like.
+/// Returns true if a value, alone, is something else to YAML than the text it looks like.
 fn needs_quotes(value: &str) -> bool {
     match yaml::parse(&format!("k: {value}\n")).map(|node| node.map(|node| node.kind)) {
         Ok(Some(Kind::Mapping(entries))) => entries.len() != 1,

@@ -94,7 +94,7 @@ fn calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// How often a call may still run.
+/// The number of times that a call may still run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Credit {
     None,
@@ -103,7 +103,7 @@ enum Credit {
 }
 
 /// A question that a client shows.
-struct Shown {
+struct QuestionRecord {
     id: String,
     key: String,
     reply: oneshot::Sender<Option<Reply>>,
@@ -112,7 +112,7 @@ struct Shown {
 struct World {
     space: Arc<MemorySpace>,
     runs: Arc<Mutex<HashMap<String, usize>>>,
-    shown: Arc<Mutex<Vec<Shown>>>,
+    shown: Arc<Mutex<Vec<QuestionRecord>>>,
     catalog: Arc<Catalog>,
     tasks: Vec<(JoinHandle<()>, CancellationToken)>,
     credits: HashMap<String, Credit>,
@@ -122,14 +122,14 @@ struct World {
 /// The client's end of a call: shows questions, and records the replies as its person.
 struct Client {
     key: String,
-    shown: Arc<Mutex<Vec<Shown>>>,
+    shown: Arc<Mutex<Vec<QuestionRecord>>>,
     catalog: Arc<Catalog>,
 }
 
 impl EventSink for Client {
     fn ask<'a>(&'a self, question: &'a Question) -> Asking<'a> {
         let (reply, replied) = oneshot::channel();
-        self.shown.lock().unwrap().push(Shown {
+        self.shown.lock().unwrap().push(QuestionRecord {
             id: question.id.clone(),
             key: self.key.clone(),
             reply,

@@ -1,4 +1,4 @@
-//! What executes: what is asked of the sandbox, and how each profile tells what came of it.
+//! Tools that execute: the request to the sandbox, and the report in each profile.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

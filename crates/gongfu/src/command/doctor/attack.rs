@@ -15,10 +15,10 @@ use crate::wiring;
 use arena::ConfigArena;
 pub(crate) use arena::become_probe;
 
-/// How wide the names of probes are, below the name of their group.
+/// The width of the names of probes, below the name of their group.
 const NAME: usize = 30;
 
-/// What is shown beside the levels.
+/// The name of the column beside the levels.
 const OUTSIDE: &str = "outside";
 /// A column of the table for a baseline.
 struct BaselineColumn {
@@ -44,7 +44,7 @@ const BASELINES: [BaselineColumn; 2] = [
     },
 ];
 
-/// What was seen, for programs.
+/// The report for programs.
 #[derive(Serialize)]
 struct Report<'a> {
     /// The level in which scripts would be run.
@@ -54,13 +54,13 @@ struct Report<'a> {
     probes: &'a [Row],
 }
 
-/// How many probes reached what they wanted.
+/// The number of probes that reached their aim.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
 struct Count {
     reached: usize,
-    /// How many of those can't be refused there.
+    /// The number of those that can't be refused there.
     by_design: usize,
-    /// How many prove something.
+    /// The number of probes that prove something.
     of: usize,
 }
 
@@ -171,7 +171,7 @@ fn cell(heading: &str, word: &str) -> String {
     format!("{word:<width$} ")
 }
 
-/// What is said of a probe in a level.
+/// Returns the words about a probe in a level.
 fn told(row: &Row, level: Level) -> (Paint, &'static str) {
     match row.inside.get(level.as_str()).map(|seen| seen.verdict) {
         Some(Verdict::Reached) if row.by_design.contains_key(level.as_str()) => {
