@@ -17,133 +17,71 @@ use crate::error_code::ErrorCode;
 /// The characters of a stranger's text that a message repeats.
 const MAX_CLIPPED_CHARACTERS: usize = 120;
 
-/// Everything that can go wrong with a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    missing_docs,
-    reason = "each variant is described by its message below"
-)]
-pub enum Problem {
-    UnknownTool {
-        name: String,
-        nearest: Vec<String>,
-    },
-    MissingArgument {
-        name: String,
-        about: String,
-    },
-    UnknownArgument {
-        name: String,
-        known: Vec<String>,
-    },
-    WrongType {
-        name: String,
-        wanted: String,
-        given: &'static str,
-    },
-    WrongValue {
-        name: String,
-        reason: String,
-        hint: String,
-    },
-    ArgumentsTooLarge {
-        bytes: usize,
-        limit: usize,
-    },
-    SkillName {
-        name: String,
-        reason: String,
-    },
-    SkillUnknown {
-        name: String,
-        nearest: Vec<String>,
-        total: usize,
-    },
-    SkillDisabled {
-        name: String,
-        full_name: String,
-    },
-    SkillUnreadable {
-        name: String,
-        reason: String,
-    },
-    FilePath {
-        path: String,
-        reason: String,
-    },
-    FileUnknown {
-        skill: String,
-        path: String,
-        nearest: Vec<String>,
-    },
-    FileTooLarge {
-        path: String,
-        bytes: u64,
-        limit: u64,
-    },
-    SectionUnknown {
-        section: String,
-        headings: Vec<String>,
-    },
-    ResourceUri {
-        uri: String,
-        reason: String,
-    },
-    ResourceUnknown {
-        uri: String,
-        nearest: Vec<String>,
-    },
-    PromptUnknown {
-        name: String,
-        nearest: Vec<String>,
-        total: usize,
-    },
-    CursorUnknown {
-        list: String,
-    },
-    PlacePath {
-        path: String,
-        reason: String,
-    },
-    PlaceUnknown {
-        path: String,
-    },
-    SourceReadOnly {
-        place: String,
-        instead: Option<String>,
-    },
-    SkillExists {
-        name: String,
-        full_name: String,
-    },
-    SkillInvalid {
-        reason: String,
-        hint: String,
-    },
-    FileNotText {
-        path: String,
-    },
-    IsAFolder {
-        path: String,
-    },
-    NotAFolder {
-        path: String,
-    },
-    EditRefused {
-        path: String,
-        why: EditError,
-    },
-    Conflict {
-        path: String,
-        reason: String,
-    },
-    RoleTooLow {
-        tool: String,
-        access: Access,
-    },
-    PersonOnly {
-        operation: String,
-    },
+/// Declares the problems that always have the same code, each with its parameters and its code.
+macro_rules! problems {
+    ($($problem:ident $({ $($(#[$about:meta])* $name:ident: $type:ty),+ $(,)? })? = $code:ident;)+) => {
+        /// Everything that can go wrong with a call.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[expect(
+            missing_docs,
+            reason = "each variant is described by its message in `problem::english`"
+        )]
+        pub enum Problem {
+            $($problem $({ $($(#[$about])* $name: $type),+ })?,)+
+            /// Packages that a skill needs can't be had; the reason decides the code.
+            Dependencies { language: Language, from: String, failure: Failure },
+            /// A run reached a limit, which decides the code.
+            RunEnded { reason: Reason, why: String, said: String },
+        }
+
+        impl Problem {
+            /// Returns its code.
+            pub fn code(&self) -> ErrorCode {
+                match self {
+                    $(Self::$problem { .. } => ErrorCode::$code,)+
+                    Self::Dependencies { failure, .. } if failure.kind.is_of_the_skill() => {
+                        ErrorCode::DependenciesInvalid
+                    }
+                    Self::Dependencies { .. } => ErrorCode::DependenciesUnavailable,
+                    Self::RunEnded { reason: Reason::Timeout, .. } => ErrorCode::Timeout,
+                    Self::RunEnded { .. } => ErrorCode::QuotaExceeded,
+                }
+            }
+        }
+    };
+}
+
+problems! {
+    UnknownTool { name: String, nearest: Vec<String> } = ToolNotFound;
+    MissingArgument { name: String, about: String } = MissingArgument;
+    UnknownArgument { name: String, known: Vec<String> } = UnknownArgument;
+    WrongType { name: String, wanted: String, given: &'static str } = InvalidArgument;
+    WrongValue { name: String, reason: String, hint: String } = InvalidArgument;
+    ArgumentsTooLarge { bytes: usize, limit: usize } = ArgumentsTooLarge;
+    SkillName { name: String, reason: String } = InvalidSkillName;
+    SkillUnknown { name: String, nearest: Vec<String>, total: usize } = SkillNotFound;
+    SkillDisabled { name: String, full_name: String } = SkillDeactivated;
+    SkillUnreadable { name: String, reason: String } = SkillsReadError;
+    FilePath { path: String, reason: String } = InvalidFilePath;
+    FileUnknown { skill: String, path: String, nearest: Vec<String> } = FileNotFound;
+    FileTooLarge { path: String, bytes: u64, limit: u64 } = FileTooLarge;
+    SectionUnknown { section: String, headings: Vec<String> } = SectionNotFound;
+    ResourceUri { uri: String, reason: String } = InvalidUri;
+    ResourceUnknown { uri: String, nearest: Vec<String> } = ResourceNotFound;
+    PromptUnknown { name: String, nearest: Vec<String>, total: usize } = PromptNotFound;
+    CursorUnknown { list: String } = InvalidCursor;
+    PlacePath { path: String, reason: String } = InvalidFilePath;
+    PlaceUnknown { path: String } = FileNotFound;
+    SourceReadOnly { place: String, instead: Option<String> } = SourceReadOnly;
+    SkillExists { name: String, full_name: String } = SkillExists;
+    SkillInvalid { reason: String, hint: String } = SkillInvalid;
+    FileNotText { path: String } = FileNotText;
+    IsAFolder { path: String } = IsAFolder;
+    NotAFolder { path: String } = NotAFolder;
+    EditRefused { path: String, why: EditError } = EditRefused;
+    Conflict { path: String, reason: String } = Conflict;
+    RoleTooLow { tool: String, access: Access } = Forbidden;
+    PersonOnly { operation: String } = Forbidden;
     ApprovalWaiting {
         reason: String,
         /// The id of the approval record.
@@ -152,95 +90,21 @@ pub enum Problem {
         is_command: bool,
         /// The question for the person, where it shows all that would be done.
         question: Option<Box<Question>>,
-    },
-    Declined {
-        reason: String,
-    },
-    TooManyRuns {
-        limit: usize,
-    },
-    Cancelled,
-    PartBroken {
-        part: &'static str,
-        reason: String,
-    },
-    SandboxUnavailable {
-        reason: String,
-    },
-    RunRefused {
-        reason: String,
-    },
-    CommandBlocked {
-        reason: String,
-    },
-    Dependencies {
-        language: Language,
-        from: String,
-        failure: Failure,
-    },
-    RunEnded {
-        reason: Reason,
-        why: String,
-        said: String,
-    },
-    Fault {
-        reason: String,
-    },
+    } = ApprovalRequired;
+    Declined { reason: String } = CommandBlocked;
+    TooManyRuns { limit: usize } = QuotaExceeded;
+    Cancelled = Cancelled;
+    PartBroken { part: &'static str, reason: String } = Unavailable;
+    SandboxUnavailable { reason: String } = SandboxUnavailable;
+    RunRefused { reason: String } = InvalidArgument;
+    CommandBlocked { reason: String } = CommandBlocked;
+    Fault { reason: String } = Internal;
 }
 
 /// The text about a problem: the same pair as for findings about skills.
 pub use gongfu_core::text::Text;
 
 impl Problem {
-    /// The code that it is told by.
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::UnknownTool { .. } => ErrorCode::ToolNotFound,
-            Self::MissingArgument { .. } => ErrorCode::MissingArgument,
-            Self::UnknownArgument { .. } => ErrorCode::UnknownArgument,
-            Self::WrongType { .. } | Self::WrongValue { .. } | Self::RunRefused { .. } => {
-                ErrorCode::InvalidArgument
-            }
-            Self::ArgumentsTooLarge { .. } => ErrorCode::ArgumentsTooLarge,
-            Self::SkillName { .. } => ErrorCode::InvalidSkillName,
-            Self::SkillUnknown { .. } => ErrorCode::SkillNotFound,
-            Self::SkillDisabled { .. } => ErrorCode::SkillDeactivated,
-            Self::SkillUnreadable { .. } => ErrorCode::SkillsReadError,
-            Self::FilePath { .. } | Self::PlacePath { .. } => ErrorCode::InvalidFilePath,
-            Self::FileUnknown { .. } | Self::PlaceUnknown { .. } => ErrorCode::FileNotFound,
-            Self::FileTooLarge { .. } => ErrorCode::FileTooLarge,
-            Self::SectionUnknown { .. } => ErrorCode::SectionNotFound,
-            Self::ResourceUri { .. } => ErrorCode::InvalidUri,
-            Self::ResourceUnknown { .. } => ErrorCode::ResourceNotFound,
-            Self::PromptUnknown { .. } => ErrorCode::PromptNotFound,
-            Self::CursorUnknown { .. } => ErrorCode::InvalidCursor,
-            Self::SourceReadOnly { .. } => ErrorCode::SourceReadOnly,
-            Self::SkillExists { .. } => ErrorCode::SkillExists,
-            Self::SkillInvalid { .. } => ErrorCode::SkillInvalid,
-            Self::FileNotText { .. } => ErrorCode::FileNotText,
-            Self::IsAFolder { .. } => ErrorCode::IsAFolder,
-            Self::NotAFolder { .. } => ErrorCode::NotAFolder,
-            Self::EditRefused { .. } => ErrorCode::EditRefused,
-            Self::Conflict { .. } => ErrorCode::Conflict,
-            Self::RoleTooLow { .. } | Self::PersonOnly { .. } => ErrorCode::Forbidden,
-            Self::ApprovalWaiting { .. } => ErrorCode::ApprovalRequired,
-            Self::TooManyRuns { .. } => ErrorCode::QuotaExceeded,
-            Self::Cancelled => ErrorCode::Cancelled,
-            Self::CommandBlocked { .. } | Self::Declined { .. } => ErrorCode::CommandBlocked,
-            Self::PartBroken { .. } => ErrorCode::Unavailable,
-            Self::SandboxUnavailable { .. } => ErrorCode::SandboxUnavailable,
-            Self::Dependencies { failure, .. } if failure.kind.is_of_the_skill() => {
-                ErrorCode::DependenciesInvalid
-            }
-            Self::Dependencies { .. } => ErrorCode::DependenciesUnavailable,
-            Self::RunEnded { reason, .. } => match reason {
-                Reason::Timeout => ErrorCode::Timeout,
-                _ => ErrorCode::QuotaExceeded,
-            },
-            Self::Fault { .. } => ErrorCode::Internal,
-        }
-    }
-
     /// Returns what a program may want to know beyond the code.
     pub(crate) fn details(&self) -> Map<String, Value> {
         let details = match self {

@@ -132,6 +132,16 @@ pub(crate) struct Serving {
     pub(crate) public_url: Option<PublicUrl>,
 }
 
+/// The skills that a command is about, and the form of its answer.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(crate) places: Places,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The tools that are shown, and what they reach.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Profiles {
@@ -183,10 +193,7 @@ pub(crate) enum GrantCommand {
     /// List every host that a skill may reach
     List {
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Let the scripts of a skill reach hosts, by TLS and with each run that is begun from now on
     Add {
@@ -228,10 +235,7 @@ pub(crate) enum EnvCommand {
         #[arg(long)]
         inferred: bool,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Remove the environments that weren't used for some time; those that are used right now stay
     Prune {
@@ -242,10 +246,7 @@ pub(crate) enum EnvCommand {
         #[arg(long)]
         all: bool,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
 }
 
@@ -271,10 +272,7 @@ pub(crate) enum SkillCommand {
         #[arg(long, value_name = "CHARACTERS", value_parser = clap::value_parser!(u32).range(1..=65_536))]
         budget: Option<u32>,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Find the skills that fit a task, best first
     Search {
@@ -291,20 +289,14 @@ pub(crate) enum SkillCommand {
         #[arg(long)]
         tag: Option<String>,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Show what is known about a skill
     Show {
         /// Its name or full name
         name: String,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Print a file of a skill, its SKILL.md when none is named
     Read {
@@ -319,10 +311,7 @@ pub(crate) enum SkillCommand {
         #[arg(long, conflicts_with_all = ["path", "section"])]
         body: bool,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Judge skills: what is wrong, where, and how to mend it
     Check(CheckArguments),
@@ -350,10 +339,7 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
-    pub(crate) places: Places,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -361,10 +347,7 @@ pub(crate) struct SwitchArguments {
     /// The name or full name of the skill
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) places: Places,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) common: Common,
 }
 
 #[derive(Debug, Args)]
@@ -394,10 +377,7 @@ pub(crate) enum ToolCommand {
         #[command(flatten)]
         profiles: Profiles,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
     /// Call a tool as an agent would
     Call {
@@ -408,10 +388,7 @@ pub(crate) enum ToolCommand {
         #[command(flatten)]
         profiles: Profiles,
         #[command(flatten)]
-        places: Places,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
+        common: Common,
     },
 }
 

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
+use self::call_error::Reported;
 use crate::cli::{Cli, Command};
 use crate::environment::Environment;
 use crate::terminal::Terminal;
@@ -52,7 +53,16 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    match cli.command {
+    let outcome = dispatch(cli.command, environment, terminal);
+    outcome.or_else(|error| Ok(error.downcast::<Reported>()?.0))
+}
+
+fn dispatch(
+    command: Command,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match command {
         Command::Mcp { profiles, places } => mcp::run(&profiles, &places, environment, terminal),
         Command::Serve {
             serving,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::operation::{Operation, specified};
-use super::page::{self, Page};
+use super::page::Page;
 use super::view::{View, address, view};
 use super::{address, resource, word};
 use crate::call::Call;
@@ -60,20 +60,13 @@ impl Operation for SkillsList {
 
     async fn run(self, call: &Call) -> Result<Page<SkillEntry>, ToolError> {
         let view = view(call).await?;
-        let after = view.after(Self::NAME, self.cursor.as_deref())?;
-        let made = |(at, skill): &(u32, &std::sync::Arc<Skill>)| {
+        view.page(Self::NAME, self.cursor.as_deref(), |at, skill| {
             let conforms = skill.findings.breaches == 0;
-            let entry = conforms.then(|| entry(&view, *at, skill)).flatten()?;
+            let entry = conforms.then(|| entry(&view, at, skill)).flatten()?;
             let long = entry.description.chars().nth(MAX_DESCRIPTION).is_some();
             let size = size(&entry, skill);
             (!long).then_some((entry, size))
-        };
-        Ok(Page::fill(
-            Self::NAME,
-            view.skills_behind(after.as_deref()),
-            |(_, skill)| &skill.full_name,
-            made,
-        ))
+        })
     }
 }
 
@@ -112,21 +105,6 @@ impl Operation for SkillsGet {
             }
             .error()
         })
-    }
-}
-
-impl View {
-    /// Returns the entry that a cursor stands behind; it must belong to a source that is still there.
-    pub(crate) fn after(
-        &self,
-        list: &str,
-        cursor: Option<&str>,
-    ) -> Result<Option<String>, ToolError> {
-        let after = page::behind(list, cursor)?;
-        match &after {
-            Some(name) if !self.table.has_source_of(name) => Err(page::foreign(list)),
-            _ => Ok(after),
-        }
     }
 }
 

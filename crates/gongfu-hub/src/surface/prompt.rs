@@ -71,21 +71,14 @@ impl Operation for PromptsList {
 
     async fn run(self, call: &Call) -> Result<Page<Prompt>, ToolError> {
         let view = view(call).await?;
-        let after = view.after(Self::NAME, self.cursor.as_deref())?;
-        let made = |(_, skill): &(u32, &Arc<Skill>)| {
+        view.page(Self::NAME, self.cursor.as_deref(), |_, skill| {
             let fields = word::fields(skill);
             word::is_invocable(&fields).then(|| {
                 let prompt = prompt(&view.library, skill, &fields);
                 let size = prompt.description.len() + 200 * (prompt.arguments.len() + 1);
                 (prompt, size)
             })
-        };
-        Ok(Page::fill(
-            Self::NAME,
-            view.skills_behind(after.as_deref()),
-            |(_, skill)| &skill.full_name,
-            made,
-        ))
+        })
     }
 }
 

@@ -1,7 +1,6 @@
 //! Skills as resources: their files by URI, and their folders.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use gongfu_core::library::{Skill, path_below};
 use gongfu_core::near;
@@ -123,18 +122,11 @@ impl Operation for ResourcesList {
         /// The bytes around the texts of an entry.
         const AROUND: usize = 200;
         let view = view(call).await?;
-        let after = view.after(Self::NAME, self.cursor.as_deref())?;
-        let made = |(at, skill): &(u32, &Arc<Skill>)| {
-            let resource = instructions(&view, *at, skill)?;
+        view.page(Self::NAME, self.cursor.as_deref(), |at, skill| {
+            let resource = instructions(&view, at, skill)?;
             let size = resource.uri.len() + skill.description.len() + AROUND;
             Some((resource, size))
-        };
-        Ok(Page::fill(
-            Self::NAME,
-            view.skills_behind(after.as_deref()),
-            |(_, skill)| &skill.full_name,
-            made,
-        ))
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use gongfu_core::library::{AddressTable, Library, Skill};
 use gongfu_core::skill::SkillPath;
 
 use super::address::{self, Address};
+use super::page::{self, Page};
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
@@ -50,15 +51,30 @@ impl View {
         self.table.root(at)
     }
 
-    /// The skills that are switched on, in order, behind a full name.
-    pub(crate) fn skills_behind<'a>(
-        &'a self,
-        after: Option<&str>,
-    ) -> impl Iterator<Item = (u32, &'a Arc<Skill>)> {
-        let start = after.map_or(0, |after| self.table.behind(&self.library, after));
+    /// A page of a list of the skills that are switched on, in order. `entry` makes the entry of a
+    /// skill, or leaves it out, and says about how many bytes it takes.
+    ///
+    /// # Errors
+    /// The cursor belongs to another list, or to a source that is gone.
+    pub(crate) fn page<T>(
+        &self,
+        list: &str,
+        cursor: Option<&str>,
+        entry: impl Fn(u32, &Arc<Skill>) -> Option<(T, usize)>,
+    ) -> Result<Page<T>, ToolError> {
+        let start = match page::behind(list, cursor)? {
+            None => 0,
+            Some(name) if !self.table.has_source_of(&name) => return Err(page::foreign(list)),
+            Some(name) => self.table.behind(&self.library, &name),
+        };
         let order = self.table.order().get(start..).unwrap_or_default();
         let skills = order.iter().filter_map(|&at| Some((at, self.skill(at)?)));
-        skills.filter(|(_, skill)| skill.enabled)
+        Ok(Page::fill(
+            list,
+            skills.filter(|(_, skill)| skill.enabled),
+            |(_, skill)| &skill.full_name,
+            |(at, skill)| entry(*at, skill),
+        ))
     }
 
     /// The skill that an address lies in, with the path below its root; the innermost one that is

@@ -15,34 +15,25 @@ use crate::wire;
 /// within a second, by a client that asks as well as by one that is notified.
 const FRESH: u64 = 1_000;
 
-/// The hint for how long an answer may be kept (SEP-2549); nothing for the revisions that don't know it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hint {
-    pub(super) ttl_ms: Option<u64>,
-    pub(super) cache_scope: Option<CacheScope>,
+/// The hint for how long a list or an entry may be kept (SEP-2549).
+pub(super) fn list_hint(context: &RequestContext<RoleServer>) -> CacheHint {
+    cache_hint(context, FRESH)
 }
 
-impl Hint {
-    /// Of a list or an entry.
-    pub(super) fn list(context: &RequestContext<RoleServer>) -> Self {
-        Self::of(context, FRESH)
-    }
+/// The hint for a file: its answer is always what is on disk now.
+pub(super) fn file_hint(context: &RequestContext<RoleServer>) -> CacheHint {
+    cache_hint(context, 0)
+}
 
-    /// Of a file: it is always what is on disk now.
-    pub(super) fn file(context: &RequestContext<RoleServer>) -> Self {
-        Self::of(context, 0)
-    }
+/// The milliseconds for which an answer may be kept, and where; nothing for the revisions that don't
+/// know it.
+type CacheHint = (Option<u64>, Option<CacheScope>);
 
-    /// Always private: whose skills they are, the protocol doesn't tell a proxy.
-    fn of(context: &RequestContext<RoleServer>, fresh: u64) -> Self {
-        let knows = context
-            .protocol_version()
-            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-        Self {
-            ttl_ms: knows.then_some(fresh),
-            cache_scope: knows.then_some(CacheScope::Private),
-        }
-    }
+/// Always private: whose skills they are, the protocol doesn't tell a proxy.
+fn cache_hint(context: &RequestContext<RoleServer>, fresh: u64) -> CacheHint {
+    let version = context.protocol_version();
+    let knows = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    (knows.then_some(fresh), knows.then_some(CacheScope::Private))
 }
 
 /// The cursor of a request that needn't have one.
@@ -59,6 +50,19 @@ pub(super) fn whole(list: &str, request: Option<PaginatedRequestParams>) -> Resu
 }
 
 impl Server {
+    /// Answers a request by an operation; a failure is an error of the protocol.
+    pub(super) async fn answer<O: Operation>(
+        &self,
+        operation: O,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<O::Output, ErrorData>
+    where
+        O::Output: 'static,
+    {
+        let answer = self.operate(operation, context).await;
+        answer.map_err(|error| wire::refused(&error))
+    }
+
     /// Lets an operation run, as a task of its own: a fault in it ends the request and not the
     /// server, and a request that is cancelled ends it.
     pub(super) async fn operate<O: Operation>(

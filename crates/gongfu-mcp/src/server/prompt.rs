@@ -10,8 +10,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 
 use super::Server;
-use super::operation::{Hint, cursor};
-use crate::wire;
+use super::operation::{cursor, list_hint};
 
 pub(super) async fn list(
     server: &Server,
@@ -21,13 +20,11 @@ pub(super) async fn list(
     let operation = PromptsList {
         cursor: cursor(request),
     };
-    let page = server.operate(operation, context).await;
-    let page = page.map_err(|error| wire::refused(&error))?;
+    let page = server.answer(operation, context).await?;
     let prompts = page.items.into_iter().map(prompt).collect();
     let mut result = ListPromptsResult::with_all_items(prompts);
     result.next_cursor = page.next;
-    let hint = Hint::list(context);
-    (result.ttl_ms, result.cache_scope) = (hint.ttl_ms, hint.cache_scope);
+    (result.ttl_ms, result.cache_scope) = list_hint(context);
     Ok(result)
 }
 
@@ -40,8 +37,7 @@ pub(super) async fn get(
         name: request.name,
         arguments: request.arguments.unwrap_or_default(),
     };
-    let prompt = server.operate(operation, context).await;
-    let prompt = prompt.map_err(|error| wire::refused(&error))?;
+    let prompt = server.answer(operation, context).await?;
     let message = PromptMessage::new_text(Role::User, prompt.text);
     let result = GetPromptResult::new(vec![message]).with_description(prompt.description);
     Ok(result.into())
@@ -68,8 +64,7 @@ pub(super) async fn complete(
         source: chosen.remove("source"),
         skill: chosen.remove("skill"),
     };
-    let found = server.operate(operation, context).await;
-    let found = found.map_err(|error| wire::refused(&error))?;
+    let found = server.answer(operation, context).await?;
     let more = found.total > found.values.len();
     let total = u32::try_from(found.total).ok();
     let values = CompletionInfo::with_pagination(found.values, total, more);

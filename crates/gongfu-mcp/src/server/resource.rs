@@ -14,7 +14,7 @@ use rmcp::service::{RequestContext, RoleServer};
 
 use super::Server;
 use super::change;
-use super::operation::{Hint, cursor};
+use super::operation::{cursor, file_hint, list_hint};
 use crate::wire;
 
 pub(super) async fn list(
@@ -25,8 +25,7 @@ pub(super) async fn list(
     let operation = ResourcesList {
         cursor: cursor(request),
     };
-    let page = server.operate(operation, context).await;
-    let page = page.map_err(|error| wire::refused(&error))?;
+    let page = server.answer(operation, context).await?;
     Ok(listed(page.items, page.next, context))
 }
 
@@ -39,8 +38,7 @@ pub(super) async fn read_directory(
         uri: request.uri,
         cursor: request.cursor,
     };
-    let page = server.operate(operation, context).await;
-    let page = page.map_err(|error| wire::refused(&error))?;
+    let page = server.answer(operation, context).await?;
     Ok(listed(page.items, page.next, context))
 }
 
@@ -51,8 +49,7 @@ fn listed(
 ) -> ListResourcesResult {
     let mut result = ListResourcesResult::with_all_items(items.into_iter().map(resource).collect());
     result.next_cursor = next;
-    let hint = Hint::list(context);
-    (result.ttl_ms, result.cache_scope) = (hint.ttl_ms, hint.cache_scope);
+    (result.ttl_ms, result.cache_scope) = list_hint(context);
     result
 }
 
@@ -67,8 +64,7 @@ pub(super) fn templates(context: &RequestContext<RoleServer>) -> ListResourceTem
         }
     });
     let mut result = ListResourceTemplatesResult::with_all_items(templates.collect());
-    let hint = Hint::list(context);
-    (result.ttl_ms, result.cache_scope) = (hint.ttl_ms, hint.cache_scope);
+    (result.ttl_ms, result.cache_scope) = list_hint(context);
     result
 }
 
@@ -88,8 +84,7 @@ pub(super) async fn read(
     };
     let contents = contents.with_mime_type(read.media_type);
     let mut result = ReadResourceResult::new(vec![contents]);
-    let hint = Hint::file(context);
-    (result.ttl_ms, result.cache_scope) = (hint.ttl_ms, hint.cache_scope);
+    (result.ttl_ms, result.cache_scope) = file_hint(context);
     Ok(result.into())
 }
 

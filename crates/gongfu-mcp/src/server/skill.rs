@@ -8,8 +8,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 
 use super::Server;
-use super::operation::{Hint, cursor};
-use crate::wire;
+use super::operation::{cursor, list_hint};
 
 pub(super) async fn list(
     server: &Server,
@@ -19,12 +18,10 @@ pub(super) async fn list(
     let operation = SkillsList {
         cursor: cursor(request),
     };
-    let page = server.operate(operation, context).await;
-    let page = page.map_err(|error| wire::refused(&error))?;
+    let page = server.answer(operation, context).await?;
     let mut result = ListSkillsResult::with_all_items(page.items.into_iter().map(skill).collect());
     result.next_cursor = page.next;
-    let hint = Hint::list(context);
-    (result.ttl_ms, result.cache_scope) = (hint.ttl_ms, hint.cache_scope);
+    (result.ttl_ms, result.cache_scope) = list_hint(context);
     Ok(result)
 }
 
@@ -34,10 +31,8 @@ pub(super) async fn get(
     context: &RequestContext<RoleServer>,
 ) -> Result<GetSkillResult, ErrorData> {
     let operation = SkillsGet { uri: request.uri };
-    let entry = server.operate(operation, context).await;
-    let mut result = GetSkillResult::new(skill(entry.map_err(|error| wire::refused(&error))?));
-    let hint = Hint::list(context);
-    (result.ttl_ms, result.cache_scope) = (hint.ttl_ms, hint.cache_scope);
+    let mut result = GetSkillResult::new(skill(server.answer(operation, context).await?));
+    (result.ttl_ms, result.cache_scope) = list_hint(context);
     Ok(result)
 }
 

@@ -46,10 +46,8 @@ pub(crate) fn run(
     let parts = wiring::parts(environment, &Places::default())?;
     let (id, reply, hours) = match command {
         ApproveCommand::List { json } => {
-            return match operate(ApprovalList {}, &parts, *json, terminal)? {
-                Ok(all) => list(&all, *json, terminal),
-                Err(outcome) => Ok(outcome),
-            };
+            let all = operate(ApprovalList {}, &parts, *json, terminal)?;
+            return list(&all, *json, terminal);
         }
         ApproveCommand::Allow { id, always, hours } => {
             let reply = if *always { Reply::Always } else { Reply::Once };
@@ -62,17 +60,14 @@ pub(crate) fn run(
         reply,
         hours,
     };
-    match operate(answer, &parts, false, terminal)? {
-        Ok(Some(approval)) => {
-            terminal.line(&format!("{}  {}", said(&approval), plain(&approval.what)))?;
-            Ok(Outcome::Good)
-        }
-        Ok(None) => anyhow::bail!(
+    let Some(approval) = operate(answer, &parts, false, terminal)? else {
+        anyhow::bail!(
             "APPROVAL_UNKNOWN: nothing that waits or was answered is called `{}`; see what there is by gongfu approve list",
             plain(id)
-        ),
-        Err(outcome) => Ok(outcome),
-    }
+        );
+    };
+    terminal.line(&format!("{}  {}", said(&approval), plain(&approval.what)))?;
+    Ok(Outcome::Good)
 }
 
 fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {

@@ -3,14 +3,45 @@
 use gongfu_hub::{Content, ToolError};
 use serde_json::{Value, json};
 
+use super::Outcome;
 use crate::terminal::Terminal;
 
-/// Reports a failed call: as JSON on standard output, or in words on standard error.
-pub(super) fn report_error(
+/// The end of a command whose failure is reported already.
+#[derive(Debug)]
+pub(super) struct Reported(pub(super) Outcome);
+
+impl std::fmt::Display for Reported {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("the failure is reported already")
+    }
+}
+
+impl std::error::Error for Reported {}
+
+/// Reports a failed call, which ends the command with this outcome.
+pub(super) fn reported(
     error: &ToolError,
+    outcome: Outcome,
     json: bool,
     terminal: &mut Terminal,
-) -> anyhow::Result<()> {
+) -> anyhow::Error {
+    match report_error(error, json, terminal) {
+        Ok(()) => Reported(outcome).into(),
+        Err(error) => error,
+    }
+}
+
+/// Returns the outcome of a command whose call failed.
+pub(super) fn outcome_of(error: &ToolError) -> Outcome {
+    if error.code().is_wrong_use() {
+        Outcome::WrongUse
+    } else {
+        Outcome::Findings
+    }
+}
+
+/// Reports a failed call: as JSON on standard output, or in words on standard error.
+fn report_error(error: &ToolError, json: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
     if json {
         terminal.json(&json!({ "error": Value::Object(error.to_json()) }))?;
     } else {

@@ -43,7 +43,7 @@ pub(crate) fn run(
             skills = judged(&roots, arguments);
         }
     }
-    if arguments.json {
+    if arguments.common.json {
         terminal.json(&as_json(&skills, fix.then_some(fixed)))?;
     } else {
         if !arguments.dry_run {
@@ -80,7 +80,7 @@ fn roots(
         };
         return Ok(arguments.paths.iter().map(named).collect());
     }
-    let parts = wiring::parts(environment, &arguments.places)?;
+    let parts = wiring::parts(environment, &arguments.common.places)?;
     let places = parts.skills.places().into_iter();
     let roots = places.map(|place| CheckedRoot {
         named: place.is_named(),
@@ -125,7 +125,7 @@ fn mend(skill: &Verdict, arguments: &CheckArguments, terminal: &mut Terminal) ->
         match mend_file(skill, file, arguments.dry_run) {
             Ok(Some((applied, diff))) => {
                 fixed += applied;
-                if arguments.dry_run && !arguments.json {
+                if arguments.dry_run && !arguments.common.json {
                     // Nobody is left to tell when standard output is gone.
                     let _ = terminal.text(&diff);
                 }

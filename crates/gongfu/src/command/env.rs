@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use super::operate::{operate, operate_with};
-use crate::cli::{EnvCommand, Places};
+use crate::cli::{Common, EnvCommand, Places};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
@@ -33,20 +33,14 @@ pub(crate) fn run(
         EnvCommand::Build {
             skill,
             inferred,
-            places,
-            json,
+            common,
         } => {
             let operation = EnvironmentBuild { skill, inferred };
-            build(operation, &places, json, environment, terminal)
+            build(operation, &common, environment, terminal)
         }
-        EnvCommand::Prune {
-            days,
-            all,
-            places,
-            json,
-        } => {
+        EnvCommand::Prune { days, all, common } => {
             let days = if all { 0 } else { days };
-            prune(days, &places, json, environment, terminal)
+            prune(days, &common, environment, terminal)
         }
     }
 }
@@ -59,10 +53,7 @@ fn list(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, places)?;
-    let list = match operate(EnvironmentList { verify }, &parts, json, terminal)? {
-        Ok(list) => list,
-        Err(outcome) => return Ok(outcome),
-    };
+    let list = operate(EnvironmentList { verify }, &parts, json, terminal)?;
     let is_fine = list
         .iter()
         .all(|status| status.environment.record.is_ok() && status.is_changed != Some(true));
@@ -157,19 +148,15 @@ fn packages(record: &Record) -> String {
 
 fn build(
     operation: EnvironmentBuild,
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
+    let parts = wiring::parts(environment, &common.places)?;
     parts.warn();
     let events = super::run::streaming();
-    let reports = match operate_with(operation, events, &parts, json, terminal)? {
-        Ok(reports) => reports,
-        Err(outcome) => return Ok(outcome),
-    };
-    if json {
+    let reports = operate_with(operation, events, &parts, common.json, terminal)?;
+    if common.json {
         let shown = reports.iter().map(|report| match report {
             BuildReport::Environment { record, is_new } => {
                 json!({ "environment": record, "new": is_new })
@@ -217,18 +204,14 @@ fn build(
 
 fn prune(
     days: u32,
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
-    let report = match operate(EnvironmentPrune { days }, &parts, json, terminal)? {
-        Ok(report) => report,
-        Err(outcome) => return Ok(outcome),
-    };
+    let parts = wiring::parts(environment, &common.places)?;
+    let report = operate(EnvironmentPrune { days }, &parts, common.json, terminal)?;
     let (in_use, recent) = (report.in_use, report.recent);
-    if json {
+    if common.json {
         let removed = report.removed.iter().map(|environment| &environment.key);
         let removed: Vec<&String> = removed.collect();
         terminal.json(&json!({ "removed": removed, "used": in_use, "recent": recent }))?;

@@ -18,12 +18,10 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     match command {
-        GrantCommand::List { json, places } => {
-            let parts = wiring::parts(environment, places)?;
-            match operate(GrantList {}, &parts, *json, terminal)? {
-                Ok(grants) => list(&grants, *json, terminal),
-                Err(outcome) => Ok(outcome),
-            }
+        GrantCommand::List { common } => {
+            let parts = wiring::parts(environment, &common.places)?;
+            let grants = operate(GrantList {}, &parts, common.json, terminal)?;
+            list(&grants, common.json, terminal)
         }
         GrantCommand::Add { of, private } => {
             let add = GrantAdd {
@@ -54,10 +52,7 @@ fn change<O: Operation<Output = GrantChange>>(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &of.places)?;
-    let change = match operate(operation, &parts, false, terminal)? {
-        Ok(change) => change,
-        Err(outcome) => return Ok(outcome),
-    };
+    let change = operate(operation, &parts, false, terminal)?;
     let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
     let what = if change.is_changed {
         changed

@@ -5,7 +5,7 @@ use gongfu_hub::Events;
 use gongfu_hub::surface::Operation;
 
 use super::Outcome;
-use super::call_error::report_error;
+use super::call_error::{Reported, reported};
 use crate::signal::Signals;
 use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
@@ -18,13 +18,13 @@ pub(super) fn person() -> Actor {
     Actor::local(Role::Developer, "cli")
 }
 
-/// Runs an operation. When it fails, the error was reported and the outcome is the command's.
+/// Runs an operation, and reports its failure.
 pub(super) fn operate<O: Operation>(
     operation: O,
     parts: &Parts,
     json: bool,
     terminal: &mut Terminal,
-) -> anyhow::Result<Result<O::Output, Outcome>> {
+) -> anyhow::Result<O::Output> {
     operate_with(operation, Events::default(), parts, json, terminal)
 }
 
@@ -35,7 +35,7 @@ pub(super) fn operate_with<O: Operation>(
     parts: &Parts,
     json: bool,
     terminal: &mut Terminal,
-) -> anyhow::Result<Result<O::Output, Outcome>> {
+) -> anyhow::Result<O::Output> {
     let person = person();
     let runtime = wiring::runtime()?;
     let answer = runtime.block_on(async {
@@ -47,12 +47,9 @@ pub(super) fn operate_with<O: Operation>(
     });
     drop(runtime);
     parts.sandbox.end();
-    Ok(match answer {
+    match answer {
         Some(Ok(answer)) => Ok(answer),
-        Some(Err(error)) => {
-            report_error(&error, json, terminal)?;
-            Err(Outcome::Findings)
-        }
-        None => Err(Outcome::Code(INTERRUPTED)),
-    })
+        Some(Err(error)) => Err(reported(&error, Outcome::Findings, json, terminal)),
+        None => Err(Reported(Outcome::Code(INTERRUPTED)).into()),
+    }
 }

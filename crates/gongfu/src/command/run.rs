@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
-use super::call_error::print_error;
+use super::call_error::{outcome_of, reported};
 use super::operate::person;
 use crate::cli::RunArguments;
 use crate::environment::Environment;
@@ -81,16 +81,8 @@ pub(crate) fn run(
         }
         None => Ok(Outcome::Code(INTERRUPTED)),
         Some(Err(error)) => {
-            if arguments.json {
-                terminal.json(&json!({ "error": error.to_json() }))?;
-            } else {
-                print_error(&error, terminal);
-            }
-            Ok(if error.code().is_wrong_use() {
-                Outcome::WrongUse
-            } else {
-                Outcome::Findings
-            })
+            let outcome = outcome_of(&error);
+            Err(reported(&error, outcome, arguments.json, terminal))
         }
         Some(Ok(result)) => ended(result, arguments.json, terminal),
     }

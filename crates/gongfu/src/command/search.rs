@@ -4,28 +4,24 @@ use gongfu_hub::{Content, Profile, Request, ToolResult};
 use serde_json::Value;
 
 use super::Outcome;
-use super::call_error::report_error;
+use super::call_error::{outcome_of, reported};
 use super::operate::person;
-use crate::cli::Places;
+use crate::cli::Common;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
 
 pub(crate) fn run(
     wanted: Value,
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let result = match called("skill_search", wanted, places, json, environment, terminal)? {
-        Ok(result) => result,
-        Err(outcome) => return Ok(outcome),
-    };
+    let result = called("skill_search", wanted, common, environment, terminal)?;
     let found = result.structured_content.unwrap_or_default();
     let none = Value::Array(Vec::new());
     let results = found.get("results").unwrap_or(&none);
-    if json {
+    if common.json {
         terminal.json(results)?;
         return Ok(Outcome::Good);
     }
@@ -57,16 +53,12 @@ pub(crate) fn run(
 /// `gongfu skill list` with a task or a budget: the catalogue as a model gets it.
 pub(crate) fn catalogue(
     wanted: Value,
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let result = match called("skill_list", wanted, places, json, environment, terminal)? {
-        Ok(result) => result,
-        Err(outcome) => return Ok(outcome),
-    };
-    if json {
+    let result = called("skill_list", wanted, common, environment, terminal)?;
+    if common.json {
         terminal.json(&result.structured_content)?;
         return Ok(Outcome::Good);
     }
@@ -78,31 +70,21 @@ pub(crate) fn catalogue(
     Ok(Outcome::Good)
 }
 
-/// Calls a tool as agents do; an error is told, and the outcome answered instead.
+/// Calls a tool as agents do, and reports its failure.
 fn called(
     tool: &str,
     arguments: Value,
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
-) -> anyhow::Result<Result<ToolResult, Outcome>> {
-    let parts = wiring::parts(environment, places)?;
+) -> anyhow::Result<ToolResult> {
+    let parts = wiring::parts(environment, &common.places)?;
     let actor = person();
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let runtime = wiring::runtime()?;
     let profiles = [Profile::Standard];
     let request = Request::new(&profiles, tool, arguments, &actor);
     let calling = parts.catalog.call(request);
-    match progress::during("looking at the skills", || runtime.block_on(calling)) {
-        Ok(result) => Ok(Ok(result)),
-        Err(error) => {
-            report_error(&error, json, terminal)?;
-            Ok(Err(if error.code().is_wrong_use() {
-                Outcome::WrongUse
-            } else {
-                Outcome::Findings
-            }))
-        }
-    }
+    let called = progress::during("looking at the skills", || runtime.block_on(calling));
+    called.map_err(|error| reported(&error, outcome_of(&error), common.json, terminal))
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use gongfu_core::library::{Library, Skill};
+use gongfu_core::library::{Library, ResolveError, Skill};
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use gongfu_hub::surface::switch::SkillSwitch;
 use gongfu_hub::{Content, Problem, Profile, Request};
 use gongfu_library::walk::NAMED;
 use serde_json::{Map, Value, json};
 
-use super::call_error::{print_error, report_error};
+use super::call_error::reported;
 use super::operate::{operate, person};
 use super::{Outcome, check, search};
-use crate::cli::{Places, SkillCommand, SwitchArguments};
+use crate::cli::{Common, SkillCommand, SwitchArguments};
 use crate::environment::Environment;
 use crate::progress;
 use crate::terminal::{Paint, Terminal, plain};
@@ -30,40 +30,35 @@ pub(crate) fn run(
         SkillCommand::List {
             task,
             budget,
-            places,
-            json,
+            common,
         } => {
             if task.is_some() || budget.is_some() {
                 let wanted = json!({ "task": task, "budget": budget });
-                return search::catalogue(wanted, &places, json, environment, terminal);
+                return search::catalogue(wanted, &common, environment, terminal);
             }
-            list(&places, json, environment, terminal)
+            list(&common, environment, terminal)
         }
         SkillCommand::Search {
             query,
             limit,
             source,
             tag,
-            places,
-            json,
+            common,
         } => {
             let wanted = json!({ "query": query, "limit": limit, "source": source, "tag": tag });
-            search::run(wanted, &places, json, environment, terminal)
+            search::run(wanted, &common, environment, terminal)
         }
-        SkillCommand::Show { name, places, json } => {
-            show(&name, &places, json, environment, terminal)
-        }
+        SkillCommand::Show { name, common } => show(&name, &common, environment, terminal),
         SkillCommand::Read {
             name,
             path,
             section,
             body,
-            places,
-            json,
+            common,
         } => {
-            let parts = wiring::parts(environment, &places)?;
-            if json || section.is_some() || body {
-                return read_by_tool(&parts, &name, path, section, body, json, terminal);
+            let parts = wiring::parts(environment, &common.places)?;
+            if common.json || section.is_some() || body {
+                return read_by_tool(&parts, &name, path, section, body, common.json, terminal);
             }
             read(&parts, &name, path.as_deref(), terminal)
         }
@@ -80,12 +75,11 @@ pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
 }
 
 fn list(
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
+    let parts = wiring::parts(environment, &common.places)?;
     let library = library(&parts)?;
     for left in library.unloadable() {
         for found in &left.diagnostics {
@@ -96,7 +90,7 @@ fn list(
             ));
         }
     }
-    if json {
+    if common.json {
         let skills: Vec<Value> = library
             .skills()
             .iter()
@@ -155,23 +149,20 @@ fn entry(library: &Library, skill: &Skill) -> Value {
 
 fn show(
     name: &str,
-    places: &Places,
-    json: bool,
+    common: &Common,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, places)?;
+    let parts = wiring::parts(environment, &common.places)?;
     let library = library(&parts)?;
-    let Some(skill) = found(&library, name, true, json, terminal)? else {
-        return Ok(Outcome::Findings);
-    };
+    let skill = found(&library, name, common.json, terminal)?;
     let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
     let checked = gongfu_library::check::check(skill.path.as_ref(), NAMED, false);
     let mine: Vec<_> = checked
         .into_iter()
         .filter(|checked| checked.path.to_string_lossy() == skill.path)
         .collect();
-    if json {
+    if common.json {
         let files: Vec<Value> = skill
             .files
             .iter()
@@ -247,33 +238,25 @@ fn show(
     Ok(Outcome::Good)
 }
 
-/// Finds a skill, or reports why it isn't found; a disabled one counts as found where `disabled`.
+/// Finds a skill, disabled or not, or reports why it isn't found.
 fn found(
     library: &Library,
     name: &str,
-    disabled: bool,
     json: bool,
     terminal: &mut Terminal,
-) -> anyhow::Result<Option<Arc<Skill>>> {
+) -> anyhow::Result<Arc<Skill>> {
     let unresolved = match library.resolve(name) {
-        Ok(skill) => return Ok(Some(Arc::clone(skill))),
+        Ok(skill) => return Ok(Arc::clone(skill)),
         Err(unresolved) => unresolved,
     };
-    if let gongfu_core::library::ResolveError::Disabled { full_name } = &unresolved
-        && disabled
-    {
-        return Ok(library
-            .skills()
-            .iter()
-            .find(|skill| skill.full_name == *full_name)
-            .cloned());
+    if let ResolveError::Disabled { full_name } = &unresolved {
+        let mut skills = library.skills().iter();
+        if let Some(skill) = skills.find(|skill| skill.full_name == *full_name) {
+            return Ok(Arc::clone(skill));
+        }
     }
-    report_error(
-        &Problem::unresolved(name, unresolved).error(),
-        json,
-        terminal,
-    )?;
-    Ok(None)
+    let error = Problem::unresolved(name, unresolved).error();
+    Err(reported(&error, Outcome::Findings, json, terminal))
 }
 
 fn read(
@@ -283,9 +266,7 @@ fn read(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let library = library(parts)?;
-    let Some(skill) = found(&library, name, true, false, terminal)? else {
-        return Ok(Outcome::Findings);
-    };
+    let skill = found(&library, name, false, terminal)?;
     let has = |name: &str| skill.files.iter().any(|file| file.path.as_str() == name);
     let wanted = path.unwrap_or(if has(SKILL_FILE) || !has(SKILL_FILE_LOWER) {
         SKILL_FILE
@@ -323,8 +304,8 @@ fn read(
             }
         }
     };
-    print_error(&problem.error(), terminal);
-    Ok(Outcome::Findings)
+    let error = problem.error();
+    Err(reported(&error, Outcome::Findings, false, terminal))
 }
 
 /// Reading parts, or as JSON, is what the tools do for agents.
@@ -354,18 +335,14 @@ fn read_by_tool(
     let actor = person();
     let request = Request::new(&[Profile::Standard], tool_name, arguments, &actor);
     let outcome = wiring::runtime()?.block_on(parts.catalog.call(request));
-    match outcome {
-        Ok(result) if json => terminal.json(&result)?,
-        Ok(result) => {
-            for content in result.content {
-                if let Content::Text { text } = content {
-                    terminal.file(text.as_bytes())?;
-                }
-            }
-        }
-        Err(error) => {
-            report_error(&error, json, terminal)?;
-            return Ok(Outcome::Findings);
+    let result = outcome.map_err(|error| reported(&error, Outcome::Findings, json, terminal))?;
+    if json {
+        terminal.json(&result)?;
+        return Ok(Outcome::Good);
+    }
+    for content in result.content {
+        if let Content::Text { text } = content {
+            terminal.file(text.as_bytes())?;
         }
     }
     Ok(Outcome::Good)
@@ -377,18 +354,15 @@ fn switch(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, &arguments.places)?;
+    let parts = wiring::parts(environment, &arguments.common.places)?;
     let switch = SkillSwitch {
         skill: arguments.name.clone(),
         enabled,
     };
-    let change = match operate(switch, &parts, arguments.json, terminal)? {
-        Ok(change) => change,
-        Err(outcome) => return Ok(outcome),
-    };
+    let change = operate(switch, &parts, arguments.common.json, terminal)?;
     let (name, changed) = (&*change.skill, change.is_changed);
     let state = if enabled { "on" } else { "off" };
-    if arguments.json {
+    if arguments.common.json {
         terminal.json(&json!({ "full_name": name, "enabled": enabled, "changed": changed }))?;
     } else {
         let already = if changed { "" } else { "already " };

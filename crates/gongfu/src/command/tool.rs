@@ -6,7 +6,7 @@ use gongfu_hub::{Catalog, Content, Request, ToolError, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
-use super::call_error::print_error;
+use super::call_error::{outcome_of, print_error};
 use super::operate::person;
 use crate::cli::ToolCommand;
 use crate::environment::Environment;
@@ -20,24 +20,19 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let actor = person();
     match command {
-        ToolCommand::List {
-            profiles,
-            places,
-            json,
-        } => {
-            let parts = wiring::parts_with(environment, &places, &profiles.mounts)?;
+        ToolCommand::List { profiles, common } => {
+            let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             let runtime = wiring::runtime()?;
             let specs = runtime.block_on(parts.catalog.list(&profiles.list, &actor));
-            list(&specs, json, terminal)
+            list(&specs, common.json, terminal)
         }
         ToolCommand::Call {
             name,
             arguments,
             profiles,
-            places,
-            json,
+            common,
         } => {
-            let parts = wiring::parts_with(environment, &places, &profiles.mounts)?;
+            let parts = wiring::parts_with(environment, &common.places, &profiles.mounts)?;
             // How arguments are read doesn't depend on the library.
             let specs = Catalog::specs(&profiles.list, &actor.owner);
             let spec = specs.iter().find(|spec| *spec.name == *name);
@@ -52,7 +47,7 @@ pub(crate) fn run(
             let request = Request::new(&profiles.list, &name, arguments, &actor);
             let calling = parts.catalog.call(request);
             let outcome = progress::during("calling the tool", || runtime.block_on(calling));
-            show(outcome, json, terminal)
+            show(outcome, common.json, terminal)
         }
     }
 }
@@ -205,11 +200,7 @@ fn show(
             } else {
                 print_error(&error, terminal);
             }
-            return Ok(if error.code().is_wrong_use() {
-                Outcome::WrongUse
-            } else {
-                Outcome::Findings
-            });
+            return Ok(outcome_of(&error));
         }
     }
     Ok(Outcome::Good)

@@ -1,6 +1,9 @@
 //! The imports of a JavaScript or TypeScript file, and whether they are declared.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
 
 use super::declaration::{UndeclaredPackages, declared_near};
 use crate::skill::folder::Folder;
@@ -74,7 +77,7 @@ fn package(specifier: &str) -> Option<&str> {
         || specifier.contains(':')
         || specifier.contains("${");
     let root = specifier.split('/').next().unwrap_or_default();
-    if other || BUILT_IN.contains(&root) {
+    if other || BUILT_IN.contains(root) {
         return None;
     }
     if specifier.starts_with('@') {
@@ -87,53 +90,9 @@ fn package(specifier: &str) -> Option<&str> {
     Some(root)
 }
 
-/// The modules that come with Node.
-const BUILT_IN: [&str; 44] = [
-    "assert",
-    "async_hooks",
-    "buffer",
-    "bun",
-    "child_process",
-    "cluster",
-    "console",
-    "constants",
-    "crypto",
-    "dgram",
-    "diagnostics_channel",
-    "dns",
-    "domain",
-    "events",
-    "fs",
-    "http",
-    "http2",
-    "https",
-    "inspector",
-    "module",
-    "net",
-    "os",
-    "path",
-    "perf_hooks",
-    "process",
-    "punycode",
-    "querystring",
-    "readline",
-    "repl",
-    "stream",
-    "string_decoder",
-    "sys",
-    "timers",
-    "tls",
-    "trace_events",
-    "tty",
-    "url",
-    "util",
-    "v8",
-    "vm",
-    "wasi",
-    "worker_threads",
-    "zlib",
-    "test",
-];
+/// The modules that come with Node or Bun.
+static BUILT_IN: LazyLock<FxHashSet<&str>> =
+    LazyLock::new(|| include_str!("javascript_modules.txt").lines().collect());
 
 #[cfg(test)]
 mod tests {
