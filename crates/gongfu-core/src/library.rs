@@ -293,6 +293,14 @@ impl Library {
             .find(|left| folder(&left.path).as_deref() == Some(name))
     }
 
+    /// Returns the name that reaches a skill: its own, or its full name when another skill holds that.
+    pub fn name_of<'a>(&self, skill: &'a Skill) -> &'a str {
+        match self.shadowed_by(skill) {
+            Some(_) => &skill.full_name,
+            None => skill.name.as_str(),
+        }
+    }
+
     /// Returns the skill that holds the bare name of a skill, when that is another one.
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
         let rivals = self.answering(skill.name.as_str());

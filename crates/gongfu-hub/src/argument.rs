@@ -66,11 +66,11 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
     if let (Some(choices), Some(text)) = (&choices, value.as_str())
         && !choices.contains(&text)
     {
-        return Err(Problem::WrongValue {
-            name: name.to_owned(),
-            reason: "it is not one of the choices".to_owned(),
-            hint: format!("give one of: {}", choices.join(", ")),
-        });
+        return Err(Problem::wrong_value(
+            name,
+            "it is not one of the choices",
+            format!("give one of: {}", choices.join(", ")),
+        ));
     }
     let Some(wanted) = property.get("type").and_then(Value::as_str) else {
         return Ok(());
@@ -95,11 +95,11 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
     if let (Some(least), Some(number)) = (least, value.as_f64())
         && number < least
     {
-        return Err(Problem::WrongValue {
-            name: name.to_owned(),
-            reason: format!("it is less than {least}"),
-            hint: format!("give {least} or more"),
-        });
+        return Err(Problem::wrong_value(
+            name,
+            format!("it is less than {least}"),
+            format!("give {least} or more"),
+        ));
     }
     Ok(())
 }

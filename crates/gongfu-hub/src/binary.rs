@@ -22,11 +22,11 @@ pub fn document(
     wanted: TextRange,
 ) -> Result<Document, ToolError> {
     if wanted.is_range() {
-        let problem = Problem::WrongValue {
-            name: "start_line".to_owned(),
-            reason: "the file is not text and has no lines".to_owned(),
-            hint: "read it whole".to_owned(),
-        };
+        let problem = Problem::wrong_value(
+            "start_line",
+            "the file is not text and has no lines",
+            "read it whole",
+        );
         return Err(problem.error());
     }
     if bytes.len() > MAX_BINARY {

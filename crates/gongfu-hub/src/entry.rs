@@ -86,12 +86,8 @@ impl<T: Tool> ToolEntry<T> {
         let given = arguments.iter().filter(|(_, value)| !value.is_null());
         let given = given.map(|(name, value)| (name.clone(), value.clone()));
         serde_json::from_value::<T>(Value::Object(given.collect())).map_err(|error| {
-            Problem::WrongValue {
-                name: self.spec.name.to_string(),
-                reason: error.to_string(),
-                hint: "see the tool's schema".to_owned(),
-            }
-            .error()
+            Problem::wrong_value(&self.spec.name, error.to_string(), "see the tool's schema")
+                .error()
         })
     }
 }

@@ -69,25 +69,20 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
         .start_line
         .unwrap_or_else(|| line_of(within.start).min(total));
     let last = wanted.end_line.unwrap_or(usize::MAX);
-    let wrong = |name: &str, reason: String, hint: String| {
-        Err(Problem::WrongValue {
-            name: name.to_owned(),
-            reason,
-            hint,
-        })
-    };
+    let wrong =
+        |name: &str, reason: String, hint: &str| Err(Problem::wrong_value(name, reason, hint));
     if first == 0 || first > total {
         return wrong(
             "start_line",
             format!("the text has {total} lines"),
-            format!("give a line from 1 to {total}"),
+            &format!("give a line from 1 to {total}"),
         );
     }
     if last < first {
         return wrong(
             "end_line",
             format!("it lies before line {first}, where the text starts"),
-            format!("give {first} or more"),
+            &format!("give {first} or more"),
         );
     }
     let at = |line: usize| lines.get(line - 1).copied().unwrap_or(text.len());
@@ -103,7 +98,7 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
     };
     if wanted.start_column.is_some() && wanted.start_line.is_none() {
         let reason = "it counts in a line, and start_line isn't given".to_owned();
-        return wrong("start_column", reason, "give start_line as well".to_owned());
+        return wrong("start_column", reason, "give start_line as well");
     }
     if let Some(column) = wanted.start_column {
         let line = text.get(at(first)..at(first + 1)).unwrap_or_default();
@@ -113,7 +108,7 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
                 return wrong(
                     "start_column",
                     format!("line {first} has {} characters", line.chars().count()),
-                    "give a column from 1 to that number".to_owned(),
+                    "give a column from 1 to that number",
                 );
             }
         }
@@ -138,11 +133,11 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
 pub fn whole(text: &str, offset: Option<usize>) -> Result<Excerpt<'_>, Problem> {
     let start = offset.unwrap_or(0);
     if start > text.len() {
-        return Err(Problem::WrongValue {
-            name: "offset".to_owned(),
-            reason: format!("the text has {} bytes", text.len()),
-            hint: "give the offset that the answer before gave".to_owned(),
-        });
+        return Err(Problem::wrong_value(
+            "offset",
+            format!("the text has {} bytes", text.len()),
+            "give the offset that the answer before gave",
+        ));
     }
     let start = text.floor_char_boundary(start);
     let end = text.floor_char_boundary(start.saturating_add(MAX_WHOLE));

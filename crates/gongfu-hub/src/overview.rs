@@ -52,10 +52,7 @@ pub(crate) fn lines(library: &Library, budget: usize) -> Lines {
 
 /// A skill as [`lines`] shows it.
 pub(crate) fn line(library: &Library, skill: &Skill) -> Entry {
-    match library.shadowed_by(skill) {
-        Some(_) => entry(&skill.full_name, skill),
-        None => entry(skill.name.as_str(), skill),
-    }
+    entry(library.name_of(skill), skill)
 }
 
 /// The skills that are reached by their bare names, in order of precedence.

@@ -152,6 +152,15 @@ impl Problem {
         }
     }
 
+    /// An argument with a value that it can't have.
+    pub fn wrong_value(name: &str, reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::WrongValue {
+            name: name.to_owned(),
+            reason: reason.into(),
+            hint: hint.into(),
+        }
+    }
+
     /// Why a name reached no skill.
     pub fn unresolved(name: &str, why: ResolveError) -> Self {
         let name = name.to_owned();

@@ -66,11 +66,11 @@ pub fn known_source(library: &Library, source: &str) -> Result<(), ToolError> {
         return Ok(());
     }
     let ids: Vec<&str> = library.sources().iter().map(|known| &*known.id).collect();
-    let problem = Problem::WrongValue {
-        name: "source".to_owned(),
-        reason: "there is no such source".to_owned(),
-        hint: format!("the sources are: {}", ids.join(", ")),
-    };
+    let problem = Problem::wrong_value(
+        "source",
+        "there is no such source",
+        format!("the sources are: {}", ids.join(", ")),
+    );
     Err(problem.error())
 }
 

@@ -59,12 +59,11 @@ impl Intent {
             ),
             (None, Some(_), None) => missing("new_text", "what comes in place of old_text"),
             (None, None, Some(_)) => missing("old_text", "the text that new_text replaces"),
-            (Some(_), _, _) => Err(Problem::WrongValue {
-                name: "content".to_owned(),
-                reason: "it is the whole file, and old_text and new_text are a part of it"
-                    .to_owned(),
-                hint: "give either content, or old_text and new_text".to_owned(),
-            }
+            (Some(_), _, _) => Err(Problem::wrong_value(
+                "content",
+                "it is the whole file, and old_text and new_text are a part of it",
+                "give either content, or old_text and new_text",
+            )
             .error()),
         }
     }
@@ -241,11 +240,7 @@ pub async fn create_skill(
 
 /// A name that no new skill can have.
 pub fn wrong_name(reason: String) -> ToolError {
-    Problem::WrongValue {
-        name: "name".to_owned(),
-        reason,
-        hint: "give lower-case letters, digits and single hyphens, at most 64, beginning with a letter, e.g. `pdf-tools`".to_owned(),
-    }
+    Problem::wrong_value("name", reason, "give lower-case letters, digits and single hyphens, at most 64, beginning with a letter, e.g. `pdf-tools`")
     .error()
 }
 

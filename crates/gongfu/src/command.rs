@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-use self::call_error::Reported;
+use self::call_error::ReportedFailure;
 use crate::cli::{Cli, Command};
 use crate::environment::Environment;
 use crate::terminal::Terminal;
@@ -39,6 +39,13 @@ pub(crate) enum Outcome {
     Code(u8),
 }
 
+impl Outcome {
+    /// The outcome of a check.
+    fn of(is_good: bool) -> Self {
+        if is_good { Self::Good } else { Self::Findings }
+    }
+}
+
 /// Is a probe of `gongfu doctor --attack` to its end, if this program was begun as one.
 pub(crate) fn become_probe() -> Option<ExitCode> {
     #[cfg(all(feature = "attack", target_os = "linux"))]
@@ -54,7 +61,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let outcome = dispatch(cli.command, environment, terminal);
-    outcome.or_else(|error| Ok(error.downcast::<Reported>()?.0))
+    outcome.or_else(|error| Ok(error.downcast::<ReportedFailure>()?.0))
 }
 
 fn dispatch(

@@ -234,12 +234,11 @@ impl Tool for Create {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let starts = self.name.starts_with(|c: char| c.is_ascii_lowercase());
         if !starts || !self.name.bytes().all(plain) {
-            return Err(Problem::WrongValue {
-                name: "name".to_owned(),
-                reason: format!("`{}` is no skill name", clipped(&self.name)),
-                hint: "use lower-case letters, numbers and hyphens only, beginning with a letter"
-                    .to_owned(),
-            }
+            return Err(Problem::wrong_value(
+                "name",
+                format!("`{}` is no skill name", clipped(&self.name)),
+                "use lower-case letters, numbers and hyphens only, beginning with a letter",
+            )
             .error());
         }
         let (skill, written) =

@@ -143,12 +143,8 @@ pub(crate) fn called<'a>(
 }
 
 fn prompt(library: &Library, skill: &Skill, fields: &Map<String, Value>) -> Prompt {
-    let name = match library.shadowed_by(skill) {
-        Some(_) => skill.full_name.to_string(),
-        None => skill.name.to_string(),
-    };
     Prompt {
-        name,
+        name: library.name_of(skill).to_owned(),
         title: word::title(skill, fields),
         description: word::description(skill, fields),
         arguments: offered(fields),
@@ -282,11 +278,11 @@ fn given(declared: &[PromptArgument], values: &Map<String, Value>) -> Result<Arg
             .find(|(name, value)| *name != WHOLE && !value.is_null());
         return match single {
             None => Ok(Arguments::typed(&whole)),
-            Some((name, _)) => Err(Problem::WrongValue {
-                name: WHOLE.to_owned(),
-                reason: format!("it is all arguments in one text, and `{name}` is given besides"),
-                hint: "give either, not both".to_owned(),
-            }),
+            Some((name, _)) => Err(Problem::wrong_value(
+                WHOLE,
+                format!("it is all arguments in one text, and `{name}` is given besides"),
+                "give either, not both",
+            )),
         };
     }
     let single = declared.iter().map(|one| match text(&one.name)? {

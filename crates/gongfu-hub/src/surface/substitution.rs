@@ -92,11 +92,11 @@ pub(crate) fn fill(text: &str, names: &[String], arguments: &Arguments) -> Resul
         filled.push_str(&arguments.whole);
     }
     if filled.len() > LIMIT {
-        return Err(Problem::WrongValue {
-            name: "arguments".to_owned(),
-            reason: format!("the text becomes longer than {LIMIT} bytes with them"),
-            hint: "give shorter ones".to_owned(),
-        });
+        return Err(Problem::wrong_value(
+            "arguments",
+            format!("the text becomes longer than {LIMIT} bytes with them"),
+            "give shorter ones",
+        ));
     }
     Ok(filled)
 }

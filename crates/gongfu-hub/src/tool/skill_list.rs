@@ -111,7 +111,7 @@ impl Tool for SkillList {
             if budget > MAX_ANSWER {
                 let reason = format!("{budget} characters are more than an answer holds");
                 let hint = format!("give at most {MAX_ANSWER}, or read page by page with `after`");
-                return Err(wrong("budget", &reason, hint));
+                return Err(Problem::wrong_value("budget", reason, hint).error());
             }
             if chosen.is_empty() {
                 return Ok(page(&library, &chosen, 0, 0, self.source.as_deref()));
@@ -124,11 +124,12 @@ impl Tool for SkillList {
             Some(after) => match chosen.iter().position(|skill| *skill.full_name == **after) {
                 Some(at) => at + 1,
                 None => {
-                    return Err(wrong(
+                    return Err(Problem::wrong_value(
                         "after",
                         "there is no such skill in this list",
-                        "start again without `after`".to_owned(),
-                    ));
+                        "start again without `after`",
+                    )
+                    .error());
                 }
             },
         };
@@ -159,11 +160,12 @@ impl SkillList {
         ];
         match given.iter().find(|(_, given)| *given) {
             None => Ok(()),
-            Some((name, _)) => Err(wrong(
+            Some((name, _)) => Err(Problem::wrong_value(
                 name,
                 "a list with a task or a budget has no pages",
-                "leave it out, or leave out `task` and `budget`".to_owned(),
-            )),
+                "leave it out, or leave out `task` and `budget`",
+            )
+            .error()),
         }
     }
 
@@ -290,11 +292,7 @@ fn page(
             break;
         }
         let entry = described(library, skill);
-        let shown = if entry.shadowed_by.is_some() {
-            &*skill.full_name
-        } else {
-            skill.name.as_str()
-        };
+        let shown = library.name_of(skill);
         let _ = writeln!(text, "- {shown}{}: {}", off(skill), entry.description);
         skills.push(entry);
     }
@@ -325,13 +323,4 @@ fn page(
         },
         text,
     }
-}
-
-fn wrong(name: &str, reason: &str, hint: String) -> ToolError {
-    Problem::WrongValue {
-        name: name.to_owned(),
-        reason: reason.to_owned(),
-        hint,
-    }
-    .error()
 }

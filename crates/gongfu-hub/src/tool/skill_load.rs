@@ -74,12 +74,7 @@ impl Tool for SkillLoad {
         };
         if self.section.is_some() && wanted.is_range() {
             let reason = "a section and a range of lines don't go together".to_owned();
-            return Err(Problem::WrongValue {
-                name: "section".to_owned(),
-                reason,
-                hint: "give one of them".to_owned(),
-            }
-            .error());
+            return Err(Problem::wrong_value("section", reason, "give one of them").error());
         }
         let skill = shelf::skill(call, &self.skill_name).await?;
         let source = shelf::document(call, &skill).await?;

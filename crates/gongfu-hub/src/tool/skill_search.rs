@@ -91,11 +91,11 @@ impl Tool for SkillSearch {
             .await
             .map_err(|error| Problem::broken("search", &error).error())?;
         if !answer.words {
-            let problem = Problem::WrongValue {
-                name: "query".to_owned(),
-                reason: "there is no word in it".to_owned(),
-                hint: "say in a few words what is to be done".to_owned(),
-            };
+            let problem = Problem::wrong_value(
+                "query",
+                "there is no word in it",
+                "say in a few words what is to be done",
+            );
             return Err(problem.error());
         }
         let mut text = String::new();
@@ -144,11 +144,7 @@ fn nothing(library: &Library, tag: Option<&str>) -> String {
 
 fn write_hit(text: &mut String, library: &Library, hit: &Hit) {
     let skill = &hit.skill;
-    let shown = if library.shadowed_by(skill).is_some() {
-        &*skill.full_name
-    } else {
-        skill.name.as_str()
-    };
+    let shown = library.name_of(skill);
     let description = shortened(&shelf::one_line(&skill.description), SHORT);
     let _ = writeln!(text, "- {shown}: {description}");
     if !hit.snippet.is_empty() {

@@ -8,15 +8,15 @@ use crate::terminal::Terminal;
 
 /// The end of a command whose failure is reported already.
 #[derive(Debug)]
-pub(super) struct Reported(pub(super) Outcome);
+pub(super) struct ReportedFailure(pub(super) Outcome);
 
-impl std::fmt::Display for Reported {
+impl std::fmt::Display for ReportedFailure {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("the failure is reported already")
     }
 }
 
-impl std::error::Error for Reported {}
+impl std::error::Error for ReportedFailure {}
 
 /// Reports a failed call, which ends the command with this outcome.
 pub(super) fn reported(
@@ -26,7 +26,7 @@ pub(super) fn reported(
     terminal: &mut Terminal,
 ) -> anyhow::Error {
     match report_error(error, json, terminal) {
-        Ok(()) => Reported(outcome).into(),
+        Ok(()) => ReportedFailure(outcome).into(),
         Err(error) => error,
     }
 }

@@ -52,11 +52,7 @@ pub(crate) fn run(
         summarise(&skills, arguments, fixed, terminal)?;
     }
     let errors = skills.iter().any(|skill| !skill.valid);
-    Ok(if errors {
-        Outcome::Findings
-    } else {
-        Outcome::Good
-    })
+    Ok(Outcome::of(!errors))
 }
 
 /// A folder that is checked, and how far it is walked.

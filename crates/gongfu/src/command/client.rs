@@ -306,11 +306,7 @@ fn status(
             && status.problem.is_none()
             && status.command_exists != Some(false)
     });
-    Ok(if is_good {
-        Outcome::Good
-    } else {
-        Outcome::Findings
-    })
+    Ok(Outcome::of(is_good))
 }
 
 /// One line about a client.

@@ -4,7 +4,7 @@
 pub(super) mod attack;
 
 use gongfu_core::dependency::Language;
-use gongfu_core::library::Library;
+use gongfu_core::library::{Library, Skill};
 use gongfu_core::sandbox::{BackendStatus, Level};
 use gongfu_core::skill::SkillPath;
 use gongfu_core::switches::Switches;
@@ -46,19 +46,15 @@ enum Status {
 impl Check {
     fn ok(id: &'static str, message: impl Into<String>) -> Self {
         Self {
-            id,
             status: Status::Ok,
-            message: message.into(),
-            fix: String::new(),
+            ..Self::fail(id, message, "")
         }
     }
 
     fn warn(id: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self {
-            id,
             status: Status::Warn,
-            message: message.into(),
-            fix: fix.into(),
+            ..Self::fail(id, message, fix)
         }
     }
 
@@ -111,11 +107,9 @@ pub(crate) fn run(
             }
         }
     }
-    Ok(if checks.iter().any(|check| check.status == Status::Fail) {
-        Outcome::Findings
-    } else {
-        Outcome::Good
-    })
+    Ok(Outcome::of(
+        !checks.iter().any(|check| check.status == Status::Fail),
+    ))
 }
 
 fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
@@ -366,10 +360,8 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
             format!("{} in {} sources", skills.len(), library.sources().len()),
         )
     });
-    let errors = skills
-        .iter()
-        .filter(|skill| skill.findings.errors > 0)
-        .count();
+    let count = |is: &dyn Fn(&Skill) -> bool| skills.iter().filter(|skill| is(skill)).count();
+    let errors = count(&|skill| skill.findings.errors > 0);
     if errors > 0 {
         checks.push(Check::warn(
             "format",
@@ -377,10 +369,7 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
             "gongfu skill check",
         ));
     }
-    let unlisted = skills
-        .iter()
-        .filter(|skill| skill.findings.breaches > 0 || !skill.name.is_plain_in_uri())
-        .count();
+    let unlisted = count(&|skill| skill.findings.breaches > 0 || !skill.name.is_plain_in_uri());
     if unlisted > 0 {
         checks.push(Check::warn(
             "hosts",
@@ -390,10 +379,7 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
             "gongfu skill check, and mend the errors",
         ));
     }
-    let shadowed = skills
-        .iter()
-        .filter(|skill| library.shadowed_by(skill).is_some())
-        .count();
+    let shadowed = count(&|skill| library.shadowed_by(skill).is_some());
     if shadowed > 0 {
         checks.push(Check::warn(
             "names",

@@ -57,11 +57,7 @@ fn list(
     let is_fine = list
         .iter()
         .all(|status| status.environment.record.is_ok() && status.is_changed != Some(true));
-    let outcome = if is_fine {
-        Outcome::Good
-    } else {
-        Outcome::Findings
-    };
+    let outcome = Outcome::of(is_fine);
     if json {
         let shown = list.iter().map(|status| {
             let mut shown = shown(&status.environment);

@@ -5,7 +5,7 @@ use gongfu_hub::Events;
 use gongfu_hub::surface::Operation;
 
 use super::Outcome;
-use super::call_error::{Reported, reported};
+use super::call_error::{ReportedFailure, reported};
 use crate::signal::Signals;
 use crate::terminal::Terminal;
 use crate::wiring::{self, Parts};
@@ -50,6 +50,6 @@ pub(super) fn operate_with<O: Operation>(
     match answer {
         Some(Ok(answer)) => Ok(answer),
         Some(Err(error)) => Err(reported(&error, Outcome::Findings, json, terminal)),
-        None => Err(Reported(Outcome::Code(INTERRUPTED)).into()),
+        None => Err(ReportedFailure(Outcome::Code(INTERRUPTED)).into()),
     }
 }

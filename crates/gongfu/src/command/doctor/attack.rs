@@ -105,11 +105,7 @@ pub(super) fn run(
         conclude(&statuses, &counts, &rows, terminal)?;
     }
     let got_through = used.is_some_and(|used| rows.iter().any(|row| row.got_through(used.level)));
-    Ok(if got_through {
-        Outcome::Findings
-    } else {
-        Outcome::Good
-    })
+    Ok(Outcome::of(!got_through))
 }
 
 /// A table that is written row by row.
