@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_whole() {
+    fn catalogue_within_its_budget_is_whole() {
         let all = entries(3, 4);
         let catalogue = catalogue(&all, 1_000);
         assert_eq!((catalogue.shown, catalogue.left_out), (3, 0));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told_and_no_budget_is_exceeded() {
+    fn catalogue_counts_what_it_leaves_out_and_keeps_its_budget() {
         let all = entries(1_000, 100);
         for budget in [0, 10, 40, 100, 500, 2_000, 8_000, 100_000, 1_000_000] {
             let catalogue = catalogue(&all, budget);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stay_whole_where_there_are_any() {
+    fn shortened_text_ends_at_a_word() {
         assert_eq!(shortened("one two three", 13), "one two three");
         assert_eq!(shortened("one two three", 12), "one two…");
         assert_eq!(shortened("技能技能技能技能", 4), "技能技…");

@@ -120,7 +120,7 @@ mod tests {
     use super::{EditError, replaced};
 
     #[test]
-    fn nothing_else_changes() {
+    fn edit_changes_only_its_text() {
         for (bytes, old, new, wanted) in [
             (&b"a b\tc  \n"[..], "b", "x", Ok(&b"a x\tc  \n"[..])),
             (
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_takes_no_longer_than_its_texts_are_long() {
+    fn search_time_grows_with_the_length_of_its_texts() {
         let file = "a".repeat(4_000_000);
         let old = format!("{}b", "a".repeat(1_000_000));
         assert_eq!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn utf16_is_not_found_half_way_through_a_unit() {
+    fn utf16_text_is_found_only_at_whole_units() {
         // The bytes of U+0161 in the order of the other end are in it, and the letter is not.
         assert_eq!(
             replaced(b"\xFF\xFE\0\x61\x01\0", "\u{161}", "x"),

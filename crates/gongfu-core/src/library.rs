@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_enabled_one_wins_and_none_is_lost() {
+    fn first_enabled_skill_wins_a_name_and_none_is_lost() {
         let library = Library::new(
             Vec::new(),
             vec![
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn hyphens_and_case_are_forgiven_unless_they_matter() {
+    fn name_resolves_despite_hyphens_and_case_unless_they_matter() {
         let library = Library::new(
             Vec::new(),
             vec![
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_name_lists_the_near_ones_and_a_path_is_no_name() {
+    fn unknown_name_lists_near_ones_and_path_is_refused() {
         let library = Library::new(
             Vec::new(),
             vec![skill("s/a", "docx", true), skill("s/b", "pdf", true)],

@@ -58,7 +58,7 @@ mod tests {
     use super::nearest_first;
 
     #[test]
-    fn the_meant_name_comes_first() {
+    fn nearest_name_comes_first() {
         let names = ["docx", "pdf", "pdf-tools", "xlsx", "test-data-factory"];
         assert_eq!(nearest_first("pdf_tool", names)[0], "pdf-tools");
         assert_eq!(nearest_first("PDF", names)[0], "pdf");

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_of_the_source_holds() {
+    fn paths_follow_every_rule_of_the_source() {
         for (given, wanted) in [
             ("", VirtualPath::File(inside(""))),
             (".", VirtualPath::File(inside(""))),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn no_spelling_climbs() {
+    fn path_never_climbs_in_any_spelling() {
         for path in [
             "..",
             "../x",

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_source_systems_work() {
+    fn variables_of_the_source_systems_work() {
         let found = read(&[
             ("LLP_SKILLS_DIRS", "/a::/b"),
             ("LLP_CLAUDE_SKILLS_DIR", "/c"),

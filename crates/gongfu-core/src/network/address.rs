@@ -90,7 +90,7 @@ mod tests {
     use super::{is_of_a_host, is_public};
 
     #[test]
-    fn what_is_nobodys_or_manys_is_no_host() {
+    fn addresses_of_nobody_of_many_or_of_cloud_secrets_are_no_hosts() {
         for text in [
             "127.0.0.1",
             "10.0.0.1",
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_everybodys_is_public() {
+    fn only_internet_addresses_are_public() {
         for text in [
             "1.1.1.1",
             "8.8.8.8",

@@ -125,7 +125,7 @@ mod tests {
     use super::{Destination, Host, HostError};
 
     #[test]
-    fn names_are_hosts_and_nothing_else_is() {
+    fn only_names_and_addresses_are_hosts() {
         for (text, host) in [
             ("example.com", "example.com"),
             ("EXAMPLE.com", "example.com"),

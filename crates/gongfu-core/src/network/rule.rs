@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_for_its_hosts_alone() {
+    fn rule_allows_only_its_hosts() {
         assert!(allows("example.com", "example.com:443"));
         assert!(allows("EXAMPLE.com:8443", "example.COM:8443"));
         assert!(allows("*.example.com", "a.example.com:443"));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_written_as_they_are_read() {
+    fn rule_is_written_as_it_is_read() {
         for text in ["example.com", "*.example.com", "example.com:8443"] {
             let rule: Rule = text.parse().unwrap();
             assert_eq!(rule.to_string(), text);

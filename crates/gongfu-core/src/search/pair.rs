@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_found_and_nothing_else() {
+    fn only_packed_places_are_found() {
         let place = |number: usize| Place::new(&format!("a_{number}"), number % 4);
         let mut packed: Vec<(Place, u8)> = (0..3_000).rev().map(|n| (place(n), 1)).collect();
         packed.push((Place::new("a_7", 0), 2));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_add_up_to_a_limit() {
+    fn frequencies_add_up_to_their_limit() {
         let place = Place::new("pull_request", 3);
         assert_eq!(
             (place.part(), place.pair()),
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_pair() {
+    fn malformed_bytes_hold_no_pair() {
         for nonsense in [
             &b""[..],
             b"\x80",

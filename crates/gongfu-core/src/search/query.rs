@@ -146,7 +146,7 @@ mod tests {
     use super::{Query, tags};
 
     #[test]
-    fn tags_come_in_every_shape() {
+    fn filter_reads_tags_in_every_shape() {
         for frontmatter in [
             json!({ "tags": ["a b", "C"] }),
             json!({ "metadata": { "tags": "a b, C" } }),

@@ -108,7 +108,7 @@ mod tests {
     use super::{factor, rarity, saturated, saturated_pair};
 
     #[test]
-    fn more_is_better_and_never_without_end() {
+    fn weights_grow_within_their_limits() {
         assert!(rarity(1, 100) > rarity(50, 100));
         assert!(
             rarity(100, 100) > 0.0,

@@ -25,7 +25,7 @@ mod tests {
     use super::{WORDS, is_stop_word};
 
     #[test]
-    fn the_list_is_sorted() {
+    fn stop_words_are_sorted() {
         assert!(WORDS.is_sorted());
         assert!(!WORDS.is_empty());
         assert!(is_stop_word("the") && !is_stop_word("pdf"));

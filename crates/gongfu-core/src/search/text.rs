@@ -109,7 +109,7 @@ mod tests {
     use crate::skill::document;
 
     #[test]
-    fn every_part_goes_where_it_belongs() {
+    fn parts_of_a_skill_go_to_their_fields() {
         let document = "---\nname: a\ndescription: d\ntags: [x, y]\nmetadata:\n  use-case: when z\n---\n\n# Head\n\nprose\n\n```sh\n# no head\ncode\n```\n\n- item\n\nUnder\n-----\nlast";
         let document = document::parse(document.as_bytes(), "a").unwrap();
         let text = SearchText::of(&document);

@@ -173,7 +173,7 @@ fn here_documents_belong_to_their_command() {
 }
 
 #[test]
-fn errors_say_where() {
+fn error_names_its_place() {
     let check = |text: &str, expected: &str| {
         let error = parse(text).expect_err(text);
         assert_eq!(error.to_string(), expected, "{text:?}");

@@ -92,7 +92,7 @@ mod tests {
     use crate::skill;
 
     #[test]
-    fn any_description_arrives_as_it_was() {
+    fn draft_keeps_any_description() {
         for description in [
             "Does something useful",
             "Use: this \"now\"",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn without_instructions_there_is_a_template() {
+    fn draft_without_instructions_has_a_template() {
         let text = document("my-tool", "Does it.", " \n");
         for heading in [
             "## Overview",

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_meant_changes() {
+    fn fix_changes_only_its_span() {
         for (given, wanted) in [
             (
                 "\u{feff}---\nname: a\ndescription: d\n---\nb\n",
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_change_more_than_is_meant_is_left_alone() {
+    fn unsound_fix_is_not_offered() {
         for text in [
             "---\nname: b\ndescription: d\n---\nb\n",
             "---\n  description: d\n---\nb",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mended_value_reads_as_it_was_meant() {
+    fn fixed_value_reads_as_before() {
         for value in [
             "a: b",
             "x: y: z",

@@ -188,7 +188,7 @@ mod tests {
     use super::{PathError, SkillPath, is_normal};
 
     #[test]
-    fn what_needs_no_second_look_is_the_same_after_one() {
+    fn normal_path_stays_as_it_is() {
         let parts = [
             "a", "b.md", ".", "..", "", "~", "c:", "\u{85}", "\u{a0}", "é", "\n", "x\\y", "://",
             "日本",

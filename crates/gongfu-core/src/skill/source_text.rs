@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_text_and_what_is_not() {
+    fn text_is_told_from_binary() {
         assert!(decode(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0").0.is_none());
         assert!(decode(&[0; 100]).0.is_none());
         assert!(
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_dropped_and_told() {
+    fn byte_order_marks_are_dropped_and_reported() {
         let (text, codes) = decode(b"\xEF\xBB\xBF---\n");
         assert_eq!(text.map(|found| found.text).as_deref(), Some("---\n"));
         assert_eq!(codes, ["byte-order-mark"]);

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_told_between_whole_characters() {
+    fn omission_is_marked_between_whole_characters() {
         let said = |head: &[u8], tail: &[u8], left_out| Said {
             head: head.to_vec(),
             tail: tail.to_vec(),

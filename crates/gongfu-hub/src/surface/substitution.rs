@@ -267,13 +267,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_is_not_looked_at_again() {
+    fn filled_in_text_is_not_expanded_again() {
         assert_eq!(filled("$0 $1", &[], "$1 x"), "$1 x");
         assert_eq!(filled("$ARGUMENTS", &[], "$0 $ARGUMENTS"), "$0 $ARGUMENTS");
     }
 
     #[test]
-    fn arguments_one_by_one_can_be_typed() {
+    fn listed_arguments_can_be_typed() {
         let given = |words: &[Option<&str>]| {
             Arguments::listed(words.iter().map(|word| word.map(str::to_owned)).collect())
         };

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn only_files_are_subscribed_to_and_each_once() {
+    fn subscription_takes_only_files_and_each_once() {
         let file = |number: usize| format!("skill://skills/pdf/{number}.md");
         let asked = ["file:///etc/passwd", "", "skill:", "x"].map(str::to_owned);
         let mut asked = asked.to_vec();

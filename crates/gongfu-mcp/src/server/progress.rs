@@ -141,7 +141,7 @@ mod tests {
     use super::{MAX_MESSAGE_BYTES, PendingOutput};
 
     #[test]
-    fn what_comes_too_fast_is_shortened_at_whole_characters() {
+    fn fast_output_is_shortened_at_whole_characters() {
         let mut said = PendingOutput::default();
         assert_eq!(said.message(), None);
         said.take(Stream::Stdout, "a\u{1b}[1mb日".as_bytes());

@@ -130,7 +130,7 @@ fn an_address_leads_to_the_innermost_skill() {
 }
 
 #[test]
-fn the_list_goes_on_behind_a_name_that_is_gone() {
+fn list_continues_after_a_name_that_is_gone() {
     let library = library(&[("c", "c"), ("a", "a"), ("b", "b")], &[]);
     let table = AddressTable::new(&library);
     assert_eq!(table.order(), [1, 2, 0]);

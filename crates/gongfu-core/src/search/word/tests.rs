@@ -91,7 +91,7 @@ fn words_of_substance_form_pairs_in_any_order() {
 }
 
 #[test]
-fn a_name_is_known_however_it_is_written() {
+fn squashed_name_ignores_spelling() {
     for name in [
         "scikit-learn",
         "Scikit Learn",
@@ -104,7 +104,7 @@ fn a_name_is_known_however_it_is_written() {
 }
 
 #[test]
-fn what_is_looked_for_is_found_with_everything_else_passed_over() {
+fn starts_find_every_wanted_word() {
     const TEXT: &str = "Merging PDFs with parseHttpRequest, HTTPServer and XMLHttpRequests; k8s, \
         python3's React18 用Vue3 技能 ABCdefGHi o'neill don't dying skies lying news C# c++ F# \
         éclair Éclair cafe\u{301}s b\u{301}c snake_case kebab-case 2024-01-01 9lives x1y2Z3 \
@@ -154,7 +154,7 @@ fn what_is_looked_for_is_found_with_everything_else_passed_over() {
 }
 
 #[test]
-fn no_ending_that_comes_off_hides_a_word() {
+fn starts_find_words_whose_endings_come_off() {
     const ENDINGS: [&str; 28] = [
         "", "s", "es", "ies", "ied", "ed", "eed", "ing", "ly", "er", "y", "e", "ness", "ation",
         "'s", "able", "ability", "ization", "ational", "fulness", "iveness", "ical", "ogy",
@@ -197,7 +197,7 @@ fn no_ending_that_comes_off_hides_a_word() {
 }
 
 #[test]
-fn a_text_is_composed_wherever_its_marks_are() {
+fn text_is_composed_wherever_its_marks_are() {
     const PARTS: [&str; 9] = [
         "plain text, long enough to fill most of a piece of it. ",
         "e\u{301}",

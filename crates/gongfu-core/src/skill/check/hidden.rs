@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hides_and_what_joins() {
+    fn hidden_characters_differ_from_joiners() {
         assert_eq!(hidden("plain\u{200b} text\u{202e}"), Some((2, '\u{200b}')));
         assert_eq!(
             hidden("ignore \u{e0049}\u{e0047} this"),

@@ -99,7 +99,7 @@ mod tests {
     use super::{package, specifier};
 
     #[test]
-    fn what_a_line_imports() {
+    fn line_names_its_package() {
         let imported = |line| specifier(line).and_then(package);
         assert_eq!(imported("const x = require('lodash/fp');"), Some("lodash"));
         assert_eq!(

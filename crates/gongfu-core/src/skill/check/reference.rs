@@ -99,7 +99,7 @@ mod tests {
     use super::{code_target, link_target};
 
     #[test]
-    fn what_is_a_reference() {
+    fn only_relative_paths_are_references() {
         assert_eq!(
             link_target("references/a%20b.md#top"),
             Some("references/a b.md".to_owned())

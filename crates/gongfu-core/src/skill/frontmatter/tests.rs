@@ -23,7 +23,7 @@ fn read(text: &str) -> (serde_json::Value, Vec<String>) {
 }
 
 #[test]
-fn what_is_fine_stays_fine() {
+fn valid_frontmatter_has_no_findings() {
     for text in [
         "---\nname: a\n---\nbody",
         "---\r\nname: a\r\n---\r\nbody",
@@ -54,7 +54,7 @@ fn dashes_inside_values_do_not_end_it() {
 }
 
 #[test]
-fn what_needs_quotes_is_read_as_if_it_had_them() {
+fn value_that_needs_quotes_is_read_as_if_quoted() {
     for (value, meant) in [
         ("Use: when", "Use: when"),
         (
@@ -78,7 +78,7 @@ fn what_needs_quotes_is_read_as_if_it_had_them() {
 }
 
 #[test]
-fn what_is_not_yaml_is_read_by_line() {
+fn frontmatter_that_is_not_yaml_is_read_by_line() {
     let (value, codes) =
         read("---\nname: a\n\tdescription: tab\nlicense: MIT\nx: [1, 2\n---\nbody\n");
     assert_eq!(value["name"], "a");
@@ -94,7 +94,7 @@ fn places_survive_a_repair() {
 }
 
 #[test]
-fn missing_fences_are_told() {
+fn missing_fences_are_reported() {
     assert_eq!(read("# Title\n\ntext\n").1, ["frontmatter-missing@1:1"]);
     assert_eq!(
         read("\n\n---\nname: a\n---\n").1,

@@ -37,7 +37,7 @@ fn a_good_skill_has_no_findings() {
 }
 
 #[test]
-fn what_is_missing_has_a_stand_in() {
+fn missing_fields_have_stand_ins() {
     let (document, diagnostics) = read(b"# Title\n\nFirst *paragraph*.\n", "my-skill");
     let Some(document) = document else {
         panic!("it loads")
@@ -59,7 +59,7 @@ fn what_is_missing_has_a_stand_in() {
 }
 
 #[test]
-fn only_what_is_no_text_is_refused() {
+fn only_binary_files_are_refused() {
     for (bytes, code) in [
         (&b""[..], "skill-file-empty"),
         (b" \n\t", "skill-file-empty"),

@@ -398,7 +398,7 @@ fn autosnippet_speaks_as_the_source_does() {
 }
 
 #[test]
-fn a_long_document_is_cut_where_it_is_told() {
+fn long_document_is_cut_at_the_reported_offset() {
     let long = "é".repeat(600_000);
     let text = format!("---\nname: long\ndescription: d\n---\n{long}");
     let catalog = over(&[("lib/long", "long", &[("SKILL.md", text.as_bytes())])]);

@@ -76,7 +76,7 @@ fn tried(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one table of calls")]
-fn a_run_is_given_what_was_asked_for() {
+fn sandbox_gets_the_requested_command_and_limits() {
     let (catalog, space) = setup();
     let line = |line: &str| Command::Line(line.to_owned());
     let program =
@@ -186,7 +186,7 @@ fn a_run_is_given_what_was_asked_for() {
 }
 
 #[test]
-fn each_profile_tells_how_it_ended() {
+fn each_profile_reports_the_end_of_a_run() {
     let (catalog, space) = setup();
     let code =
         |code, out: &str, error: &str| outcome(Some(Exit::Code(code)), Reason::Ok, out, error);
@@ -270,7 +270,7 @@ fn each_profile_tells_how_it_ended() {
 }
 
 #[test]
-fn without_a_sandbox_nothing_is_run_and_that_is_told() {
+fn run_without_a_sandbox_is_refused() {
     let (catalog, _) = setup();
     let error = tried(
         &catalog,
@@ -309,7 +309,7 @@ fn without_a_sandbox_nothing_is_run_and_that_is_told() {
 }
 
 #[test]
-fn what_a_run_left_is_told_listed_and_read_and_the_instructions_stay() {
+fn files_left_by_a_run_are_listed_and_read_and_the_instructions_stay() {
     let (catalog, space) = setup();
     let left = ["out/x.txt", "data.txt", "SKILL.md"];
     let artifacts = left.map(|path| Artifact {

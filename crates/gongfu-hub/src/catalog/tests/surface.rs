@@ -92,7 +92,7 @@ fn read(catalog: &Catalog, uri: &str) -> Result<FileText, ToolError> {
 }
 
 #[test]
-fn hosts_are_offered_what_they_take() {
+fn hosts_are_offered_only_conforming_skills() {
     let (catalog, _) = everything();
     let page = asked(&catalog, SkillsList::default()).unwrap();
     let uris: Vec<&str> = page.items.iter().map(|entry| entry.uri.as_str()).collect();
@@ -136,7 +136,7 @@ fn hosts_are_offered_what_they_take() {
 }
 
 #[test]
-fn every_file_that_is_offered_is_read_as_it_was_said() {
+fn every_listed_file_reads_as_described() {
     let (catalog, _) = everything();
     let page = asked(&catalog, SkillsList::default()).unwrap();
     let files = page
@@ -159,7 +159,7 @@ fn every_file_that_is_offered_is_read_as_it_was_said() {
 }
 
 #[test]
-fn an_entry_is_told_for_a_skill_that_is_not_listed() {
+fn unlisted_skill_has_an_entry() {
     let (catalog, _) = everything();
     let get = |uri: &str| {
         let uri = uri.to_owned();
@@ -426,7 +426,7 @@ fn prompts_are_what_a_person_may_call() {
 }
 
 #[test]
-fn what_is_typed_is_completed() {
+fn typed_text_is_completed() {
     let (catalog, _) = everything();
     let complete = |template: &str, argument: &str, value: &str, chosen: [Option<&str>; 2]| {
         let [source, skill] = chosen.map(|text| text.map(str::to_owned));
@@ -529,7 +529,7 @@ fn every_request_passes_the_gate_and_stands_in_the_audit() {
 }
 
 #[test]
-fn a_library_that_changes_is_seen_and_told() {
+fn changed_library_is_seen_and_reported() {
     let (catalog, space) = everything();
     let actor = Actor::local(Role::ExternalAgent, "test");
     let uris = [

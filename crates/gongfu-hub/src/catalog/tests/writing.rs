@@ -86,7 +86,7 @@ fn a_file_is_written_changed_and_read() {
 }
 
 #[test]
-fn an_edit_of_a_skill_keeps_the_rest_and_tells_what_a_check_finds() {
+fn edit_of_a_skill_keeps_the_rest_and_reports_findings() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| tried(&catalog, tool, arguments);
     let edit = json!({ "skill_name": "pdf", "old_text": "use it", "new_text": "see none.md" });
@@ -107,7 +107,7 @@ fn an_edit_of_a_skill_keeps_the_rest_and_tells_what_a_check_finds() {
 }
 
 #[test]
-fn what_would_be_no_skill_is_refused_before_anything_is_written() {
+fn invalid_skill_is_refused_before_anything_is_written() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| tried(&catalog, tool, arguments);
     for (arguments, wanted) in [

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{AddressError, decode, encode, join};
 
 #[test]
-fn what_hides_or_climbs_is_refused() {
+fn address_that_hides_or_climbs_is_refused() {
     for (uri, why) in [
         ("file:///etc/passwd", AddressError::Scheme),
         ("https://lib/pdf/SKILL.md", AddressError::Scheme),
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_is_a_place_and_stays_there(uri in "(skill://)?[a-zA-Z0-9%./:@?#\\\\ é-]{0,40}") {
+    fn decoded_address_stays_the_same_when_encoded(uri in "(skill://)?[a-zA-Z0-9%./:@?#\\\\ é-]{0,40}") {
         if let Ok(read) = decode(&uri) {
             let place = read.as_str();
             prop_assert!(place.is_empty() || place.split('/').all(|part| !matches!(part, "" | "." | "..")));

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_proves_nothing_is_not_counted_and_what_is_known_is_no_way_through() {
+    fn void_probe_is_not_counted_and_known_gap_is_no_breach() {
         let rows = [
             row(Verdict::Reached, Verdict::Reached, false),
             row(Verdict::Reached, Verdict::Reached, true),
