@@ -322,10 +322,6 @@ pub(crate) enum SkillCommand {
 }
 
 #[derive(Debug, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of the command line"
-)]
 pub(crate) struct CheckArguments {
     /// A skill's folder, a folder of skills, or a SKILL.md; without any, the folders of the library
     pub(crate) paths: Vec<PathBuf>,
