@@ -8,25 +8,20 @@ mod change;
 mod fastmcp;
 mod http;
 mod measure;
-pub(crate) mod sample;
 mod search;
-pub(crate) mod server;
-pub(crate) mod set;
 mod table;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
+use crate::machine;
+use crate::set::Set;
 use fastmcp::FastMcp;
 use measure::{Bench, MEASUREMENTS};
-use set::Set;
 use table::Table;
-
-/// Where real skills may lie, from the root of the repository.
-const CORPUS: &str = "../shared/corpus";
 
 /// The options of `lab bench`.
 #[derive(clap::Args)]
@@ -34,25 +29,25 @@ pub(crate) struct Arguments {
     /// A folder of real skills; without any, the corpus beside the repository or made-up ones
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// How many skills the multiplied set has; 0 leaves it out
+    /// The number of skills in the multiplied set; 0 leaves it out
     #[arg(long, default_value_t = 10_000)]
     skills: usize,
-    /// How often each start is measured
+    /// The number of measured starts
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
-    /// How many calls of each kind are measured in a warm server
+    /// The number of measured calls of each kind in a warm server
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     calls: u32,
-    /// How many calls are measured with a pause before each, after which the library is looked at anew
+    /// The number of calls with a pause before each, after which the library is read again
     #[arg(long, default_value_t = 20)]
     pauses: u32,
-    /// How many changes of each kind are measured: skills added, changed and removed
+    /// The number of changes of each kind: skills added, changed and removed
     #[arg(long, default_value_t = 200)]
     changes: u32,
-    /// How many skills are changed at once, as by a checkout
+    /// The number of skills that change at once, as by a checkout
     #[arg(long, default_value_t = 1_000)]
     burst: usize,
-    /// How long 1,000 calls are kept in flight, in seconds
+    /// The seconds for which 1,000 calls are kept in flight
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// Only these measurements: cold, start, warm, calls, search, pauses, together, changes, burst,
@@ -72,10 +67,10 @@ pub(crate) struct Arguments {
 
 /// Measures everything that is asked for.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let root = crate::root()?;
+    let root = machine::root()?;
     let program = match &arguments.binary {
         Some(program) => program.clone(),
-        None => build(&root)?,
+        None => machine::build("release")?,
     };
     let (beside, note) = match FastMcp::find(&root, arguments.python.as_deref()) {
         Ok(found) => {
@@ -97,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         only: arguments.only.clone(),
     };
     if !arguments.json {
-        println!("{}", machine());
+        println!("{}", machine::describe());
         println!("note: {note}");
     }
     let mut tables = Vec::new();
@@ -111,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if arguments.json {
         let tables: Vec<Value> = tables.iter().map(Table::to_json).collect();
         let whole = json!({
-            "machine": machine(),
+            "machine": machine::describe(),
             "fastmcp": bench.beside.as_ref().map(|beside| beside.version.clone()),
             "notes": [note],
             "sets": tables,
@@ -142,37 +137,8 @@ fn original(root: &Path, arguments: &Arguments) -> Result<Set> {
         }
         return Ok(set);
     }
-    match Set::at(&root.join(CORPUS)) {
+    match Set::at(&root.join(machine::CORPUS)) {
         Ok(set) if set.skills > 0 => Ok(set),
         _ => Set::synthetic(),
     }
-}
-
-/// Builds the release binary; answers where it is.
-pub(crate) fn build(root: &Path) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "gongfu"])
-        .current_dir(root)
-        .status()
-        .context("could not start cargo")?;
-    if !status.success() {
-        bail!("the release binary does not build");
-    }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let name = format!("gongfu{}", std::env::consts::EXE_SUFFIX);
-    Ok(root.join(target).join("release").join(name))
-}
-
-/// What the figures were measured on, with how busy it was.
-pub(crate) fn machine() -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let busy = load.split_whitespace().next().unwrap_or("?").to_owned();
-    format!(
-        "{}, {}, {cores} cores, load {busy}; files are in the system's cache, gongfu's home is new for each set",
-        std::env::consts::OS,
-        std::env::consts::ARCH,
-    )
 }

@@ -14,27 +14,27 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::bench;
-use crate::bench::sample::{Sample, Unit};
 use crate::http::client::Client;
 use crate::http::wire::{Address, Path};
+use crate::machine;
+use crate::sample::{Sample, Unit};
 use ground::{Ground, User, Watch};
 use plan::{BOMBS, Bomb};
 
-/// How soon everything of a run is to be dead.
+/// The time in which all processes of a run must be dead.
 const SOON: Duration = Duration::from_secs(1);
-/// How long answers are timed beside each bomb, at least: of a few answers the slowest says nothing.
+/// The shortest time for which answers are timed beside each bomb: the slowest of a few says nothing.
 const ENOUGH: Duration = Duration::from_secs(2);
-/// How much slower answers may become.
+/// The factor by which answers may become slower.
 const SLOWER: f64 = 3.0;
 
 /// The options of `lab prove-bombs`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How long the quiet server is asked before each bomb, in seconds
+    /// The seconds for which the quiet server is asked before each bomb
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
     quiet: u64,
-    /// How many runs there are at once in the end
+    /// The number of runs at once in the end
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u32).range(1..=5_000))]
     runs: u32,
     /// Try only those bombs whose name holds this; `runs at once` for the runs alone
@@ -49,9 +49,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let program = match &arguments.binary {
         Some(program) => program.clone(),
-        None => bench::build(&crate::root()?)?,
+        None => machine::build("release")?,
     };
-    println!("{}", bench::machine());
+    println!("{}", machine::describe());
     let (mut tried, mut wrong) = (0, Vec::new());
     for user in User::all() {
         // One thread, as clients have: with more it would be timed how they wait for each other.
@@ -134,17 +134,17 @@ async fn calm(asking: &mut Client, seconds: u64) -> Result<f64> {
     quiet.percentile(99).context("nothing was answered")
 }
 
-/// What came of a bomb.
-struct Seen {
+/// The result of a bomb.
+struct BombReport {
     reason: String,
     took: Duration,
     meanwhile: Sample,
 }
 
 /// Has a bomb run; one that is over soon again and again.
-async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<Seen> {
+async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<BombReport> {
     let call = json!({ "skill_name": "bomb", "command": bomb.line, "timeout": bomb.seconds });
-    let mut seen = Seen {
+    let mut seen = BombReport {
         reason: String::new(),
         took: Duration::ZERO,
         meanwhile: Sample::default(),
@@ -196,7 +196,7 @@ async fn run_one(address: Address, call: Value) -> Result<String> {
         .with_context(|| format!("no run: {}", answer.result))
 }
 
-async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<Seen> {
+async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<BombReport> {
     let mut running = tokio::task::JoinSet::new();
     for number in 0..count {
         let mut client = Client::open(&ground.address, Path::Stateless).await?;
@@ -227,7 +227,7 @@ async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<Seen> 
     let mut meanwhile = Sample::default();
     asked_while(asking, &mut meanwhile, || !all.is_finished()).await?;
     all.await??;
-    Ok(Seen {
+    Ok(BombReport {
         reason: "ok".to_owned(),
         took: begun.elapsed(),
         meanwhile,
@@ -248,7 +248,7 @@ fn tell(
     ground: &Ground,
     watch: &Watch,
     name: &str,
-    seen: &Seen,
+    seen: &BombReport,
     calm: f64,
     wrong: &mut Vec<String>,
 ) -> Result<()> {

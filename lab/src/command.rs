@@ -11,12 +11,10 @@ use anyhow::{Context as _, Result, ensure};
 use gongfu_core::command::{Policy, Verdict, judge_line};
 use gongfu_core::shell;
 
-use crate::bench;
-use crate::bench::sample::{Sample, Unit};
+use crate::machine;
+use crate::sample::{Sample, Unit};
 
-/// Where real skills may lie, from the root of the repository.
-const CORPUS: &str = "../shared/corpus";
-/// What stands for their blocks where there are none.
+/// Lines that replace their blocks if there are none.
 const LINES: [&str; 6] = [
     "python scripts/gcd.py 12 18",
     "cd scripts && bash setup.sh > out.txt 2>&1",
@@ -35,7 +33,7 @@ const POLICY: Policy<'static> = Policy {
 /// The options of `lab bench-commands`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How often each is judged
+    /// The number of times that each is judged
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
     /// A folder of skills with shell blocks, instead of the corpus beside the repository
@@ -45,10 +43,10 @@ pub(crate) struct Arguments {
 
 /// Measures, and compares.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    println!("{}", bench::machine());
+    println!("{}", machine::describe());
     let corpus = match &arguments.corpus {
         Some(corpus) => corpus.clone(),
-        None => crate::root()?.join(CORPUS),
+        None => machine::root()?.join(machine::CORPUS),
     };
     let mut blocks = Vec::new();
     collect(&corpus, &mut blocks);
@@ -132,7 +130,7 @@ fn compare(blocks: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(!differs.is_empty())))
 }
 
-/// Whether `bash` takes a text; nothing in it is run.
+/// True when `bash` can parse a text; nothing in it is run.
 fn bash(text: &str) -> Result<bool> {
     let mut child = Command::new("bash")
         .args(["--norc", "-n"])
@@ -145,7 +143,7 @@ fn bash(text: &str) -> Result<bool> {
     let input = child.stdin.take();
     let written = input.map(|mut input| std::io::Write::write_all(&mut input, text.as_bytes()));
     ensure!(written.is_some(), "`bash` has no input");
-    // Whoever has seen enough doesn't read to the end.
+    // It fails when `bash` refuses the text before its end.
     let _ = written;
     Ok(child.wait()?.success())
 }

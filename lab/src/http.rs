@@ -12,8 +12,8 @@ pub(crate) mod wire;
 use anyhow::{Context as _, Result};
 use tokio::runtime::{Builder, Runtime};
 
-/// A runtime on the calling thread alone: whoever measures takes one core at most, and what it
-/// costs can be told from the clock of that thread.
+/// A runtime on the calling thread alone: the client takes one core at most, and the clock of
+/// that thread shows its cost.
 pub(crate) fn runtime() -> Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()

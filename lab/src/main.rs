@@ -12,17 +12,20 @@ mod bench;
 mod bomb;
 mod command;
 mod http;
+mod machine;
 mod malformed;
 mod peer;
 mod prove;
 mod race;
+mod random;
+mod sample;
 mod sandbox;
 mod search;
+mod server;
+mod set;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
 use clap::Parser;
 
 /// The benchmarks and proofs of gongfu.
@@ -71,17 +74,5 @@ fn main() -> ExitCode {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// The root of the repository: above this package when cargo started the program, else the current folder.
-fn root() -> Result<PathBuf> {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR");
-    match package
-        .as_deref()
-        .and_then(|package| Path::new(package).parent())
-    {
-        Some(root) => Ok(root.to_path_buf()),
-        None => std::env::current_dir().context("the current folder can't be read"),
     }
 }

@@ -19,7 +19,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::prove::random::Random;
+use crate::machine;
+use crate::random::Random;
 use http::Http;
 use line::Line;
 use message::Era;
@@ -27,27 +28,27 @@ use process::Process;
 use stub::Fault;
 use tally::Tally;
 
-/// How many skills the server has.
+/// The number of skills that the server has.
 const SKILLS: usize = 3;
-/// How many inputs lie between two controls that look closely.
+/// The number of inputs between two controls.
 const CONTROL: u64 = 100;
-/// How many inputs make a server warm: what it holds then it may hold for ever.
+/// The number of inputs that make a server warm: it may keep the memory that it has then.
 const WARM: u64 = 200;
 /// By how many mebibytes a warm server may grow.
 const GROWTH: u64 = 48;
-/// How many inputs a server with a fault gets.
+/// The number of inputs that a server with a fault gets.
 const FAULTY: u64 = 600;
 
 /// The options of `lab prove-malformed`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many inputs, over all transports
+    /// The number of inputs, over all transports
     #[arg(long, default_value_t = 200_000)]
     count: u64,
     /// The seed that all inputs come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How long an answer may take, in milliseconds
+    /// The time limit of an answer, in milliseconds
     #[arg(long, default_value_t = 1_000)]
     patience: u64,
     /// Only the input of this number, shown
@@ -67,7 +68,7 @@ pub(crate) struct Arguments {
     stub: Option<Fault>,
 }
 
-/// How the server is spoken with.
+/// A transport between client and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Transport {
     Stdio,
@@ -84,7 +85,7 @@ impl Transport {
         }
     }
 
-    /// What has to come back now and then, or the proof is void.
+    /// The answers that must come now and then, or the proof is void.
     fn answers(self) -> &'static [&'static str] {
         match self {
             Self::Stdio => &["-32700", "-32600", "-32601", "-32602", "result", "silence"],
@@ -124,7 +125,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let ground = Ground::new()?;
     let binary = match &arguments.binary {
         Some(binary) => std::path::absolute(binary)?,
-        None => build(&crate::root()?)?,
+        // As fast as a release and as suspicious as a test.
+        None => machine::build("checked")?,
     };
     let transports: Vec<Transport> = transports.collect();
     let each = arguments.count.div_ceil(transports.len().max(1) as u64);
@@ -211,7 +213,7 @@ fn proved(
     Ok(tally)
 }
 
-/// How long an answer may take.
+/// The time limit of an answer.
 fn patience(arguments: &Arguments) -> Duration {
     Duration::from_millis(arguments.patience)
 }
@@ -231,17 +233,17 @@ trait Peer {
     fn end(self: Box<Self>) -> Result<()>;
 }
 
-/// What came of an input.
+/// The outcome of an input.
 struct Outcome {
-    /// What was done.
+    /// The change that was made.
     kind: &'static str,
-    /// What came back, by name.
+    /// The answers that came back, by name.
     answers: Vec<String>,
-    /// How long that took, from the first byte sent. What the proof itself works out isn't in it.
+    /// The time from the first byte sent to the last answer, without the proof's own computing.
     took: Duration,
 }
 
-/// What an input is made of.
+/// An input, before it is made.
 struct Input<'a> {
     random: &'a mut Random,
     number: u64,
@@ -345,26 +347,4 @@ impl Ground {
             .current_dir(folder);
         server
     }
-}
-
-/// Builds the binary as fast as a release and as suspicious as a test; answers where it is.
-fn build(root: &Path) -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--profile",
-            "checked",
-            "--package",
-            "gongfu",
-        ])
-        .current_dir(root)
-        .status()
-        .context("could not start cargo")?;
-    ensure!(status.success(), "the binary does not build");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let name = format!("gongfu{}", std::env::consts::EXE_SUFFIX);
-    Ok(root.join(target).join("checked").join(name))
 }

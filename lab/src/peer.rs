@@ -16,6 +16,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::machine;
+
 use contender::{Contender, NAMES};
 use figure::Row;
 use ground::Ground;
@@ -28,13 +30,13 @@ pub(crate) struct Arguments {
     /// Only these servers
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = NAMES)]
     only: Vec<String>,
-    /// How often every server takes its turn
+    /// The number of turns of every server
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
-    /// How long each server is asked in a turn, with 1 and with 16 calls in flight
+    /// The seconds of load on each server in a turn, with 1 and with 16 calls in flight
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// How many skills the large set has; 0 leaves it out
+    /// The number of skills in the large set; 0 leaves it out
     #[arg(long, default_value_t = 1_700)]
     skills: usize,
     /// Fail when a server can't be run
@@ -50,7 +52,7 @@ pub(crate) struct Arguments {
 
 /// Measures everything that is asked for.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let root = crate::root()?;
+    let root = machine::root()?;
     let wanted =
         |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let mut report = Report::new(arguments.rounds, arguments.seconds);
@@ -88,8 +90,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             if !arguments.json {
                 eprint!("\r\x1b[Kround {}: {}", turn + 1, row.title());
             }
-            if let Err(error) = round.measure(row, &small, large.as_ref()) {
-                row.trouble = Some(format!("{error:#}"));
+            match (round.measure(row, &small), &large) {
+                (Err(error), _) => row.trouble = Some(format!("{error:#}")),
+                (Ok(()), Some(large)) => library::measure_lists(&round, row, large),
+                (Ok(()), None) => {}
             }
         }
     }

@@ -9,7 +9,6 @@ mod line;
 mod nasty;
 mod net;
 pub(crate) mod property;
-pub(crate) mod random;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -19,18 +18,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
+use crate::machine;
+
+use crate::random::Random;
 use generate::Generator;
 use net::{Slot, watched};
 use property::{Ground, Kind};
-use random::Random;
 use report::{Report, Run};
 
-/// Where real documents may lie, from the root of the repository.
-const CORPUS: &str = "../shared/corpus";
 /// So many real documents are mutated, and none that is larger.
 const REAL: usize = 160;
 const REAL_BYTES: u64 = 48 * 1024;
-/// Which kinds take turns: the costly and the dangerous ones more often.
+/// The kinds that take turns: the costly and the dangerous ones more often.
 const TURNS: [Kind; 22] = [
     Kind::Document,
     Kind::Path,
@@ -59,7 +58,7 @@ const TURNS: [Kind; 22] = [
 /// The options of `lab prove-parse`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many inputs
+    /// The number of inputs
     #[arg(long, default_value_t = 1_000_000)]
     count: u64,
     /// The seed that all inputs come from
@@ -103,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let Some(folder) = &arguments.write_seeds {
         return write_seeds(folder);
     }
-    let root = crate::root()?;
+    let root = machine::root()?;
     let plant = arguments.plant.map(|plant| match plant {
         Plant::Panic => property::Plant::Panic,
         Plant::Leak => property::Plant::Leak,
@@ -117,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let corpus = arguments
         .corpus
         .clone()
-        .unwrap_or_else(|| root.join(CORPUS));
+        .unwrap_or_else(|| root.join(machine::CORPUS));
     let generator = Generator {
         real: real(&corpus),
     };
@@ -142,22 +141,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let next = AtomicU64::new(arguments.at.unwrap_or(0));
     let end = arguments.at.map_or(arguments.count, |at| at + 1);
     let slots = (0..workers).map(slot).collect::<Result<Vec<Slot>>>()?;
-    let runs: Vec<Run> = watched(&slots, &report, |slot| {
-        let mut run = Run::default();
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let is_over = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if number >= end || is_over || run.has_enough() {
-                return run;
+    let runs: Vec<Run> = watched(
+        &slots,
+        |doing| report.print_hang(doing),
+        |slot| {
+            let mut run = Run::default();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let is_over = deadline.is_some_and(|deadline| Instant::now() >= deadline);
+                if number >= end || is_over || run.has_enough() {
+                    return run;
+                }
+                let turn = usize::try_from(number).unwrap_or(0) % TURNS.len();
+                let kind = only.or(TURNS.get(turn).copied()).unwrap_or_default();
+                let mut random = Random::of_input(arguments.seed, number);
+                let input = generator.input(kind, &mut random);
+                let outcome = slot.check(kind, number, &ground, &input);
+                run.add(kind, number, input, outcome);
             }
-            let turn = usize::try_from(number).unwrap_or(0) % TURNS.len();
-            let kind = only.or(TURNS.get(turn).copied()).unwrap_or_default();
-            let mut random = Random::of_input(arguments.seed, number);
-            let input = generator.input(kind, &mut random);
-            let outcome = slot.check(kind, number, &ground, &input);
-            run.add(kind, number, input, outcome);
-        }
-    })?;
+        },
+    )?;
     for run in runs {
         report.take(run);
     }
@@ -165,14 +168,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let code = report.print()?;
     if !arguments.no_growth && arguments.at.is_none() && only.is_none() {
         let slots = [slot(0)?];
-        watched(&slots, &report, |slot| {
-            for (number, shape) in growth::SHAPES.iter().enumerate() {
-                slot.begin(shape.kind, number as u64, &shape.input(64));
-                slot.write(&format!("shape: {}", shape.name));
-                report.grows(shape, &shape.measure(&ground));
-                slot.end();
-            }
-        })?;
+        watched(
+            &slots,
+            |doing| report.print_hang(doing),
+            |slot| {
+                for (number, shape) in growth::SHAPES.iter().enumerate() {
+                    slot.begin(shape.kind, number as u64, &shape.input(64));
+                    slot.write(&format!("shape: {}", shape.name));
+                    report.grows(shape, &shape.measure(&ground));
+                    slot.end();
+                }
+            },
+        )?;
     }
     Ok(code)
 }

@@ -12,17 +12,17 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
 
-use crate::prove::random::Random;
+use crate::random::Random;
 use ground::Ground;
 use hands::{Hands, Naive, Store};
 
-/// How often the control has its turn.
+/// The number of rounds of the control.
 const ROUNDS: usize = 50;
 
 /// The options of `lab prove-races`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How many times each of the two reads or writes, and how many exchanges there are at least
+    /// The number of reads and of writes, and the least number of exchanges
     #[arg(long, default_value_t = 10_000)]
     count: u64,
     /// The seed that decides what is read and written
@@ -30,22 +30,22 @@ pub(crate) struct Arguments {
     seed: u64,
 }
 
-/// What came of a race.
+/// The result of a race.
 #[derive(Debug, Default)]
 struct Outcome {
     swaps: u64,
     read: Tries,
     written: Tries,
-    /// How many files outside were made or changed.
+    /// The number of files outside that were made or changed.
     outside: usize,
 }
 
-/// What came of reading, or of writing.
+/// The result of reading, or of writing.
 #[derive(Debug, Default)]
 struct Tries {
     done: u64,
     refused: u64,
-    /// How often something from outside was read.
+    /// The number of reads that returned something from outside.
     escaped: u64,
 }
 

@@ -14,11 +14,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
-use crate::bench;
-use crate::bench::sample::{Sample, Unit};
+use crate::machine;
+use crate::sample::{Sample, Unit};
 use contender::{Contender, Ground, contenders};
 
-/// What is run, by the name that it has in the table.
+/// The programs that are run, each with its name in the table.
 const PROGRAMS: [(&str, &[&str]); 2] = [
     ("true", &["true"]),
     ("python3 -c pass", &["python3", "-c", "pass"]),
@@ -27,10 +27,10 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
 /// The options of `lab bench-sandbox`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// How often each is run, one after the other
+    /// The number of runs of each, one after the other
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// How many runs of each there are with 8 in flight
+    /// The number of runs of each with 8 in flight
     #[arg(long, default_value_t = 400, value_parser = clap::value_parser!(u32).range(8..=100_000))]
     runs: u32,
     /// A binary to measure, instead of the one that is built from the present sources
@@ -51,7 +51,7 @@ struct Times {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let program = match &arguments.binary {
         Some(program) => program.clone(),
-        None => bench::build(&crate::root()?)?,
+        None => machine::build("release")?,
     };
     let ground = Ground::new(program)?;
     let (mut contenders, notes) = contenders(&ground)?;
@@ -62,11 +62,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         let latency: Vec<Value> = times.iter().map(to_json).collect();
         println!(
             "{:#}",
-            json!({ "machine": bench::machine(), "notes": notes, "latency": latency, "per_second": rates, "memory_mib": memory })
+            json!({ "machine": machine::describe(), "notes": notes, "latency": latency, "per_second": rates, "memory_mib": memory })
         );
         return Ok(ExitCode::SUCCESS);
     }
-    println!("{}", bench::machine());
+    println!("{}", machine::describe());
     println!(
         "whoever runs this is {}",
         if rustix::process::geteuid().is_root() {
@@ -157,7 +157,7 @@ fn to_json(times: &Times) -> Value {
     json!({ "name": times.name, "of": of.collect::<serde_json::Map<_, _>>() })
 }
 
-/// What the figures are to be, and whether they are.
+/// The goals of the figures, and whether they are reached.
 fn goals(times: &[Times]) -> Vec<String> {
     let median = |name: &str, number: usize| {
         let found = times.iter().find(|times| times.name == name)?;

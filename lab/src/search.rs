@@ -21,6 +21,8 @@ use anyhow::{Result, bail};
 use gongfu_core::search::Scope;
 use serde_json::{Value, json};
 
+use crate::machine;
+
 use collection::{Collection, Question};
 use score::Score;
 
@@ -30,16 +32,16 @@ pub(crate) struct Arguments {
     /// A folder of skills, the corpus beside the repository when none is named
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
-    /// Which of a section's items is taken
+    /// The number of the item that is taken of a section
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// How many seeds, one after the other, are averaged
+    /// The number of seeds, one after the other, that are averaged
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
     /// Ask for every item instead of one a skill
     #[arg(long)]
     all: bool,
-    /// How many owners with ten skills each are searched, to see what a space costs; 0 leaves it out
+    /// The number of owners with ten skills each that are searched, to see what a space costs; 0 leaves it out
     #[arg(long, default_value_t = 10_000)]
     spaces: usize,
     /// Print JSON
@@ -51,7 +53,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = match &arguments.corpus {
         Some(folder) => folder.clone(),
-        None => crate::root()?.join("../shared/corpus"),
+        None => machine::root()?.join(machine::CORPUS),
     };
     let collection = Collection::read(&folder)?;
     let asking = collection.skills.iter().filter(|s| !s.items.is_empty());
@@ -120,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     })
 }
 
-/// Whether the last row is better than the first on each figure.
+/// True when the last row is better than the first on each figure.
 fn beats(rows: &[(String, Score)]) -> bool {
     match rows {
         [(_, plain), .., (_, full)] => {

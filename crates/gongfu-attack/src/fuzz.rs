@@ -1,5 +1,7 @@
-//! Calls at random: many short-lived processes make any call there is with any arguments, and
-//! whatever comes of that stays inside.
+//! Random calls of the kernel: many short-lived processes make any call with any arguments, and must
+//! harm nothing outside of the sandbox.
+
+mod random;
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -17,89 +19,95 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid};
 
-use crate::bait::{Bait, Decoys};
-use crate::{ARGUMENT, process, server, tool};
+use crate::argument::{ARGUMENT, FUZZ};
+use crate::bait::Bait;
+use crate::decoys::Decoys;
+use crate::inside::{Program, bait_inside, spec};
+use crate::system::{command_line, contains, processes};
+use random::Random;
 
-/// How long one run takes; after it, all that it may have harmed is looked at.
+/// The length of one run; damage is looked for after each.
 const RUN: Duration = Duration::from_secs(2);
-/// How many calls a process makes.
+/// The number of calls that a process makes.
 const CALLS: u64 = 24;
-/// How long they may take together, in nanoseconds: a call that waits is waited for no longer.
+/// The time limit of all calls of a process together, in nanoseconds: some calls wait for ever.
 const TIMEOUT: i64 = 15_000_000;
-/// Calls with higher numbers aren't there.
-const HIGHEST: u64 = 480;
-/// What would only end the process that makes the calls, or have it wait for nothing.
-const LEFT_OUT: &[i64] = &[
+/// The limit of the numbers of calls; the kernel has none above.
+const CALL_NUMBERS: u64 = 480;
+/// Calls that are never made: they would only end the process, or wait for nothing.
+const EXCLUDED: &[i64] = &[
     libc::SYS_exit,
     libc::SYS_exit_group,
     libc::SYS_rt_sigsuspend,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_pause,
 ];
-/// What is said of how many calls were made.
-const SAID: &str = "calls ";
+/// The start of the line with the number of calls that were made.
+const COUNT: &str = "calls ";
 
-/// A request to make calls at random.
+/// A request to make random calls.
 pub struct Fuzz {
-    /// The kind of sandbox that it is done in.
+    /// The kind of sandbox to make them in.
     pub profile: &'static Profile,
-    /// What runs things in it.
+    /// The runner of that sandbox.
     pub runner: Runner,
     /// The kinds of mounts that appear on the host when such a sandbox is made.
     pub own_mounts: &'static [&'static str],
-    /// What decides which calls are made.
+    /// The seed that all calls follow from.
     pub seed: u64,
-    /// For how long.
+    /// The time to spend.
     pub time: Duration,
 }
 
-/// A report of them.
+/// A report about random calls.
 #[derive(Debug, Default)]
 pub struct FuzzReport {
-    /// How often a sandbox was made.
+    /// The number of sandboxes that were made.
     pub runs: u64,
-    /// How many calls were made at least.
+    /// The number of calls, at least.
     pub calls: u64,
-    /// How the runs ended, and how many of them so.
+    /// The number of runs by how they ended.
     pub ended: BTreeMap<String, u64>,
-    /// What of the machine was harmed; empty when nothing was.
+    /// Damage to the machine.
     pub harmed: Vec<String>,
 }
 
-/// Makes calls at random in sandboxes, one after the other; `progress` hears of what came of it so far.
+/// Makes random calls in one sandbox after the other, until something is harmed or the time is over;
+/// `progress` gets the report so far.
 ///
 /// # Errors
-/// Nothing can be laid out, or the level is one in which a signal could reach what isn't laid out.
-pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&FuzzReport)) -> io::Result<FuzzReport> {
-    if what.profile.host == HostView::Open {
+/// Nothing can be laid out, or the sandbox shows the host, where a signal could reach any process.
+pub fn fuzz(request: Fuzz, mut progress: impl FnMut(&FuzzReport)) -> io::Result<FuzzReport> {
+    if request.profile.host == HostView::Open {
         let why = "without namespaces, calls at random would only be kept from this machine's \
                    processes by what they are to prove";
         return Err(io::Error::new(io::ErrorKind::Unsupported, why));
     }
-    let begun = Instant::now();
+    let started = Instant::now();
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let program = server::Program::new(false)?;
+    let program = Program::new(false)?;
     let mut decoys = Decoys::new()?;
-    let bait = server::seen_from(what.profile, &program, &decoys);
-    let before = machine(what.own_mounts);
-    let mut random = Random::new(what.seed);
-    let mut fuzzed = FuzzReport::default();
-    while fuzzed.harmed.is_empty() && begun.elapsed() < what.time {
-        let time = RUN.min(what.time.saturating_sub(begun.elapsed()));
+    let bait = bait_inside(request.profile, &program, &decoys);
+    let before = machine_state(request.own_mounts);
+    let mut random = Random::new(request.seed);
+    let mut report = FuzzReport::default();
+    while report.harmed.is_empty() && started.elapsed() < request.time {
+        let time = RUN.min(request.time.saturating_sub(started.elapsed()));
         let arguments = [
             ARGUMENT.to_owned(),
-            process::FUZZ.to_owned(),
+            FUZZ.to_owned(),
             bait.token.clone(),
             random.next().to_string(),
             time.as_millis().to_string(),
-            process::told(&bait)?,
+            bait.encode()?,
         ];
-        let spec = server::spec(what.profile, &program, &decoys, arguments.into())?;
-        let ran = runtime.block_on(what.runner.run(&Owner::Local, spec, Arc::new(|_, _| {})));
-        let ended = match ran {
+        let spec = spec(request.profile, &program, &decoys, arguments.into())?;
+        let outcome =
+            runtime.block_on(request.runner.run(&Owner::Local, spec, Arc::new(|_, _| {})));
+        let ended = match outcome {
             Ok(outcome) => {
-                let said = [outcome.stdout.head, outcome.stdout.tail].concat();
-                fuzzed.calls += calls(&said);
+                let output = [outcome.stdout.head, outcome.stdout.tail].concat();
+                report.calls += calls(&output);
                 match outcome.exit {
                     Some(Exit::Code(code)) => format!("exit {code}"),
                     Some(Exit::Signal(signal)) => format!("signal {signal}"),
@@ -108,34 +116,35 @@ pub fn fuzz(what: Fuzz, mut progress: impl FnMut(&FuzzReport)) -> io::Result<Fuz
             }
             Err(error) => format!("error: {error}"),
         };
-        *fuzzed.ended.entry(ended).or_default() += 1;
-        fuzzed.runs += 1;
-        fuzzed.harmed = decoys.spoilt();
+        *report.ended.entry(ended).or_default() += 1;
+        report.runs += 1;
+        report.harmed = decoys.damage();
         let strays = strays(&bait);
         if strays > 0 {
-            fuzzed.harmed.push(format!("{strays} processes live on"));
+            report.harmed.push(format!("{strays} processes live on"));
         }
-        if machine(what.own_mounts) != before {
-            fuzzed.harmed.push("the machine was changed".to_owned());
+        if machine_state(request.own_mounts) != before {
+            report.harmed.push("the machine was changed".to_owned());
         }
-        progress(&fuzzed);
+        progress(&report);
     }
-    Ok(fuzzed)
+    Ok(report)
 }
 
-/// How many calls a run says that it made.
-fn calls(said: &[u8]) -> u64 {
-    let said = String::from_utf8_lossy(said);
-    let told = said.lines().filter_map(|line| line.strip_prefix(SAID));
-    let told = told.filter_map(|number| number.parse::<u64>().ok());
-    // Whatever else is said at random is no such number.
-    told.filter(|number| *number < 100_000_000)
+/// The number of calls in the output of a run.
+fn calls(output: &[u8]) -> u64 {
+    let output = String::from_utf8_lossy(output);
+    let counts = output.lines().filter_map(|line| line.strip_prefix(COUNT));
+    let counts = counts.filter_map(|number| number.parse::<u64>().ok());
+    // A random call may have written such a line as well.
+    counts
+        .filter(|number| *number < 100_000_000)
         .max()
         .unwrap_or_default()
 }
 
-/// What calls could change of the server and of what it runs on.
-fn machine(own_mounts: &[&str]) -> Vec<String> {
+/// The state of the machine and of this process that calls could change.
+fn machine_state(own_mounts: &[&str]) -> Vec<String> {
     let is_own = |line: &str| {
         let mut own = own_mounts.iter();
         own.any(|kind| line.contains(&format!(" - {kind} ")))
@@ -154,73 +163,72 @@ fn machine(own_mounts: &[&str]) -> Vec<String> {
     ]
 }
 
-/// How many processes of a run are still there.
+/// The number of processes of a run that still exist.
 fn strays(bait: &Bait) -> usize {
-    let all = tool::processes().unwrap_or_default().into_iter();
+    let all = processes().unwrap_or_default().into_iter();
     let is_stray = |number: &u32| {
-        let told = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        *number != bait.victim && tool::contains(&told, bait.token.as_bytes())
+        *number != bait.victim && contains(&command_line(*number), bait.token.as_bytes())
     };
     all.filter(is_stray).count()
 }
 
-/// Makes calls at random until the time is over: is told what stands in the name of all that is laid
-/// out, a seed, milliseconds, and the bait.
-pub(crate) fn inside(arguments: &[String]) -> io::Result<()> {
+/// Makes random calls until the time is over. The arguments are the token, by which strays are found, a
+/// seed, milliseconds, and the bait.
+pub(crate) fn run_inside(arguments: &[String]) -> io::Result<()> {
     let [_, seed, time, bait] = arguments else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let (Ok(seed), Ok(time), Some(bait)) = (seed.parse(), time.parse(), process::read(bait)) else {
+    let (Ok(seed), Ok(time), Some(bait)) = (seed.parse(), time.parse(), Bait::decode(bait)) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let (begun, time) = (Instant::now(), Duration::from_millis(time));
+    let (started, time) = (Instant::now(), Duration::from_millis(time));
     let mut random = Random::new(seed);
-    // Who loses its parent comes to this one.
+    // Orphans become children of this process.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let (count, counted) = rustix::pipe::pipe()?;
     for end in [&count, &counted] {
         rustix::fs::fcntl_setfl(end, OFlags::NONBLOCK)?;
     }
     let values = Values::new(&bait)?;
-    let (mut calls, mut processes) = (0_u64, 0_u64);
-    while begun.elapsed() < time {
+    let (mut calls, mut children) = (0_u64, 0_u64);
+    while started.elapsed() < time {
         let seed = random.next();
         match fork() {
             Ok(None) => child(&mut Random::new(seed), &values, &counted),
             Ok(Some(number)) => end(number),
             Err(_) => std::thread::sleep(Duration::from_millis(1)),
         }
-        clear();
+        kill_children();
         let mut room = [0; 4096];
         if let Ok(read) = rustix::io::read(&count, &mut room) {
             calls += read as u64;
         }
-        processes += 1;
-        if processes.is_multiple_of(50) {
-            writeln!(io::stdout(), "\n{SAID}{calls}")?;
+        children += 1;
+        if children.is_multiple_of(50) {
+            writeln!(io::stdout(), "\n{COUNT}{calls}")?;
         }
     }
-    writeln!(io::stdout(), "\n{SAID}{calls}")
+    writeln!(io::stdout(), "\n{COUNT}{calls}")
 }
 
-/// Waits for a process, and ends it when it doesn't.
+/// Waits for a process, and kills it at the time limit.
 fn end(number: Pid) {
-    let patience = Timespec {
+    let timeout = Timespec {
         tv_sec: 0,
         tv_nsec: TIMEOUT,
     };
     if let Ok(handle) = pidfd_open(number, PidfdFlags::empty()) {
         let mut watched = [PollFd::new(&handle, PollFlags::IN)];
-        let _ = poll(&mut watched, Some(&patience));
+        let _ = poll(&mut watched, Some(&timeout));
     }
     let _ = kill_process(number, Signal::KILL);
     let _ = waitpid(Some(number), WaitOptions::empty());
 }
 
-/// Ends what the processes began, and only that.
-fn clear() {
+/// Kills the children of this process, and nothing else.
+fn kill_children() {
     let mark = format!("PPid:\t{}\n", std::process::id());
-    for number in tool::processes().unwrap_or_default() {
+    for number in processes().unwrap_or_default() {
         let status = fs::read_to_string(format!("/proc/{number}/status")).unwrap_or_default();
         let number = i32::try_from(number).ok().and_then(Pid::from_raw);
         if let Some(number) = number.filter(|_| status.contains(&mark)) {
@@ -230,7 +238,7 @@ fn clear() {
     }
 }
 
-/// Makes some calls, and counts each.
+/// Makes some calls, and writes a byte for each.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is another process, which has nothing else to do"
@@ -238,7 +246,7 @@ fn clear() {
 fn child(random: &mut Random, values: &Values, counted: &std::os::fd::OwnedFd) -> ! {
     for _ in 0..CALLS {
         let number = number(random);
-        if LEFT_OUT.contains(&number) {
+        if EXCLUDED.contains(&number) {
             continue;
         }
         let arguments = [(); 6].map(|()| values.any(random));
@@ -248,17 +256,17 @@ fn child(random: &mut Random, values: &Values, counted: &std::os::fd::OwnedFd) -
     std::process::exit(0);
 }
 
-/// Any call, sometimes one that isn't there or of another convention.
+/// The number of any call; sometimes one that doesn't exist, or one of another convention.
 fn number(random: &mut Random) -> i64 {
     let number = match random.below(100) {
-        0 => 0x4000_0000 | random.below(HIGHEST),
+        0 => 0x4000_0000 | random.below(CALL_NUMBERS),
         1 => random.next(),
-        _ => random.below(HIGHEST),
+        _ => random.below(CALL_NUMBERS),
     };
     number.cast_signed()
 }
 
-/// What arguments are chosen from.
+/// Values that arguments are chosen from.
 struct Values {
     paths: Vec<CString>,
     processes: Vec<i64>,
@@ -315,33 +323,12 @@ impl Values {
             }
             _ => {
                 let numbers = [(); 64].map(|()| random.next() >> random.below(64));
-                // It is never given back: the process is soon over.
+                // Leaked, because the process soon ends.
                 Box::leak(Box::new(numbers))
                     .as_mut_ptr()
                     .expose_provenance() as u64
             }
         };
         value.cast_signed()
-    }
-}
-
-/// Numbers that look like chance, and are the same for the same seed (xorshift64*).
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        // From zero it would never get away.
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).max(1))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        (self.next() >> 16).checked_rem(end).unwrap_or_default()
     }
 }

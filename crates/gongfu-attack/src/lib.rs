@@ -1,29 +1,26 @@
 //! Attacks: probes that try to get out of a sandbox as a stranger's program would.
 //!
 //! Each is tried outside first, where it must reach its goal, or it proves nothing; then in each kind of
-//! sandbox. A probe is a process of its own, this very program begun anew. So is the careless server that
-//! begins the probes, with a secret in its environment and files that it forgot to close. Everything that
+//! sandbox. A probe is a process of its own: this program, started again. So is the careless server that
+//! starts the probes, with a secret in its environment and files that it forgot to close. Everything that
 //! probes reach for is made for them and removed again.
 //!
 //! A guest of `gongfu-sandbox`: it runs that crate's kinds of sandboxes, and makes system calls by it. The
 //! program that it is part of says which other kinds and which baselines there are ([`Arena`]).
 #![cfg(target_os = "linux")]
 
+mod answer;
+mod argument;
 mod bait;
-mod files;
+mod decoys;
 mod fuzz;
-mod kernel;
-mod list;
-mod mounts;
-mod network;
+mod goal;
+mod inside;
 mod outside;
-mod privilege;
+mod probe;
 mod process;
-mod resources;
 mod server;
-mod tenancy;
-mod tool;
-mod writing;
+mod system;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -37,9 +34,6 @@ pub use fuzz::{Fuzz, FuzzReport, fuzz};
 pub use outside::BareBubblewrap;
 pub use process::become_probe;
 pub use server::run;
-
-/// The argument by which a program is told to be a probe.
-const ARGUMENT: &str = "sandbox-probe";
 
 /// The sandboxes that a program has, for probes to be tried in.
 pub trait Arena: Sync {
@@ -57,21 +51,21 @@ pub trait Baseline: Send + Sync {
     /// Its name in reports.
     fn name(&self) -> &'static str;
 
-    /// Runs a probe to its end; `None` where the baseline isn't installed.
+    /// Runs a probe to its end; `None` when the baseline isn't installed.
     ///
     /// # Errors
-    /// It can't be run so.
+    /// The program can't be started.
     fn run(&self, attempt: &Attempt) -> io::Result<Option<ProbeExit>>;
 }
 
 /// A program that tries a probe.
 #[derive(Debug, Clone)]
 pub struct Attempt {
-    /// Where it lies.
+    /// Its path.
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// The folder that it works in, and may write to.
+    /// Its working folder, which it may write to.
     pub workspace: PathBuf,
     /// A folder that it may read.
     pub shown: PathBuf,
@@ -94,7 +88,7 @@ pub enum Verdict {
     Reached,
     /// It was refused.
     Refused,
-    /// It proves nothing: it couldn't be tried, or fails where nothing stands in its way.
+    /// It proves nothing: it couldn't be tried, or fails outside as well.
     Void,
 }
 
@@ -114,8 +108,15 @@ impl Verdict {
 pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
-    /// The obstacle that it met, for people; empty where it met none.
+    /// The reason why it failed, for people; empty when it reached its goal.
     pub why: String,
+}
+
+impl Finding {
+    fn void(why: String) -> Self {
+        let verdict = Verdict::Void;
+        Self { verdict, why }
+    }
 }
 
 /// The outcomes of a probe in all places.
@@ -139,10 +140,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// Whether it got through a kind that should have refused it.
+    /// True when it got through a kind that should have refused it.
     pub fn got_through(&self, level: Level) -> bool {
         let reached = self.inside.get(level.as_str());
-        reached.is_some_and(|seen| seen.verdict == Verdict::Reached)
+        reached.is_some_and(|finding| finding.verdict == Verdict::Reached)
             && !self.by_design.contains_key(level.as_str())
     }
 }
@@ -154,7 +155,7 @@ pub struct Request {
     pub levels: Vec<String>,
     /// The baselines in which they are tried as well.
     pub baselines: Vec<String>,
-    /// The probes by name; all of them where there is none.
+    /// The probes by name; all of them if there is no name.
     pub names: Vec<String>,
 }
 
@@ -171,8 +172,8 @@ pub struct ProbeInfo {
 
 /// All probes, in the order in which they are tried.
 pub fn list() -> Vec<ProbeInfo> {
-    let root = tool::is_root();
-    let each = list::all().map(|probe| ProbeInfo {
+    let root = system::is_root();
+    let each = probe::all().map(|probe| ProbeInfo {
         name: probe.name,
         about: probe.about,
         lacks: probe.lacks(root),

@@ -1,4 +1,4 @@
-//! Tries a probe outside of our sandboxes: plainly, or in a baseline such as bare bubblewrap.
+//! Tries a probe outside of our sandboxes: unconfined, or in a baseline such as bare bubblewrap.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
@@ -11,16 +11,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::bait::{Bait, Decoys};
-use crate::list::Probe;
-use crate::{Attempt, Baseline, Finding, ProbeExit, Verdict, process};
+use crate::argument::{BEFORE, TRY, arguments};
+use crate::decoys::Decoys;
+use crate::probe::Probe;
+use crate::{Attempt, Baseline, Finding, ProbeExit, answer};
 
-/// How long a probe may take.
+/// The time limit of a probe.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Where the program is seen in it.
-const INSIDE: &str = "/tmp/probe";
-/// How `bwrap` is used by most who use it: the machine is shown to be read, and little is put above it.
-const AS_USED: [&str; 11] = [
+/// The path of the program inside bare bubblewrap.
+const PROGRAM: &str = "/tmp/probe";
+/// The usual options of `bwrap`: the machine is readable, and little is mounted above it.
+const USUAL_OPTIONS: [&str; 11] = [
     "--unshare-all",
     "--die-with-parent",
     "--ro-bind",
@@ -34,17 +35,17 @@ const AS_USED: [&str; 11] = [
     "/tmp",
 ];
 
-/// Tries a probe where nothing stands in its way.
-pub(crate) fn plainly(probe: &Probe) -> io::Result<Finding> {
-    let seen = tried(probe, |decoys, arguments| {
+/// Tries a probe without any confinement.
+pub(crate) fn try_unconfined(probe: &Probe) -> io::Result<Finding> {
+    let finding = attempt(probe, |decoys, arguments| {
         let mut command = Command::new("/proc/self/exe");
         command.args(arguments).current_dir(decoys.workspace());
-        ended(command.env("TMPDIR", decoys.scratch())).map(Some)
+        run_to_end(command.env("TMPDIR", decoys.scratch())).map(Some)
     })?;
-    seen.ok_or(io::ErrorKind::NotFound.into())
+    finding.ok_or(io::ErrorKind::NotFound.into())
 }
 
-/// What `bwrap` makes by itself, as it is mostly used.
+/// The sandbox that `bwrap` makes by itself with its usual options.
 #[derive(Debug)]
 pub struct BareBubblewrap;
 
@@ -55,24 +56,27 @@ impl Baseline for BareBubblewrap {
 
     fn run(&self, attempt: &Attempt) -> io::Result<Option<ProbeExit>> {
         let mut command = Command::new("bwrap");
-        command.args(AS_USED);
-        command.arg("--ro-bind").arg(&attempt.program).arg(INSIDE);
+        command.args(USUAL_OPTIONS);
+        command.arg("--ro-bind").arg(&attempt.program).arg(PROGRAM);
         let workspace = &attempt.workspace;
         command.arg("--bind").args([workspace, workspace]);
         command.arg("--chdir").arg(workspace);
-        command.arg(INSIDE).args(&attempt.arguments);
-        match ended(command.env("TMPDIR", "/tmp")) {
+        command.arg(PROGRAM).args(&attempt.arguments);
+        match run_to_end(command.env("TMPDIR", "/tmp")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            ended => ended.map(Some),
+            exit => exit.map(Some),
         }
     }
 }
 
-/// Tries a probe in a baseline; `None` where that isn't installed.
-pub(crate) fn in_baseline(probe: &Probe, by: &dyn Baseline) -> io::Result<Option<Finding>> {
+/// Tries a probe in a baseline; `None` when the baseline isn't installed.
+pub(crate) fn try_in_baseline(
+    probe: &Probe,
+    baseline: &dyn Baseline,
+) -> io::Result<Option<Finding>> {
     let program = std::env::current_exe()?;
-    tried(probe, |decoys, arguments| {
-        by.run(&Attempt {
+    attempt(probe, |decoys, arguments| {
+        baseline.run(&Attempt {
             program: program.clone(),
             arguments,
             workspace: decoys.workspace(),
@@ -81,58 +85,22 @@ pub(crate) fn in_baseline(probe: &Probe, by: &dyn Baseline) -> io::Result<Option
     })
 }
 
-fn tried(
+fn attempt(
     probe: &Probe,
     run: impl Fn(&Decoys, Vec<String>) -> io::Result<Option<ProbeExit>>,
 ) -> io::Result<Option<Finding>> {
     let decoys = Decoys::new()?;
-    let run = |kind: &str, bait: &Bait| {
-        let arguments = process::arguments(kind, probe.name, bait)?;
-        run(&decoys, arguments)
-    };
+    let run = |role: &str| run(&decoys, arguments(role, probe.name, &decoys.bait)?);
     if probe.before.is_some() {
-        run(process::BEFORE, &decoys.bait)?;
+        run(BEFORE)?;
     }
-    let ended = run(process::TRY, &decoys.bait)?;
-    Ok(ended.map(|ProbeExit { signal, output }| judged(probe, &decoys, signal, &output)))
+    let exit = run(TRY)?;
+    Ok(exit.map(|ProbeExit { signal, output }| answer::judge(probe, &decoys, signal, &output)))
 }
 
-/// What came of a run that said this, and was ended by this signal.
-pub(crate) fn judged(
-    probe: &Probe,
-    decoys: &Decoys,
-    signal: Option<i32>,
-    output: &[u8],
-) -> Finding {
-    let seen = |verdict, why: String| Finding { verdict, why };
-    let told = process::said(output);
-    match (told, signal, probe.found) {
-        (Some(told), _, Some(found)) => {
-            if found(decoys) {
-                seen(Verdict::Reached, String::new())
-            } else {
-                let why = told.err();
-                seen(
-                    Verdict::Refused,
-                    why.unwrap_or("it came to nothing".to_owned()),
-                )
-            }
-        }
-        (Some(Ok(())), ..) => seen(Verdict::Reached, String::new()),
-        (Some(Err(why)), ..) => seen(Verdict::Refused, why),
-        (None, Some(signal), _) => {
-            seen(Verdict::Refused, format!("it was ended by signal {signal}"))
-        }
-        (None, None, _) => {
-            let output = String::from_utf8_lossy(output);
-            seen(Verdict::Void, format!("it said nothing: {}", output.trim()))
-        }
-    }
-}
-
-/// Runs something to its end, and kills it after a while.
-fn ended(command: &mut Command) -> io::Result<ProbeExit> {
-    // A file and no pipe: nobody has to wait for those who hold it.
+/// Runs a program to its end, and kills it at the time limit.
+fn run_to_end(command: &mut Command) -> io::Result<ProbeExit> {
+    // A file instead of a pipe: nobody has to wait for descendants that hold it open.
     let mut output = File::from(memfd_create(c"output", MemfdFlags::CLOEXEC)?);
     let mut child = command
         .stdin(Stdio::null())
@@ -143,22 +111,22 @@ fn ended(command: &mut Command) -> io::Result<ProbeExit> {
     let number = number.ok_or(io::ErrorKind::NotFound)?;
     let handle = pidfd_open(number, PidfdFlags::empty());
     let is_over = handle.is_ok_and(|handle| {
-        let patience = Timespec {
+        let timeout = Timespec {
             tv_sec: i64::try_from(TIMEOUT.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: 0,
         };
         let mut watched = [PollFd::from_borrowed_fd(handle.as_fd(), PollFlags::IN)];
-        matches!(poll(&mut watched, Some(&patience)), Ok(1))
+        matches!(poll(&mut watched, Some(&timeout)), Ok(1))
     });
     if !is_over {
         child.kill()?;
     }
     let status = child.wait()?;
-    let mut said = Vec::new();
+    let mut bytes = Vec::new();
     output.rewind()?;
-    output.read_to_end(&mut said)?;
+    output.read_to_end(&mut bytes)?;
     Ok(ProbeExit {
         signal: status.signal().filter(|_| is_over),
-        output: said,
+        output: bytes,
     })
 }

@@ -1,78 +1,69 @@
-//! The careless server, which begins every probe, and whoever begins it and hears of each.
+//! The careless server, which starts every probe, and the client that starts the server.
+//!
+//! The server has a secret in its environment and open files without close-on-exec, as a server with
+//! faults has. It is a process of its own, so that gongfu itself has neither.
 
 use std::collections::BTreeMap;
-use std::fs::Permissions;
 use std::io::{self, BufRead as _, BufReader, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::time::Duration;
 
-use gongfu_core::account::Owner;
-use gongfu_core::sandbox::{self, Exit, Input, Limits, Mode, Mount, Reach, Reason, Spec};
 use gongfu_sandbox::Runner;
 use gongfu_sandbox::backend::{HostView, Profile};
 use rustix::io::fcntl_dupfd_cloexec;
 use serde::{Deserialize, Serialize};
 
-use crate::bait::{self, Bait, Decoys, VARIABLE};
-use crate::list::{self, Probe};
-use crate::outside::BareBubblewrap;
-use crate::{ARGUMENT, Arena, Finding, Request, Row, Verdict, outside, process, tool};
+use crate::argument::{ARGUMENT, SERVER};
+use crate::decoys::VARIABLE;
+use crate::inside::{Program, try_in_sandbox};
+use crate::outside::{BareBubblewrap, try_in_baseline, try_unconfined};
+use crate::probe::{self, Probe};
+use crate::{Arena, Baseline, Finding, Request, Row, Verdict, system};
 
-/// Where the program is shown.
-const PROGRAM: &str = "/probe";
-/// Where a folder is shown to be read.
-const SHOWN: &str = "/shown";
-/// How long a probe may take.
-const TIMEOUT: Duration = Duration::from_secs(20);
-
-/// What the server tells.
+/// A message of the server.
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
     Row(Row),
-    Broken(String),
+    Failure(String),
 }
 
-/// The server, which is ended when nobody listens to it.
+/// A running server and the connection to it.
 struct ServerHandle(Child, UnixStream);
 
 impl Drop for ServerHandle {
     fn drop(&mut self) {
-        // It takes away what it laid out when it finds that nobody listens.
+        // The server removes its files when the connection closes.
         let _ = self.1.shutdown(std::net::Shutdown::Both);
         let _ = self.0.wait();
     }
 }
 
-/// Tries probes one after the other; `progress` hears of each.
+/// Tries probes one after the other; `progress` gets each row.
 ///
 /// # Errors
-/// The server can't be begun, nothing can be laid out, or there is no such probe.
+/// The server can't be started, nothing can be laid out, or there is no such probe.
 pub fn run(request: &Request, mut progress: impl FnMut(&Row)) -> io::Result<Vec<Row>> {
     let (ours, theirs) = UnixStream::pair()?;
     let child = Command::new("/proc/self/exe")
-        .args([ARGUMENT, process::SERVER])
+        .args([ARGUMENT, SERVER])
         .env(VARIABLE, "secret")
-        // Whoever interrupts a terminal doesn't keep it from tidying up.
+        // An interrupt at the terminal must not keep it from removing its files.
         .process_group(0)
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
         .spawn()?;
-    let kept = ServerHandle(child, ours);
-    send(&kept.1, request)?;
+    let server = ServerHandle(child, ours);
+    send(&server.1, request)?;
     let mut rows = Vec::new();
-    for line in BufReader::new(&kept.1).lines() {
+    for line in BufReader::new(&server.1).lines() {
         match serde_json::from_str(&line?)? {
             Message::Row(row) => {
                 progress(&row);
                 rows.push(row);
             }
-            Message::Broken(why) => return Err(io::Error::other(why)),
+            Message::Failure(why) => return Err(io::Error::other(why)),
         }
     }
     Ok(rows)
@@ -84,9 +75,9 @@ fn send(mut to: impl Write, message: &impl Serialize) -> io::Result<()> {
     writeln!(to, "{line}")
 }
 
-/// Is the server to its end.
+/// Runs as the server until all probes were tried.
 pub(crate) fn serve<A: Arena>(arena: impl FnOnce() -> io::Result<A>) -> io::Result<()> {
-    // Of its own, so that nobody whom it begins has it.
+    // A copy that closes on exec, so that no probe inherits the connection.
     let control = UnixStream::from(fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?);
     let nothing = std::fs::File::open("/dev/null")?;
     rustix::stdio::dup2_stdin(nothing)?;
@@ -94,22 +85,102 @@ pub(crate) fn serve<A: Arena>(arena: impl FnOnce() -> io::Result<A>) -> io::Resu
     if BufReader::new(&control).read_line(&mut request)? == 0 {
         return Ok(());
     }
-    let told = serde_json::from_str(&request)
+    let outcome = serde_json::from_str(&request)
         .map_err(io::Error::from)
         .and_then(|request| {
-            all(&request, &arena()?, |row| {
+            try_all(&request, &arena()?, |row| {
                 send(&control, &Message::Row(row))
             })
         });
-    told.or_else(|error| send(&control, &Message::Broken(error.to_string())))
+    outcome.or_else(|error| send(&control, &Message::Failure(error.to_string())))
 }
 
-fn all(
+/// The places in which each probe is tried.
+struct Places {
+    sandboxes: Vec<(&'static Profile, Runner)>,
+    baselines: Vec<Box<dyn Baseline>>,
+    program: Program,
+}
+
+impl Places {
+    fn new(request: &Request, arena: &impl Arena) -> io::Result<Self> {
+        let all = arena.runner(None);
+        let mut sandboxes: Vec<(&'static Profile, Runner)> = Vec::new();
+        for name in &request.levels {
+            let profile = all.profiles().find(|one| one.level.as_str() == name);
+            let unknown = || io::Error::other(format!("there is no sandbox `{name}`"));
+            let profile = profile.ok_or_else(unknown)?;
+            sandboxes.push((profile, arena.runner(Some(profile.level))));
+        }
+        let mut on_host = sandboxes.iter().map(|(profile, _)| profile.host);
+        let program = Program::new(on_host.any(|host| host == HostView::Open))?;
+        let mut baselines = arena.baselines();
+        baselines.push(Box::new(BareBubblewrap));
+        baselines.retain(|one| request.baselines.iter().any(|name| name == one.name()));
+        Ok(Self {
+            sandboxes,
+            baselines,
+            program,
+        })
+    }
+
+    fn try_probe(&self, probe: &Probe, is_machine_root: bool) -> io::Result<Row> {
+        // Nothing runs beside the control: it may use up the limits of the user.
+        let control = match probe.lacks(is_machine_root) {
+            Some(lacks) => Finding::void(lacks),
+            None => try_unconfined(probe)?,
+        };
+        let outside = if control.verdict == Verdict::Reached {
+            control
+        } else {
+            Finding::void(control.why)
+        };
+        let everywhere = std::thread::scope(|scope| {
+            let sandboxes: Vec<_> = self
+                .sandboxes
+                .iter()
+                .map(|(profile, runner)| {
+                    let run = || try_in_sandbox(probe, profile, &self.program, runner);
+                    (profile.level.to_string(), scope.spawn(run))
+                })
+                .collect();
+            let baselines = self.baselines.iter().filter_map(|one| {
+                let finding = try_in_baseline(probe, &**one).transpose()?;
+                Some(finding.map(|finding| (one.name().to_owned(), weigh(&outside, finding))))
+            });
+            let baselines = baselines.collect::<io::Result<BTreeMap<_, _>>>();
+            let sandboxes = sandboxes.into_iter().map(|(level, thread)| {
+                let panicked = |_| Err(io::Error::other("a probe couldn't be begun"));
+                let finding = thread.join().unwrap_or_else(panicked)?;
+                Ok((level, weigh(&outside, finding)))
+            });
+            let sandboxes = sandboxes.collect::<io::Result<BTreeMap<_, _>>>()?;
+            Ok::<_, io::Error>((sandboxes, baselines?))
+        });
+        let (inside, baselines) = everywhere?;
+        let is_root = rustix::process::geteuid().is_root();
+        let by_design = self.sandboxes.iter().filter_map(|(profile, _)| {
+            let why = probe.weakness(profile, is_root)?;
+            Some((profile.level.to_string(), why.to_owned()))
+        });
+        Ok(Row {
+            name: probe.name.to_owned(),
+            about: probe.about.to_owned(),
+            baselines,
+            outside,
+            inside,
+            by_design: by_design.collect(),
+            depends_on: probe.depends_on.map(str::to_owned),
+        })
+    }
+}
+
+fn try_all(
     request: &Request,
     arena: &impl Arena,
-    mut tell: impl FnMut(Row) -> io::Result<()>,
+    mut report: impl FnMut(Row) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut probes: Vec<&Probe> = list::all().collect();
+    let mut probes: Vec<&Probe> = probe::all().collect();
     if !request.names.is_empty() {
         for name in &request.names {
             if !probes.iter().any(|probe| probe.name == name) {
@@ -118,225 +189,18 @@ fn all(
         }
         probes.retain(|probe| request.names.iter().any(|name| name == probe.name));
     }
-    let root = tool::is_root();
-    let all = arena.runner(None);
-    let mut runners: Vec<(&'static Profile, Runner)> = Vec::new();
-    for name in &request.levels {
-        let profile = all.profiles().find(|one| one.level.as_str() == name);
-        let unknown = || io::Error::other(format!("there is no sandbox `{name}`"));
-        let profile = profile.ok_or_else(unknown)?;
-        runners.push((profile, arena.runner(Some(profile.level))));
-    }
-    let program = Program::new(
-        runners
-            .iter()
-            .any(|(profile, _)| profile.host == HostView::Open),
-    )?;
-    let mut baselines = arena.baselines();
-    baselines.push(Box::new(BareBubblewrap));
-    baselines.retain(|one| request.baselines.iter().any(|name| name == one.name()));
+    let is_machine_root = system::is_root();
+    let places = Places::new(request, arena)?;
     for probe in probes {
-        // Alone: what it does to the limits of a user, others of that user would feel.
-        let control = match probe.lacks(root) {
-            Some(lacks) => void(lacks),
-            None => outside::plainly(probe)?,
-        };
-        let outside = if control.verdict == Verdict::Reached {
-            control
-        } else {
-            void(control.why)
-        };
-        let everywhere = std::thread::scope(|scope| {
-            let levels: Vec<_> = runners
-                .iter()
-                .map(|(profile, runner)| {
-                    let program = &program;
-                    let seen = scope.spawn(move || within(probe, profile, program, runner));
-                    (profile.level.to_string(), seen)
-                })
-                .collect();
-            let baselines = baselines.iter().filter_map(|one| {
-                let seen = outside::in_baseline(probe, &**one).transpose()?;
-                Some(seen.map(|seen| (one.name().to_owned(), weighed(&outside, seen))))
-            });
-            let baselines = baselines.collect::<io::Result<BTreeMap<_, _>>>();
-            let levels = levels.into_iter().map(|(level, seen)| {
-                let broken = |_| Err(io::Error::other("a probe couldn't be begun"));
-                Ok((
-                    level,
-                    weighed(&outside, seen.join().unwrap_or_else(broken)?),
-                ))
-            });
-            let levels = levels.collect::<io::Result<BTreeMap<_, _>>>()?;
-            Ok::<_, io::Error>((levels, baselines?))
-        });
-        let (inside, baselines) = everywhere?;
-        let is_root = rustix::process::geteuid().is_root();
-        let by_design = runners.iter().filter_map(|(profile, _)| {
-            let why = probe.weakness(profile, is_root)?;
-            Some((profile.level.to_string(), why.to_owned()))
-        });
-        tell(Row {
-            name: probe.name.to_owned(),
-            about: probe.about.to_owned(),
-            baselines,
-            outside,
-            inside,
-            by_design: by_design.collect(),
-            depends_on: probe.depends_on.map(str::to_owned),
-        })?;
+        report(places.try_probe(probe, is_machine_root)?)?;
     }
     Ok(())
 }
 
-fn void(why: String) -> Finding {
-    Finding {
-        verdict: Verdict::Void,
-        why,
-    }
-}
-
-/// What fails outside as well proves nothing where it fails.
-fn weighed(outside: &Finding, seen: Finding) -> Finding {
-    match (outside.verdict, seen.verdict) {
-        (Verdict::Reached, _) | (_, Verdict::Reached) => seen,
-        _ => void(format!("outside as well: {}", outside.why)),
-    }
-}
-
-/// Tries a probe in a sandbox.
-fn within(
-    probe: &Probe,
-    profile: &Profile,
-    program: &Program,
-    runner: &Runner,
-) -> io::Result<Finding> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let decoys = Decoys::new()?;
-    let bait = seen_from(profile, program, &decoys);
-    let run = |kind: &str| {
-        let arguments = process::arguments(kind, probe.name, &bait)?;
-        let spec = spec(profile, program, &decoys, arguments)?;
-        let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
-        Ok::<_, io::Error>(runtime.block_on(running))
-    };
-    if probe.before.is_some() {
-        let _ = run(process::BEFORE)?;
-    }
-    let outcome = match run(process::TRY)? {
-        Ok(outcome) => outcome,
-        Err(error) => return Ok(void(error.to_string())),
-    };
-    let signal = match outcome.exit {
-        Some(Exit::Signal(signal)) => Some(signal),
-        Some(Exit::Code(_)) | None => None,
-    };
-    let output = [outcome.stdout.head, outcome.stderr.head].concat();
-    let seen = outside::judged(probe, &decoys, signal, &output);
-    // One that is ended for what it takes has nothing more to say.
-    let is_held = matches!(
-        outcome.reason,
-        Reason::Oom | Reason::Pids | Reason::Output | Reason::Disk
-    );
-    if seen.verdict != Verdict::Void || !is_held {
-        return Ok(seen);
-    }
-    Ok(Finding {
-        verdict: Verdict::Refused,
-        why: format!("it was ended: {}", outcome.reason.as_str()),
-    })
-}
-
-/// The bait as it is seen from within a kind of sandbox.
-pub(crate) fn seen_from(profile: &Profile, program: &Program, decoys: &Decoys) -> Bait {
-    let shown = if profile.host == HostView::Open {
-        decoys.shown()
-    } else {
-        SHOWN.into()
-    };
-    Bait {
-        shown,
-        program: program.path.clone(),
-        shares_mounts: profile.host == HostView::Open,
-        ..decoys.bait.clone()
-    }
-}
-
-/// What runs a probe with these arguments in a kind of sandbox.
-pub(crate) fn spec(
-    profile: &Profile,
-    program: &Program,
-    decoys: &Decoys,
-    arguments: Vec<String>,
-) -> io::Result<Spec> {
-    let mount = |source, target: &str, mode, keep| Mount {
-        sources: vec![source],
-        target: target.to_owned(),
-        mode,
-        keep,
-    };
-    let at = if profile.host == HostView::Open {
-        let path = program.path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
-        path.to_owned()
-    } else {
-        PROGRAM.to_owned()
-    };
-    let workspace = decoys.workspace();
-    Ok(Spec {
-        command: sandbox::Command::Program([vec![at], arguments].concat()),
-        folder: "/workspace".to_owned(),
-        mounts: vec![
-            mount(program.path.clone(), PROGRAM, Mode::ReadOnly, None),
-            mount(decoys.shown(), SHOWN, Mode::ReadOnly, None),
-            mount(
-                workspace.clone(),
-                "/workspace",
-                Mode::Layered,
-                Some(workspace),
-            ),
-        ],
-        programs: Vec::new(),
-        environment: BTreeMap::new(),
-        input: Input::Nothing,
-        reach: Reach::default(),
-        limits: Limits {
-            wall: TIMEOUT,
-            ..Limits::default()
-        },
-        logs: None,
-    })
-}
-
-/// This program, where whoever runs it can reach it.
-pub(crate) struct Program {
-    path: PathBuf,
-    /// What is taken away again.
-    folder: Option<PathBuf>,
-}
-
-impl Program {
-    /// The program itself; a copy where another user begins it by its path on the host.
-    pub(crate) fn new(is_begun_on_host: bool) -> io::Result<Self> {
-        let path = std::env::current_exe()?;
-        let is_root = rustix::process::geteuid().is_root();
-        if !is_root || !is_begun_on_host {
-            return Ok(Self { path, folder: None });
-        }
-        let folder = bait::folder(&bait::token()?)?;
-        let copy = Self {
-            path: folder.join("probe"),
-            folder: Some(folder.clone()),
-        };
-        std::fs::set_permissions(folder, Permissions::from_mode(0o755))?;
-        std::fs::copy(path, &copy.path)?;
-        Ok(copy)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_dir_all(folder);
-        }
+/// Weighs a finding against the control: a refusal means nothing if the probe fails outside as well.
+fn weigh(outside: &Finding, finding: Finding) -> Finding {
+    match (outside.verdict, finding.verdict) {
+        (Verdict::Reached, _) | (_, Verdict::Reached) => finding,
+        _ => Finding::void(format!("outside as well: {}", outside.why)),
     }
 }

@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::measure::{Ground, one, row};
-use super::sample::{Sample, Unit};
-use super::server::{Recipe, Server};
 use super::table::Table;
+use crate::sample::{Sample, Unit};
+use crate::server::{Recipe, Server};
 
-/// How long nothing is announced when everything is.
+/// A silence after which everything has been announced.
 const QUIET: Duration = Duration::from_millis(800);
-/// How long a server takes at most until it watches its folders.
+/// The longest time that a server needs until it watches its folders.
 const STANDING: Duration = Duration::from_secs(3);
 
 /// The kinds of changes.
@@ -68,7 +68,7 @@ impl Beside {
     }
 }
 
-/// Whether an answer shows a change.
+/// True when an answer shows a change.
 fn shows(kind: &str, round: u32, answer: &Value) -> bool {
     let text = answer.to_string();
     match kind {

@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::server::Recipe;
-use super::set::Set;
+use crate::server::Recipe;
+use crate::set::Set;
 
-/// Where its environment is, from the root of the repository.
+/// The Python of its environment, from the root of the repository.
 const PYTHON: &str = ".tools/bench-venv/bin/python";
 /// The program that starts it.
 const PROGRAM: &str = "scripts/bench_fastmcp.py";
@@ -49,7 +49,7 @@ impl FastMcp {
         }
     }
 
-    /// What stands beside what, for people.
+    /// A note for people: what is compared.
     pub(super) fn note(&self) -> String {
         format!(
             "FastMCP {} serves skills as resources: its `tools/list` is empty, `skill_list` stands beside its `resources/list`, `skill_load` beside its `resources/read` of the SKILL.md",
@@ -57,7 +57,7 @@ impl FastMcp {
         )
     }
 
-    /// How to start it on a set.
+    /// The recipe that starts it on a set.
     pub(super) fn recipe(&self, set: &Set) -> Recipe {
         let mut arguments = vec![self.program.display().to_string()];
         arguments.extend(

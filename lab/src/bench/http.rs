@@ -9,31 +9,31 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Map, Value, json};
 
 use super::measure::{Ground, one, row};
-use super::sample::{Sample, Unit};
 use super::table::Table;
 use crate::http::client::Client;
 use crate::http::load::Load;
 use crate::http::process::Process;
 use crate::http::runtime;
 use crate::http::wire::{Address, Call, Path};
-use crate::prove::random::Random;
+use crate::random::Random;
+use crate::sample::{Sample, Unit};
 
-/// How many streams are open when the server is asked to end: half of each kind.
+/// The number of open streams when the server is asked to end: half of each kind.
 const STREAMS: usize = 100;
-/// How long it may take to end, in milliseconds.
+/// The longest time until it ends, in milliseconds.
 const END: f64 = 12_000.0;
-/// How long is waited for its end.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// How many calls are in flight at once.
+/// The time to wait for its end.
+const END_TIMEOUT: Duration = Duration::from_mins(1);
+/// The number of calls in flight at once.
 const IN_FLIGHT: usize = 1_000;
-/// How often memory is looked at in each sixth of the time.
+/// The number of memory samples in each sixth of the time.
 const LOOKS: u32 = 5;
-/// How many descriptors that takes.
+/// The number of file descriptors that this takes.
 const DESCRIPTORS: u64 = 4_096;
-/// How much memory may grow while calls are in flight, in mebibytes.
+/// The largest growth of memory while calls are in flight, in mebibytes.
 const GROWTH: f64 = 5.0;
 
-/// How far a list has come.
+/// The progress through a list.
 #[derive(Default)]
 struct Pages {
     each: Sample,
@@ -153,7 +153,7 @@ impl Ground<'_> {
             if held != STREAMS {
                 bail!("only {held} of {STREAMS} streams stay open");
             }
-            let ended = tokio::task::spawn_blocking(move || process.end(PATIENCE)).await?;
+            let ended = tokio::task::spawn_blocking(move || process.end(END_TIMEOUT)).await?;
             let (status, took) = ended.context("with 100 open streams")?;
             if !status.success() {
                 table

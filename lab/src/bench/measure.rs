@@ -12,38 +12,38 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::fastmcp::FastMcp;
-use super::sample::{Sample, Unit};
-use super::server::{Recipe, Server};
-use super::set::Set;
 use super::table::{Row, Table};
-use crate::prove::random::Random;
+use crate::random::Random;
+use crate::sample::{Sample, Unit};
+use crate::server::{Recipe, Server};
+use crate::set::Set;
 
 /// The names of all measurements, in order.
 pub(super) const MEASUREMENTS: [&str; 12] = [
     "cold", "start", "warm", "calls", "search", "pauses", "together", "changes", "burst", "http",
     "streams", "soak",
 ];
-/// How many servers run at once.
+/// The number of servers that run at once.
 const TOGETHER: usize = 10;
 /// A pause after which an answer about the library is no longer taken for current.
 const PAUSE: Duration = Duration::from_millis(1_150);
-/// How old the last change of a file is before its time can be trusted, with some room.
+/// The age of a file's last change at which its time can be trusted, with some room.
 const SETTLED: Duration = Duration::from_millis(2_500);
 /// From this many skills on, the goals of large sets hold.
 const LARGE: usize = 5_000;
 
-/// What is measured, and how often.
+/// The measurements, and how often each is taken.
 pub(super) struct Bench {
     pub(super) program: PathBuf,
     pub(super) beside: Option<FastMcp>,
     pub(super) rounds: u32,
     pub(super) calls: u32,
     pub(super) pauses: u32,
-    /// How many changes of each kind are measured.
+    /// The number of measured changes of each kind.
     pub(super) changes: u32,
-    /// How many skills change at once.
+    /// The number of skills that change at once.
     pub(super) burst: usize,
-    /// How long many calls are kept in flight, in seconds.
+    /// The seconds for which many calls are kept in flight.
     pub(super) seconds: u64,
     /// The names of what is asked for; empty for everything.
     pub(super) only: Vec<String>,
@@ -249,7 +249,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// How often the server beside ours is measured: it is slow with many skills.
+    /// The number of measurements of the server beside ours: it is slow with many skills.
     fn turns(&self) -> usize {
         let rounds = self.bench.rounds as usize;
         if self.is_large() {

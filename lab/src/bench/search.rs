@@ -5,12 +5,12 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::measure::{Ground, one, row};
-use super::sample::{Sample, Unit};
-use super::server::Server;
 use super::table::Table;
-use crate::prove::random::Random;
+use crate::random::Random;
+use crate::sample::{Sample, Unit};
+use crate::server::Server;
 
-/// How long a search may take, in milliseconds (spec, "Speed to reach").
+/// The longest time of a search, in milliseconds (spec, "Speed to reach").
 const GOAL: f64 = 10.0;
 
 impl Ground<'_> {
@@ -73,7 +73,7 @@ impl Ground<'_> {
         Ok(())
     }
 
-    /// What is looked for: parts of the descriptions of the set's own skills.
+    /// Queries: parts of the descriptions of the set's own skills.
     pub(super) fn questions(&self) -> Vec<String> {
         let parts = self.descriptions.iter().filter_map(|description| {
             let words: Vec<&str> = description.split_whitespace().collect();

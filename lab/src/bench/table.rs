@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::sample::{Sample, Unit};
+use crate::sample::{Sample, Unit};
 
 /// One quantity of one set.
 pub(super) struct Row {
-    /// What was measured.
+    /// The measured quantity.
     pub(super) what: String,
     pub(super) unit: Unit,
     pub(super) ours: Sample,
-    /// What is to be reached.
+    /// The value to reach.
     pub(super) goal: Option<f64>,
     /// The same of the server beside it.
     pub(super) theirs: Option<Sample>,
@@ -47,7 +47,7 @@ impl Row {
         }
     }
 
-    /// Whether the median reaches the goal.
+    /// True when the median reaches the goal; `None` without a goal.
     pub(super) fn is_met(&self) -> Option<bool> {
         let (median, goal) = (self.ours.median()?, self.goal?);
         Some(if self.unit.more_is_better() {
@@ -57,7 +57,7 @@ impl Row {
         })
     }
 
-    /// How often FastMCP's median holds ours.
+    /// FastMCP's median divided by ours.
     fn ratio(&self) -> Option<f64> {
         let (ours, theirs) = (self.ours.median()?, self.theirs.as_ref()?.median()?);
         (ours > 0.0).then_some(theirs / ours)
@@ -178,7 +178,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::{Row, Table};
-    use crate::bench::sample::{Sample, Unit};
+    use crate::sample::{Sample, Unit};
 
     #[test]
     fn a_goal_is_met_or_not_and_the_columns_line_up() {

@@ -11,21 +11,21 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tempfile::TempDir;
 
-use crate::bench::server::Recipe;
 use crate::http::process::Process;
 use crate::http::wire::Address;
+use crate::server::Recipe;
 
-/// Who has nothing on any machine.
+/// The user who owns nothing on any machine.
 const NOBODY: u32 = 65_534;
-/// How long it is waited for the last process.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The time to wait for the last process.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// When it is looked for processes first.
 const LOOK: Duration = Duration::from_millis(200);
-/// How many times longer than a look took nobody looks: a look takes a processor from whoever asks, and
+/// The pause after a look, as a multiple of the time that the look took: a look takes a processor, and
 /// more than one answer in a hundred must not be late for it.
 const REST: u32 = 200;
 
-/// Whom the server is.
+/// The user that the server runs as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum User {
     Itself,
@@ -33,7 +33,7 @@ pub(super) enum User {
 }
 
 impl User {
-    /// Whom it can be.
+    /// The users that it can run as here.
     pub(super) fn all() -> Vec<Self> {
         if rustix::process::geteuid().is_root() {
             vec![Self::Itself, Self::Nobody]
@@ -51,22 +51,22 @@ impl User {
 }
 
 /// A process, by its number and when it began.
-type Known = (u32, u64);
+type ProcessKey = (u32, u64);
 
 /// The processes that a server had, while they are noted.
 pub(super) struct Watch {
     server: u32,
-    seen: Arc<Mutex<HashSet<Known>>>,
+    seen: Arc<Mutex<HashSet<ProcessKey>>>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
-    /// How long it takes until none of them is alive, wherever it hangs by now; `None` when that is
-    /// never. Tells also how many there were.
+    /// The time until none of them is alive, whatever their parent is by now; `None` if some never
+    /// end. Returns their number, too.
     pub(super) fn dead_after(&self) -> (Option<Duration>, usize) {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < END_TIMEOUT {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.extend(below(self.server));
             let count = seen.len();
@@ -94,7 +94,7 @@ impl Drop for Watch {
     }
 }
 
-/// What the process calls itself that begins those for a server.
+/// The name of the process that forks runs for a server.
 const FORK_SERVER: &str = "(gongfu-fork)";
 
 /// Every process that isn't over: its parent, when it began, and whether it is the one that begins runs.
@@ -117,7 +117,7 @@ fn alive() -> HashMap<u32, (u32, u64, bool)> {
 }
 
 /// The processes below another one.
-fn below(server: u32) -> Vec<Known> {
+fn below(server: u32) -> Vec<ProcessKey> {
     let all = alive();
     let descends = |process: u32| {
         let mut at = process;
@@ -181,7 +181,7 @@ impl Ground {
         })
     }
 
-    /// What the server holds, in mebibytes.
+    /// The memory of the server, in mebibytes.
     pub(super) fn memory(&self) -> Result<f64> {
         Ok(self.server.memory()?.resident)
     }
@@ -189,7 +189,7 @@ impl Ground {
     /// Notes every process below the server from now on.
     pub(super) fn watch(&self) -> Watch {
         let (seen, over) = (
-            Arc::<Mutex<HashSet<Known>>>::default(),
+            Arc::<Mutex<HashSet<ProcessKey>>>::default(),
             Arc::<AtomicBool>::default(),
         );
         let (server, noted, ends) = (self.server.id(), Arc::clone(&seen), Arc::clone(&over));
@@ -219,7 +219,7 @@ impl Ground {
 
     /// Ends the server as a system does.
     pub(super) fn end(self) -> Result<()> {
-        let (status, _) = self.server.end(PATIENCE)?;
+        let (status, _) = self.server.end(END_TIMEOUT)?;
         anyhow::ensure!(status.success(), "the server ended with {status}");
         Ok(())
     }

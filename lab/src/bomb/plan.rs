@@ -1,11 +1,11 @@
-//! What is run: each takes all there is of one thing.
+//! The bombs: each takes all there is of one thing.
 
 /// Something that takes all there is.
 pub(super) struct Bomb {
     pub(super) name: &'static str,
     /// For a shell.
     pub(super) line: &'static str,
-    /// How long it may take, in seconds.
+    /// The time limit, in seconds.
     pub(super) seconds: u32,
     /// As what it may end.
     pub(super) reasons: &'static [&'static str],

@@ -16,8 +16,8 @@ use tokio::time::timeout;
 
 use super::wire::{Address, Body, Call, Path, client, notification};
 
-/// How long an answer may take: some servers need more than a minute for a long list.
-const PATIENCE: Duration = Duration::from_mins(4);
+/// The time limit of an answer: some servers need more than a minute for a long list.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(4);
 
 /// A client of one server.
 pub(crate) struct Client {
@@ -32,9 +32,9 @@ pub(crate) struct Client {
 pub(crate) struct Answer {
     /// The result that the server gave.
     pub(crate) result: Value,
-    /// How long it took.
+    /// The time that it took.
     pub(crate) took: Duration,
-    /// How many bytes the body had.
+    /// The length of the body in bytes.
     pub(crate) size: usize,
 }
 
@@ -104,7 +104,7 @@ impl Client {
             let (id, response) = self.post(call).await?;
             anyhow::Ok((id, read(response).await?))
         };
-        let (id, body) = timeout(PATIENCE, exchange)
+        let (id, body) = timeout(ANSWER_TIMEOUT, exchange)
             .await
             .context("no answer within four minutes")??;
         Ok((id, body, asked.elapsed()))
@@ -126,7 +126,7 @@ impl Client {
 
     /// Sends a call whose answer is a stream; it is open once its first bytes are there.
     pub(crate) async fn stream(&mut self, call: &Call) -> Result<Incoming> {
-        let (_, response) = timeout(PATIENCE, self.post(call))
+        let (_, response) = timeout(ANSWER_TIMEOUT, self.post(call))
             .await
             .context("no stream within four minutes")??;
         streaming(response)
@@ -144,7 +144,7 @@ impl Client {
                 self.session.clone().context("there is no session")?,
             )
             .body(Full::new(Bytes::new()))?;
-        let response = timeout(PATIENCE, self.send(request))
+        let response = timeout(ANSWER_TIMEOUT, self.send(request))
             .await
             .context("no stream within four minutes")??;
         streaming(response)
@@ -173,7 +173,7 @@ async fn connection(address: &Address) -> Result<SendRequest<Full<Bytes>>> {
         .context("no connection")?;
     stream.set_nodelay(true)?;
     let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // Its end is seen by whoever sends next.
+    // The next request sees its end.
     tokio::spawn(connection);
     Ok(sender)
 }

@@ -20,7 +20,7 @@ use super::wire::Address;
 
 /// A server that answers every request with the same text, on a thread of its own.
 pub(crate) struct Echo {
-    /// Where it listens.
+    /// The address that it listens at.
     pub(crate) address: Address,
     /// It ends when this goes.
     _end: oneshot::Sender<Infallible>,

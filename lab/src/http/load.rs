@@ -16,26 +16,26 @@ use super::wire::{Address, Call, Path};
 /// The longest time that is told apart from longer ones, in microseconds.
 const LONGEST: u64 = 120_000_000;
 
-/// What is sent, and to whom.
+/// A load: what is sent, and to which server.
 pub(crate) struct Load<'a> {
     pub(crate) address: &'a Address,
     pub(crate) path: Path,
     pub(crate) call: Rc<Call>,
     /// The text that every answer must hold.
     pub(crate) expected: Rc<str>,
-    /// How many clients there are.
+    /// The number of clients.
     pub(crate) in_flight: usize,
-    /// How long they ask.
+    /// The time for which they ask.
     pub(crate) length: Duration,
 }
 
-/// What came of it.
+/// The result of a load.
 pub(crate) struct Outcome {
-    /// How many right answers came.
+    /// The number of right answers.
     pub(crate) calls: u64,
-    /// How many calls failed or were answered with something else.
+    /// The number of calls that failed or were answered with something else.
     pub(crate) errors: u64,
-    /// What the first of those said.
+    /// The message of the first of those.
     pub(crate) complaint: Option<String>,
     /// From the first call to the last answer.
     pub(crate) took: Duration,

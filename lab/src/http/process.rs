@@ -15,13 +15,13 @@ use serde_json::json;
 
 use super::client::Client;
 use super::wire::{Address, Path};
-use crate::bench::server::{Memory, Recipe};
+use crate::server::{Memory, Recipe};
 
-/// How long a server may take until it answers.
-const PATIENCE: Duration = Duration::from_mins(1);
-/// How long a try waits for an answer: one that comes later belongs to a server that isn't ready.
+/// The time in which a server must answer.
+const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// The time limit of one try: a later answer belongs to a server that isn't ready.
 const TRY: Duration = Duration::from_secs(20);
-/// How many of its last lines are kept for a message.
+/// The number of its last lines that are kept for a message.
 const LINES: usize = 6;
 
 /// A running server.
@@ -64,7 +64,7 @@ impl Process {
         loop {
             match self.found.recv_timeout(Duration::from_millis(200)) {
                 Ok(address) => return Ok(address),
-                Err(RecvTimeoutError::Timeout) if self.started.elapsed() < PATIENCE => {}
+                Err(RecvTimeoutError::Timeout) if self.started.elapsed() < START_TIMEOUT => {}
                 Err(RecvTimeoutError::Timeout) => bail!("it prints no address: {}", self.said()),
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = self.child.wait()?;
@@ -86,7 +86,7 @@ impl Process {
             if let Some(status) = self.child.try_wait()? {
                 bail!("it ends instead of answering ({status}): {}", self.said());
             }
-            if self.started.elapsed() > PATIENCE {
+            if self.started.elapsed() > START_TIMEOUT {
                 return Err(trouble.context(format!("it never answers; it says: {}", self.said())));
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -98,7 +98,7 @@ impl Process {
         self.child.id()
     }
 
-    /// What it holds now.
+    /// The present memory.
     pub(crate) fn memory(&self) -> Result<Memory> {
         Memory::of(self.child.id()).context("this system doesn't tell what a process holds")
     }

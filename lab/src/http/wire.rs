@@ -11,7 +11,7 @@ use hyper::{Method, Request};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// How a client speaks with a server.
+/// A way in which a client speaks with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Path {
     /// Revision 2026-07-28: every request stands for itself.
@@ -41,7 +41,7 @@ impl Path {
     }
 }
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     /// The socket.
@@ -74,7 +74,7 @@ impl Address {
 /// A request that is sent many times, with another number each time.
 pub(crate) struct Call {
     method: &'static str,
-    /// What the header `Mcp-Name` says.
+    /// The value of the header `Mcp-Name`.
     name: Option<HeaderValue>,
     /// The body behind the number.
     tail: String,
@@ -166,7 +166,7 @@ fn post(
     Ok(request)
 }
 
-/// Who asks, in each request of the stateless revision.
+/// The client's name and revision, which each request of the stateless revision carries.
 fn meta(path: Path) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": path.revision(),
@@ -184,11 +184,11 @@ pub(crate) fn client() -> Value {
 pub(crate) struct Body {
     /// The bytes of it.
     pub(crate) bytes: Bytes,
-    /// Whether it came as a stream of events.
+    /// True when it came as a stream of events.
     pub(crate) is_stream: bool,
 }
 
-/// What every answer says.
+/// The members that every answer has.
 #[derive(Deserialize)]
 struct Reply<R> {
     id: Option<u64>,
@@ -233,7 +233,7 @@ impl Body {
         bail!("no answer to request {id}: {}", self.shown())
     }
 
-    /// Whether the request with this number was answered with this very text, as its first content.
+    /// Checks that the first content of the answer to the request with this number is this very text.
     pub(crate) fn check_text(&self, id: u64, expected: &str) -> Result<()> {
         for message in self.messages()? {
             let reply: Reply<Text<'_>> = parse(&message)?;

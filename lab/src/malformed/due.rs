@@ -1,10 +1,10 @@
-//! What a message is owed, judged by the rules of JSON-RPC alone.
+//! The answer that a message is owed, by the rules of JSON-RPC alone.
 //!
 //! Written apart from the server, so that both would have to be wrong in the same way.
 
 use serde_json::Value;
 
-/// What has to come back.
+/// The answer that is owed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Due {
     /// An answer, to this id where it can be told.
@@ -16,15 +16,15 @@ pub(super) enum Due {
     Silence,
 }
 
-/// How many values of a message are read.
-const MOST_VALUES: usize = 100_000;
+/// The most values that the server reads in one message.
+const MAX_VALUES: usize = 100_000;
 
 /// The codes that an error may have.
 const CODES: [i64; 10] = [
     -32700, -32600, -32601, -32602, -32000, -32001, -32002, -32020, -32021, -32022,
 ];
 
-/// What this message is owed, where at most so many bytes are read.
+/// The answer that this message is owed by a server that reads so many bytes.
 pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
     let bytes = bytes.trim_ascii();
     if bytes.is_empty() {
@@ -59,14 +59,14 @@ pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
     })
 }
 
-/// Whether a message may have more values than are read of one: then it may be refused before it is
-/// known what it is, as one that is too long.
+/// True when a message may have more values than the server reads: then it may refuse the
+/// message unread, as one that is too long.
 fn is_crowded(bytes: &[u8]) -> bool {
     let begins = bytes.iter().filter(|byte| b",[{".contains(byte));
-    begins.count() > MOST_VALUES
+    begins.count() > MAX_VALUES
 }
 
-/// Whether a number with a fraction stands for an integer all the same.
+/// True when a number with a fraction stands for an integer all the same.
 fn whole(id: &Value) -> bool {
     id.is_f64()
         && id
@@ -74,7 +74,7 @@ fn whole(id: &Value) -> bool {
             .is_some_and(|number| number.fract() == 0.0 && number.abs() < 9e15)
 }
 
-/// How often a name may stand in a message.
+/// The most times that a name may occur in a message.
 fn names(bytes: &[u8], name: &str) -> usize {
     let name = format!("\"{name}\"");
     let mut windows = bytes.windows(name.len());
@@ -84,12 +84,12 @@ fn names(bytes: &[u8], name: &str) -> usize {
         + std::iter::from_fn(|| windows.find(|part| *part == name.as_bytes())).count()
 }
 
-/// Whether two ids are the same, however they are written.
+/// True when two ids are the same, however they are written.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     one == other || one.is_number() && other.is_number() && one.as_f64() == other.as_f64()
 }
 
-/// What an answer is called in the table: the code of its error, or `result`.
+/// The name of an answer in the table: the code of its error, or `result`.
 pub(super) fn judged(answer: &Value) -> Result<String, String> {
     let object = answer.as_object().ok_or("an answer that is no object")?;
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::due::{Due, due, judged, same};
 use super::message::{self, Era};
 use super::process::Process;
-use super::request::{self, MOST, Request};
+use super::request::{self, MAX_BODY_BYTES, Request};
 use super::{Input, Outcome, Peer};
 
 /// The statuses that an answer may have. 500 isn't one of them, and neither is 503: the server isn't
@@ -19,7 +19,7 @@ use super::{Input, Outcome, Peer};
 const STATUSES: [u16; 19] = [
     200, 202, 204, 400, 403, 404, 405, 406, 408, 410, 411, 413, 414, 415, 417, 421, 431, 501, 505,
 ];
-/// What closes a connection without an answer is called this in the table.
+/// The name in the table of a connection that closed without an answer.
 const CLOSED: &str = "closed";
 
 /// A server and connections to it.
@@ -29,7 +29,7 @@ pub(super) struct Http {
     session: Option<String>,
     era: Era,
     stream: Option<TcpStream>,
-    /// What came of the next answer.
+    /// The bytes of the next answer that were read already.
     ahead: Vec<u8>,
     asked: u64,
 }
@@ -147,7 +147,10 @@ impl Http {
 
     /// Sends an input; answers what came back, and how long that took.
     fn exchange(&mut self, request: &Request, patience: Duration) -> Result<(String, Duration)> {
-        let owed = request.body.as_deref().and_then(|body| due(body, MOST));
+        let owed = request
+            .body
+            .as_deref()
+            .and_then(|body| due(body, MAX_BODY_BYTES));
         let waits = matches!(owed, Some(Due::Answer(_)));
         let started = Instant::now();
         let deadline = started + patience;
@@ -176,14 +179,14 @@ impl Http {
         Ok((answer, took))
     }
 
-    /// Whether the connection can take another request after this answer. A stream is left where its
-    /// first answer ends: what still comes of it would be taken for the next one.
+    /// True when the connection can take another request after this answer. A stream is
+    /// abandoned after its first answer: later events would be taken for the next one.
     fn stays(&self, reply: &Reply) -> bool {
         let closes = reply.header("connection") == Some("close");
         !closes && !reply.is("text/event-stream") && self.ahead.is_empty()
     }
 
-    /// What this answer is called; an answer that isn't allowed is a failure.
+    /// The name of this answer; an answer that isn't allowed is an error.
     fn judge(request: &Request, owed: Option<&Due>, reply: &Reply) -> Result<String> {
         let status = reply.status;
         let shown = || format!("{status}: {:.300}", String::from_utf8_lossy(&reply.body));

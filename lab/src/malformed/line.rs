@@ -18,8 +18,8 @@ use super::process::Process;
 use super::{Input, Outcome, Peer};
 
 /// The longest line that the server reads, in bytes.
-pub(super) const MOST: usize = 16 << 20;
-/// What is asked after each input: nobody has this method.
+pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
+/// The method of the request after each input: no server has it.
 const CONTROL: &str = "control/method";
 
 /// A server and the client's side of its pipes.
@@ -116,7 +116,7 @@ impl Line {
     fn exchange(&mut self, bytes: &[u8], patience: Duration) -> Result<(Vec<String>, Duration)> {
         let mut open: Vec<Due> = bytes
             .split(|byte| *byte == b'\n')
-            .filter_map(|line| due(line, MOST))
+            .filter_map(|line| due(line, MAX_LINE_BYTES))
             .collect();
         let cancels = bytes
             .windows(23)
@@ -182,7 +182,7 @@ impl Line {
 
 impl Peer for Line {
     fn attempt(&mut self, input: Input<'_>) -> Result<Outcome> {
-        let made = message(input.random, input.number, MOST, self.era);
+        let made = message(input.random, input.number, MAX_LINE_BYTES, self.era);
         let text = input.describe(made.kind, &made.bytes);
         let exchanged = self.exchange(&made.bytes, input.patience);
         let (answers, took) = exchanged.with_context(|| text)?;

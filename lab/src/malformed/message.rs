@@ -5,9 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::prove::random::Random;
+use crate::random::Random;
 
-/// Which revision a conversation is held in.
+/// The revision that a conversation uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Era {
     /// With `initialize`: 2025-11-25.
@@ -18,14 +18,14 @@ pub(super) enum Era {
 
 /// A message that something was done to.
 pub(super) struct Message {
-    /// What was done.
+    /// The change that was made.
     pub(super) kind: &'static str,
     pub(super) bytes: Vec<u8>,
 }
 
 type Change = fn(&mut Random, &Value) -> Vec<u8>;
 
-/// What can be done to a message, each under its name.
+/// All changes of a message, each with its name.
 const CHANGES: [(&str, Change); 23] = [
     ("unchanged", |_, message| message.to_string().into_bytes()),
     ("bits flipped", flipped),
@@ -149,7 +149,7 @@ const CHANGES: [(&str, Change); 23] = [
     }),
 ];
 
-/// How many inputs lie between two that are longer than a server reads.
+/// The number of inputs between two that are longer than a server reads.
 const LARGE: u64 = 4_001;
 
 const HUGE: [&str; 8] = [
@@ -442,7 +442,7 @@ fn batch(random: &mut Random, message: &Value) -> Vec<u8> {
     batch.to_string().into_bytes()
 }
 
-/// How many values a value holds, itself included.
+/// The number of values in a value, itself included.
 fn count(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(count).sum(),
@@ -476,7 +476,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::{CHANGES, Era, message};
-    use crate::prove::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn every_change_is_made_and_the_same_again_for_the_same_seed() {

@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result, bail};
 
 /// So much of standard error is kept.
 const KEPT: usize = 1 << 20;
-/// How long a server may take to end once nothing more comes.
-const PATIENCE: Duration = Duration::from_secs(12);
+/// The time in which a server must end once nothing more comes.
+const END_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// A running server.
 pub(super) struct Process {
@@ -63,7 +63,7 @@ impl Process {
         Ok((process, BufReader::new(output)))
     }
 
-    /// What it said on standard error until now.
+    /// Its standard error until now.
     pub(super) fn said(&self) -> String {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         said.clone()
@@ -85,7 +85,7 @@ impl Process {
         }
     }
 
-    /// What it holds in memory, in mebibytes, now and at most; zero where the system doesn't tell.
+    /// The present and the greatest memory in mebibytes; zero if the system doesn't report it.
     pub(super) fn memory(&self) -> (u64, u64) {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).unwrap_or_default();
@@ -124,7 +124,7 @@ impl Process {
                 }
                 return Ok(());
             }
-            if asked.elapsed() > PATIENCE {
+            if asked.elapsed() > END_TIMEOUT {
                 bail!("the server doesn't end");
             }
             std::thread::sleep(Duration::from_millis(5));

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use super::message::{Era, Message, message};
-use crate::prove::random::Random;
+use crate::random::Random;
 
 /// The longest body that the server reads, in bytes.
-pub(super) const MOST: usize = 8 << 20;
+pub(super) const MAX_BODY_BYTES: usize = 8 << 20;
 
 /// A request as it goes onto the wire.
 pub(super) struct Request {
-    /// What was done.
+    /// The change that was made.
     pub(super) kind: &'static str,
     pub(super) bytes: Vec<u8>,
     /// The body, where only that was changed: then it is owed what a line would be.
@@ -223,7 +223,7 @@ const NO_HEADERS: [&str; 10] = [
     "Content-Length: 1\r\nContent-Length: 2",
 ];
 
-/// How the length of a body can be told wrongly.
+/// Wrong values of `Content-Length`.
 const LENGTHS: [&str; 9] = [
     "-1",
     "1e3",
@@ -258,7 +258,7 @@ pub(super) fn request(
     host: &str,
     session: Option<&str>,
 ) -> Request {
-    let Message { kind, bytes } = message(random, number, MOST, era);
+    let Message { kind, bytes } = message(random, number, MAX_BODY_BYTES, era);
     if random.one_in(2) || kind == "too large" {
         let parts = parts(&bytes, era, host, session);
         return Request {
@@ -364,7 +364,7 @@ fn changed(random: &mut Random, mut parts: Parts) -> Request {
             request.kind = "another length";
             let length = parts.body.len();
             let shorter = random.below(length.max(1));
-            let wrong = random.pick(&[shorter, length + 1, length + 10_000, MOST + 1, 0]);
+            let wrong = random.pick(&[shorter, length + 1, length + 10_000, MAX_BODY_BYTES + 1, 0]);
             parts.set(LENGTH, wrong.to_string());
             request.bytes = parts.bytes();
         }

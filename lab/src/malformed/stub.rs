@@ -13,9 +13,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::due::{Due, due};
-use super::line::MOST;
+use super::line::MAX_LINE_BYTES;
 
-/// What is wrong with it.
+/// The fault of a stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Fault {
     /// Nothing: the proof must find it good.
@@ -24,7 +24,7 @@ pub(crate) enum Fault {
     Hang,
     /// A thread panics, and it goes on.
     Panic,
-    /// What can't be read is not answered.
+    /// An unreadable message is not answered.
     Silence,
     /// A line that is no message.
     Garbage,
@@ -57,7 +57,7 @@ impl Fault {
 
 /// After so many lines the fault shows.
 const SOUND: u64 = 300;
-/// How much is kept of each line by the one that leaks, in bytes.
+/// The number of bytes that the leaking stub keeps for each line.
 const LEAK: usize = 1 << 20;
 
 /// Serves over HTTP until it is ended.
@@ -221,7 +221,7 @@ fn error(id: &Value, code: i64) -> Value {
 
 /// The answer of a server without a fault.
 fn answer(line: &[u8], skills: usize) -> Option<Value> {
-    let id = match due(line, MOST)? {
+    let id = match due(line, MAX_LINE_BYTES)? {
         Due::Answer(id) => id.unwrap_or_default(),
         Due::Perhaps | Due::Silence => return None,
     };

@@ -1,4 +1,4 @@
-//! What came back, counted and printed.
+//! The answers that came back, counted and printed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl Tally {
         self.memory.extend(other.memory);
     }
 
-    /// How often this came back, whatever was done.
+    /// The number of answers with this name, whatever the change was.
     pub(super) fn of(&self, answer: &str) -> u64 {
         self.cells.values().filter_map(|row| row.get(answer)).sum()
     }
@@ -73,7 +73,7 @@ impl Tally {
         rows.collect::<Vec<String>>().join("\n")
     }
 
-    /// What isn't in the table.
+    /// A line with everything that isn't in the table.
     pub(super) fn summary(&self) -> String {
         let memory = self.memory.iter().map(|(warm, end, most)| {
             format!("; memory {warm} MiB once warm, {end} at the end, {most} at most")

@@ -1,4 +1,4 @@
-//! Who takes part: how each server is found, started, and asked for all of its skills.
+//! The servers that take part: how each is found, started, and asked for all of its skills.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,20 +7,20 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
 use super::ground::Ground;
-use crate::bench;
-use crate::bench::server::Recipe;
 use crate::http::wire::Path;
+use crate::machine;
+use crate::server::Recipe;
 
 /// The names of all servers, in the order of the tables.
 pub(super) const NAMES: [&str; 5] = ["gongfu", "fastmcp", "mcp", "typescript-v1", "typescript-v2"];
-/// Where the peers are installed by `scripts/peer/install`, from the root of the repository.
+/// The folder of the peers that `scripts/peer/install` installs, from the root of the repository.
 const TOOLS: &str = ".tools/peer";
-/// Where the servers of the peers lie.
+/// The folder of the peers' servers.
 const SERVERS: &str = "scripts/peer";
-/// What installs a peer.
+/// The hint for a missing peer.
 const HINT: &str = "`just bench-peers` installs it";
 
-/// How a server names all of its skills.
+/// The way in which a server lists all of its skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
     /// By the methods of the extension for skills: with frontmatter, all files and their digests.
@@ -47,7 +47,7 @@ impl Listing {
     }
 }
 
-/// What a started server serves.
+/// The transport and the library of a started server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Serving {
     /// The tool, on standard input and output.
@@ -63,14 +63,14 @@ pub(super) struct Contender {
     pub(super) name: &'static str,
     /// Its name with its version, for people.
     pub(super) title: String,
-    /// How it is set up, for people.
+    /// Its settings, for people.
     pub(super) settings: &'static str,
     /// The ways in which it speaks HTTP.
     pub(super) paths: &'static [Path],
     /// The ways in which it names its skills.
     pub(super) listings: &'static [Listing],
     program: PathBuf,
-    /// What the program is to run; gongfu runs itself.
+    /// The script that the program runs; gongfu runs itself.
     script: Option<PathBuf>,
 }
 
@@ -82,7 +82,7 @@ impl Contender {
         binary: Option<&FilePath>,
     ) -> Result<Self> {
         match name {
-            "gongfu" => Self::gongfu(root, binary),
+            "gongfu" => Self::gongfu(binary),
             "fastmcp" => Self::python(
                 root,
                 name,
@@ -118,8 +118,9 @@ impl Contender {
         }
     }
 
-    fn gongfu(root: &FilePath, binary: Option<&FilePath>) -> Result<Self> {
-        let program = binary.map_or_else(|| bench::build(root), |file| Ok(file.to_owned()))?;
+    fn gongfu(binary: Option<&FilePath>) -> Result<Self> {
+        let program =
+            binary.map_or_else(|| machine::build("release"), |file| Ok(file.to_owned()))?;
         let version = version(&program, &["--version"])?;
         Ok(Self {
             name: "gongfu",
@@ -188,7 +189,7 @@ impl Contender {
         })
     }
 
-    /// How to start it; over HTTP a peer takes the port that it is given, gongfu chooses one.
+    /// The recipe that starts it; over HTTP a peer takes the port that it is given, gongfu chooses one.
     pub(super) fn recipe(&self, ground: &Ground, serving: Serving, port: Option<u16>) -> Recipe {
         let folder = ground.folder().display().to_string();
         let Some(script) = &self.script else {
@@ -226,13 +227,13 @@ impl Contender {
         }
     }
 
-    /// Whether it prints the address that it chose.
+    /// True when it prints the address that it chose.
     pub(super) fn chooses_port(&self) -> bool {
         self.script.is_none()
     }
 }
 
-/// What a program prints when it is asked for its version.
+/// The output of a program that is asked for its version.
 fn version(program: &FilePath, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program)
         .args(arguments)

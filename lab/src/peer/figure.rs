@@ -1,13 +1,13 @@
-//! What is measured of a server on one path, over all rounds.
+//! The figures of a server on one path, over all rounds.
 
 use serde_json::{Map, Value, json};
 
 use super::contender::{Contender, Listing};
-use crate::bench::sample::Sample;
 use crate::http::load::Outcome;
 use crate::http::wire::Path;
+use crate::sample::Sample;
 
-/// How many calls are in flight when there are many.
+/// The number of calls in flight under load.
 pub(super) const MANY: usize = 16;
 
 /// The figures of so many calls in flight.
@@ -19,11 +19,11 @@ pub(super) struct Calls {
     pub(super) half: Sample,
     /// Milliseconds.
     pub(super) tail: Sample,
-    /// What the server computes for a call, in microseconds.
+    /// The server's processor time for a call, in microseconds.
     pub(super) cost: Sample,
-    /// What the load computes for a call, in microseconds.
+    /// The load's processor time for a call, in microseconds.
     pub(super) own: Sample,
-    /// How many were answered rightly.
+    /// The number of right answers.
     pub(super) right: u64,
     pub(super) errors: u64,
     pub(super) complaint: Option<String>,
@@ -91,12 +91,12 @@ impl<'a> Row<'a> {
         contender.paths.iter().enumerate().map(row).collect()
     }
 
-    /// Who, and on which path.
+    /// The server and the path.
     pub(super) fn title(&self) -> String {
         format!("{}, {}", self.contender.title, self.path.name())
     }
 
-    /// Whether a client of this row has a session.
+    /// True when a client of this row has a session.
     pub(super) fn is_session(&self) -> bool {
         self.path == Path::Session
     }

@@ -9,20 +9,20 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use tempfile::TempDir;
 
-use crate::bench::set::Set;
+use crate::set::Set;
 
 /// The skill whose document is asked for.
 pub(super) const SKILL: &str = "five-kilobytes";
-/// How long that document is.
+/// The length of that document.
 const SIZE: usize = 5 * 1024;
-/// How old the last change of a file is before its time can be trusted, with some room.
+/// The age of a file's last change at which its time can be trusted, with some room.
 const SETTLED: Duration = Duration::from_millis(2_500);
 
 /// A set of skills and a home.
 pub(super) struct Ground {
     set: Set,
     home: TempDir,
-    /// How many skills there are, the one that is asked for included.
+    /// The number of skills, the one that is loaded included.
     pub(super) skills: usize,
     /// The document that is asked for.
     pub(super) document: Rc<str>,
@@ -71,7 +71,7 @@ impl Ground {
         &self.set.folder
     }
 
-    /// What gongfu keeps.
+    /// The home of gongfu.
     pub(super) fn home(&self) -> &Path {
         self.home.path()
     }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 
 use super::contender::{Contender, Listing, Serving};
-use super::figure::{Whole, megabytes};
+use super::figure::{Row, Whole, megabytes};
 use super::ground::{Ground, SKILL};
 use super::round::{Round, is_right};
 use crate::http::client::Client;
@@ -19,18 +19,30 @@ use crate::http::wire::{Call, Path};
 const PAGES: usize = 10_000;
 
 /// A list that takes longer is asked for once in a run.
-pub(super) const SLOW: Duration = Duration::from_secs(5);
+const SLOW: Duration = Duration::from_secs(5);
 
 /// All pages of a list.
-struct Listed {
+struct SkillList {
     addresses: Vec<String>,
     pages: usize,
     size: usize,
     took: Duration,
 }
 
+/// Everything of a row with the large library. A list that failed or was slow is not asked for again.
+pub(super) fn measure_lists(round: &Round, row: &mut Row<'_>, large: &Ground) {
+    let slow = SLOW.as_secs_f64() * 1000.0;
+    for whole in &mut row.wholes {
+        let is_slow = whole.again.median().is_some_and(|millis| millis > slow);
+        if whole.trouble.is_none() && !is_slow {
+            let measured = measure(round, row.contender, row.path, large, whole);
+            whole.trouble = measured.err().map(|error| format!("{error:#}"));
+        }
+    }
+}
+
 /// Lists all skills of a server as often as there is time for, then reads one.
-pub(super) fn measure(
+fn measure(
     round: &Round,
     contender: &Contender,
     path: Path,
@@ -92,8 +104,8 @@ pub(super) fn measure(
 }
 
 /// All pages of a list; the time is what a client waits for them.
-async fn list(client: &mut Client, listing: Listing) -> Result<Listed> {
-    let mut listed = Listed {
+async fn list(client: &mut Client, listing: Listing) -> Result<SkillList> {
+    let mut listed = SkillList {
         addresses: Vec::new(),
         pages: 0,
         size: 0,

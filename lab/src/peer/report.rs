@@ -1,4 +1,4 @@
-//! What is printed in the end: the tables, the ratios, what the load itself costs, the bars, and who
+//! The report: the tables, the ratios, the cost of the load itself, the goals, and the servers that
 //! did not run.
 
 use std::fmt::Write as _;
@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::contender::Contender;
 use super::figure::{Calls, Row, Whole};
 use super::ground::Ground;
-use crate::bench::{machine, sample::Sample};
+use crate::machine;
+use crate::sample::Sample;
 
 mod bar;
 
@@ -22,7 +23,7 @@ pub(super) struct Report {
     /// The load against a server that does nothing: with one call in flight, and with many.
     pub(super) generator: [Calls; 2],
     machine: String,
-    /// How busy the machine was in the beginning.
+    /// The load of the machine in the beginning.
     busy: f64,
     missing: Vec<(String, String)>,
     notes: Vec<String>,
@@ -36,7 +37,7 @@ impl Report {
             rounds,
             seconds,
             generator: [Calls::default(), Calls::default()],
-            machine: machine(),
+            machine: machine::describe(),
             busy: load(),
             missing: Vec::new(),
             notes: Vec::new(),
@@ -162,7 +163,7 @@ impl Report {
         text
     }
 
-    /// What the load costs, and what it can do.
+    /// The cost and the limit of the load itself.
     fn cost(&self, rows: &[Row<'_>]) -> String {
         let [one, many] = &self.generator;
         let most = rows
@@ -198,7 +199,7 @@ impl Report {
     }
 }
 
-/// How many programs wanted to compute in the last minute; 0 where the system doesn't tell.
+/// The load average of the last minute; 0 if the system doesn't report it.
 fn load() -> f64 {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let first = text.split_whitespace().next();
@@ -347,7 +348,7 @@ fn wholes(rows: &[Row<'_>]) -> Vec<Vec<String>> {
     lines
 }
 
-/// How often a median holds another one.
+/// A median divided by another one.
 fn ratio(more: &Sample, less: &Sample) -> Option<f64> {
     let (more, less) = (more.median()?, less.median()?);
     (less > 0.0).then_some(more / less)
@@ -394,7 +395,7 @@ fn columns(lines: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{columns, ratio, show};
-    use crate::bench::sample::Sample;
+    use crate::sample::Sample;
 
     fn sample(values: &[f64]) -> Sample {
         let mut sample = Sample::default();

@@ -10,27 +10,26 @@ use tokio::runtime::Runtime;
 use super::contender::{Contender, Serving};
 use super::figure::{Calls, MANY, Row, megabytes};
 use super::ground::{Ground, SKILL};
-use super::library;
-use crate::bench::server::Server;
 use crate::http::echo::Echo;
 use crate::http::load::{Load, Outcome};
 use crate::http::process::{Process, free_port};
 use crate::http::wire::{Address, Call, Path};
+use crate::server::Server;
 
-/// How long a server is left alone before its memory is looked at.
+/// The time for which a server is left alone before its memory is read.
 const QUIET: Duration = Duration::from_secs(1);
-/// How long a server is asked at least before it is measured.
+/// The least time of load before a server is measured.
 const WARM: Duration = Duration::from_secs(1);
 
-/// How a turn goes.
+/// The settings of a turn.
 pub(super) struct Round {
-    /// How long a load lasts.
+    /// The length of a load.
     pub(super) length: Duration,
     pub(super) runtime: Runtime,
 }
 
 /// A server that answers.
-pub(super) struct Started {
+pub(super) struct RunningServer {
     pub(super) process: Process,
     pub(super) address: Address,
     /// From its start to its first answer.
@@ -38,13 +37,8 @@ pub(super) struct Started {
 }
 
 impl Round {
-    /// Everything of a row.
-    pub(super) fn measure(
-        &self,
-        row: &mut Row<'_>,
-        small: &Ground,
-        large: Option<&Ground>,
-    ) -> Result<()> {
+    /// Everything of a row with the small library.
+    pub(super) fn measure(&self, row: &mut Row<'_>, small: &Ground) -> Result<()> {
         row.stdio.time(stdio(row.contender, small)?);
         let started = self.start(row.contender, small, Serving::Tool(row.path))?;
         row.http.time(started.ready);
@@ -60,18 +54,6 @@ impl Round {
             calls.add(outcome, Some(computed));
         }
         row.peak.value(megabytes(started.process.memory()?.peak));
-        drop(started);
-        let Some(large) = large else {
-            return Ok(());
-        };
-        for whole in &mut row.wholes {
-            let slow = library::SLOW.as_secs_f64() * 1000.0;
-            let is_slow = whole.again.median().is_some_and(|millis| millis > slow);
-            if whole.trouble.is_none() && !is_slow {
-                let measured = library::measure(self, row.contender, row.path, large, whole);
-                whole.trouble = measured.err().map(|error| format!("{error:#}"));
-            }
-        }
         Ok(())
     }
 
@@ -81,7 +63,7 @@ impl Round {
         contender: &Contender,
         ground: &Ground,
         serving: Serving,
-    ) -> Result<Started> {
+    ) -> Result<RunningServer> {
         let (Serving::Tool(path) | Serving::Library(path, _)) = serving else {
             bail!("this server has no address");
         };
@@ -92,7 +74,7 @@ impl Round {
             None => process.address()?,
         };
         let ready = self.runtime.block_on(process.ready(&address, path))?;
-        Ok(Started {
+        Ok(RunningServer {
             process,
             address,
             ready,

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::line;
 use super::nasty;
 use super::property::Kind;
-use super::random::Random;
+use crate::random::Random;
 
 /// The largest input that is put together, in bytes.
 pub(super) const LARGEST: usize = 64 * 1024;
@@ -202,7 +202,7 @@ fn structured(kind: Kind, random: &mut Random) -> Vec<u8> {
         Kind::Path => path(random),
         Kind::Section => markdown(random),
         Kind::Arguments => call(random),
-        Kind::Command => line::line(random),
+        Kind::Command => line::line(random, LARGEST),
     };
     if is_text(kind) && random.one_in(12) {
         encoded(&text, random)
@@ -476,7 +476,7 @@ fn mutated(mut input: Vec<u8>, seeds: &[&[u8]], random: &mut Random) -> Vec<u8> 
 mod tests {
     use super::Generator;
     use crate::prove::property::Kind;
-    use crate::prove::random::Random;
+    use crate::random::Random;
 
     #[test]
     fn inputs_come_again_with_their_seed_and_differ() {

@@ -29,7 +29,7 @@ pub(super) struct Shape {
     make: fn(usize) -> String,
 }
 
-/// How a shape did.
+/// The times of a shape.
 pub(super) struct Growth {
     pub(super) small: Duration,
     pub(super) large: Option<Duration>,
@@ -38,7 +38,7 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Whether it is worth a word.
+    /// True when it is worth a line.
     pub(super) fn is_told(&self) -> bool {
         match self.large {
             None => true,
@@ -46,7 +46,7 @@ impl Growth {
         }
     }
 
-    /// How many times as long the large one took.
+    /// The time of the large one divided by the time of the small one.
     pub(super) fn ratio(&self) -> f64 {
         let large = self.large.unwrap_or_default();
         large.as_secs_f64() / self.small.as_secs_f64().max(1e-6)

@@ -1,7 +1,6 @@
 //! Lines for a shell.
 
-use super::generate::LARGEST;
-use super::random::Random;
+use crate::random::Random;
 
 /// Pieces that mean something to a shell.
 const PARTS: [&str; 58] = [
@@ -80,7 +79,7 @@ const WHOLE: [&str; 10] = [
 ];
 
 /// Pieces of shell lines, whole commands among them, often so that they fit together.
-pub(super) fn line(random: &mut Random) -> String {
+pub(super) fn line(random: &mut Random, max_bytes: usize) -> String {
     let mut text = String::new();
     for _ in 0..random.length(60) {
         let (open, close) = random.pick(&[
@@ -106,8 +105,8 @@ pub(super) fn line(random: &mut Random) -> String {
         if random.one_in(80) {
             text = text.repeat(1 + random.below(400));
         }
-        if text.len() > LARGEST {
-            let end = text.floor_char_boundary(LARGEST);
+        if text.len() > max_bytes {
+            let end = text.floor_char_boundary(max_bytes);
             text.truncate(end);
             break;
         }

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow};
 
 use super::property::{Ground, Kind};
-use super::report::Report;
 
 /// So long may one input take.
 const HANGS: Duration = Duration::from_secs(30);
@@ -21,18 +20,18 @@ const HANGS: Duration = Duration::from_secs(30);
 const MEMORY: u64 = 6 * 1024 * 1024 * 1024;
 
 thread_local! {
-    /// Where the last panic of this thread was.
+    /// The place of the last panic of this thread.
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What became of an input.
+/// The outcome of an input.
 pub(super) struct Outcome {
     pub(super) took: Duration,
-    /// What doesn't hold, or the panic.
+    /// The violated property, or the panic.
     pub(super) broken: Option<String>,
 }
 
-/// What a worker is doing right now.
+/// The input that a worker is busy with.
 pub(super) struct Slot {
     doing: Mutex<Option<Doing>>,
     /// Says it too, for when the whole program is ended.
@@ -61,7 +60,7 @@ pub(super) fn limit_memory() {
     }
 }
 
-/// Panics are no longer printed, but kept for whoever catches them.
+/// Keeps panics for the caller of [`caught`] instead of printing them.
 pub(super) fn quiet() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
@@ -148,10 +147,10 @@ impl Slot {
     }
 }
 
-/// Runs a worker for each slot; when one of them hangs, says on what and ends the program.
+/// Runs a worker for each slot; when one of them hangs, reports it and ends the program.
 pub(super) fn watched<T: Send>(
     slots: &[Slot],
-    report: &Report,
+    report_hang: impl Fn(&Doing),
     work: impl Fn(&Slot) -> T + Sync,
 ) -> Result<Vec<T>> {
     std::thread::scope(|scope| {
@@ -163,7 +162,7 @@ pub(super) fn watched<T: Send>(
         while started.iter().any(|worker| !worker.is_finished()) {
             std::thread::sleep(Duration::from_millis(20));
             if let Some(doing) = slots.iter().find_map(Slot::hangs) {
-                report.hangs(&doing);
+                report_hang(&doing);
                 // The thread can't be ended, and waiting for it is no use.
                 std::process::exit(1);
             }

@@ -1,4 +1,4 @@
-//! What holds for every input, whoever made it up: a file for each kind of input.
+//! Properties of every input, whatever made it: a file for each kind of input.
 //!
 //! Used by `lab prove-parse` and, from its own workspace, by the fuzz targets; so nothing
 //! here names the rest of this crate. An input is bytes; a check answers what doesn't hold.
@@ -47,7 +47,7 @@ pub(crate) enum Plant {
     Leak,
 }
 
-/// Whether a property holds; if not, what is wrong.
+/// The verdict on a property; an error says what is wrong.
 pub(crate) type Verdict = Result<(), String>;
 
 impl Kind {

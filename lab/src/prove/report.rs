@@ -1,4 +1,4 @@
-//! What came out of the inputs: how many, which broke something, and the slowest of each kind.
+//! The report: the number of inputs, those that broke a property, and the slowest of each kind.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,11 +21,11 @@ const CANDIDATES: usize = 24;
 /// The beginning of an input that is shown, in characters.
 const SHOWN: usize = 120;
 
-/// What one worker saw.
+/// The report of one worker.
 #[derive(Default)]
 pub(super) struct Run {
     counts: [Count; Kind::ALL.len()],
-    broken: Vec<Broken>,
+    broken: Vec<Failure>,
 }
 
 #[derive(Default)]
@@ -43,14 +43,14 @@ struct Slow {
     input: Vec<u8>,
 }
 
-struct Broken {
+struct Failure {
     kind: Kind,
     number: u64,
     what: String,
     input: Vec<u8>,
 }
 
-/// What all of them saw.
+/// The reports of all workers together.
 pub(super) struct Report {
     all: Run,
     folder: PathBuf,
@@ -60,7 +60,7 @@ pub(super) struct Report {
     slow: Vec<String>,
 }
 
-/// What is wrong, without the long texts that it may quote.
+/// A fault without the long texts that it may quote.
 pub(super) fn shortened(what: &str) -> String {
     let short: String = what.chars().take(3 * SHOWN).collect();
     if short.len() < what.len() {
@@ -80,7 +80,7 @@ impl Run {
         count.bytes += input.len() as u64;
         count.time += outcome.took;
         if let Some(what) = outcome.broken {
-            self.broken.push(Broken {
+            self.broken.push(Failure {
                 kind,
                 number,
                 what,
@@ -94,18 +94,18 @@ impl Run {
         });
     }
 
-    /// Whether so much is broken that more would say nothing new.
+    /// True when so much is broken that more would say nothing new.
     pub(super) fn has_enough(&self) -> bool {
         self.broken.len() >= ENOUGH
     }
 
     /// The smallest broken input of each breakage, with how many there are.
-    fn groups(&self) -> Vec<(usize, &Broken)> {
-        let mut groups: BTreeMap<String, (usize, &Broken)> = BTreeMap::new();
+    fn groups(&self) -> Vec<(usize, &Failure)> {
+        let mut groups: BTreeMap<String, (usize, &Failure)> = BTreeMap::new();
         for broken in &self.broken {
             let group = groups.entry(broken.likeness()).or_insert((0, broken));
             group.0 += 1;
-            let key = |broken: &Broken| (broken.input.len(), broken.number);
+            let key = |broken: &Failure| (broken.input.len(), broken.number);
             if key(broken) < key(group.1) {
                 group.1 = broken;
             }
@@ -127,8 +127,8 @@ impl Count {
     }
 }
 
-impl Broken {
-    /// What it has in common with others: the words, without what is quoted from the input.
+impl Failure {
+    /// The words of a fault without quotes from the input, which it shares with similar ones.
     fn likeness(&self) -> String {
         let mut likeness = self.kind.as_str().to_owned();
         for (number, part) in self.what.split('"').enumerate() {
@@ -212,8 +212,8 @@ impl Report {
         }
     }
 
-    /// Tells at once about an input that does not come to an end.
-    pub(super) fn hangs(&self, doing: &Doing) {
+    /// Reports an input that does not come to an end.
+    pub(super) fn print_hang(&self, doing: &Doing) {
         let name = format!("hang-{}-{}", doing.kind.as_str(), doing.number);
         let file = self.keep(&name, &doing.input);
         println!(

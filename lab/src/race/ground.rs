@@ -1,4 +1,4 @@
-//! Where the race is run: a folder with things that are exchanged for links, and what lies outside.
+//! The folder of the race: things that are exchanged for links, and the files outside.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// How everything outside begins.
+/// The start of every file outside.
 pub(super) const CANARY: &[u8] = b"canary outside";
-/// What is read; a path that ends with `/` is a folder, of which the names are read.
+/// The paths that are read; one that ends with `/` is a folder, of which the names are read.
 pub(super) const READ: [&str; 7] = [
     "dir/",
     "dir/file",
@@ -18,7 +18,7 @@ pub(super) const READ: [&str; 7] = [
     "link",
     "a/gone/file",
 ];
-/// What is written; `{}` is one of 50 numbers.
+/// The paths that are written; `{}` is one of 50 numbers.
 pub(super) const WRITTEN: [&str; 7] = [
     "dir/file",
     "dir/new-{}",
@@ -80,7 +80,7 @@ impl Ground {
         self.folder.path().join("home")
     }
 
-    /// What is exchanged: a name and its link.
+    /// The exchanged pairs: a name and its link.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&Path, &Path)> {
         self.pairs
             .iter()

@@ -1,4 +1,4 @@
-//! Who reads and writes: the real store, and hands that look first and use what was looked at.
+//! The readers and writers: the real store, and naive ones that look first and use the path afterwards.
 
 use std::future::Future as _;
 use std::path::PathBuf;
@@ -19,14 +19,14 @@ use gongfu_testing::{FixedClock, MemoryRecords};
 
 use super::ground::Ground;
 
-/// How much of a file is read.
+/// The number of bytes that are read of a file.
 const LIMIT: u64 = 1_000;
 
 /// Something that reads and writes below the place.
 pub(super) trait Hands: Sync + Sized {
     /// Hands over this place.
     fn over(ground: &Ground) -> Result<Self>;
-    /// What a file holds; `None` when it can't be read.
+    /// The content of a file; `None` when it can't be read.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
     /// Writes a file; answers whether that was done.
     fn write(&self, path: &str, bytes: &[u8]) -> bool;
@@ -178,7 +178,7 @@ fn joined(names: impl Iterator<Item = String>) -> Vec<u8> {
     names.join("\n").into_bytes()
 }
 
-/// What a port answers, which is ready at once; `None` for an error.
+/// The answer of a port that is ready at once; `None` for an error.
 fn now<T>(pending: Pending<'_, T>) -> Option<T> {
     match pin!(pending).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer.ok(),

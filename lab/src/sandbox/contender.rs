@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::bench::server::{Recipe, Server};
 use crate::http;
+use crate::server::{Recipe, Server};
 
 pub(super) const PLAIN: &str = "plain spawn";
 pub(super) const ALONE: &str = "bubblewrap alone";
@@ -26,9 +26,9 @@ pub(super) const EXEC: &str = "docker exec, warm";
 pub(super) const OVER_STDIO: &str = "skill_run over MCP, stdio";
 pub(super) const OVER_HTTP: &str = "skill_run over MCP, HTTP";
 
-/// Where programs lie for those who aren't in a sandbox: what a sandbox sees as well.
+/// The folders of programs, in a sandbox and outside.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// What bubblewrap alone is given, as people use it.
+/// The usual options of bubblewrap.
 const BARE: [&str; 12] = [
     "--unshare-all",
     "--die-with-parent",
@@ -109,7 +109,7 @@ impl Ground {
         }
     }
 
-    /// How a server over the skill is started.
+    /// The recipe of a server over the skill.
     pub(super) fn recipe(&self, command: &[&str]) -> Recipe {
         let mut arguments: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         arguments.extend(["--no-default-dirs".to_owned(), "--skills-dir".to_owned()]);
@@ -221,7 +221,7 @@ fn executed(warm: &Warm, words: &[&str]) -> Result<Duration> {
     Ok(begun.elapsed())
 }
 
-/// Where bubblewrap is, if it is installed.
+/// The path of bubblewrap, if it is installed.
 pub(super) fn bubblewrap() -> Option<String> {
     let folders = PATH.split(':').map(|folder| format!("{folder}/bwrap"));
     folders.into_iter().find(|file| Path::new(file).exists())

@@ -1,4 +1,4 @@
-//! What a sandbox holds in memory while something runs in it.
+//! The memory of a sandbox while something runs in it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use anyhow::{Result, bail};
 use gongfu_core::account::Owner;
 
 use super::contender::{Contender, Ground};
-use crate::bench::server::Memory;
+use crate::server::Memory;
 
-/// How many there are at once.
+/// The number of sandboxes at once.
 const COUNT: usize = 8;
-/// How long it may take until all of them run.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time in which all of them must run.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Mebibytes of one sandbox of each kind, all of its processes together.
 pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(String, f64)>> {
@@ -38,14 +38,14 @@ pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(
         }
         let begun = Instant::now();
         while sleeping(&word).len() < COUNT {
-            if begun.elapsed() > PATIENCE {
+            if begun.elapsed() > START_TIMEOUT {
                 bail!("{} sandboxes of {COUNT} run", sleeping(&word).len());
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         let held = of_sandboxes(&sleeping(&word));
         ground.runtime.block_on(running.shutdown());
-        while !sleeping(&word).is_empty() && begun.elapsed() < PATIENCE {
+        while !sleeping(&word).is_empty() && begun.elapsed() < START_TIMEOUT {
             std::thread::sleep(Duration::from_millis(20));
         }
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
@@ -96,7 +96,7 @@ fn is_bubblewrap(program: &[u8]) -> bool {
     program.ends_with(b"bwrap")
 }
 
-/// What a process was begun with.
+/// The command line of a process.
 fn told(process: u32) -> Vec<u8> {
     std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default()
 }

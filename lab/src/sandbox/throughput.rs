@@ -1,4 +1,4 @@
-//! How many runs end in a second with eight of them under way.
+//! The number of runs that end in a second with eight of them in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::contender::{self, Contender, Ground};
 use crate::http;
 
-/// How many there are at once.
+/// The number of runs at once.
 const IN_FLIGHT: u32 = 8;
 
 /// The runs in a second of each contender that can do several at once.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, document, section};
 
-use crate::prove::random::Random;
+use crate::random::Random;
 
 /// Skills to search.
 pub(super) struct Collection {
@@ -19,11 +19,11 @@ pub(super) struct Skill {
     pub(super) folder: String,
     /// The SKILL.md without the sections that say when to use it.
     pub(super) document: String,
-    /// What those sections list.
+    /// The items that those sections list.
     pub(super) items: Vec<String>,
 }
 
-/// What is asked, and which skill is to be found.
+/// A query, and the skill that it should find.
 pub(super) struct Question<'a> {
     pub(super) text: &'a str,
     pub(super) skill: usize,

@@ -13,7 +13,7 @@ use gongfu_testing::MemoryRecords;
 
 use super::collection::{Collection, Question};
 
-/// How many skills a question asks for: more than any figure looks at.
+/// The number of skills that a query asks for: more than any figure looks at.
 const LIMIT: usize = 10;
 
 /// A library of the collection, ready to be searched.

@@ -1,4 +1,4 @@
-//! What answers are worth.
+//! The worth of answers.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -10,9 +10,9 @@ use super::collection::Question;
 /// The figures of one way to search.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Score {
-    /// How often the skill came first.
+    /// The share of queries with the skill in the first place.
     pub(super) first: f64,
-    /// How often it was among the first five.
+    /// The share of queries with the skill among the first five.
     pub(super) five: f64,
     /// The mean of one divided by its place, of places up to ten.
     pub(super) reciprocal: f64,

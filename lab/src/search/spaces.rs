@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use super::collection::Collection;
 use super::score::percentile;
 
-/// How many skills a space has.
+/// The number of skills in a space.
 const SKILLS: usize = 10;
 
-/// What was measured.
+/// The measurements of many spaces.
 pub(super) struct Spaces {
     count: usize,
     first: Vec<f64>,

@@ -1,17 +1,17 @@
-//! What gongfu has to reach, and whether it does.
+//! The goals of gongfu, and whether it reaches them.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-use crate::bench::sample::Sample;
 use crate::peer::figure::Row;
+use crate::sample::Sample;
 
 /// One goal on one path.
 pub(super) struct Bar {
     path: &'static str,
     what: String,
-    /// What is reached, in words.
+    /// The reached value, in words.
     reached: String,
     /// `None` when it can't be told, because something was not measured.
     is_held: Option<bool>,

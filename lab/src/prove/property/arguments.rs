@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::{BASE, Ground, Verdict, ensure, holds_canary, is_told};
 
-/// How long a call may take; far longer than any should.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time limit of a call; far longer than any should take.
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Checks one call: `{"tool": …, "arguments": {…}}`; any other text is a path to read.
 pub(super) fn check(ground: &Ground, input: &[u8]) -> Verdict {
@@ -25,7 +25,7 @@ pub(super) fn check(ground: &Ground, input: &[u8]) -> Verdict {
     let calling = ground.catalog.call(request);
     let answer = ground
         .runtime
-        .block_on(async { tokio::time::timeout(PATIENCE, calling).await });
+        .block_on(async { tokio::time::timeout(CALL_TIMEOUT, calling).await });
     match answer {
         Err(_) => Err("the call does not come to an end".to_owned()),
         Ok(Ok(result)) => {

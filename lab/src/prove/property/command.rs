@@ -5,7 +5,7 @@ use gongfu_core::shell;
 
 use super::{Verdict, ensure};
 
-/// What is refused wherever it stands.
+/// A command that is refused in every place.
 const REFUSED: &str = "sudo ls";
 const POLICY: Policy<'static> = Policy {
     programs: None,

@@ -158,7 +158,7 @@ fn mended(bytes: &[u8], folder: &str, before: &Document, first: Vec<Diagnostic>)
     Ok(())
 }
 
-/// What lies before the first edit and behind the last one is as it was.
+/// Checks that the text before the first edit and after the last one is unchanged.
 fn outside(old: &[u8], new: &[u8], diagnostics: &[Diagnostic]) -> Verdict {
     let edits = diagnostics
         .iter()

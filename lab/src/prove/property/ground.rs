@@ -21,7 +21,7 @@ use tempfile::TempDir;
 
 use super::{Plant, Verdict, ensure};
 
-/// What stands for the folder above everything in an input, so that a path can be absolute.
+/// The placeholder in an input for the folder above everything, so that a path can be absolute.
 pub(crate) const BASE: &str = "{base}";
 const CANARY: &str = "canary-5c1e0f2b-outside";
 /// The name of the files that must never be read.
@@ -64,7 +64,7 @@ pub(crate) struct Ground {
     pub(super) root: Root,
     pub(super) library: Arc<Library>,
     pub(super) catalog: Catalog,
-    /// What calls run in.
+    /// The runtime that calls run in.
     pub(super) runtime: tokio::runtime::Runtime,
     /// A fault that was put in on purpose.
     pub(super) plant: Option<Plant>,
@@ -161,7 +161,7 @@ impl Ground {
     }
 }
 
-/// Whether what must never be read is in here.
+/// True when the text that must never be read is in here.
 pub(super) fn holds_canary(bytes: &[u8]) -> bool {
     bytes
         .windows(CANARY.len())

@@ -87,7 +87,7 @@ fn normal(path: &SkillPath) -> Verdict {
     })
 }
 
-/// What the handle reads is what the system reads there, as long as that is inside.
+/// Checks that the handle reads what the system reads there, as long as that is inside.
 fn against_system(ground: &Ground, path: &SkillPath, read: Option<Vec<u8>>) -> Verdict {
     let plain = ground.skill.join(path.as_str());
     let Ok(real) = plain.canonicalize() else {

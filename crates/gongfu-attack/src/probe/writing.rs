@@ -1,4 +1,4 @@
-//! Probes that write where they may not, or leave behind what harms whoever looks at it.
+//! Probes that write where they may not, or leave files that harm the next reader.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -6,9 +6,10 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt as _, chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use crate::bait::Decoys;
-use crate::list::Probe;
-use crate::tool::{call, can_be_made_in, can_be_written, is_touched, text, times_can_be_set};
+use crate::decoys::Decoys;
+use crate::goal::{can_be_made_in, can_be_written, is_changed, nothing_there, times_can_be_set};
+use crate::probe::Probe;
+use crate::system::{c_path, call};
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe::new(
@@ -96,7 +97,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "files::truncate",
         "Takes away what is in a file of the machine.",
         |bait| {
-            let path = text(&bait.secret)?;
+            let path = c_path(&bait.secret)?;
             call!(libc::SYS_truncate, &*path, 0).map(drop)
         },
     ),
@@ -136,7 +137,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "files::attribute",
         "Gives a file of the machine an attribute.",
         |bait| {
-            let path = text(&bait.secret)?;
+            let path = c_path(&bait.secret)?;
             let none = rustix::fs::XattrFlags::empty();
             Ok(rustix::fs::setxattr(&*path, c"user.planted", b"x", none)?)
         },
@@ -206,7 +207,7 @@ pub(crate) const PROBES: &[Probe] = &[
         |_| {
             let paths = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory"];
             let open = |path: &str| can_be_written(Path::new(path).join("cgroup.procs"));
-            paths.into_iter().map(open).find(Result::is_ok).ok_or(nothing())?
+            paths.into_iter().map(open).find(Result::is_ok).ok_or(nothing_there())?
         },
     )
     .root()
@@ -268,7 +269,7 @@ pub(crate) const PROBES: &[Probe] = &[
     )
     .root()
     .found(|decoys| {
-        let path = text(decoys.workspace().join("capable"));
+        let path = c_path(decoys.workspace().join("capable"));
         path.is_ok_and(|path| {
             rustix::fs::getxattr(&*path, c"security.capability", &mut [0_u8; 64]).is_ok()
         })
@@ -282,23 +283,19 @@ pub(crate) const PROBES: &[Probe] = &[
     .found(|decoys| decoys.bait.neighbour.join("planted").exists()),
 ];
 
-fn nothing() -> io::Error {
-    io::Error::other("nothing of it is there")
-}
-
-/// A file that the system shows of the process that began this one.
+/// A file of the parent process in `/proc`.
 fn parents(name: &str) -> String {
     format!("/proc/{}/{name}", std::os::unix::process::parent_id())
 }
 
-/// It is reached when the mode can be set; it is set to what it is.
+/// Reached when the mode can be set; it is set to what it is.
 fn mode(path: &Path) -> io::Result<()> {
-    is_touched(path, |path| {
+    is_changed(path, |path| {
         fs::set_permissions(path, Permissions::from_mode(0o644))
     })
 }
 
-/// Whether something of this kind was left in the workspace.
+/// True when something of this kind was left in the workspace.
 fn left(decoys: &Decoys, name: &str, is_it: fn(&fs::FileType) -> bool) -> bool {
     let found = fs::symlink_metadata(decoys.workspace().join(name));
     found.is_ok_and(|found| is_it(&found.file_type()))

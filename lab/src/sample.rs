@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sample(Vec<f64>);
 
-/// What the values of a row are.
+/// The unit of the values in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Milliseconds,
@@ -26,7 +26,7 @@ impl Sample {
         self.0.push(value);
     }
 
-    /// How many values there are.
+    /// The number of values.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -82,7 +82,7 @@ impl Unit {
         }
     }
 
-    /// Whether more of it is better.
+    /// True when more of it is better.
     pub(crate) fn more_is_better(self) -> bool {
         self == Self::PerSecond
     }

@@ -10,16 +10,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use crate::prove::random::Random;
+use crate::random::Random;
 
-/// How many skills the made-up set has: as many as the corpus.
+/// The number of skills in the made-up set: as many as in the corpus.
 const SYNTHETIC: usize = 544;
-/// How many files a skill of the multiplied set has at least.
+/// The least number of files of a skill in the multiplied set.
 const FILES: usize = 5;
 
 /// A folder of skills.
 pub(crate) struct Set {
-    /// What it is, for people.
+    /// The name of the set, for people.
     pub(crate) title: String,
     /// The folder that is given to gongfu.
     pub(crate) folder: PathBuf,
@@ -27,7 +27,7 @@ pub(crate) struct Set {
     pub(crate) parents: Vec<PathBuf>,
     pub(crate) skills: usize,
     pub(crate) files: usize,
-    /// Whether it was made just now: then the times of its files can't be trusted yet.
+    /// True when it was made just now: then the times of its files can't be trusted yet.
     pub(crate) is_new: bool,
     /// Removes it at the end.
     _made: Option<TempDir>,

@@ -1,13 +1,13 @@
 //! Probes that change what is mounted where, or what the root is.
 
-use crate::kernel::bytes;
-use crate::list::Probe;
-use crate::tool::{call, looked_at, own_mounts, reached_if};
+use crate::goal::{looked_at, own_mounts, reached_if};
+use crate::probe::Probe;
+use crate::system::{call, native_bytes};
 
-// Newer than the library that names the others.
+// The library has no names for these newer calls.
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
-/// The whole machine, where a mount is named (`LSMT_ROOT`).
+/// The root mount of the namespace, instead of the number of a mount (`LSMT_ROOT`).
 const ROOT_MOUNT: u64 = u64::MAX;
 
 pub(crate) const PROBES: &[Probe] = &[
@@ -120,7 +120,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .depends_on("a root that can be changed"),
 ];
 
-/// What asks about a mount (`struct mnt_id_req`).
+/// A request about a mount (`struct mnt_id_req`).
 fn mount_request(mount: u64, what: u64) -> Vec<u8> {
-    bytes(&[24, mount, what])
+    native_bytes(&[24, mount, what])
 }

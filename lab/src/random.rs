@@ -37,7 +37,7 @@ impl Random {
         self.below(times) == 0
     }
 
-    /// One of these; the default of the type when there is none.
+    /// One of these; the default of the type for an empty list.
     pub(crate) fn pick<T: Copy + Default>(&mut self, choices: &[T]) -> T {
         choices
             .get(self.below(choices.len()))

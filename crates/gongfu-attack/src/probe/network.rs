@@ -5,9 +5,9 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-use crate::files::mine;
-use crate::list::Probe;
-use crate::tool::{call, contains, reached_if};
+use crate::goal::reached_if;
+use crate::probe::Probe;
+use crate::system::{call, contains, temporary};
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe::new(
@@ -112,7 +112,7 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new(
         "network::unix_listen",
         "Offers a service by the path of a socket.",
-        |_| UnixListener::bind(mine("offered")).map(drop),
+        |_| UnixListener::bind(temporary("offered")).map(drop),
     ),
     Probe::new(
         "network::interfaces_listed",

@@ -1,18 +1,20 @@
-//! Probes that ask the kernel for what gets around a sandbox: namespaces, the newer and odder of its
-//! calls.
+//! Probes that make calls of the kernel which could get around a sandbox: namespaces, modules, io_uring
+//! and others that few programs need.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd as _;
 
-use crate::list::Probe;
-use crate::tool::{call, looked_at, reached_if};
+use crate::goal::{looked_at, reached_if};
+use crate::probe::Probe;
+use crate::system::{call, native_bytes, process_handle};
 
-/// Types into a terminal, and pastes into a console; by numbers, because their kind differs.
+/// The requests that type into a terminal and paste into a console. The library has them with a type
+/// that differs by platform.
 const TIOCSTI: u64 = 0x5412;
 const TIOCLINUX: u64 = 0x541C;
 
-/// What the machine must have for those who aren't root.
+/// The feature that lets users other than root make namespaces.
 const USER_NAMESPACES: &str = "user namespaces for everybody";
 
 pub(crate) const PROBES: &[Probe] = &[
@@ -62,7 +64,7 @@ pub(crate) const PROBES: &[Probe] = &[
             let mut how = [0_u64; 11];
             how[0] = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
             how[4] = u64::from(libc::SIGCHLD.unsigned_abs());
-            let how = bytes(&how);
+            let how = native_bytes(&how);
             born(call!(libc::SYS_clone3, &how[..], 88))
         },
     )
@@ -80,7 +82,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "kernel::setns_of_victim",
         "Moves into the namespaces of another process.",
         |bait| {
-            let victim = process(bait.victim)?;
+            let victim = process_handle(bait.victim)?;
             call!(libc::SYS_setns, victim, libc::CLONE_NEWNET).map(drop)
         },
     )
@@ -355,15 +357,7 @@ pub(crate) const PROBES: &[Probe] = &[
     ),
 ];
 
-/// Numbers as they lie in memory.
-pub(crate) fn bytes(numbers: &[u64]) -> Vec<u8> {
-    numbers
-        .iter()
-        .flat_map(|number| number.to_ne_bytes())
-        .collect()
-}
-
-/// It is reached when a process was begun; that one ends at once.
+/// Reached when a process was started; that one ends at once.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is another process, which has nothing to do"
@@ -375,19 +369,14 @@ fn born(answer: io::Result<i64>) -> io::Result<()> {
     }
 }
 
-/// A handle of a process.
-pub(crate) fn process(number: u32) -> io::Result<i64> {
-    call!(libc::SYS_pidfd_open, number, 0)
-}
-
-/// Types into what is no terminal.
+/// Makes the request with a file that is no terminal.
 fn typed(request: u64) -> io::Result<()> {
     let nothing = File::open("/dev/null")?;
     let answer = call!(libc::SYS_ioctl, nothing.as_raw_fd(), request, c"x");
     looked_at(answer, &[libc::ENOTTY])
 }
 
-/// Makes a terminal, has it be that of a session of its own, and types into it.
+/// Makes a terminal, starts a session on it, and types into it.
 fn terminal() -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true).write(true);
@@ -400,7 +389,7 @@ fn terminal() -> io::Result<()> {
     let terminal = options.open(format!("/dev/pts/{}", u32::from_ne_bytes(number)))?;
     call!(libc::SYS_ioctl, terminal.as_raw_fd(), libc::TIOCSCTTY, 0)?;
     call!(libc::SYS_ioctl, terminal.as_raw_fd(), TIOCSTI, c"x")?;
-    // With this end the terminal would end, and with it everybody whose terminal it is.
+    // Closing this end would hang up the terminal, and so end this process.
     std::mem::forget(master);
     Ok(())
 }

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 
 /// The revision of the protocol that is asked for; a server may answer with another one.
 const PROTOCOL: &str = "2025-06-18";
-/// What a server announces when its library changed.
+/// The notification that a server sends when its library changed.
 const CHANGED: &str = "notifications/tools/list_changed";
-/// How long a server may take to end by itself once its input is closed.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time in which a server must end once its input is closed.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How to start a server.
+/// A recipe to start a server.
 #[derive(Clone)]
 pub(crate) struct Recipe {
     pub(crate) program: PathBuf,
@@ -44,7 +44,7 @@ pub(crate) struct Answer {
     pub(crate) took: Duration,
 }
 
-/// What a process holds, in mebibytes.
+/// The memory of a process, in mebibytes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Memory {
     /// In memory now, what is shared with others included.
@@ -171,7 +171,7 @@ impl Server {
     pub(crate) fn told(&mut self, quiet: Duration) -> Vec<Instant> {
         loop {
             let wait = if self.told.is_empty() {
-                PATIENCE
+                END_TIMEOUT
             } else {
                 quiet
             };
@@ -206,14 +206,14 @@ impl Server {
         Ok(())
     }
 
-    /// What it holds now; `None` where the system doesn't tell.
+    /// The present memory; `None` if the system doesn't report it.
     pub(crate) fn memory(&self) -> Option<Memory> {
         Memory::of(self.child.id())
     }
 }
 
 impl Memory {
-    /// What a process holds now; `None` where the system doesn't tell.
+    /// The present memory of a process; `None` if the system doesn't report it.
     pub(crate) fn of(process: u32) -> Option<Self> {
         let process = format!("/proc/{process}");
         let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
@@ -231,7 +231,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         drop(self.input.take());
         let closed = Instant::now();
-        while closed.elapsed() < PATIENCE {
+        while closed.elapsed() < END_TIMEOUT {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }

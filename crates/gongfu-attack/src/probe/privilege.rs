@@ -7,16 +7,18 @@ use std::process::Command;
 
 use rustix::thread::CapabilitySet;
 
-use crate::files::mine;
-use crate::kernel::process;
-use crate::list::Probe;
-use crate::tool::{call, contains, effective, processes, reached_if, text};
+use crate::goal::reached_if;
+use crate::probe::Probe;
+use crate::system::{
+    c_path, call, contains, effective_capabilities, native_bytes, process_handle, processes,
+    temporary,
+};
 use gongfu_sandbox::backend::HostView;
 
-/// Somebody who has nothing on a machine.
+/// The user who owns nothing on a machine.
 const NOBODY: u32 = 65_534;
-/// The highest number of a process that is tried.
-const NUMBERS: u32 = 65_536;
+/// The highest process id that is tried.
+const MAX_PROCESS_ID: u32 = 65_536;
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe::new(
@@ -87,7 +89,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "Has the memory of another process be taken from it.",
         |bait| {
             const COLD: i32 = 20;
-            let victim = process(bait.victim)?;
+            let victim = process_handle(bait.victim)?;
             let page = vector(bait.address & !0xFFF, 0x1000);
             call!(libc::SYS_process_madvise, victim, &page[..], 1, COLD, 0).map(drop)
         },
@@ -130,7 +132,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "kernel::pidfd_getfd",
         "Takes an open file of another process.",
         |bait| {
-            let victim = process(bait.victim)?;
+            let victim = process_handle(bait.victim)?;
             call!(libc::SYS_pidfd_getfd, victim, 0, 0).map(drop)
         },
     )
@@ -139,7 +141,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "kernel::pidfd_getfd_of_parent",
         "Takes an open file of what watches over it.",
         |_| {
-            let parent = process(std::os::unix::process::parent_id())?;
+            let parent = process_handle(std::os::unix::process::parent_id())?;
             call!(libc::SYS_pidfd_getfd, parent, 0, 0).map(drop)
         },
     )
@@ -169,7 +171,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "kernel::kill_by_handle",
         "Sends a signal to another process, by a handle of it.",
         |bait| {
-            let victim = process(bait.victim)?;
+            let victim = process_handle(bait.victim)?;
             call!(libc::SYS_pidfd_send_signal, victim, 0, 0, 0).map(drop)
         },
     ),
@@ -183,7 +185,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "Sends a signal to any process, by trying all numbers; one that does nothing.",
         |_| {
             let others = [std::process::id(), std::os::unix::process::parent_id()];
-            let mut numbers = (2..=NUMBERS).filter(|number| !others.contains(number));
+            let mut numbers = (2..=MAX_PROCESS_ID).filter(|number| !others.contains(number));
             reached_if(numbers.any(|number| call!(libc::SYS_kill, number, 0).is_ok()))
         },
     ),
@@ -233,7 +235,7 @@ pub(crate) const PROBES: &[Probe] = &[
         },
     ),
     Probe::new("kernel::setuid", "Is another user.", |_| {
-        // Whoever is nobody already is somebody else then.
+        // A change from nobody to nobody would prove nothing.
         let before = rustix::process::getuid().as_raw();
         let other = if before == NOBODY { NOBODY - 1 } else { NOBODY };
         call!(libc::SYS_setuid, other)?;
@@ -283,14 +285,14 @@ pub(crate) const PROBES: &[Probe] = &[
             let mut program = Command::new(bait.shown.join("cat"));
             let output = program.arg("/proc/self/status").output()?;
             let status = String::from_utf8_lossy(&output.stdout).into_owned();
-            reached_if(effective(&status) != 0)
+            reached_if(effective_capabilities(&status) != 0)
         },
     )
     .root()
     .path("/usr/bin/cat")
     .depends_on("a file system with attributes"),
     Probe::new("kernel::device", "Makes a device.", |_| {
-        let (path, kind) = (text(mine("device"))?, libc::S_IFCHR | 0o600);
+        let (path, kind) = (c_path(temporary("device"))?, libc::S_IFCHR | 0o600);
         call!(libc::SYS_mknodat, libc::AT_FDCWD, &*path, kind, 0x0103).map(drop)
     })
     .root(),
@@ -312,17 +314,17 @@ pub(crate) const PROBES: &[Probe] = &[
     ),
 ];
 
-/// What lies in memory from here on (`struct iovec`).
+/// A range of memory (`struct iovec`).
 fn vector(address: u64, length: u64) -> Vec<u8> {
-    [address.to_ne_bytes(), length.to_ne_bytes()].concat()
+    native_bytes(&[address, length])
 }
 
-/// Is somebody who has nothing; where it is that already, there is nothing to do.
+/// Changes to the user `nobody`; fails without harm when this is nobody already.
 fn be_nobody() {
     let _ = call!(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY);
 }
 
-/// It is reached when the limits can be asked for and set; they are set to what they are.
+/// Reached when the limits can be read and set; they are set to what they are.
 fn limits_of(number: u32) -> io::Result<()> {
     let mut limits = [0_u8; 16];
     let kind = libc::RLIMIT_NOFILE;

@@ -8,15 +8,16 @@ use std::time::Duration;
 use gongfu_sandbox::syscall::fork;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::bait::Decoys;
-use crate::list::Probe;
-use crate::tool::{call, contains, processes, reached_if};
-use crate::{ARGUMENT, process};
+use crate::argument::{ARGUMENT, DAEMON};
+use crate::decoys::Decoys;
+use crate::goal::reached_if;
+use crate::probe::Probe;
+use crate::system::{c_path, call, command_line, contains, processes};
 
-/// More than a run may have open, or run at once.
-const MANY: usize = 300;
-/// How long more processes than may be stay before that counts, where nobody ends them.
-const STAY: Duration = Duration::from_secs(3);
+/// More files and more processes than a run may have.
+const EXCESS: usize = 300;
+/// The time that too many processes must survive; a sandbox may need a moment to count them.
+const SURVIVAL: Duration = Duration::from_secs(3);
 
 pub(crate) const PROBES: &[Probe] = &[
     Probe::new(
@@ -58,7 +59,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "resources::message_queue",
         "Makes a queue with a name.",
         |bait| {
-            let name = crate::tool::text(&bait.name)?;
+            let name = c_path(&bait.name)?;
             let flags = libc::O_CREAT | libc::O_RDWR;
             call!(libc::SYS_mq_open, &*name, flags, 0o600, 0)?;
             call!(libc::SYS_mq_unlink, &*name).map(drop)
@@ -75,14 +76,14 @@ pub(crate) const PROBES: &[Probe] = &[
         "resources::files",
         "Has more files open than a run may.",
         |_| {
-            let open = (0..MANY).map(|_| File::open("/dev/null"));
+            let open = (0..EXCESS).map(|_| File::open("/dev/null"));
             open.collect::<io::Result<Vec<_>>>().map(drop)
         },
     ),
     Probe::new(
         "resources::processes",
         "Runs more processes at once than a run may.",
-        |_| many(),
+        |_| start_many(),
     ),
     Probe::new(
         "resources::long_file",
@@ -96,7 +97,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "resources::higher_limit",
         "Gives itself a higher limit.",
         // Of one of them it is only said that it is done.
-        |_| raised(Resource::Core).or_else(|_| raised(Resource::Msgqueue)),
+        |_| raise(Resource::Core).or_else(|_| raise(Resource::Msgqueue)),
     )
     .root()
     .depends_on("root that may go past limits"),
@@ -138,13 +139,13 @@ pub(crate) const PROBES: &[Probe] = &[
     Probe::new(
         "resources::daemon",
         "Begins a process that lives longer than its run.",
-        |bait| daemon(&bait.token),
+        |bait| start_daemon(&bait.token),
     )
-    .found(lives),
+    .found(find_daemon),
 ];
 
-/// It is reached when the limit is higher than it was.
-fn raised(of: Resource) -> io::Result<()> {
+/// Reached when the limit is higher than before.
+fn raise(of: Resource) -> io::Result<()> {
     let limit = getrlimit(of);
     let more = limit.maximum.map_or(1 << 40, |maximum| maximum + 1);
     let to = |current, maximum| {
@@ -159,49 +160,46 @@ fn raised(of: Resource) -> io::Result<()> {
     reached_if(getrlimit(of).maximum == Some(more))
 }
 
-/// It is reached when all of them are there at once, and stay.
+/// Reached when all of them exist at once, and survive.
 #[expect(
     clippy::disallowed_methods,
     reason = "it is another process, which has nothing else to do"
 )]
-fn many() -> io::Result<()> {
+fn start_many() -> io::Result<()> {
     let (wait, end) = rustix::pipe::pipe()?;
-    for _ in 0..MANY {
+    for _ in 0..EXCESS {
         if fork()?.is_none() {
             drop(end);
             let _ = rustix::io::read(&wait, &mut [0; 1]);
             std::process::exit(0);
         }
     }
-    // Where nobody but a watch counts them, it takes a moment.
-    std::thread::sleep(STAY);
+    std::thread::sleep(SURVIVAL);
     drop(end);
     Ok(())
 }
 
-/// Begins one that stays.
-fn daemon(token: &str) -> io::Result<()> {
+/// Starts a daemon.
+fn start_daemon(token: &str) -> io::Result<()> {
     let mut daemon = Command::new("/proc/self/exe")
-        .args([ARGUMENT, process::DAEMON, token])
+        .args([ARGUMENT, DAEMON, token])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    // Until it says so it isn't known by its arguments: who looks for it wouldn't find it.
-    let told = daemon.stdout.take();
-    told.map_or(Ok(0), |mut told| told.read(&mut [0; 1]))
+    // It is found by its arguments, which it has once it writes.
+    let output = daemon.stdout.take();
+    output
+        .map_or(Ok(0), |mut output| output.read(&mut [0; 1]))
         .map(drop)
 }
 
-/// Whether a daemon lives; it is ended.
-fn lives(decoys: &Decoys) -> bool {
-    let is_it = |number: &u32| {
-        let told = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-        let mark = [process::DAEMON, &decoys.bait.token].join("\0");
-        contains(&told, mark.as_bytes())
-    };
+/// True when a daemon still runs; it is killed.
+fn find_daemon(decoys: &Decoys) -> bool {
+    let mark = [DAEMON, &decoys.bait.token].join("\0");
+    let is_daemon = |number: &u32| contains(&command_line(*number), mark.as_bytes());
     let all = processes().unwrap_or_default();
-    let living: Vec<u32> = all.into_iter().filter(is_it).collect();
+    let living: Vec<u32> = all.into_iter().filter(is_daemon).collect();
     for number in &living {
         let number = i32::try_from(*number).ok();
         if let Some(number) = number.and_then(rustix::process::Pid::from_raw) {

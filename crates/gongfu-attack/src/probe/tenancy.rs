@@ -3,9 +3,11 @@
 use std::fs;
 use std::io;
 
-use crate::bait::{Bait, LEFT, VARIABLE};
-use crate::list::Probe;
-use crate::tool::{call, contains, holds, own_mounts, processes, reached_if, text};
+use crate::bait::Bait;
+use crate::decoys::{LEFT, VARIABLE};
+use crate::goal::{holds, own_mounts, reached_if};
+use crate::probe::Probe;
+use crate::system::{c_path, call, command_line, contains, processes};
 use gongfu_sandbox::backend::HostView;
 
 pub(crate) const PROBES: &[Probe] = &[
@@ -52,8 +54,8 @@ pub(crate) const PROBES: &[Probe] = &[
         "Reads how any process that it sees was begun.",
         |bait| {
             let mut all = processes()?.into_iter();
-            let told = |number| fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-            reached_if(all.any(|number| contains(&told(number), bait.token.as_bytes())))
+            let token = bait.token.as_bytes();
+            reached_if(all.any(|number| contains(&command_line(number), token)))
         },
     ),
     Probe::new(
@@ -107,7 +109,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "Reads where what it is shown lies on the machine.",
         |bait| {
             if bait.shares_mounts && own_mounts(bait).is_ok() {
-                let (from, to) = (text(&bait.shown)?, text(bait.folder.join("scratch"))?);
+                let (from, to) = (c_path(&bait.shown)?, c_path(bait.folder.join("scratch"))?);
                 call!(libc::SYS_mount, &*from, &*to, 0, libc::MS_BIND, 0)?;
             }
             let files = ["mountinfo", "mounts", "mountstats"];
@@ -156,25 +158,25 @@ pub(crate) const PROBES: &[Probe] = &[
     .by_design(HostView::Open, "without namespaces a machine has one name"),
 ];
 
-/// Whether a process has a secret of the server in its environment.
+/// True when a process has the server's secret in its environment.
 fn has_secret(process: &str) -> io::Result<bool> {
     let read = fs::read(format!("/proc/{process}/environ"))?;
     Ok(contains(&read, VARIABLE.as_bytes()))
 }
 
-/// Leaves a file for whoever runs next.
+/// Leaves a file for the next run.
 fn leave(bait: &Bait, place: usize) -> io::Result<()> {
     let path = bait.leftovers.get(place).ok_or(io::ErrorKind::NotFound)?;
     fs::write(path.with_extension(LEFT), &bait.token)
 }
 
-/// It is reached when that is there.
+/// Reached when that file is there.
 fn found(bait: &Bait, place: usize) -> io::Result<()> {
     let path = bait.leftovers.get(place).ok_or(io::ErrorKind::NotFound)?;
     holds(bait, path.with_extension(LEFT))
 }
 
-/// A number for memory that nobody else has.
+/// The key of shared memory that nobody else uses.
 fn key(bait: &Bait) -> u32 {
     let digits = bait.token.get(..7).unwrap_or_default();
     u32::from_str_radix(digits, 16).unwrap_or(1).max(1)

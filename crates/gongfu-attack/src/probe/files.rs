@@ -5,11 +5,12 @@ use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use crate::list::Probe;
-use crate::tool::{call, holds, processes, reached_if, text};
+use crate::goal::{holds, reached_if};
+use crate::probe::Probe;
+use crate::system::{c_path, call, processes, temporary};
 use gongfu_sandbox::backend::HostView;
 
-/// Why a kind that shows the host can't refuse to say that a file is there.
+/// The reason why a sandbox that shows the host can't hide that a file exists.
 const NAMES: &str = "without namespaces nothing hides that a file is there";
 
 pub(crate) const PROBES: &[Probe] = &[
@@ -27,7 +28,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "files::openat2",
         "Opens a file of the machine by the newest call for that.",
         |bait| {
-            let (path, how) = (text(&bait.secret)?, [0_u8; 24]);
+            let (path, how) = (c_path(&bait.secret)?, [0_u8; 24]);
             let size = i64::try_from(how.len()).unwrap_or_default();
             call!(libc::SYS_openat2, libc::AT_FDCWD, &*path, &how[..], size).map(drop)
         },
@@ -36,7 +37,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "files::symlink_made",
         "Makes a link to a file of the machine, and reads through it.",
         |bait| {
-            let link = mine("link");
+            let link = temporary("link");
             symlink(&bait.secret, &link)?;
             holds(bait, link)
         },
@@ -89,7 +90,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "Has the system tell it whenever a file of the machine is used.",
         |bait| {
             let watch = call!(libc::SYS_inotify_init1, 0)?;
-            let path = text(&bait.secret)?;
+            let path = c_path(&bait.secret)?;
             call!(libc::SYS_inotify_add_watch, watch, &*path, libc::IN_OPEN).map(drop)
         },
     )
@@ -250,7 +251,7 @@ pub(crate) const PROBES: &[Probe] = &[
         "Makes a device of the disk that the machine's files lie on, and opens it.",
         |_| {
             let disk = fs::metadata("/usr")?.dev();
-            let path = text(mine("disk"))?;
+            let path = c_path(temporary("disk"))?;
             call!(
                 libc::SYS_mknodat,
                 libc::AT_FDCWD,
@@ -258,7 +259,7 @@ pub(crate) const PROBES: &[Probe] = &[
                 libc::S_IFBLK | 0o600,
                 disk
             )?;
-            fs::File::open(mine("disk")).map(drop)
+            fs::File::open(temporary("disk")).map(drop)
         },
     )
     .root()
@@ -284,12 +285,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .depends_on("a file system whose files have numbers"),
 ];
 
-/// A path in the folder for what is soon forgotten.
-pub(crate) fn mine(name: &str) -> PathBuf {
-    std::env::temp_dir().join(name)
-}
-
-/// A path that first leads far above the root.
+/// The path with many `..` before it, which lead above any root.
 fn climbing(path: &Path) -> PathBuf {
     let up = "../".repeat(40);
     PathBuf::from(up).join(path.strip_prefix("/").unwrap_or(path))
@@ -300,7 +296,7 @@ fn below(root: String, path: &Path) -> PathBuf {
     PathBuf::from(root).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// The number of the root (`struct file_handle`).
+/// The handle of the root (`struct file_handle`).
 fn handle() -> std::io::Result<Vec<u8>> {
     let mut handle = vec![0; 8 + 128];
     if let Some(length) = handle.first_mut() {
