@@ -1,53 +1,100 @@
 //! One story for each port that stores: the promises of its documentation, as checks that run on
 //! every backend.
 //!
-//! A backend opens a space for each owner. The same checks run on files, in memory, and on a planted
-//! backend that ignores the owner, which must break the promises about owners.
+//! A backend opens a space for each owner. The same checks run on files, in memory, and on backends
+//! with a planted fault, which must break the promises that name the fault.
 
 mod blobs;
+mod fault;
 mod files;
-mod forgetful;
 mod ground;
 mod layers;
 mod records;
 mod search;
 mod skills;
 
-pub use forgetful::Forgetful;
-pub use ground::{Backend, Ground, Promise};
+pub use fault::{Fault, Faulty};
+pub use ground::{Backend, Ground, Storage};
 
-/// A port and its promises.
-pub struct Story {
-    /// The port.
-    pub port: &'static str,
-    /// Its promises.
-    pub promises: &'static [Promise],
+/// A port that stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Port {
+    /// Skills, and the local folders of them.
+    Skills,
+    /// The workspace.
+    Files,
+    /// The layers above skills.
+    Layers,
+    /// Content by digest.
+    Blobs,
+    /// Records and logs.
+    Records,
+    /// Search over skills.
+    Search,
 }
 
-/// The stories, one for each port that stores.
-pub const STORIES: [Story; 6] = [
-    Story {
-        port: "skills",
-        promises: skills::PROMISES,
-    },
-    Story {
-        port: "files",
-        promises: files::PROMISES,
-    },
-    Story {
-        port: "layers",
-        promises: layers::PROMISES,
-    },
-    Story {
-        port: "blobs",
-        promises: blobs::PROMISES,
-    },
-    Story {
-        port: "records",
-        promises: records::PROMISES,
-    },
-    Story {
-        port: "search",
-        promises: search::PROMISES,
-    },
-];
+impl Port {
+    /// All ports that store.
+    pub const ALL: [Self; 6] = [
+        Self::Skills,
+        Self::Files,
+        Self::Layers,
+        Self::Blobs,
+        Self::Records,
+        Self::Search,
+    ];
+
+    /// The name of the port.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Skills => "skills",
+            Self::Files => "files",
+            Self::Layers => "layers",
+            Self::Blobs => "blobs",
+            Self::Records => "records",
+            Self::Search => "search",
+        }
+    }
+
+    /// Its promises.
+    pub fn promises(self) -> &'static [Promise] {
+        match self {
+            Self::Skills => skills::PROMISES,
+            Self::Files => files::PROMISES,
+            Self::Layers => layers::PROMISES,
+            Self::Blobs => blobs::PROMISES,
+            Self::Records => records::PROMISES,
+            Self::Search => search::PROMISES,
+        }
+    }
+}
+
+/// A promise of a port's documentation.
+pub struct Promise {
+    /// The promise.
+    pub text: &'static str,
+    /// The fault that must break it.
+    pub broken_by: Option<Fault>,
+    /// Panics when it is broken.
+    pub check: fn(&Ground),
+}
+
+impl Promise {
+    /// A promise that no planted fault has to break.
+    const fn new(text: &'static str, check: fn(&Ground)) -> Self {
+        Self {
+            text,
+            broken_by: None,
+            check,
+        }
+    }
+
+    /// A promise that this fault must break.
+    const fn broken_by(fault: Fault, text: &'static str, check: fn(&Ground)) -> Self {
+        Self {
+            text,
+            broken_by: Some(fault),
+            check,
+        }
+    }
+}

@@ -41,6 +41,7 @@ impl Spaces for LocalSpaces {
 }
 
 /// The parts of a space; each of them reaches this owner's data alone.
+#[derive(Clone)]
 pub struct SpaceParts {
     /// The owner.
     pub owner: Owner,

@@ -4,7 +4,8 @@ use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, Space};
 use gongfu_core::skill::Digest;
 
-use super::ground::{Ground, Promise, assert_alike, assert_refused};
+use super::ground::{Ground, assert_alike, assert_refused};
+use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise::new(
@@ -17,9 +18,18 @@ pub(super) const PROMISES: &[Promise] = &[
         damage_is_an_error,
     ),
     Promise::new("concurrent writers lose nothing", writers_lose_nothing),
-    Promise::new("blobs survive a restart", survives_a_restart),
-    Promise::about_owners("owners have blobs of their own", owners_are_apart),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::RestartForgets,
+        "blobs survive a restart",
+        survives_a_restart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
+        "owners have blobs of their own",
+        owners_are_apart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the blob of another owner is like an unknown one",
         foreign_is_like_unknown,
     ),

@@ -3,7 +3,8 @@
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, FolderEntryKind, PortError, Space};
 
-use super::ground::{Ground, Promise, assert_alike, assert_refused};
+use super::ground::{Ground, assert_alike, assert_refused};
+use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise::new(
@@ -16,7 +17,8 @@ pub(super) const PROMISES: &[Promise] = &[
     ),
     Promise::new("a folder is listed by name", lists_by_name),
     Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
-    Promise::new(
+    Promise::broken_by(
+        Fault::LastWriteWins,
         "a file that changed since it was read is a conflict and stays",
         conflict_changes_nothing,
     ),
@@ -29,9 +31,18 @@ pub(super) const PROMISES: &[Promise] = &[
         outside_is_denied,
     ),
     Promise::new("concurrent writers lose nothing", writers_lose_nothing),
-    Promise::new("files survive a restart", survives_a_restart),
-    Promise::about_owners("owners have files of their own", owners_are_apart),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::RestartForgets,
+        "files survive a restart",
+        survives_a_restart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
+        "owners have files of their own",
+        owners_are_apart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the file of another owner is like an unknown one",
         foreign_is_like_unknown,
     ),

@@ -3,14 +3,20 @@
 use std::sync::Arc;
 
 use gongfu_core::account::{Owner, UserId};
-use gongfu_core::port::{PortError, RecordKey, Space, Spaces};
+use gongfu_core::port::{PortError, RecordKey, Space, SpaceParts};
 use gongfu_core::skill::Digest;
 use tokio::runtime::Runtime;
 
-/// Storage that can be opened several times, as by processes that share it.
+/// Opened storage, as one process has it.
+pub trait Storage: Send + Sync {
+    /// The parts of an owner's space. All parts of one owner share their state.
+    fn parts(&self, owner: &Owner) -> SpaceParts;
+}
+
+/// A backend that can be opened several times, as by processes that share it.
 pub trait Backend: Send + Sync {
     /// Opens the storage.
-    fn open(&self) -> Arc<dyn Spaces>;
+    fn open(&self) -> Arc<dyn Storage>;
 
     /// The stored bytes of a record.
     fn record(&self, owner: &Owner, key: &RecordKey) -> Vec<u8>;
@@ -22,43 +28,13 @@ pub trait Backend: Send + Sync {
     fn damage_blob(&self, owner: &Owner, digest: &Digest, bytes: &[u8]);
 }
 
-/// A promise of a port's documentation.
-pub struct Promise {
-    /// The promise.
-    pub text: &'static str,
-    /// True for a promise about owners: a backend that ignores them must break it.
-    pub about_owners: bool,
-    /// Panics when it is broken.
-    pub check: fn(&Ground),
-}
-
-impl Promise {
-    /// A promise about one owner's data.
-    pub(super) const fn new(text: &'static str, check: fn(&Ground)) -> Self {
-        Self {
-            text,
-            about_owners: false,
-            check,
-        }
-    }
-
-    /// A promise about the data of several owners.
-    pub(super) const fn about_owners(text: &'static str, check: fn(&Ground)) -> Self {
-        Self {
-            text,
-            about_owners: true,
-            check,
-        }
-    }
-}
-
 /// The number of threads that write at once.
 const WRITERS: usize = 4;
 
 /// A backend, opened once, and a runtime for what waits.
 pub struct Ground {
     pub(super) backend: Box<dyn Backend>,
-    spaces: Arc<dyn Spaces>,
+    storage: Arc<dyn Storage>,
     runtime: Runtime,
 }
 
@@ -67,7 +43,7 @@ impl Ground {
     pub fn new(backend: Box<dyn Backend>) -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         Self {
-            spaces: backend.open(),
+            storage: backend.open(),
             backend,
             runtime: runtime.worker_threads(2).build().unwrap(),
         }
@@ -88,12 +64,12 @@ impl Ground {
     }
 
     fn space(&self, owner: &Owner) -> Space {
-        self.wait(self.spaces.open(owner)).unwrap()
+        Space::new(self.storage.parts(owner))
     }
 
     /// The space of the local person in storage that is opened again, as by another process.
     pub(super) fn reopened(&self) -> Space {
-        self.wait(self.backend.open().open(&Owner::Local)).unwrap()
+        Space::new(self.backend.open().parts(&Owner::Local))
     }
 
     /// Writes from several threads at once, every second one as another process.

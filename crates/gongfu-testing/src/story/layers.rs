@@ -7,8 +7,9 @@ use gongfu_core::library::Skill;
 use gongfu_core::port::{PortError, Space};
 use gongfu_core::skill::SkillPath;
 
-use super::ground::{Ground, Promise, assert_alike, assert_refused};
+use super::ground::{Ground, assert_alike, assert_refused};
 use super::skills::{create, find, write};
+use super::{Fault, Promise};
 
 /// Longer than the coarsest clock of file times that tests run on.
 const TICK: Duration = Duration::from_millis(20);
@@ -25,15 +26,25 @@ pub(super) const PROMISES: &[Promise] = &[
         "the next run gets the content of the layer",
         next_lease_has_the_content,
     ),
+    Promise::new("a file that a run removed is gone", removed_is_gone),
     Promise::new(
         "a file that the skill changed later is not found",
         later_change_wins,
     ),
     Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
     Promise::new("a list has at most 5,000 files", list_is_bounded),
-    Promise::new("layers survive a restart", survives_a_restart),
-    Promise::about_owners("owners have layers of their own", owners_are_apart),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::RestartForgets,
+        "layers survive a restart",
+        survives_a_restart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
+        "owners have layers of their own",
+        owners_are_apart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the layer of another owner is like an unknown one",
         foreign_is_like_unknown,
     ),
@@ -99,6 +110,21 @@ fn next_lease_has_the_content(ground: &Ground) {
     });
     assert_eq!(read(ground, &space, &skill, "out/a").unwrap(), b"two");
     assert_eq!(list(ground, &space, &skill).len(), 2);
+}
+
+fn removed_is_gone(ground: &Ground) {
+    let space = ground.local();
+    let skill = create(ground, &space, "pdf", "d");
+    run(ground, &space, &skill, |folder| {
+        put(folder, "out/a", b"one");
+        put(folder, "out/b", b"two");
+    });
+    run(ground, &space, &skill, |folder| {
+        std::fs::remove_file(folder.join("out/a")).unwrap();
+    });
+    let removed = read(ground, &space, &skill, "out/a");
+    assert_refused!(removed, PortError::NotFound);
+    assert_eq!(list(ground, &space, &skill), [("out/b".to_owned(), 3)]);
 }
 
 fn later_change_wins(ground: &Ground) {

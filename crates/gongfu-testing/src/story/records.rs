@@ -4,14 +4,16 @@ use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
 use serde_json::{Map, Value};
 
-use super::ground::{Ground, Promise, assert_refused};
+use super::ground::{Ground, assert_refused};
+use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise::new(
         "a record is created, read, replaced and removed",
         is_created_and_removed,
     ),
-    Promise::new(
+    Promise::broken_by(
+        Fault::LastWriteWins,
         "a set with another version is a conflict and changes nothing",
         conflict_changes_nothing,
     ),
@@ -34,12 +36,18 @@ pub(super) const PROMISES: &[Promise] = &[
         refuses_several_lines,
     ),
     Promise::new("concurrent appends lose nothing", appends_lose_nothing),
-    Promise::new("records and logs survive a restart", survives_a_restart),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::RestartForgets,
+        "records and logs survive a restart",
+        survives_a_restart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "owners have records and logs of their own",
         owners_are_apart,
     ),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the record of another owner is like an unknown one",
         foreign_is_like_unknown,
     ),

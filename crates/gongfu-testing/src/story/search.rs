@@ -3,8 +3,9 @@
 use gongfu_core::port::Space;
 use gongfu_core::search::{Answer, Query};
 
-use super::ground::{Ground, Promise};
+use super::ground::Ground;
 use super::skills::{create, find, write};
+use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise::new("skills are found by their words", finds_words),
@@ -15,12 +16,18 @@ pub(super) const PROMISES: &[Promise] = &[
         "searches beside writers find what is there",
         searches_beside_writers,
     ),
-    Promise::new("the same is found after a restart", survives_a_restart),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::RestartForgets,
+        "the same is found after a restart",
+        survives_a_restart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the skills of another owner are not found",
         owners_are_apart,
     ),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the skills of another owner change no answer",
         others_change_no_answer,
     ),

@@ -6,7 +6,8 @@ use gongfu_core::library::{Revision, Skill};
 use gongfu_core::port::{Change, PortError, Space};
 use gongfu_core::skill::{SkillName, SkillPath};
 
-use super::ground::{Ground, Promise, assert_alike, assert_refused};
+use super::ground::{Ground, assert_alike, assert_refused};
+use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
     Promise::new(
@@ -21,7 +22,8 @@ pub(super) const PROMISES: &[Promise] = &[
         "a write creates the file and the folders above it, and shows at once",
         writes_files,
     ),
-    Promise::new(
+    Promise::broken_by(
+        Fault::LastWriteWins,
         "a file that changed since it was read is a conflict and stays",
         conflict_changes_nothing,
     ),
@@ -40,9 +42,18 @@ pub(super) const PROMISES: &[Promise] = &[
         lease_has_the_files,
     ),
     Promise::new("concurrent writers lose nothing", writers_lose_nothing),
-    Promise::new("skills and switches survive a restart", survives_a_restart),
-    Promise::about_owners("owners have skills of their own", owners_are_apart),
-    Promise::about_owners(
+    Promise::broken_by(
+        Fault::RestartForgets,
+        "skills and switches survive a restart",
+        survives_a_restart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
+        "owners have skills of their own",
+        owners_are_apart,
+    ),
+    Promise::broken_by(
+        Fault::OwnerIgnored,
         "the skill of another owner is like an unknown one",
         foreign_is_like_unknown,
     ),

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use gongfu_core::account::Owner;
 use gongfu_core::dependency::Installs;
-use gongfu_core::port::{
-    Clock, Materialize, Pending, RecordKey, SkillStore, Space, SpaceParts, Spaces, ready,
-};
+use gongfu_core::port::{Clock, Materialize, RecordKey, SkillStore, SpaceParts};
 use gongfu_core::sandbox::Limits;
 use gongfu_core::skill::Digest;
 use gongfu_core::switches::Switches;
@@ -17,7 +15,7 @@ use gongfu_library::source::Settings;
 use gongfu_library::{LocalSkills, SwitchRecord};
 use gongfu_records::{FileBlobs, FileRecords};
 use gongfu_search::Search;
-use gongfu_testing::story::Backend;
+use gongfu_testing::story::{Backend, Storage};
 use gongfu_testing::{FakeEnvironments, FixedClock, ScriptedSandbox};
 use tempfile::TempDir;
 
@@ -41,7 +39,7 @@ fn home(folder: &Path, owner: &Owner) -> PathBuf {
 }
 
 impl Backend for Files {
-    fn open(&self) -> Arc<dyn Spaces> {
+    fn open(&self) -> Arc<dyn Storage> {
         Arc::new(Homes {
             folder: self.0.path().to_owned(),
             open: Mutex::default(),
@@ -73,19 +71,19 @@ impl Backend for Files {
 /// The spaces of one process.
 struct Homes {
     folder: PathBuf,
-    open: Mutex<HashMap<Owner, Space>>,
+    open: Mutex<HashMap<Owner, SpaceParts>>,
 }
 
-impl Spaces for Homes {
-    fn open<'a>(&'a self, owner: &'a Owner) -> Pending<'a, Space> {
+impl Storage for Homes {
+    fn parts(&self, owner: &Owner) -> SpaceParts {
         let mut open = self.open.lock().unwrap();
-        let space = open.entry(owner.clone());
-        let space = space.or_insert_with(|| space_in(home(&self.folder, owner), owner));
-        ready(Ok(space.clone()))
+        let parts = open.entry(owner.clone());
+        let parts = parts.or_insert_with(|| parts_in(home(&self.folder, owner), owner));
+        parts.clone()
     }
 }
 
-fn space_in(path: PathBuf, owner: &Owner) -> Space {
+fn parts_in(path: PathBuf, owner: &Owner) -> SpaceParts {
     let home = Home::at(path);
     let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
     let records = FileRecords::new(home.clone());
@@ -112,7 +110,7 @@ fn space_in(path: PathBuf, owner: &Owner) -> Space {
         Box::new(Vec::new),
         Arc::clone(&clock),
     );
-    Space::new(SpaceParts {
+    SpaceParts {
         owner: owner.clone(),
         search: Arc::new(Search::new(Arc::clone(&store), Some(home.clone()))),
         skills: store,
@@ -127,5 +125,5 @@ fn space_in(path: PathBuf, owner: &Owner) -> Space {
         limits: Limits::default(),
         installs: Installs::default(),
         clock,
-    })
+    }
 }

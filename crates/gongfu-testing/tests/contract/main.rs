@@ -1,7 +1,7 @@
 //! The stories of the ports that store, on every backend: files and memory.
 //!
-//! `just contract` prints a table of them. A planted backend that ignores the owner must break every
-//! promise about owners.
+//! `just contract` prints a table of them. A fault that is planted in a port must break every promise
+//! that names it, on every backend.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ mod memory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use gongfu_testing::story::{Backend, Forgetful, Ground, Promise, STORIES};
+use gongfu_testing::story::{Backend, Fault, Faulty, Ground, Port, Promise};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// A backend by its name; each call gives empty storage.
@@ -26,25 +26,54 @@ fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--table") {
         return table();
     }
-    let mut trials = Vec::new();
-    for story in STORIES {
-        for promise in story.promises {
+    let mut trials = vec![Trial::test(
+        "every port has a promise against each fault",
+        each_port_has_plants,
+    )];
+    for port in Port::ALL {
+        for promise in port.promises() {
             for (name, backend) in BACKENDS {
-                let title = format!("{}::{name}: {}", story.port, promise.text);
+                let title = format!("{}::{name}: {}", port.as_str(), promise.text);
                 trials.push(Trial::test(title, move || {
                     (promise.check)(&Ground::new(backend()));
                     Ok(())
                 }));
+                let Some(fault) = promise.broken_by else {
+                    continue;
+                };
+                let title = format!(
+                    "{}::{name}: {} breaks it: {}",
+                    port.as_str(),
+                    fault.as_str(),
+                    promise.text
+                );
+                trials.push(Trial::test(title, move || {
+                    let faulty = Faulty::new(backend, port, fault);
+                    if is_kept(promise, Box::new(faulty)) {
+                        return Err(Failed::from("the fault is not found"));
+                    }
+                    Ok(())
+                }));
             }
-        }
-        for (name, backend) in BACKENDS {
-            let title = format!("{}::{name}: ignoring the owner is found out", story.port);
-            trials.push(Trial::test(title, move || {
-                is_found_out(story.promises, backend)
-            }));
         }
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Checks that an ignored owner and a lost restart are planted in every port, and that a write without
+/// a comparison is planted where writes compare.
+fn each_port_has_plants() -> Result<(), Failed> {
+    for port in Port::ALL {
+        for fault in Fault::ALL {
+            let compares = matches!(port, Port::Skills | Port::Files | Port::Records);
+            let mut promises = port.promises().iter();
+            let is_planted = promises.any(|promise| promise.broken_by == Some(fault));
+            if is_planted != (compares || fault != Fault::LastWriteWins) {
+                return Err(format!("{}: {}", port.as_str(), fault.as_str()).into());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Checks a promise on a backend; true if it is kept.
@@ -53,54 +82,40 @@ fn is_kept(promise: &Promise, backend: Box<dyn Backend>) -> bool {
     catch_unwind(check).is_ok()
 }
 
-/// Checks that ignoring the owner breaks every promise about owners.
-fn is_found_out(promises: &[Promise], backend: fn() -> Box<dyn Backend>) -> Result<(), Failed> {
-    let mut about_owners = promises.iter().filter(|promise| promise.about_owners);
-    assert!(about_owners.clone().next().is_some());
-    match about_owners.find(|promise| is_kept(promise, Box::new(Forgetful(backend())))) {
-        Some(promise) => Err(format!("kept without owners: {}", promise.text).into()),
-        None => Ok(()),
-    }
-}
-
-/// Prints which promises each backend keeps.
+/// Prints which promises each backend keeps, and which of them a planted fault breaks.
 fn table() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
-    let (mut kept, mut checks) = (0, 0);
-    println!("| port | promise | files | memory | files, owner ignored | memory, owner ignored |");
-    println!("|---|---|---|---|---|---|");
-    for story in STORIES {
-        for promise in story.promises {
-            let mut cells = Vec::new();
-            for forgetful in [false, true] {
-                for (_, backend) in BACKENDS {
-                    let backend = if forgetful {
-                        Box::new(Forgetful(backend()))
-                    } else {
-                        backend()
-                    };
-                    let is_kept = is_kept(promise, backend);
-                    let is_right = is_kept != (forgetful && promise.about_owners);
-                    checks += 1;
-                    kept += usize::from(is_right);
-                    cells.push(match (is_right, is_kept) {
-                        (true, true) => "kept",
-                        (true, false) => "broken, as planted",
-                        (false, true) => "NOT FOUND OUT",
-                        (false, false) => "BROKEN",
-                    });
+    let (mut right, mut checks) = (0, 0);
+    println!("| port | promise | files | memory | planted | files | memory |");
+    println!("|---|---|---|---|---|---|---|");
+    for port in Port::ALL {
+        for promise in port.promises() {
+            let mut cell = |is_right: bool, good: &'static str, bad: &'static str| {
+                checks += 1;
+                right += usize::from(is_right);
+                if is_right { good } else { bad }
+            };
+            let sound =
+                BACKENDS.map(|(_, backend)| cell(is_kept(promise, backend()), "kept", "BROKEN"));
+            let faulty = BACKENDS.map(|(_, backend)| match promise.broken_by {
+                Some(fault) => {
+                    let faulty = Box::new(Faulty::new(backend, port, fault));
+                    cell(!is_kept(promise, faulty), "found", "NOT FOUND")
                 }
-            }
+                None => "",
+            });
             println!(
-                "| {} | {} | {} |",
-                story.port,
+                "| {} | {} | {} | {} | {} |",
+                port.as_str(),
                 promise.text,
-                cells.join(" | ")
+                sound.join(" | "),
+                promise.broken_by.map_or("", Fault::as_str),
+                faulty.join(" | ")
             );
         }
     }
-    println!("\n{kept} of {checks} as promised");
-    if kept == checks {
+    println!("\n{right} of {checks} as promised");
+    if right == checks {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

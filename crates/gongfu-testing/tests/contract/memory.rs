@@ -3,21 +3,28 @@
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
-use gongfu_core::port::{RecordKey, Spaces};
+use gongfu_core::port::{RecordKey, SpaceParts};
 use gongfu_core::skill::Digest;
 use gongfu_testing::MemorySpaces;
-use gongfu_testing::story::Backend;
+use gongfu_testing::story::{Backend, Storage};
 
 /// Memory outlives no process: opening it again is the same memory.
+#[derive(Clone, Default)]
 struct Memory(Arc<MemorySpaces>);
 
 pub(crate) fn backend() -> Box<dyn Backend> {
-    Box::new(Memory(Arc::default()))
+    Box::new(Memory::default())
+}
+
+impl Storage for Memory {
+    fn parts(&self, owner: &Owner) -> SpaceParts {
+        self.0.parts(owner).parts(owner)
+    }
 }
 
 impl Backend for Memory {
-    fn open(&self) -> Arc<dyn Spaces> {
-        Arc::<MemorySpaces>::clone(&self.0)
+    fn open(&self) -> Arc<dyn Storage> {
+        Arc::new(self.clone())
     }
 
     fn record(&self, owner: &Owner, key: &RecordKey) -> Vec<u8> {
