@@ -110,7 +110,7 @@ prove-malformed *ARGUMENTS:
 
 # The same with fewer requests, on a machine that may be busy
 prove-malformed-short: programs
-    target/debug/lab prove-malformed --binary target/debug/gongfu --count 2000 --patience 10000
+    target/debug/lab prove-malformed --binary target/debug/gongfu --count 2000 --timeout 10000
 
 # Prove that whatever is run, the server goes on answering and nothing is left
 prove-bombs *ARGUMENTS:

@@ -13,22 +13,22 @@ mod prove {
     pub(crate) mod property;
 }
 
-use prove::property::{Ground, Kind};
+use prove::property::{Fixture, Kind};
 
 /// Checks an input of the kind of this name.
 ///
 /// # Panics
 /// Something doesn't hold: that is how a fuzz target tells.
 pub fn check(kind: &str, input: &[u8]) {
-    static GROUND: OnceLock<Ground> = OnceLock::new();
-    let ground = GROUND.get_or_init(|| match Ground::new(None) {
-        Ok(ground) => ground,
+    static FIXTURE: OnceLock<Fixture> = OnceLock::new();
+    let fixture = FIXTURE.get_or_init(|| match Fixture::new(None) {
+        Ok(fixture) => fixture,
         Err(reason) => panic!("nothing can be tried: {reason}"),
     });
     let Some(kind) = Kind::ALL.into_iter().find(|known| known.as_str() == kind) else {
         panic!("there is no kind `{kind}`");
     };
-    if let Err(broken) = kind.check(ground, input) {
+    if let Err(broken) = kind.check(fixture, input) {
         panic!("{broken}");
     }
 }

@@ -4,7 +4,7 @@
 //! there is of one thing, and asks for its tools meanwhile. A wrong end or a process that is left
 //! fails; slow answers are told.
 
-mod ground;
+mod fixture;
 mod plan;
 
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::http::client::Client;
 use crate::http::wire::{Address, Path};
 use crate::machine;
 use crate::sample::{Sample, Unit};
-use ground::{Ground, User, Watch};
+use fixture::{Fixture, User, Watch};
 use plan::{BOMBS, Bomb};
 
 /// The time in which all processes of a run must be dead.
@@ -82,12 +82,12 @@ async fn attack(
     tried: &mut usize,
     wrong: &mut Vec<String>,
 ) -> Result<()> {
-    let ground = Ground::start(program, user)?;
-    let mut asking = Client::open(&ground.address, Path::Stateless).await?;
+    let fixture = Fixture::start(program, user)?;
+    let mut asking = Client::open(&fixture.address, Path::Stateless).await?;
     // Whatever is made only once is made.
     ask(&mut asking, Instant::now() + Duration::from_millis(500)).await?;
     run_one(
-        ground.address.clone(),
+        fixture.address.clone(),
         json!({ "skill_name": "bomb", "command": "true" }),
     )
     .await?;
@@ -95,7 +95,7 @@ async fn attack(
         "\nthe server is {}, with {} of memory; the p99 of tools/list is told beside that of the quiet \
         server just before",
         user.name(),
-        Unit::Mebibytes.show(ground.memory()?),
+        Unit::Mebibytes.show(fixture.memory()?),
     );
     println!(
         "{:<36} {:>10} {:>9} {:>9} {:>9} {:>7} {:>10} {:>10}",
@@ -105,26 +105,26 @@ async fn attack(
     for bomb in BOMBS.iter().filter(|bomb| is_wanted(bomb.name)) {
         *tried += 1;
         let calm = calm(&mut asking, arguments.quiet).await?;
-        let watch = ground.watch();
-        let answer = one(&ground, &mut asking, bomb).await?;
+        let watch = fixture.watch();
+        let answer = one(&fixture, &mut asking, bomb).await?;
         if !bomb.reasons.contains(&answer.reason.as_str()) {
             wrong.push(format!(
                 "{} ended with {} and not with {:?}",
                 bomb.name, answer.reason, bomb.reasons
             ));
         }
-        tell(&ground, &watch, bomb.name, &answer, calm, wrong)?;
+        tell(&fixture, &watch, bomb.name, &answer, calm, wrong)?;
     }
     let name = format!("{} runs at once", arguments.runs);
     if is_wanted(&name) {
         *tried += 1;
         let calm = calm(&mut asking, arguments.quiet).await?;
-        let watch = ground.watch();
-        let many = many(&ground, &mut asking, arguments.runs).await?;
-        tell(&ground, &watch, &name, &many, calm, wrong)?;
+        let watch = fixture.watch();
+        let many = many(&fixture, &mut asking, arguments.runs).await?;
+        tell(&fixture, &watch, &name, &many, calm, wrong)?;
     }
     drop(asking);
-    ground.end()
+    fixture.end()
 }
 
 /// The p99 of answers while nothing is run, in seconds: each time anew, because others use the machine
@@ -142,7 +142,7 @@ struct BombReport {
 }
 
 /// Has a bomb run; one that is over soon again and again.
-async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<BombReport> {
+async fn one(fixture: &Fixture, asking: &mut Client, bomb: &Bomb) -> Result<BombReport> {
     let call = json!({ "skill_name": "bomb", "command": bomb.line, "timeout": bomb.seconds });
     let mut seen = BombReport {
         reason: String::new(),
@@ -152,7 +152,7 @@ async fn one(ground: &Ground, asking: &mut Client, bomb: &Bomb) -> Result<BombRe
     let mut timed = Duration::ZERO;
     while timed < ENOUGH {
         let begun = Instant::now();
-        let running = tokio::spawn(run_one(ground.address.clone(), call.clone()));
+        let running = tokio::spawn(run_one(fixture.address.clone(), call.clone()));
         asked_while(asking, &mut seen.meanwhile, || !running.is_finished()).await?;
         let reason = running.await??;
         let took = begun.elapsed();
@@ -196,10 +196,10 @@ async fn run_one(address: Address, call: Value) -> Result<String> {
         .with_context(|| format!("no run: {}", answer.result))
 }
 
-async fn many(ground: &Ground, asking: &mut Client, count: u32) -> Result<BombReport> {
+async fn many(fixture: &Fixture, asking: &mut Client, count: u32) -> Result<BombReport> {
     let mut running = tokio::task::JoinSet::new();
     for number in 0..count {
-        let mut client = Client::open(&ground.address, Path::Stateless).await?;
+        let mut client = Client::open(&fixture.address, Path::Stateless).await?;
         let line = format!("echo {number} > /workspace/{number}; cat /workspace/{number}");
         let call =
             json!({ "name": "skill_run", "arguments": { "skill_name": "bomb", "command": line } });
@@ -245,7 +245,7 @@ async fn ask(client: &mut Client, until: Instant) -> Result<Sample> {
 
 /// Tells what was seen, once nothing of it is left.
 fn tell(
-    ground: &Ground,
+    fixture: &Fixture,
     watch: &Watch,
     name: &str,
     seen: &BombReport,
@@ -273,7 +273,7 @@ fn tell(
             || "never".to_owned(),
             |dead| format!("{} ms", dead.as_millis())
         ),
-        Unit::Mebibytes.show(ground.memory()?),
+        Unit::Mebibytes.show(fixture.memory()?),
     );
     Ok(())
 }

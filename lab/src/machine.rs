@@ -20,8 +20,9 @@ pub(crate) fn root() -> Result<PathBuf> {
     }
 }
 
-/// Builds the binary with this profile; returns its path.
+/// Builds the binary with this profile; returns its path. Says so first: an optimized build takes minutes.
 pub(crate) fn build(profile: &str) -> Result<PathBuf> {
+    eprintln!("building gongfu with the profile `{profile}`; `--binary FILE` takes another one");
     let root = root()?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)

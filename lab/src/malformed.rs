@@ -4,12 +4,12 @@
 //! checks what comes back against rules of its own. The same is done first with servers that have a
 //! fault: each must be found, or the proof is void.
 
-mod due;
+mod expectation;
 mod http;
-mod line;
 mod message;
 mod process;
 mod request;
+mod stdio;
 mod stub;
 mod tally;
 
@@ -21,10 +21,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::machine;
 use crate::random::Random;
-use http::Http;
-use line::Line;
+use http::HttpPeer;
 use message::Era;
 use process::Process;
+use stdio::StdioPeer;
 use stub::Fault;
 use tally::Tally;
 
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     seed: u64,
     /// The time limit of an answer, in milliseconds
     #[arg(long, default_value_t = 1_000)]
-    patience: u64,
+    timeout: u64,
     /// Only the input of this number, shown
     #[arg(long, value_name = "NUMBER")]
     at: Option<u64>,
@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let ground = Ground::new()?;
+    let fixture = Fixture::new()?;
     let binary = match &arguments.binary {
         Some(binary) => std::path::absolute(binary)?,
         // As fast as a release and as suspicious as a test.
@@ -135,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         if arguments.at.is_none() {
             controls(transport, arguments)?;
         }
-        let server = || Ok(ground.server(&binary, transport));
+        let server = || Ok(fixture.server(&binary, transport));
         let tally = proved(transport, &server, arguments, each)?;
         println!("{}\n{}\n", tally.table(), tally.summary());
         if arguments.at.is_none() {
@@ -192,9 +192,9 @@ fn proved(
                 let mut command = server()?;
                 let mut peer: Box<dyn Peer> = match transport {
                     Transport::Stdio => {
-                        Box::new(Line::start(&mut command, era, patience(arguments))?)
+                        Box::new(StdioPeer::start(&mut command, era, timeout(arguments))?)
                     }
-                    Transport::Http => Box::new(Http::start(&mut command, era)?),
+                    Transport::Http => Box::new(HttpPeer::start(&mut command, era)?),
                 };
                 let tally = conversation(peer.as_mut(), arguments, (first..count).step_by(2))?;
                 peer.end()?;
@@ -214,8 +214,8 @@ fn proved(
 }
 
 /// The time limit of an answer.
-fn patience(arguments: &Arguments) -> Duration {
-    Duration::from_millis(arguments.patience)
+fn timeout(arguments: &Arguments) -> Duration {
+    Duration::from_millis(arguments.timeout)
 }
 
 /// A server that is spoken with.
@@ -224,7 +224,7 @@ trait Peer {
     fn attempt(&mut self, input: Input<'_>) -> Result<Outcome>;
 
     /// Calls a tool, which must tell what is there.
-    fn control(&mut self, skills: usize, patience: Duration) -> Result<()>;
+    fn control(&mut self, skills: usize, timeout: Duration) -> Result<()>;
 
     /// The server's process.
     fn process(&self) -> &Process;
@@ -247,7 +247,7 @@ struct Outcome {
 struct Input<'a> {
     random: &'a mut Random,
     number: u64,
-    patience: Duration,
+    timeout: Duration,
     /// It is printed.
     shown: bool,
 }
@@ -270,10 +270,10 @@ fn conversation(
     arguments: &Arguments,
     numbers: impl Iterator<Item = u64>,
 ) -> Result<Tally> {
-    let patience = patience(arguments);
+    let timeout = timeout(arguments);
     let mut tally = Tally::default();
     // The first answer may wait for the library.
-    peer.control(SKILLS, patience.max(Duration::from_secs(10)))?;
+    peer.control(SKILLS, timeout.max(Duration::from_secs(10)))?;
     let mut warm = 0;
     for number in numbers {
         if arguments.at.is_some_and(|at| at != number) {
@@ -283,7 +283,7 @@ fn conversation(
         let input = Input {
             random: &mut random,
             number,
-            patience,
+            timeout,
             shown: arguments.at.is_some(),
         };
         let outcome = peer.attempt(input)?;
@@ -294,14 +294,14 @@ fn conversation(
         }
         if tally.inputs % CONTROL == 0 {
             let after = || format!("the control after input {number}");
-            peer.control(SKILLS, patience).with_context(after)?;
+            peer.control(SKILLS, timeout).with_context(after)?;
             tally.controls += 1;
         }
         if tally.inputs == WARM {
             warm = peer.process().memory().0;
         }
     }
-    peer.control(SKILLS, patience)?;
+    peer.control(SKILLS, timeout)?;
     let (end, most) = peer.process().memory();
     tally.memory.push((warm, end, most));
     ensure!(
@@ -312,11 +312,11 @@ fn conversation(
 }
 
 /// Skills, and a home that is thrown away.
-struct Ground {
+struct Fixture {
     folder: tempfile::TempDir,
 }
 
-impl Ground {
+impl Fixture {
     fn new() -> Result<Self> {
         let folder = tempfile::tempdir()?;
         for name in ["alpha", "beta", "gamma"] {

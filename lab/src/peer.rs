@@ -5,7 +5,7 @@
 
 mod contender;
 mod figure;
-mod ground;
+mod fixture;
 mod library;
 mod report;
 mod round;
@@ -20,7 +20,7 @@ use crate::machine;
 
 use contender::{Contender, NAMES};
 use figure::Row;
-use ground::Ground;
+use fixture::Fixture;
 use report::Report;
 use round::Round;
 
@@ -63,10 +63,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             Err(reason) => report.not_run(name, format!("{reason:#}")),
         }
     }
-    let small = Ground::small()?;
+    let small = Fixture::small()?;
     let large = match arguments.skills {
         0 => None,
-        skills => Some(Ground::large(skills)?),
+        skills => Some(Fixture::large(skills)?),
     };
     small.settle();
     let round = Round {

@@ -23,7 +23,7 @@ use crate::machine;
 use crate::random::Random;
 use generate::Generator;
 use net::{Slot, watched};
-use property::{Ground, Kind};
+use property::{Fixture, Kind};
 use report::{Report, Run};
 
 /// So many real documents are mutated, and none that is larger.
@@ -109,9 +109,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     });
     let only = arguments.only.as_deref().map(kind).transpose()?;
     net::limit_memory();
-    let ground = Ground::new(plant).map_err(|reason| anyhow!(reason))?;
+    let fixture = Fixture::new(plant).map_err(|reason| anyhow!(reason))?;
     if let (Some(file), Some(kind)) = (&arguments.file, only) {
-        return one(file, kind, &ground);
+        return one(file, kind, &fixture);
     }
     let corpus = arguments
         .corpus
@@ -156,7 +156,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 let kind = only.or(TURNS.get(turn).copied()).unwrap_or_default();
                 let mut random = Random::of_input(arguments.seed, number);
                 let input = generator.input(kind, &mut random);
-                let outcome = slot.check(kind, number, &ground, &input);
+                let outcome = slot.check(kind, number, &fixture, &input);
                 run.add(kind, number, input, outcome);
             }
         },
@@ -164,7 +164,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     for run in runs {
         report.take(run);
     }
-    report.slowest_again(&ground);
+    report.slowest_again(&fixture);
     let code = report.print()?;
     if !arguments.no_growth && arguments.at.is_none() && only.is_none() {
         let slots = [slot(0)?];
@@ -175,7 +175,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
                 for (number, shape) in growth::SHAPES.iter().enumerate() {
                     slot.begin(shape.kind, number as u64, &shape.input(64));
                     slot.write(&format!("shape: {}", shape.name));
-                    report.grows(shape, &shape.measure(&ground));
+                    report.grows(shape, &shape.measure(&fixture));
                     slot.end();
                 }
             },
@@ -185,13 +185,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// Checks what a file holds, three times, with the time of each.
-fn one(file: &Path, kind: Kind, ground: &Ground) -> Result<ExitCode> {
+fn one(file: &Path, kind: Kind, fixture: &Fixture) -> Result<ExitCode> {
     let input =
         std::fs::read(file).with_context(|| format!("could not read {}", file.display()))?;
     net::quiet();
     let mut code = ExitCode::SUCCESS;
     for _ in 0..3 {
-        let outcome = net::caught(kind, ground, &input);
+        let outcome = net::caught(kind, fixture, &input);
         println!(
             "{:.1?}: {}",
             outcome.took,

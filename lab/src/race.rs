@@ -4,8 +4,8 @@
 //! others read and write them through the real store. The same is done first by hands that look
 //! where a path leads and then use it: they must get out, or the race proves nothing.
 
-mod ground;
-mod hands;
+mod access;
+mod fixture;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use anyhow::{Result, bail};
 
 use crate::random::Random;
-use ground::Ground;
-use hands::{Hands, Naive, Store};
+use access::{FileAccess, Naive, Store};
+use fixture::Fixture;
 
 /// The number of rounds of the control.
 const ROUNDS: usize = 50;
@@ -122,19 +122,19 @@ fn verdict(naive: &Outcome, store: &Outcome, count: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn race<H: Hands>(arguments: &Arguments) -> Result<Outcome> {
-    let ground = Ground::new()?;
-    let before = ground.outside()?;
+fn race<H: FileAccess>(arguments: &Arguments) -> Result<Outcome> {
+    let fixture = Fixture::new()?;
+    let before = fixture.outside()?;
     if before.is_empty() {
         bail!("there is nothing outside");
     }
-    let hands = H::over(&ground)?;
+    let hands = H::over(&fixture)?;
     let (over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let (read, written) = std::thread::scope(|scope| {
         let swapper = scope.spawn(|| {
             while !over.load(Ordering::Relaxed) || swaps.load(Ordering::Relaxed) < arguments.count {
-                for (one, other) in ground.pairs() {
-                    if ground::exchange(one, other).is_err() {
+                for (one, other) in fixture.pairs() {
+                    if fixture::exchange(one, other).is_err() {
                         return;
                     }
                     swaps.fetch_add(1, Ordering::Relaxed);
@@ -155,7 +155,7 @@ fn race<H: Hands>(arguments: &Arguments) -> Result<Outcome> {
     let (Ok(read), Ok(written)) = (read, written) else {
         bail!("a reader or writer panicked");
     };
-    let after = ground.outside()?;
+    let after = fixture.outside()?;
     let outside = after
         .iter()
         .filter(|(path, bytes)| before.get(*path) != Some(*bytes))
@@ -169,13 +169,13 @@ fn race<H: Hands>(arguments: &Arguments) -> Result<Outcome> {
     })
 }
 
-fn read_all(hands: &impl Hands, arguments: &Arguments) -> Tries {
+fn read_all(hands: &impl FileAccess, arguments: &Arguments) -> Tries {
     let mut tries = Tries::default();
     let mut random = Random::of_input(arguments.seed, 0);
     for _ in 0..arguments.count {
-        let path = random.pick(&ground::READ);
+        let path = random.pick(&fixture::READ);
         match hands.read(path) {
-            Some(bytes) if bytes.starts_with(ground::CANARY) => tries.escaped += 1,
+            Some(bytes) if bytes.starts_with(fixture::CANARY) => tries.escaped += 1,
             Some(_) => tries.done += 1,
             None => tries.refused += 1,
         }
@@ -183,11 +183,11 @@ fn read_all(hands: &impl Hands, arguments: &Arguments) -> Tries {
     tries
 }
 
-fn write_all(hands: &impl Hands, arguments: &Arguments) -> Tries {
+fn write_all(hands: &impl FileAccess, arguments: &Arguments) -> Tries {
     let mut tries = Tries::default();
     let mut random = Random::of_input(arguments.seed, 1);
     for number in 0..arguments.count {
-        let path = random.pick(&ground::WRITTEN);
+        let path = random.pick(&fixture::WRITTEN);
         let path = path.replace("{}", &(number % 50).to_string());
         if hands.write(&path, format!("written {number}").as_bytes()) {
             tries.done += 1;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::machine;
 use crate::sample::{Sample, Unit};
-use contender::{Contender, Ground, contenders};
+use contender::{Contender, Fixture, contenders};
 
 /// The programs that are run, each with its name in the table.
 const PROGRAMS: [(&str, &[&str]); 2] = [
@@ -53,11 +53,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(program) => program.clone(),
         None => machine::build("release")?,
     };
-    let ground = Ground::new(program)?;
-    let (mut contenders, notes) = contenders(&ground)?;
+    let fixture = Fixture::new(program)?;
+    let (mut contenders, notes) = contenders(&fixture)?;
     let times = latency(&mut contenders, arguments.rounds)?;
-    let rates = throughput::measure(&ground, &contenders, arguments.runs)?;
-    let memory = memory::measure(&ground, &contenders)?;
+    let rates = throughput::measure(&fixture, &contenders, arguments.runs)?;
+    let memory = memory::measure(&fixture, &contenders)?;
     if arguments.json {
         let latency: Vec<Value> = times.iter().map(to_json).collect();
         println!(

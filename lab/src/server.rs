@@ -255,7 +255,7 @@ mod tests {
     use super::mebibytes;
 
     #[test]
-    fn a_figure_is_found_by_its_name() {
+    fn finds_a_figure_by_its_name() {
         let text = "VmPeak:\t   9 kB\nVmHWM:\t    2048 kB\n";
         assert_eq!(mebibytes(text, "VmHWM:"), Some(2.0));
         assert_eq!(mebibytes(text, "VmRSS:"), None);

@@ -242,7 +242,7 @@ fn failures_of_the_reference_are_refusals() {
 }
 
 #[test]
-fn nesting_is_accepted_up_to_what_the_reference_can_bear() {
+fn nesting_is_accepted_to_the_limit_of_the_reference() {
     let nested = |levels: usize| format!("metadata:\n  {}x", "- ".repeat(levels));
     assert_eq!(codes_with(&nested(243)), VALID);
     assert_eq!(codes_with(&nested(244)), ["strict-crash-too-deep"]);

@@ -140,7 +140,7 @@ mod tests {
     use super::Home;
 
     #[test]
-    fn file_in_the_way_is_an_obstacle() {
+    fn file_in_the_way_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "x").unwrap();

@@ -17,13 +17,13 @@ use gongfu_testing::{FixedClock, MemoryRecords};
 
 use super::Search;
 
-struct Ground {
+struct Fixture {
     folder: tempfile::TempDir,
     skills: Arc<LocalSkills>,
     runtime: tokio::runtime::Runtime,
 }
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("skills");
@@ -82,18 +82,18 @@ fn files(folder: &Path) -> usize {
 
 #[test]
 fn everything_that_a_skill_says_is_found() {
-    let ground = Ground::new();
-    ground.put(
+    let fixture = Fixture::new();
+    fixture.put(
         "pdf-tools",
         "Merge documents.",
         "# Pages\n\nrotate them\n\n```sh\nqpdf --linearize\n```\n",
     );
-    ground.put(
+    fixture.put(
         "charts",
         "Draw charts.",
         "# Bars\n\nuse parseHttpRequest for data\n",
     );
-    let search = ground.search();
+    let search = fixture.search();
     for (query, expected) in [
         ("pdf", "pdf-tools"),
         ("merging a document", "pdf-tools"),
@@ -105,13 +105,13 @@ fn everything_that_a_skill_says_is_found() {
         ("PDFTools", "pdf-tools"),
     ] {
         assert_eq!(
-            ground.names(&search, query).first().map(String::as_str),
+            fixture.names(&search, query).first().map(String::as_str),
             Some(expected),
             "{query}"
         );
     }
-    assert!(ground.names(&search, "nothing of this").is_empty());
-    let answer = ground.ask(&search, &Query::new("rotate", 10));
+    assert!(fixture.names(&search, "nothing of this").is_empty());
+    let answer = fixture.ask(&search, &Query::new("rotate", 10));
     assert_eq!(
         answer.hits[0].snippet,
         "rotate them ```sh qpdf --linearize ```"
@@ -121,26 +121,26 @@ fn everything_that_a_skill_says_is_found() {
         scope: Scope::Name,
         ..Query::new("rotate", 10)
     };
-    assert!(ground.ask(&search, &named).hits.is_empty());
+    assert!(fixture.ask(&search, &named).hits.is_empty());
 }
 
 #[test]
-fn words_that_stand_together_count_more() {
-    let ground = Ground::new();
-    ground.put(
+fn adjacent_words_count_more() {
+    let fixture = Fixture::new();
+    fixture.put(
         "far",
         "Helper.",
         "a request here and something else about the pull",
     );
-    ground.put(
+    fixture.put(
         "near",
         "Helper.",
         "a pull request here and something else about the",
     );
-    let search = ground.search();
-    assert_eq!(ground.names(&search, "pull request"), ["near", "far"]);
-    assert_eq!(ground.names(&search, "requests to pull"), ["near", "far"]);
-    let words = ground.ask(&search, &Query::new("request", 10));
+    let search = fixture.search();
+    assert_eq!(fixture.names(&search, "pull request"), ["near", "far"]);
+    assert_eq!(fixture.names(&search, "requests to pull"), ["near", "far"]);
+    let words = fixture.ask(&search, &Query::new("request", 10));
     let scores: Vec<f32> = words.hits.iter().map(|hit| hit.score).collect();
     assert!(
         (scores[0] - scores[1]).abs() < 0.01,
@@ -151,7 +151,7 @@ fn words_that_stand_together_count_more() {
 /// Any two neighbours of a description in Chinese, Japanese or Korean lead to the skill.
 #[test]
 fn two_neighbouring_characters_are_enough() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     let descriptions = [
         (
             "zh",
@@ -164,16 +164,16 @@ fn two_neighbouring_characters_are_enough() {
         ("ko", "스프레드시트 데이터를 분석하고 보고서를 만듭니다."),
     ];
     for (name, description) in descriptions {
-        ground.put(name, description, "# Steps\n\n1. look\n");
+        fixture.put(name, description, "# Steps\n\n1. look\n");
     }
-    ground.put(
+    fixture.put(
         "other",
         "技能 스킬 その他 something else entirely",
         "中文 日本語 한국어",
     );
-    let search = ground.search();
+    let search = fixture.search();
     assert_eq!(
-        ground.names(&search, "ﾚﾎﾟｰﾄ"),
+        fixture.names(&search, "ﾚﾎﾟｰﾄ"),
         ["ja"],
         "narrow letters are letters"
     );
@@ -189,7 +189,7 @@ fn two_neighbouring_characters_are_enough() {
                 continue;
             }
             asked += 1;
-            let found = ground.names(&search, &query);
+            let found = fixture.names(&search, &query);
             assert!(
                 found.iter().any(|found| found == name),
                 "{name}: {query}: {found:?}"
@@ -199,7 +199,7 @@ fn two_neighbouring_characters_are_enough() {
             .iter()
             .filter(|c| !c.is_ascii() && c.is_alphanumeric())
         {
-            let found = ground.names(&search, &single.to_string());
+            let found = fixture.names(&search, &single.to_string());
             assert!(found.iter().any(|found| found == name), "{name}: {single}");
         }
     }
@@ -208,37 +208,37 @@ fn two_neighbouring_characters_are_enough() {
 
 #[test]
 fn a_change_is_found_by_the_next_search_and_nothing_is_indexed_twice() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     for number in 0..20 {
-        ground.put(
+        fixture.put(
             &format!("skill-{number}"),
             "Common words.",
             &format!("bo{number}"),
         );
     }
-    let search = ground.search();
-    assert_eq!(ground.names(&search, "bo7"), ["skill-7"]);
-    let before = written(&ground);
+    let search = fixture.search();
+    assert_eq!(fixture.names(&search, "bo7"), ["skill-7"]);
+    let before = written(&fixture);
     // The same again, in another process: nothing is written.
-    assert_eq!(ground.names(&ground.search(), "bo8"), ["skill-8"]);
-    assert_eq!(written(&ground), before);
-    ground.put("skill-7", "Common words.", "changed");
-    assert!(ground.names(&search, "bo7").is_empty());
-    assert_eq!(ground.names(&search, "changed"), ["skill-7"]);
-    std::fs::remove_dir_all(ground.folder.path().join("skills/skill-8")).unwrap();
-    assert!(ground.names(&search, "bo8").is_empty());
+    assert_eq!(fixture.names(&fixture.search(), "bo8"), ["skill-8"]);
+    assert_eq!(written(&fixture), before);
+    fixture.put("skill-7", "Common words.", "changed");
+    assert!(fixture.names(&search, "bo7").is_empty());
+    assert_eq!(fixture.names(&search, "changed"), ["skill-7"]);
+    std::fs::remove_dir_all(fixture.folder.path().join("skills/skill-8")).unwrap();
+    assert!(fixture.names(&search, "bo8").is_empty());
     // The same text at another place needs no new index entry, and is one result.
-    let grown = written(&ground);
-    ground.put("group/skill-9", "Common words.", "bo9");
-    let answer = ground.ask(&search, &Query::new("bo9", 10));
+    let grown = written(&fixture);
+    fixture.put("group/skill-9", "Common words.", "bo9");
+    let answer = fixture.ask(&search, &Query::new("bo9", 10));
     assert_eq!(answer.hits.len(), 1, "a copy is found once");
-    assert_eq!(written(&ground), grown, "and indexed once");
+    assert_eq!(written(&fixture), grown, "and indexed once");
 }
 
 /// The files of the index that hold texts.
-fn written(ground: &Ground) -> Vec<String> {
+fn written(fixture: &Fixture) -> Vec<String> {
     let mut names = Vec::new();
-    for index in std::fs::read_dir(ground.index()).unwrap() {
+    for index in std::fs::read_dir(fixture.index()).unwrap() {
         for file in std::fs::read_dir(index.unwrap().path()).unwrap() {
             let name = file.unwrap().file_name().to_string_lossy().into_owned();
             if name.contains(".term") {
@@ -251,21 +251,21 @@ fn written(ground: &Ground) -> Vec<String> {
 }
 
 #[test]
-fn ranking_knows_only_the_skills_that_are_on() {
-    let ground = Ground::new();
-    ground.put("first", "About whales.", "whales");
-    ground.put("second", "Mentions whales.", "fish");
-    let search = ground.search();
-    let alone = ground.ask(&search, &Query::new("fish", 10)).hits[0].score;
-    assert_eq!(ground.names(&search, "whales"), ["first", "second"]);
-    let library = ground.skills.current().unwrap();
+fn ranking_counts_enabled_skills_only() {
+    let fixture = Fixture::new();
+    fixture.put("first", "About whales.", "whales");
+    fixture.put("second", "Mentions whales.", "fish");
+    let search = fixture.search();
+    let alone = fixture.ask(&search, &Query::new("fish", 10)).hits[0].score;
+    assert_eq!(fixture.names(&search, "whales"), ["first", "second"]);
+    let library = fixture.skills.current().unwrap();
     let first = library.resolve("first").unwrap();
-    ground
+    fixture
         .runtime
-        .block_on(ground.skills.set_enabled(first, false))
+        .block_on(fixture.skills.set_enabled(first, false))
         .unwrap();
-    assert_eq!(ground.names(&search, "whales"), ["second"]);
-    let fewer = ground.ask(&search, &Query::new("fish", 10)).hits[0].score;
+    assert_eq!(fixture.names(&search, "whales"), ["second"]);
+    let fewer = fixture.ask(&search, &Query::new("fish", 10)).hits[0].score;
     assert!(
         (alone - fewer).abs() > f32::EPSILON,
         "counts are of what is on"
@@ -274,19 +274,19 @@ fn ranking_knows_only_the_skills_that_are_on() {
 
 #[test]
 fn filters_choose_by_source_and_tag() {
-    let ground = Ground::new();
-    ground.put(
+    let fixture = Fixture::new();
+    fixture.put(
         "tagged",
         "Whales.\nmetadata:\n  tags: 'sea, Big Animals'",
         "",
     );
-    ground.put("untagged", "Whales.", "");
-    let search = ground.search();
+    fixture.put("untagged", "Whales.", "");
+    let search = fixture.search();
     let query = |filter| Query {
         filter,
         ..Query::new("whales", 1)
     };
-    let tagged = ground.ask(
+    let tagged = fixture.ask(
         &search,
         &query(Filter {
             tag: Some("big animals".to_owned()),
@@ -295,7 +295,7 @@ fn filters_choose_by_source_and_tag() {
     );
     assert_eq!((tagged.hits.len(), tagged.total), (1, 1));
     assert_eq!(tagged.hits[0].skill.name.as_str(), "tagged");
-    let none = ground.ask(
+    let none = fixture.ask(
         &search,
         &query(Filter {
             source: Some("elsewhere".to_owned()),
@@ -307,9 +307,9 @@ fn filters_choose_by_source_and_tag() {
 
 #[test]
 fn any_query_is_answered() {
-    let ground = Ground::new();
-    ground.put("one", "The who of it all.", "-x 🎉 été");
-    let search = ground.search();
+    let fixture = Fixture::new();
+    fixture.put("one", "The who of it all.", "-x 🎉 été");
+    let search = fixture.search();
     for (query, found) in [
         ("", false),
         ("?!…—", false),
@@ -323,7 +323,7 @@ fn any_query_is_answered() {
         (&"技".repeat(50_000), false),
         (&format!("{} who", "a-b_c.d ".repeat(1_000)), true),
     ] {
-        let answer = ground.ask(&search, &Query::new(query, 10));
+        let answer = fixture.ask(&search, &Query::new(query, 10));
         let shown: String = query.chars().take(20).collect();
         assert_eq!(!answer.hits.is_empty(), found, "{shown}");
         assert_eq!(answer.shortened, query.len() > 16 * 1024, "{shown}");
@@ -337,11 +337,11 @@ fn any_query_is_answered() {
 }
 
 #[test]
-fn a_damaged_index_is_made_anew() {
-    let ground = Ground::new();
-    ground.put("one", "Whales.", "");
-    assert_eq!(ground.names(&ground.search(), "whales"), ["one"]);
-    let index = std::fs::read_dir(ground.index())
+fn damaged_index_is_rebuilt() {
+    let fixture = Fixture::new();
+    fixture.put("one", "Whales.", "");
+    assert_eq!(fixture.names(&fixture.search(), "whales"), ["one"]);
+    let index = std::fs::read_dir(fixture.index())
         .unwrap()
         .next()
         .unwrap()
@@ -366,29 +366,29 @@ fn a_damaged_index_is_made_anew() {
             }
         }
         assert_eq!(
-            ground.names(&ground.search(), "whales"),
+            fixture.names(&fixture.search(), "whales"),
             ["one"],
             "{damage}"
         );
     }
-    std::fs::remove_dir_all(ground.index()).unwrap();
-    assert_eq!(ground.names(&ground.search(), "whales"), ["one"]);
+    std::fs::remove_dir_all(fixture.index()).unwrap();
+    assert_eq!(fixture.names(&fixture.search(), "whales"), ["one"]);
 }
 
 #[test]
-fn an_index_that_is_damaged_while_it_is_open_is_made_anew() {
-    let ground = Ground::new();
+fn index_damaged_while_open_is_rebuilt() {
+    let fixture = Fixture::new();
     for number in 0..30 {
-        ground.put(
+        fixture.put(
             &format!("skill-{number}"),
             "Common whales.",
             &format!("bo{number}"),
         );
     }
     for damage in ["truncate", "half", "garbage", "remove"] {
-        let search = ground.search();
-        assert_eq!(ground.names(&search, "bo7"), ["skill-7"]);
-        let index = std::fs::read_dir(ground.index())
+        let search = fixture.search();
+        assert_eq!(fixture.names(&search, "bo7"), ["skill-7"]);
+        let index = std::fs::read_dir(fixture.index())
             .unwrap()
             .next()
             .unwrap()
@@ -409,7 +409,7 @@ fn an_index_that_is_damaged_while_it_is_open_is_made_anew() {
             }
         }
         for number in [3, 7] {
-            let found = ground.names(&search, &format!("bo{number}"));
+            let found = fixture.names(&search, &format!("bo{number}"));
             assert_eq!(found, [format!("skill-{number}")], "{damage}");
         }
     }
@@ -417,46 +417,46 @@ fn an_index_that_is_damaged_while_it_is_open_is_made_anew() {
 
 #[test]
 fn everything_of_a_long_document_is_found() {
-    let ground = Ground::new();
-    ground.put(
+    let fixture = Fixture::new();
+    fixture.put(
         "long",
         "Long.",
         &format!("{} zebra\n", "word after word\n".repeat(150_000)),
     );
-    assert_eq!(ground.names(&ground.search(), "zebra"), ["long"]);
+    assert_eq!(fixture.names(&fixture.search(), "zebra"), ["long"]);
 }
 
 #[test]
-fn without_a_place_to_write_the_index_lies_in_memory() {
-    let ground = Ground::new();
-    ground.put("one", "Whales.", "");
-    std::fs::create_dir_all(ground.folder.path().join("home")).unwrap();
-    std::fs::write(ground.index(), "a file where the folder would be").unwrap();
-    assert_eq!(ground.names(&ground.search(), "whales"), ["one"]);
-    assert_eq!(files(&ground.index()), 0);
+fn index_is_in_memory_without_a_writable_folder() {
+    let fixture = Fixture::new();
+    fixture.put("one", "Whales.", "");
+    std::fs::create_dir_all(fixture.folder.path().join("home")).unwrap();
+    std::fs::write(fixture.index(), "a file where the folder would be").unwrap();
+    assert_eq!(fixture.names(&fixture.search(), "whales"), ["one"]);
+    assert_eq!(files(&fixture.index()), 0);
 }
 
 #[test]
 fn many_searches_at_once_share_one_index() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     for number in 0..50 {
-        ground.put(
+        fixture.put(
             &format!("skill-{number}"),
             "Common.",
             &format!("bo{number}"),
         );
     }
-    let searches: Vec<Search> = (0..8).map(|_| ground.search()).collect();
+    let searches: Vec<Search> = (0..8).map(|_| fixture.search()).collect();
     std::thread::scope(|scope| {
         for search in &searches {
-            let ground = &ground;
+            let fixture = &fixture;
             scope.spawn(move || {
                 for number in 0..20 {
-                    let found = ground.names(search, &format!("bo{number}"));
+                    let found = fixture.names(search, &format!("bo{number}"));
                     assert_eq!(found, [format!("skill-{number}")]);
                 }
             });
         }
     });
-    assert_eq!(files(&ground.index()), 1);
+    assert_eq!(files(&fixture.index()), 1);
 }

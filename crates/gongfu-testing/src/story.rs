@@ -7,14 +7,14 @@
 mod blobs;
 mod fault;
 mod files;
-mod ground;
+mod fixture;
 mod layers;
 mod records;
 mod search;
 mod skills;
 
 pub use fault::{Fault, Faulty};
-pub use ground::{Backend, Ground, Storage};
+pub use fixture::{Backend, Fixture, Storage};
 
 /// A port that stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,12 +76,12 @@ pub struct Promise {
     /// The fault that must break it.
     pub broken_by: Option<Fault>,
     /// Panics when it is broken.
-    pub check: fn(&Ground),
+    pub check: fn(&Fixture),
 }
 
 impl Promise {
     /// A promise that no planted fault has to break.
-    const fn new(text: &'static str, check: fn(&Ground)) -> Self {
+    const fn new(text: &'static str, check: fn(&Fixture)) -> Self {
         Self {
             text,
             broken_by: None,
@@ -90,7 +90,7 @@ impl Promise {
     }
 
     /// A promise that this fault must break.
-    const fn broken_by(fault: Fault, text: &'static str, check: fn(&Ground)) -> Self {
+    const fn broken_by(fault: Fault, text: &'static str, check: fn(&Fixture)) -> Self {
         Self {
             text,
             broken_by: Some(fault),

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::measure::{Ground, one, row};
+use super::measure::{Fixture, one, row};
 use super::table::Table;
 use crate::sample::{Sample, Unit};
 use crate::server::{Recipe, Server};
@@ -41,8 +41,8 @@ impl Beside {
         })
     }
 
-    fn recipe(&self, ground: &Ground<'_>) -> Recipe {
-        let mut recipe = ground.server();
+    fn recipe(&self, fixture: &Fixture<'_>) -> Recipe {
+        let mut recipe = fixture.server();
         let folder = self.folder.display().to_string();
         recipe.arguments.extend(["--skills-dir".to_owned(), folder]);
         recipe
@@ -78,7 +78,7 @@ fn shows(kind: &str, round: u32, answer: &Value) -> bool {
     }
 }
 
-impl Ground<'_> {
+impl Fixture<'_> {
     /// Single changes: asked for at once, and waited for.
     pub(super) fn changes(&self, table: &mut Table) -> Result<()> {
         let beside = Beside::new()?;

@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Map, Value, json};
 
-use super::measure::{Ground, one, row};
+use super::measure::{Fixture, one, row};
 use super::table::Table;
 use crate::http::client::Client;
 use crate::http::load::Load;
@@ -41,7 +41,7 @@ struct Pages {
     entries: usize,
 }
 
-impl Ground<'_> {
+impl Fixture<'_> {
     /// A server that listens, with the time that it took to its first answer.
     async fn listening(&self) -> Result<(Process, Address, Duration)> {
         let recipe = self.recipe(&["serve", "--listen", "127.0.0.1:0"], self.home.path());

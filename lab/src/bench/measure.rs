@@ -50,10 +50,10 @@ pub(super) struct Bench {
 }
 
 /// Adds rows to a table.
-type Measurement<'a> = fn(&Ground<'a>, &mut Table) -> Result<()>;
+type Measurement<'a> = fn(&Fixture<'a>, &mut Table) -> Result<()>;
 
 /// A set with a home, and what is known of its skills.
-pub(super) struct Ground<'a> {
+pub(super) struct Fixture<'a> {
     pub(super) bench: &'a Bench,
     pub(super) set: &'a Set,
     pub(super) home: TempDir,
@@ -83,7 +83,7 @@ impl Bench {
     }
 
     fn measure_all(&self, set: &Set, table: &mut Table) -> Result<()> {
-        let mut ground = Ground {
+        let mut fixture = Fixture {
             bench: self,
             set,
             home: TempDir::new()?,
@@ -92,27 +92,27 @@ impl Bench {
             descriptions: Vec::new(),
         };
         // The first reading fills the system's cache and says what there is.
-        let listed = ground.list(ground.home.path())?;
-        ground.know(&listed)?;
+        let listed = fixture.list(fixture.home.path())?;
+        fixture.know(&listed)?;
         let all: [Measurement<'_>; 12] = [
-            Ground::cold,
-            Ground::start,
-            Ground::warm,
-            Ground::calls,
-            Ground::search,
-            Ground::pauses,
-            Ground::together,
-            Ground::changes,
-            Ground::burst,
-            Ground::http,
-            Ground::streams,
-            Ground::soak,
+            Fixture::cold,
+            Fixture::start,
+            Fixture::warm,
+            Fixture::calls,
+            Fixture::search,
+            Fixture::pauses,
+            Fixture::together,
+            Fixture::changes,
+            Fixture::burst,
+            Fixture::http,
+            Fixture::streams,
+            Fixture::soak,
         ];
         for (name, measurement) in MEASUREMENTS.iter().zip(all) {
             if !self.only.is_empty() && !self.only.iter().any(|only| only == name) {
                 continue;
             }
-            if let Err(error) = measurement(&ground, table) {
+            if let Err(error) = measurement(&fixture, table) {
                 table.notes.push(format!("{name}: {error:#}"));
             }
         }
@@ -120,7 +120,7 @@ impl Bench {
     }
 }
 
-impl Ground<'_> {
+impl Fixture<'_> {
     pub(super) fn recipe(&self, command: &[&str], home: &Path) -> Recipe {
         let mut arguments: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
         let folder = self.set.folder.display().to_string();

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::measure::{Ground, one, row};
+use super::measure::{Fixture, one, row};
 use super::table::Table;
 use crate::random::Random;
 use crate::sample::{Sample, Unit};
@@ -13,7 +13,7 @@ use crate::server::Server;
 /// The longest time of a search, in milliseconds (spec, "Speed to reach").
 const GOAL: f64 = 10.0;
 
-impl Ground<'_> {
+impl Fixture<'_> {
     pub(super) fn search(&self, table: &mut Table) -> Result<()> {
         let questions = self.questions();
         let mut random = Random::new(5);

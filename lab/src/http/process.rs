@@ -129,16 +129,16 @@ impl Process {
     }
 
     /// Asks it to end; how it ended, and how long that took. One that stays for longer is killed.
-    pub(crate) fn end(mut self, patience: Duration) -> Result<(ExitStatus, Duration)> {
+    pub(crate) fn end(mut self, timeout: Duration) -> Result<(ExitStatus, Duration)> {
         let asked = Instant::now();
         self.ask_to_end()?;
-        while asked.elapsed() < patience {
+        while asked.elapsed() < timeout {
             if let Some(status) = self.child.try_wait()? {
                 return Ok((status, asked.elapsed()));
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        bail!("it is still there after {} s", patience.as_secs())
+        bail!("it is still there after {} s", timeout.as_secs())
     }
 
     fn ask_to_end(&self) -> Result<()> {

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_says_who_asks_as_its_revision_wants_it() {
+    async fn request_names_the_client_as_its_revision_requires() {
         let parameters = json!({ "name": "skill_load", "arguments": {} });
         let address = Address::local(1);
         let call = Call::new(Path::Stateless, "tools/call", parameters.clone()).unwrap();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde_json::{Value, json};
 
-use super::due::{Due, due, judged, same};
+use super::expectation::{Expectation, answer_name, expectation, same};
 use super::message::{self, Era};
 use super::process::Process;
 use super::request::{self, MAX_BODY_BYTES, Request};
@@ -23,7 +23,7 @@ const STATUSES: [u16; 19] = [
 const CLOSED: &str = "closed";
 
 /// A server and connections to it.
-pub(super) struct Http {
+pub(super) struct HttpPeer {
     process: Process,
     host: String,
     session: Option<String>,
@@ -79,7 +79,7 @@ fn answers(text: &str) -> impl Iterator<Item = Value> {
         })
 }
 
-impl Http {
+impl HttpPeer {
     /// Starts a server and waits until it says where it is.
     pub(super) fn start(command: &mut Command, era: Era) -> Result<Self> {
         let (mut process, mut output) = Process::start(command)?;
@@ -104,7 +104,7 @@ impl Http {
     }
 
     /// Begins a session where there are some and none is open.
-    fn greet(&mut self, patience: Duration) -> Result<()> {
+    fn greet(&mut self, timeout: Duration) -> Result<()> {
         if self.era == Era::Stateless || self.session.is_some() {
             return Ok(());
         }
@@ -113,20 +113,20 @@ impl Http {
             "capabilities": {},
             "clientInfo": { "name": "malformed", "version": "1" },
         });
-        let reply = self.ask("initialize", hello, patience)?;
+        let reply = self.ask("initialize", hello, timeout)?;
         let session = reply.header("mcp-session-id");
         self.session = Some(session.context("no session")?.to_owned());
         Ok(())
     }
 
     /// Sends a request that is as it should be.
-    fn ask(&mut self, method: &str, params: Value, patience: Duration) -> Result<Reply> {
+    fn ask(&mut self, method: &str, params: Value, timeout: Duration) -> Result<Reply> {
         self.asked += 1;
         let id = json!(format!("control {}", self.asked));
         let body = message::request(&id, method, params, self.era).to_string();
         let session = self.session.as_deref();
         let request = request::sound(body.as_bytes(), self.era, &self.host, session);
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         self.stream = None;
         self.write(&request, false)?;
         let reply = self
@@ -146,14 +146,14 @@ impl Http {
     }
 
     /// Sends an input; answers what came back, and how long that took.
-    fn exchange(&mut self, request: &Request, patience: Duration) -> Result<(String, Duration)> {
+    fn exchange(&mut self, request: &Request, timeout: Duration) -> Result<(String, Duration)> {
         let owed = request
             .body
             .as_deref()
-            .and_then(|body| due(body, MAX_BODY_BYTES));
-        let waits = matches!(owed, Some(Due::Answer(_)));
+            .and_then(|body| expectation(body, MAX_BODY_BYTES));
+        let waits = matches!(owed, Some(Expectation::Answer(_)));
         let started = Instant::now();
-        let deadline = started + patience;
+        let deadline = started + timeout;
         let kept = self.stream.is_some();
         let mut reply = None;
         // A connection that was kept may have been closed in between.
@@ -175,7 +175,7 @@ impl Http {
             self.stream = None;
         }
         let answer = Self::judge(request, owed.as_ref(), &reply)?;
-        self.tidy(request, &reply, patience)?;
+        self.tidy(request, &reply, timeout)?;
         Ok((answer, took))
     }
 
@@ -187,7 +187,7 @@ impl Http {
     }
 
     /// The name of this answer; an answer that isn't allowed is an error.
-    fn judge(request: &Request, owed: Option<&Due>, reply: &Reply) -> Result<String> {
+    fn judge(request: &Request, owed: Option<&Expectation>, reply: &Reply) -> Result<String> {
         let status = reply.status;
         let shown = || format!("{status}: {:.300}", String::from_utf8_lossy(&reply.body));
         ensure!(STATUSES.contains(&status), "{}", shown());
@@ -199,7 +199,7 @@ impl Http {
         if !reply.is("application/json") && !reply.is("text/event-stream") || reply.body.is_empty()
         {
             let is_good = (200..300).contains(&status);
-            if let (true, Some(Due::Answer(_))) = (is_good, owed) {
+            if let (true, Some(Expectation::Answer(_))) = (is_good, owed) {
                 bail!("{} is no answer", shown());
             }
             return Ok(status.to_string());
@@ -207,7 +207,7 @@ impl Http {
         let Some(message) = reply.message() else {
             ensure!(reply.is("text/event-stream"), "no JSON: {}", shown());
             ensure!(
-                !matches!(owed, Some(Due::Answer(_))),
+                !matches!(owed, Some(Expectation::Answer(_))),
                 "a stream without an answer"
             );
             return Ok(format!("{status} stream"));
@@ -220,12 +220,12 @@ impl Http {
             return Ok(format!("{status} listens"));
         }
         ensure!(
-            status != 200 || owed != Some(&Due::Silence),
+            status != 200 || owed != Some(&Expectation::Silence),
             "a notification is answered: {}",
             shown()
         );
-        let code = judged(&message).map_err(|fault| anyhow!(fault))?;
-        if let (200, Some(Due::Answer(Some(id)))) = (status, owed) {
+        let code = answer_name(&message).map_err(|fault| anyhow!(fault))?;
+        if let (200, Some(Expectation::Answer(Some(id)))) = (status, owed) {
             let answered = message.get("id").is_some_and(|other| same(id, other));
             ensure!(answered, "an answer to another id: {}", shown());
         }
@@ -239,10 +239,10 @@ impl Http {
 
     /// Ends a session that an input began, and ours where an input may have ended it: a server may
     /// keep those that are only left.
-    fn tidy(&mut self, request: &Request, reply: &Reply, patience: Duration) -> Result<()> {
+    fn tidy(&mut self, request: &Request, reply: &Reply, timeout: Duration) -> Result<()> {
         let begun = reply.header("mcp-session-id").map(str::to_owned);
         if let Some(begun) = begun.filter(|begun| Some(begun) != self.session.as_ref()) {
-            let status = self.end_session(&begun, patience)?;
+            let status = self.end_session(&begun, timeout)?;
             let is_good = (200..300).contains(&status);
             ensure!(is_good, "a session is ended with {status}");
         }
@@ -250,7 +250,7 @@ impl Http {
             let Some(session) = self.session.take() else {
                 return Ok(());
             };
-            let status = self.end_session(&session, patience)?;
+            let status = self.end_session(&session, timeout)?;
             let is_good = (200..300).contains(&status) || status == 404;
             ensure!(is_good, "a session that may be gone is ended with {status}");
         }
@@ -258,14 +258,14 @@ impl Http {
     }
 
     /// Ends a session; answers the status.
-    fn end_session(&mut self, session: &str, patience: Duration) -> Result<u16> {
+    fn end_session(&mut self, session: &str, timeout: Duration) -> Result<u16> {
         let end = format!(
             "DELETE /mcp HTTP/1.1\r\nHost: {}\r\nMcp-Session-Id: {session}\r\n\r\n",
             self.host
         );
         self.stream = None;
         self.write(end.as_bytes(), false)?;
-        let reply = self.reply(Instant::now() + patience, false)?;
+        let reply = self.reply(Instant::now() + timeout, false)?;
         Ok(reply.context("a session isn't ended")?.status)
     }
 
@@ -364,13 +364,13 @@ impl Http {
     }
 }
 
-impl Peer for Http {
+impl Peer for HttpPeer {
     fn attempt(&mut self, input: Input<'_>) -> Result<Outcome> {
-        self.greet(input.patience)?;
+        self.greet(input.timeout)?;
         let session = self.session.as_deref();
         let made = request::request(input.random, input.number, self.era, &self.host, session);
         let text = input.describe(made.kind, &made.bytes);
-        let exchanged = self.exchange(&made, input.patience);
+        let exchanged = self.exchange(&made, input.timeout);
         let (answer, took) = exchanged.with_context(|| text)?;
         Ok(Outcome {
             kind: made.kind,
@@ -379,10 +379,10 @@ impl Peer for Http {
         })
     }
 
-    fn control(&mut self, skills: usize, patience: Duration) -> Result<()> {
-        self.greet(patience)?;
+    fn control(&mut self, skills: usize, timeout: Duration) -> Result<()> {
+        self.greet(timeout)?;
         let call = json!({ "name": "skill_list", "arguments": {} });
-        let reply = self.ask("tools/call", call, patience)?;
+        let reply = self.ask("tools/call", call, timeout)?;
         let message = reply.message().unwrap_or_default();
         let total = message.pointer("/result/structuredContent/total");
         ensure!(

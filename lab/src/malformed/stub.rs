@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::due::{Due, due};
-use super::line::MAX_LINE_BYTES;
+use super::expectation::{Expectation, expectation};
+use super::stdio::MAX_LINE_BYTES;
 
 /// The fault of a stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -221,9 +221,9 @@ fn error(id: &Value, code: i64) -> Value {
 
 /// The answer of a server without a fault.
 fn answer(line: &[u8], skills: usize) -> Option<Value> {
-    let id = match due(line, MAX_LINE_BYTES)? {
-        Due::Answer(id) => id.unwrap_or_default(),
-        Due::Perhaps | Due::Silence => return None,
+    let id = match expectation(line, MAX_LINE_BYTES)? {
+        Expectation::Answer(id) => id.unwrap_or_default(),
+        Expectation::Optional | Expectation::Silence => return None,
     };
     let message: Value = serde_json::from_slice(line.trim_ascii()).unwrap_or_default();
     let method = message

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
 
-use super::ground::Ground;
+use super::fixture::Fixture;
 use crate::http::wire::Path;
 use crate::machine;
 use crate::server::Recipe;
@@ -190,8 +190,8 @@ impl Contender {
     }
 
     /// The recipe that starts it; over HTTP a peer takes the port that it is given, gongfu chooses one.
-    pub(super) fn recipe(&self, ground: &Ground, serving: Serving, port: Option<u16>) -> Recipe {
-        let folder = ground.folder().display().to_string();
+    pub(super) fn recipe(&self, fixture: &Fixture, serving: Serving, port: Option<u16>) -> Recipe {
+        let folder = fixture.folder().display().to_string();
         let Some(script) = &self.script else {
             let mut arguments: Vec<String> = match serving {
                 Serving::Stdio => vec!["mcp".to_owned()],
@@ -204,7 +204,7 @@ impl Contender {
                 folder,
                 "--no-default-dirs".to_owned(),
             ]);
-            let home = ground.home().display().to_string();
+            let home = fixture.home().display().to_string();
             return Recipe {
                 program: self.program.clone(),
                 arguments,

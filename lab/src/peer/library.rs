@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::contender::{Contender, Listing, Serving};
 use super::figure::{Row, Whole, megabytes};
-use super::ground::{Ground, SKILL};
+use super::fixture::{Fixture, SKILL};
 use super::round::{Round, is_right};
 use crate::http::client::Client;
 use crate::http::load::Load;
@@ -30,7 +30,7 @@ struct SkillList {
 }
 
 /// Everything of a row with the large library. A list that failed or was slow is not asked for again.
-pub(super) fn measure_lists(round: &Round, row: &mut Row<'_>, large: &Ground) {
+pub(super) fn measure_lists(round: &Round, row: &mut Row<'_>, large: &Fixture) {
     let slow = SLOW.as_secs_f64() * 1000.0;
     for whole in &mut row.wholes {
         let is_slow = whole.again.median().is_some_and(|millis| millis > slow);
@@ -46,11 +46,11 @@ fn measure(
     round: &Round,
     contender: &Contender,
     path: Path,
-    ground: &Ground,
+    fixture: &Fixture,
     whole: &mut Whole,
 ) -> Result<()> {
     let listing = whole.listing;
-    let started = round.start(contender, ground, Serving::Library(path, listing))?;
+    let started = round.start(contender, fixture, Serving::Library(path, listing))?;
     let listed = round.runtime.block_on(async {
         let mut client = Client::open(&started.address, path).await?;
         let first = list(&mut client, listing).await?;
@@ -73,8 +73,8 @@ fn measure(
         .iter()
         .filter(|address| address.ends_with("/SKILL.md"))
         .count();
-    if documents != ground.skills {
-        bail!("{documents} of {} skills are listed", ground.skills);
+    if documents != fixture.skills {
+        bail!("{documents} of {} skills are listed", fixture.skills);
     }
     whole.entries = listed.addresses.len();
     whole.pages = listed.pages;
@@ -92,7 +92,7 @@ fn measure(
             "resources/read",
             json!({ "uri": address }),
         )?),
-        expected: Rc::clone(&ground.document),
+        expected: Rc::clone(&fixture.document),
         in_flight: 1,
         length: round.length,
     };

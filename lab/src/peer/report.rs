@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::contender::Contender;
 use super::figure::{Calls, Row, Whole};
-use super::ground::Ground;
+use super::fixture::Fixture;
 use crate::machine;
 use crate::sample::Sample;
 
@@ -55,8 +55,8 @@ impl Report {
         &mut self,
         contenders: &[Contender],
         rows: &[Row<'_>],
-        small: &Ground,
-        large: Option<&Ground>,
+        small: &Fixture,
+        large: Option<&Fixture>,
     ) {
         self.notes.push(format!(
             "a call is `skill_load` of a SKILL.md of {} bytes among {} skills; every answer is compared with the file; each server is one process on the machine that also asks",

@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use super::contender::{Contender, Serving};
 use super::figure::{Calls, MANY, Row, megabytes};
-use super::ground::{Ground, SKILL};
+use super::fixture::{Fixture, SKILL};
 use crate::http::echo::Echo;
 use crate::http::load::{Load, Outcome};
 use crate::http::process::{Process, free_port};
@@ -38,7 +38,7 @@ pub(super) struct RunningServer {
 
 impl Round {
     /// Everything of a row with the small library.
-    pub(super) fn measure(&self, row: &mut Row<'_>, small: &Ground) -> Result<()> {
+    pub(super) fn measure(&self, row: &mut Row<'_>, small: &Fixture) -> Result<()> {
         row.stdio.time(stdio(row.contender, small)?);
         let started = self.start(row.contender, small, Serving::Tool(row.path))?;
         row.http.time(started.ready);
@@ -61,14 +61,14 @@ impl Round {
     pub(super) fn start(
         &self,
         contender: &Contender,
-        ground: &Ground,
+        fixture: &Fixture,
         serving: Serving,
     ) -> Result<RunningServer> {
         let (Serving::Tool(path) | Serving::Library(path, _)) = serving else {
             bail!("this server has no address");
         };
         let port = (!contender.chooses_port()).then(free_port).transpose()?;
-        let mut process = Process::start(&contender.recipe(ground, serving, port))?;
+        let mut process = Process::start(&contender.recipe(fixture, serving, port))?;
         let address = match port {
             Some(port) => Address::local(port),
             None => process.address()?,
@@ -82,14 +82,14 @@ impl Round {
     }
 
     /// The load against a server that does nothing.
-    pub(super) fn echo(&self, ground: &Ground, generator: &mut [Calls; 2]) -> Result<()> {
-        let echo = Echo::start(&ground.document)?;
+    pub(super) fn echo(&self, fixture: &Fixture, generator: &mut [Calls; 2]) -> Result<()> {
+        let echo = Echo::start(&fixture.document)?;
         for (in_flight, calls) in [1, MANY].into_iter().zip(generator) {
             let outcome = self
                 .load(
                     &echo.address,
                     Path::Stateless,
-                    ground,
+                    fixture,
                     in_flight,
                     self.length,
                 )
@@ -104,7 +104,7 @@ impl Round {
         &self,
         address: &Address,
         path: Path,
-        ground: &Ground,
+        fixture: &Fixture,
         in_flight: usize,
         length: Duration,
     ) -> Result<Outcome> {
@@ -113,7 +113,7 @@ impl Round {
             address,
             path,
             call: Rc::new(Call::new(path, "tools/call", parameters)?),
-            expected: Rc::clone(&ground.document),
+            expected: Rc::clone(&fixture.document),
             in_flight,
             length,
         };
@@ -122,8 +122,8 @@ impl Round {
 }
 
 /// From the start of a server to its first list of tools on standard input and output.
-pub(super) fn stdio(contender: &Contender, ground: &Ground) -> Result<Duration> {
-    let mut server = Server::begin(&contender.recipe(ground, Serving::Stdio, None))?;
+pub(super) fn stdio(contender: &Contender, fixture: &Fixture) -> Result<Duration> {
+    let mut server = Server::begin(&contender.recipe(fixture, Serving::Stdio, None))?;
     let listed = server.ask("tools/list", json!({}))?;
     let age = server.age();
     if !listed.result.to_string().contains("\"skill_load\"") {

@@ -7,7 +7,7 @@ mod shape;
 
 use std::time::{Duration, Instant};
 
-use super::property::{Ground, Kind};
+use super::property::{Fixture, Kind};
 pub(super) use shape::SHAPES;
 
 /// The sizes that are compared, in bytes.
@@ -60,13 +60,13 @@ impl Shape {
     }
 
     /// Reads the small and the large one, the quicker of two times each.
-    pub(super) fn measure(&self, ground: &Ground) -> Growth {
+    pub(super) fn measure(&self, fixture: &Fixture) -> Growth {
         let time = |size: usize| {
             let input = self.input(size);
             let once = || {
                 let started = Instant::now();
                 // What doesn't hold is found by the other inputs; here only the time counts.
-                let _ = self.kind.check(ground, &input);
+                let _ = self.kind.check(fixture, &input);
                 started.elapsed()
             };
             let first = once();

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow};
 
-use super::property::{Ground, Kind};
+use super::property::{Fixture, Kind};
 
 /// So long may one input take.
 const HANGS: Duration = Duration::from_secs(30);
@@ -69,9 +69,9 @@ pub(super) fn quiet() {
 }
 
 /// Checks an input; a panic is something that doesn't hold.
-pub(super) fn caught(kind: Kind, ground: &Ground, input: &[u8]) -> Outcome {
+pub(super) fn caught(kind: Kind, fixture: &Fixture, input: &[u8]) -> Outcome {
     let started = Instant::now();
-    let verdict = catch_unwind(AssertUnwindSafe(|| kind.check(ground, input)));
+    let verdict = catch_unwind(AssertUnwindSafe(|| kind.check(fixture, input)));
     let took = started.elapsed();
     let broken = match verdict {
         Ok(verdict) => verdict.err(),
@@ -118,9 +118,15 @@ impl Slot {
     }
 
     /// Checks an input, visible to the watch.
-    pub(super) fn check(&self, kind: Kind, number: u64, ground: &Ground, input: &[u8]) -> Outcome {
+    pub(super) fn check(
+        &self,
+        kind: Kind,
+        number: u64,
+        fixture: &Fixture,
+        input: &[u8],
+    ) -> Outcome {
         self.begin(kind, number, input);
-        let outcome = caught(kind, ground, input);
+        let outcome = caught(kind, fixture, input);
         self.end();
         outcome
     }

@@ -6,15 +6,15 @@
 mod arguments;
 mod command;
 mod document;
-mod ground;
+mod fixture;
 mod name;
 mod path;
 mod section;
 mod strict;
 mod yaml;
 
-pub(crate) use ground::{BASE, Ground};
-use ground::{CANARY_NAME, holds_canary, is_told};
+pub(crate) use fixture::{BASE, Fixture};
+use fixture::{CANARY_NAME, holds_canary, is_told};
 
 /// A kind of input: what reads it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,19 +78,19 @@ impl Kind {
     }
 
     /// Checks everything that must hold for an input of this kind.
-    pub(crate) fn check(self, ground: &Ground, input: &[u8]) -> Verdict {
+    pub(crate) fn check(self, fixture: &Fixture, input: &[u8]) -> Verdict {
         match self {
             Self::Document => {
-                let is_planted = ground.plant == Some(Plant::Panic) && input.len() % 97 == 96;
+                let is_planted = fixture.plant == Some(Plant::Panic) && input.len() % 97 == 96;
                 assert!(!is_planted, "a panic that was planted");
                 document::check(input)
             }
             Self::Strict => strict::check(input),
             Self::Yaml => yaml::check(&String::from_utf8_lossy(input)),
-            Self::Name => name::check(ground, &String::from_utf8_lossy(input)),
-            Self::Path => path::check(ground, &String::from_utf8_lossy(input)),
+            Self::Name => name::check(fixture, &String::from_utf8_lossy(input)),
+            Self::Path => path::check(fixture, &String::from_utf8_lossy(input)),
             Self::Section => section::check(&String::from_utf8_lossy(input)),
-            Self::Arguments => arguments::check(ground, input),
+            Self::Arguments => arguments::check(fixture, input),
             Self::Command => command::check(&String::from_utf8_lossy(input)),
         }
     }

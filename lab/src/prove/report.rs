@@ -10,7 +10,7 @@ use anyhow::Result;
 
 use super::growth::{Growth, SLOW, Shape};
 use super::net::{Doing, Outcome, caught};
-use super::property::{Ground, Kind};
+use super::property::{Fixture, Kind};
 
 /// After so many broken inputs, a worker has seen enough.
 const ENOUGH: usize = 2_000;
@@ -165,11 +165,11 @@ impl Report {
     }
 
     /// Measures the slowest inputs again, alone: the first time somebody else may have been busy.
-    pub(super) fn slowest_again(&mut self, ground: &Ground) {
+    pub(super) fn slowest_again(&mut self, fixture: &Fixture) {
         for (kind, count) in Kind::ALL.into_iter().zip(&mut self.all.counts) {
             for slow in &mut count.slowest {
                 for _ in 0..3 {
-                    slow.took = slow.took.min(caught(kind, ground, &slow.input).took);
+                    slow.took = slow.took.min(caught(kind, fixture, &slow.input).took);
                 }
             }
             count.slowest.sort_by_key(|slow| slow.took);

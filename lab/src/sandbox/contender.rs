@@ -56,13 +56,13 @@ pub(super) struct Contender {
 }
 
 /// A skill, a workspace and what is needed to run things.
-pub(super) struct Ground {
+pub(super) struct Fixture {
     folder: TempDir,
     pub(super) program: PathBuf,
     pub(super) runtime: Arc<Runtime>,
 }
 
-impl Ground {
+impl Fixture {
     pub(super) fn new(program: PathBuf) -> Result<Self> {
         let folder = TempDir::new()?;
         for name in ["skills/bench", "layer", "workspace", "home"] {
@@ -136,7 +136,7 @@ pub(super) fn call(words: &[&str]) -> Value {
 }
 
 /// All that there are here, the plain spawn first, and why others are missing.
-pub(super) fn contenders(ground: &Ground) -> Result<(Vec<Contender>, Vec<String>)> {
+pub(super) fn contenders(fixture: &Fixture) -> Result<(Vec<Contender>, Vec<String>)> {
     let mut notes = Vec::new();
     let mut all = vec![Contender {
         name: PLAIN.to_owned(),
@@ -177,14 +177,14 @@ pub(super) fn contenders(ground: &Ground) -> Result<(Vec<Contender>, Vec<String>
     };
     for level in runner(None).profiles().map(|profile| profile.level) {
         let runner = runner(Some(level));
-        if ground.runtime.block_on(runner.level()).is_none() {
+        if fixture.runtime.block_on(runner.level()).is_none() {
             notes.push(format!("{level} doesn't work here"));
             continue;
         }
-        all.push(sandboxed(ground, level, runner));
+        all.push(sandboxed(fixture, level, runner));
     }
-    all.push(over_stdio(ground)?);
-    all.push(over_http(ground)?);
+    all.push(over_stdio(fixture)?);
+    all.push(over_http(fixture)?);
     Ok((all, notes))
 }
 
@@ -247,9 +247,9 @@ pub(super) fn process(words: &[&str]) -> Result<Duration> {
     Ok(begun.elapsed())
 }
 
-fn sandboxed(ground: &Ground, level: Level, runner: Arc<Runner>) -> Contender {
-    let (used, runtime) = (Arc::clone(&runner), Arc::clone(&ground.runtime));
-    let spec = ground.spec(&[]);
+fn sandboxed(fixture: &Fixture, level: Level, runner: Arc<Runner>) -> Contender {
+    let (used, runtime) = (Arc::clone(&runner), Arc::clone(&fixture.runtime));
+    let spec = fixture.spec(&[]);
     Contender {
         name: level.as_str().to_owned(),
         run: Box::new(move |words| {
@@ -269,8 +269,8 @@ fn sandboxed(ground: &Ground, level: Level, runner: Arc<Runner>) -> Contender {
     }
 }
 
-fn over_stdio(ground: &Ground) -> Result<Contender> {
-    let mut server = Server::begin(&ground.recipe(&["mcp"]))?;
+fn over_stdio(fixture: &Fixture) -> Result<Contender> {
+    let mut server = Server::begin(&fixture.recipe(&["mcp"]))?;
     Ok(Contender {
         name: OVER_STDIO.to_owned(),
         run: Box::new(move |words| {
@@ -282,11 +282,11 @@ fn over_stdio(ground: &Ground) -> Result<Contender> {
     })
 }
 
-fn over_http(ground: &Ground) -> Result<Contender> {
+fn over_http(fixture: &Fixture) -> Result<Contender> {
     let mut server =
-        http::process::Process::start(&ground.recipe(&["serve", "--listen", "127.0.0.1:0"]))?;
+        http::process::Process::start(&fixture.recipe(&["serve", "--listen", "127.0.0.1:0"]))?;
     let address = server.address()?;
-    let runtime = Arc::clone(&ground.runtime);
+    let runtime = Arc::clone(&fixture.runtime);
     let opened = http::client::Client::open(&address, http::wire::Path::Stateless);
     let mut client = runtime.block_on(opened)?;
     Ok(Contender {

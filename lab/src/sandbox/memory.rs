@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use gongfu_core::account::Owner;
 
-use super::contender::{Contender, Ground};
+use super::contender::{Contender, Fixture};
 use crate::server::Memory;
 
 /// The number of sandboxes at once.
@@ -16,7 +16,7 @@ const COUNT: usize = 8;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Mebibytes of one sandbox of each kind, all of its processes together.
-pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(String, f64)>> {
+pub(super) fn measure(fixture: &Fixture, contenders: &[Contender]) -> Result<Vec<(String, f64)>> {
     let mut measured = Vec::new();
     for contender in contenders {
         let Some(runner) = &contender.runner else {
@@ -30,10 +30,10 @@ pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(
         let word = format!("86{}", std::process::id());
         let mut running = tokio::task::JoinSet::new();
         for _ in 0..COUNT {
-            let (runner, spec) = (Arc::clone(runner), ground.spec(&["sleep", &word]));
+            let (runner, spec) = (Arc::clone(runner), fixture.spec(&["sleep", &word]));
             running.spawn_on(
                 async move { runner.run(&Owner::Local, spec, Arc::new(|_, _| {})).await },
-                ground.runtime.handle(),
+                fixture.runtime.handle(),
             );
         }
         let begun = Instant::now();
@@ -44,7 +44,7 @@ pub(super) fn measure(ground: &Ground, contenders: &[Contender]) -> Result<Vec<(
             std::thread::sleep(Duration::from_millis(20));
         }
         let held = of_sandboxes(&sleeping(&word));
-        ground.runtime.block_on(running.shutdown());
+        fixture.runtime.block_on(running.shutdown());
         while !sleeping(&word).is_empty() && begun.elapsed() < START_TIMEOUT {
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use gongfu_core::account::Owner;
 use serde_json::json;
 
-use super::contender::{self, Contender, Ground};
+use super::contender::{self, Contender, Fixture};
 use crate::http;
 
 /// The number of runs at once.
@@ -16,7 +16,7 @@ const IN_FLIGHT: u32 = 8;
 
 /// The runs in a second of each contender that can do several at once.
 pub(super) fn measure(
-    ground: &Ground,
+    fixture: &Fixture,
     contenders: &[Contender],
     runs: u32,
 ) -> Result<Vec<(String, f64)>> {
@@ -27,15 +27,15 @@ pub(super) fn measure(
     for contender in contenders {
         if let Some(runner) = &contender.runner {
             let one = || {
-                let spec = ground.spec(&["true"]);
+                let spec = fixture.spec(&["true"]);
                 let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
-                ground.runtime.block_on(running)?;
+                fixture.runtime.block_on(running)?;
                 Ok(())
             };
             rates.push((contender.name.clone(), by_threads(runs, one)?));
         }
     }
-    rates.push((contender::OVER_HTTP.to_owned(), over_http(ground, runs)?));
+    rates.push((contender::OVER_HTTP.to_owned(), over_http(fixture, runs)?));
     Ok(rates)
 }
 
@@ -65,11 +65,11 @@ fn by_threads(runs: u32, one: impl Fn() -> Result<()> + Sync) -> Result<f64> {
     Ok(f64::from(runs) / begun.elapsed().as_secs_f64())
 }
 
-fn over_http(ground: &Ground, runs: u32) -> Result<f64> {
+fn over_http(fixture: &Fixture, runs: u32) -> Result<f64> {
     let mut server =
-        http::process::Process::start(&ground.recipe(&["serve", "--listen", "127.0.0.1:0"]))?;
+        http::process::Process::start(&fixture.recipe(&["serve", "--listen", "127.0.0.1:0"]))?;
     let address = server.address()?;
-    ground.runtime.block_on(async {
+    fixture.runtime.block_on(async {
         let mut clients = Vec::new();
         for _ in 0..IN_FLIGHT {
             clients.push(http::client::Client::open(&address, http::wire::Path::Stateless).await?);

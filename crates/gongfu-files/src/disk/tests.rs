@@ -97,7 +97,7 @@ fn a_file_is_cut_at_the_limit_and_says_so() {
 }
 
 #[test]
-fn a_foreign_name_is_told() {
+fn reports_a_foreign_name() {
     use std::os::unix::ffi::OsStrExt as _;
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"\xff")), "").unwrap();

@@ -31,14 +31,14 @@ impl Materialize for InPlace {
     }
 }
 
-struct Ground {
+struct Fixture {
     runs: LocalRunFolders,
     layers: Arc<FileLayers>,
     workspace: Arc<LocalWorkspace>,
     skill: Arc<Skill>,
 }
 
-fn ground(folder: &Path, mounts: &[&str]) -> Ground {
+fn fixture(folder: &Path, mounts: &[&str]) -> Fixture {
     fs::create_dir_all(folder.join("skills/gcd")).unwrap();
     let document = "---\nname: gcd\ndescription: Divides\n---\nbody\n";
     fs::write(folder.join("skills/gcd/SKILL.md"), document).unwrap();
@@ -68,7 +68,7 @@ fn ground(folder: &Path, mounts: &[&str]) -> Ground {
         Box::new(Vec::new),
         Arc::new(FixedClock::default()),
     );
-    Ground {
+    Fixture {
         runs,
         layers,
         workspace,
@@ -82,14 +82,14 @@ fn a_run_sees_the_skill_the_workspace_and_the_mounts() {
     let real = fs::canonicalize(folder.path()).unwrap();
     fs::create_dir_all(real.join("data/inner")).unwrap();
     let data = real.join("data").display().to_string();
-    let ground = ground(
+    let fixture = fixture(
         &real,
         &[
             &format!("{data}/inner:/data/inner:ro"),
             &format!("{data}:/data"),
         ],
     );
-    let mounts = now(ground.runs.prepare(Some(&ground.skill))).unwrap();
+    let mounts = now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();
     let seen: Vec<_> = mounts
         .mounts
         .iter()
@@ -120,21 +120,21 @@ fn a_run_sees_the_skill_the_workspace_and_the_mounts() {
             .ends_with(mounts.logs_seen.strip_prefix("/runs/").unwrap())
     );
     // Another run has other logs, and here it has no skill.
-    let other = now(ground.runs.prepare(None)).unwrap();
+    let other = now(fixture.runs.prepare(None)).unwrap();
     assert_ne!(other.logs, mounts.logs);
     assert!(other.mounts.iter().all(|mount| mount.target != "/skill"));
 }
 
 #[test]
-fn what_runs_left_is_read_and_listed_below_its_layer_alone() {
+fn files_of_runs_are_read_and_listed_below_their_layer_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let ground = ground(folder.path(), &[]);
+    let fixture = fixture(folder.path(), &[]);
     let path = |path: &str| SkillPath::new(path).unwrap();
-    let read = |at: &str| now(ground.layers.read(&ground.skill, &path(at), 100));
-    let list = || now(ground.layers.list(&ground.skill)).unwrap();
+    let read = |at: &str| now(fixture.layers.read(&fixture.skill, &path(at), 100));
+    let list = || now(fixture.layers.list(&fixture.skill)).unwrap();
     assert!(matches!(read("out/x"), Err(PortError::NotFound)));
     assert_eq!(list(), []);
-    let mounts = now(ground.runs.prepare(Some(&ground.skill))).unwrap();
+    let mounts = now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();
     let layer = mounts.mounts[0].keep.clone().unwrap();
     fs::create_dir(layer.join("out")).unwrap();
     fs::write(layer.join("out/x"), "left").unwrap();
@@ -152,37 +152,37 @@ fn what_runs_left_is_read_and_listed_below_its_layer_alone() {
     mended.set_modified(later).unwrap();
     assert!(matches!(read("script"), Err(PortError::NotFound)));
     assert_eq!(list(), [(path("out/x"), 4)]);
-    now(ground.runs.prepare(Some(&ground.skill))).unwrap();
+    now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();
     assert!(!layer.join("script").exists() && layer.join("out/x").exists());
 }
 
 #[test]
 fn long_outputs_are_read_and_never_written_and_the_oldest_go() {
     let folder = tempfile::tempdir().unwrap();
-    let ground = ground(&fs::canonicalize(folder.path()).unwrap(), &[]);
+    let fixture = fixture(&fs::canonicalize(folder.path()).unwrap(), &[]);
     for _ in 0..MAX_OUTPUTS + 5 {
-        let mounts = now(ground.runs.prepare(None)).unwrap();
+        let mounts = now(fixture.runs.prepare(None)).unwrap();
         fs::create_dir_all(&mounts.logs).unwrap();
         fs::write(mounts.logs.join("stdout.log"), "all").unwrap();
     }
-    let mounts = now(ground.runs.prepare(None)).unwrap();
+    let mounts = now(fixture.runs.prepare(None)).unwrap();
     let place = |path: &str| Location::parse(path).unwrap();
-    let kept = now(ground.workspace.list(&place("/runs"))).unwrap();
+    let kept = now(fixture.workspace.list(&place("/runs"))).unwrap();
     assert_eq!(kept.len(), MAX_OUTPUTS);
     let log = place(&format!("/runs/{}/stdout.log", kept[0].name));
-    let content = now(ground.workspace.read(&log, 100)).unwrap();
+    let content = now(fixture.workspace.read(&log, 100)).unwrap();
     assert_eq!(content.bytes, b"all");
     let change = gongfu_core::port::Change {
         bytes: b"x",
         expected: None,
     };
     assert!(matches!(
-        now(ground.workspace.write(&log, change)),
+        now(fixture.workspace.write(&log, change)),
         Err(PortError::ReadOnly { .. })
     ));
     let none = place(&mounts.logs_seen);
     assert!(matches!(
-        now(ground.workspace.list(&none)),
+        now(fixture.workspace.list(&none)),
         Err(PortError::NotFound)
     ));
 }

@@ -66,7 +66,7 @@ fn a_workspace_is_made_when_it_is_written_to() {
 }
 
 #[test]
-fn what_is_no_file_is_told_and_left_alone() {
+fn reports_and_leaves_entries_that_are_no_files() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("sub")).unwrap();
     fs::write(folder.path().join("file"), "f").unwrap();
@@ -169,7 +169,7 @@ fn links_lead_nowhere_but_inside() {
 }
 
 #[test]
-fn a_replaced_file_keeps_what_it_was() {
+fn replaced_file_keeps_its_mode_and_leaves_its_hard_links() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.sh");
     fs::write(&file, "old").unwrap();
@@ -194,7 +194,7 @@ fn a_replaced_file_keeps_what_it_was() {
 }
 
 #[test]
-fn an_edit_of_what_changed_meanwhile_is_refused() {
+fn refuses_an_edit_of_a_changed_file() {
     let folder = tempfile::tempdir().unwrap();
     let workspace = LocalWorkspace::new(folder.path().to_owned(), &[]).unwrap();
     write(&workspace, "f", b"one").unwrap();

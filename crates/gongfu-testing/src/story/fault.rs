@@ -16,7 +16,7 @@ use gongfu_core::port::{
 use gongfu_core::skill::{Digest, SkillName, SkillPath};
 
 use super::Port;
-use super::ground::{Backend, Storage};
+use super::fixture::{Backend, Storage};
 
 /// A fault of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use gongfu_core::library::Skill;
 use gongfu_core::port::{PortError, Space};
 use gongfu_core::skill::SkillPath;
 
-use super::ground::{Ground, assert_alike, assert_refused};
+use super::fixture::{Fixture, assert_alike, assert_refused};
 use super::skills::{create, find, write};
 use super::{Fault, Promise};
 
@@ -51,10 +51,10 @@ pub(super) const PROMISES: &[Promise] = &[
 ];
 
 /// Runs something that writes to a skill's folder.
-fn run(ground: &Ground, space: &Space, skill: &Skill, work: impl FnOnce(&Path)) {
-    let lease = ground.wait(space.layers().lease(skill)).unwrap();
+fn run(fixture: &Fixture, space: &Space, skill: &Skill, work: impl FnOnce(&Path)) {
+    let lease = fixture.wait(space.layers().lease(skill)).unwrap();
     work(&lease.folder);
-    ground.wait(space.layers().commit(skill, lease)).unwrap();
+    fixture.wait(space.layers().commit(skill, lease)).unwrap();
 }
 
 fn put(folder: &Path, path: &str, bytes: &[u8]) {
@@ -63,116 +63,119 @@ fn put(folder: &Path, path: &str, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-fn read(ground: &Ground, space: &Space, skill: &Skill, path: &str) -> Result<Vec<u8>, PortError> {
+fn read(fixture: &Fixture, space: &Space, skill: &Skill, path: &str) -> Result<Vec<u8>, PortError> {
     let path = SkillPath::new(path).unwrap();
-    let content = ground.wait(space.layers().read(skill, &path, 10_000))?;
+    let content = fixture.wait(space.layers().read(skill, &path, 10_000))?;
     Ok(content.bytes)
 }
 
-fn list(ground: &Ground, space: &Space, skill: &Skill) -> Vec<(String, u64)> {
-    let files = ground.wait(space.layers().list(skill)).unwrap().into_iter();
+fn list(fixture: &Fixture, space: &Space, skill: &Skill) -> Vec<(String, u64)> {
+    let files = fixture
+        .wait(space.layers().list(skill))
+        .unwrap()
+        .into_iter();
     files.map(|(path, size)| (path.to_string(), size)).collect()
 }
 
-fn starts_empty(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    assert_eq!(list(ground, &space, &skill), []);
-    assert_refused!(read(ground, &space, &skill, "out"), PortError::NotFound);
-    let own = read(ground, &space, &skill, "SKILL.md");
+fn starts_empty(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    assert_eq!(list(fixture, &space, &skill), []);
+    assert_refused!(read(fixture, &space, &skill, "out"), PortError::NotFound);
+    let own = read(fixture, &space, &skill, "SKILL.md");
     assert_refused!(own, PortError::NotFound);
 }
 
-fn keeps_files(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    run(ground, &space, &skill, |folder| {
+fn keeps_files(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    run(fixture, &space, &skill, |folder| {
         put(folder, "out/b.txt", b"two");
         put(folder, "a.txt", b"one");
     });
-    assert_eq!(read(ground, &space, &skill, "out/b.txt").unwrap(), b"two");
+    assert_eq!(read(fixture, &space, &skill, "out/b.txt").unwrap(), b"two");
     let files = [("a.txt".to_owned(), 3), ("out/b.txt".to_owned(), 3)];
-    assert_eq!(list(ground, &space, &skill), files);
-    assert_refused!(read(ground, &space, &skill, "out"), PortError::IsAFolder);
-    assert_eq!(find(ground, &space, "pdf").unwrap(), skill);
+    assert_eq!(list(fixture, &space, &skill), files);
+    assert_refused!(read(fixture, &space, &skill, "out"), PortError::IsAFolder);
+    assert_eq!(find(fixture, &space, "pdf").unwrap(), skill);
 }
 
-fn next_lease_has_the_content(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    run(ground, &space, &skill, |folder| {
+fn next_lease_has_the_content(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    run(fixture, &space, &skill, |folder| {
         put(folder, "out/a", b"one");
     });
-    run(ground, &space, &skill, |folder| {
+    run(fixture, &space, &skill, |folder| {
         assert_eq!(std::fs::read(folder.join("out/a")).unwrap(), b"one");
         put(folder, "out/a", b"two");
         put(folder, "out/b", b"three");
     });
-    assert_eq!(read(ground, &space, &skill, "out/a").unwrap(), b"two");
-    assert_eq!(list(ground, &space, &skill).len(), 2);
+    assert_eq!(read(fixture, &space, &skill, "out/a").unwrap(), b"two");
+    assert_eq!(list(fixture, &space, &skill).len(), 2);
 }
 
-fn removed_is_gone(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    run(ground, &space, &skill, |folder| {
+fn removed_is_gone(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    run(fixture, &space, &skill, |folder| {
         put(folder, "out/a", b"one");
         put(folder, "out/b", b"two");
     });
-    run(ground, &space, &skill, |folder| {
+    run(fixture, &space, &skill, |folder| {
         std::fs::remove_file(folder.join("out/a")).unwrap();
     });
-    let removed = read(ground, &space, &skill, "out/a");
+    let removed = read(fixture, &space, &skill, "out/a");
     assert_refused!(removed, PortError::NotFound);
-    assert_eq!(list(ground, &space, &skill), [("out/b".to_owned(), 3)]);
+    assert_eq!(list(fixture, &space, &skill), [("out/b".to_owned(), 3)]);
 }
 
-fn later_change_wins(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    write(ground, &space, &skill, "script.py", b"original");
-    let skill = find(ground, &space, "pdf").unwrap();
+fn later_change_wins(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    write(fixture, &space, &skill, "script.py", b"original");
+    let skill = find(fixture, &space, "pdf").unwrap();
     std::thread::sleep(TICK);
-    run(ground, &space, &skill, |folder| {
+    run(fixture, &space, &skill, |folder| {
         put(folder, "script.py", b"of a run");
         put(folder, "out", b"kept");
     });
     assert_eq!(
-        read(ground, &space, &skill, "script.py").unwrap(),
+        read(fixture, &space, &skill, "script.py").unwrap(),
         b"of a run"
     );
     std::thread::sleep(TICK);
-    write(ground, &space, &skill, "script.py", b"repaired");
-    let skill = find(ground, &space, "pdf").unwrap();
-    let stale = read(ground, &space, &skill, "script.py");
+    write(fixture, &space, &skill, "script.py", b"repaired");
+    let skill = find(fixture, &space, "pdf").unwrap();
+    let stale = read(fixture, &space, &skill, "script.py");
     assert_refused!(stale, PortError::NotFound);
-    assert_eq!(list(ground, &space, &skill), [("out".to_owned(), 4)]);
-    run(ground, &space, &skill, |folder| {
+    assert_eq!(list(fixture, &space, &skill), [("out".to_owned(), 4)]);
+    run(fixture, &space, &skill, |folder| {
         assert!(!folder.join("script.py").exists());
     });
-    assert_eq!(read(ground, &space, &skill, "out").unwrap(), b"kept");
+    assert_eq!(read(fixture, &space, &skill, "out").unwrap(), b"kept");
 }
 
-fn limit_cuts(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    run(ground, &space, &skill, |folder| {
+fn limit_cuts(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    run(fixture, &space, &skill, |folder| {
         put(folder, "f", b"0123456789");
     });
     let path = SkillPath::new("f").unwrap();
-    let content = ground.wait(space.layers().read(&skill, &path, 4)).unwrap();
+    let content = fixture.wait(space.layers().read(&skill, &path, 4)).unwrap();
     assert_eq!((content.bytes.as_slice(), content.size), (&b"0123"[..], 10));
 }
 
-fn list_is_bounded(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    run(ground, &space, &skill, |folder| {
+fn list_is_bounded(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    run(fixture, &space, &skill, |folder| {
         for number in 0..MAX_FILES + 10 {
             std::fs::write(folder.join(number.to_string()), "").unwrap();
         }
     });
-    let files = list(ground, &space, &skill);
+    let files = list(fixture, &space, &skill);
     assert!(
         !files.is_empty() && files.len() <= MAX_FILES,
         "{}",
@@ -180,35 +183,37 @@ fn list_is_bounded(ground: &Ground) {
     );
 }
 
-fn survives_a_restart(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    run(ground, &space, &skill, |folder| put(folder, "out", b"kept"));
-    let again = ground.reopened();
-    let skill = find(ground, &again, "pdf").unwrap();
-    assert_eq!(read(ground, &again, &skill, "out").unwrap(), b"kept");
+fn survives_a_restart(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    run(fixture, &space, &skill, |folder| {
+        put(folder, "out", b"kept")
+    });
+    let again = fixture.reopened();
+    let skill = find(fixture, &again, "pdf").unwrap();
+    assert_eq!(read(fixture, &again, &skill, "out").unwrap(), b"kept");
 }
 
-fn owners_are_apart(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    let locals = create(ground, &local, "pdf", "d");
-    let others = find(ground, &other, "pdf");
-    let others = others.unwrap_or_else(|| create(ground, &other, "pdf", "d"));
-    run(ground, &local, &locals, |folder| {
+fn owners_are_apart(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    let locals = create(fixture, &local, "pdf", "d");
+    let others = find(fixture, &other, "pdf");
+    let others = others.unwrap_or_else(|| create(fixture, &other, "pdf", "d"));
+    run(fixture, &local, &locals, |folder| {
         put(folder, "out", b"local");
     });
-    assert_eq!(list(ground, &other, &others), []);
-    run(ground, &other, &others, |folder| {
+    assert_eq!(list(fixture, &other, &others), []);
+    run(fixture, &other, &others, |folder| {
         put(folder, "out", b"other");
     });
-    assert_eq!(read(ground, &local, &locals, "out").unwrap(), b"local");
+    assert_eq!(read(fixture, &local, &locals, "out").unwrap(), b"local");
 }
 
-fn foreign_is_like_unknown(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    create(ground, &other, "own", "d");
-    let foreign = create(ground, &local, "pdf", "d");
-    run(ground, &local, &foreign, |folder| {
+fn foreign_is_like_unknown(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    create(fixture, &other, "own", "d");
+    let foreign = create(fixture, &local, "pdf", "d");
+    run(fixture, &local, &foreign, |folder| {
         put(folder, "out", b"local");
     });
     let unknown = Skill {
@@ -216,6 +221,6 @@ fn foreign_is_like_unknown(ground: &Ground) {
         folder: SkillPath::new("never").unwrap(),
         ..(*foreign).clone()
     };
-    let read = |skill| read(ground, &other, skill, "out");
+    let read = |skill| read(fixture, &other, skill, "out");
     assert_alike(read(&foreign), read(&unknown));
 }

@@ -4,7 +4,7 @@ use gongfu_core::account::Owner;
 use gongfu_core::port::{PortError, RecordKey, Space, read_record, update_record};
 use serde_json::{Map, Value};
 
-use super::ground::{Ground, assert_refused};
+use super::fixture::{Fixture, assert_refused};
 use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
@@ -57,96 +57,96 @@ fn key(key: &str) -> RecordKey {
     RecordKey::new(key).unwrap()
 }
 
-fn value(ground: &Ground, space: &Space, name: &str) -> Option<Vec<u8>> {
-    let record = ground.wait(space.records().get(&key(name))).unwrap();
+fn value(fixture: &Fixture, space: &Space, name: &str) -> Option<Vec<u8>> {
+    let record = fixture.wait(space.records().get(&key(name))).unwrap();
     record.map(|record| record.value)
 }
 
-fn create(ground: &Ground, space: &Space, name: &str, value: &[u8]) {
+fn create(fixture: &Fixture, space: &Space, name: &str, value: &[u8]) {
     let key = key(name);
-    let set = ground.wait(space.records().set(&key, None, Some(value)));
+    let set = fixture.wait(space.records().set(&key, None, Some(value)));
     set.unwrap_or_else(|error| panic!("{name}: {error}"));
 }
 
-fn is_created_and_removed(ground: &Ground) {
-    let space = ground.local();
+fn is_created_and_removed(fixture: &Fixture) {
+    let space = fixture.local();
     let (records, key) = (space.records(), key("settings"));
-    assert_eq!(value(ground, &space, "settings"), None);
-    let first = ground.wait(records.set(&key, None, Some(b"{\"a\": 1}\n")));
+    assert_eq!(value(fixture, &space, "settings"), None);
+    let first = fixture.wait(records.set(&key, None, Some(b"{\"a\": 1}\n")));
     let first = first.unwrap().unwrap();
-    let record = ground.wait(records.get(&key)).unwrap().unwrap();
+    let record = fixture.wait(records.get(&key)).unwrap().unwrap();
     assert_eq!(
         (record.value.as_slice(), record.version),
         (&b"{\"a\": 1}\n"[..], first)
     );
-    let second = ground.wait(records.set(&key, Some(first), Some(b"{}")));
+    let second = fixture.wait(records.set(&key, Some(first), Some(b"{}")));
     let second = second.unwrap().unwrap();
     assert_ne!(first, second);
-    assert_eq!(value(ground, &space, "settings").unwrap(), b"{}");
-    let removed = ground.wait(records.set(&key, Some(second), None)).unwrap();
+    assert_eq!(value(fixture, &space, "settings").unwrap(), b"{}");
+    let removed = fixture.wait(records.set(&key, Some(second), None)).unwrap();
     assert_eq!(removed, None);
-    assert_eq!(value(ground, &space, "settings"), None);
-    ground.wait(records.set(&key, None, None)).unwrap();
+    assert_eq!(value(fixture, &space, "settings"), None);
+    fixture.wait(records.set(&key, None, None)).unwrap();
 }
 
-fn conflict_changes_nothing(ground: &Ground) {
-    let space = ground.local();
+fn conflict_changes_nothing(fixture: &Fixture) {
+    let space = fixture.local();
     let (records, key) = (space.records(), key("settings"));
-    let old = ground.wait(records.set(&key, None, Some(b"{\"a\":1}")));
+    let old = fixture.wait(records.set(&key, None, Some(b"{\"a\":1}")));
     let old = old.unwrap();
-    ground
+    fixture
         .wait(records.set(&key, old, Some(b"{\"a\":2}")))
         .unwrap();
     for expected in [None, old] {
         for value in [Some(&b"{\"a\":3}"[..]), None] {
-            let set = ground.wait(records.set(&key, expected, value));
+            let set = fixture.wait(records.set(&key, expected, value));
             assert_refused!(set, PortError::Conflict(_));
         }
     }
-    assert_eq!(value(ground, &space, "settings").unwrap(), b"{\"a\":2}");
+    assert_eq!(value(fixture, &space, "settings").unwrap(), b"{\"a\":2}");
 }
 
-fn refuses_other_values(ground: &Ground) {
-    let space = ground.local();
+fn refuses_other_values(fixture: &Fixture) {
+    let space = fixture.local();
     let (records, key) = (space.records(), key("settings"));
     for bad in ["", "[]", "1", "{", "{} {}", "null"] {
-        let set = ground.wait(records.set(&key, None, Some(bad.as_bytes())));
+        let set = fixture.wait(records.set(&key, None, Some(bad.as_bytes())));
         assert_refused!(set, PortError::Denied(_));
     }
-    assert_eq!(value(ground, &space, "settings"), None);
+    assert_eq!(value(fixture, &space, "settings"), None);
 }
 
-fn damage_is_an_error(ground: &Ground) {
-    let space = ground.local();
+fn damage_is_an_error(fixture: &Fixture) {
+    let space = fixture.local();
     let (records, key) = (space.records(), key("settings"));
-    create(ground, &space, "settings", b"{}");
-    let place = ground.wait(records.get(&key)).unwrap().unwrap().place;
+    create(fixture, &space, "settings", b"{}");
+    let place = fixture.wait(records.get(&key)).unwrap().unwrap().place;
     for damaged in ["{\"all\": [", "[]", ""] {
-        ground
+        fixture
             .backend
             .damage_record(&Owner::Local, &key, damaged.as_bytes());
-        let typed = ground.wait(read_record::<Map<String, Value>>(records, &key));
+        let typed = fixture.wait(read_record::<Map<String, Value>>(records, &key));
         assert!(typed.unwrap_err().to_string().contains(&place));
-        assert_refused!(ground.wait(records.get(&key)), PortError::Unavailable(_));
-        let set = ground.wait(records.set(&key, None, Some(b"{\"a\":1}")));
+        assert_refused!(fixture.wait(records.get(&key)), PortError::Unavailable(_));
+        let set = fixture.wait(records.set(&key, None, Some(b"{\"a\":1}")));
         assert_refused!(set, PortError::Unavailable(_));
-        let kept = ground.backend.record(&Owner::Local, &key);
+        let kept = fixture.backend.record(&Owner::Local, &key);
         assert_eq!(kept, damaged.as_bytes());
     }
-    ground
+    fixture
         .backend
         .damage_record(&Owner::Local, &key, b"{\"b\": 1}");
-    assert_eq!(value(ground, &space, "settings").unwrap(), b"{\"b\": 1}");
+    assert_eq!(value(fixture, &space, "settings").unwrap(), b"{\"b\": 1}");
 }
 
-fn lists_by_prefix(ground: &Ground) {
-    let space = ground.local();
+fn lists_by_prefix(fixture: &Fixture) {
+    let space = fixture.local();
     let names = ["a", "a-b", "ab", "a/b", "a/b/c", "a/b/c/d", "a/c-1_x", "b"];
     for name in names {
-        create(ground, &space, name, b"{}");
+        create(fixture, &space, name, b"{}");
     }
     let list = |prefix: &str| -> Vec<String> {
-        let found = ground.wait(space.records().list(&key(prefix))).unwrap();
+        let found = fixture.wait(space.records().list(&key(prefix))).unwrap();
         assert!(found.iter().all(|(_, record)| record.value == b"{}"));
         found.into_iter().map(|(key, _)| key.to_string()).collect()
     };
@@ -156,68 +156,68 @@ fn lists_by_prefix(ground: &Ground) {
     assert_eq!(list("c"), [""; 0]);
 }
 
-fn updates_lose_nothing(ground: &Ground) {
+fn updates_lose_nothing(fixture: &Fixture) {
     for name in ["counter", "nested/counter"] {
-        ground.write_at_once(|space, writer| {
+        fixture.write_at_once(|space, writer| {
             for number in 0..8 {
                 let add = |counter: &mut Map<String, Value>| {
                     counter.insert(format!("{writer}-{number}"), true.into());
                 };
-                ground
+                fixture
                     .wait(update_record(space.records(), &key(name), add))
                     .unwrap();
             }
         });
         let all = read_record::<Map<String, Value>>;
-        let all = ground
-            .wait(all(ground.local().records(), &key(name)))
+        let all = fixture
+            .wait(all(fixture.local().records(), &key(name)))
             .unwrap();
         assert_eq!(all.len(), 32);
     }
 }
 
-fn entries(ground: &Ground, space: &Space, log: &str, limit: usize) -> Vec<String> {
-    let entries = ground
+fn entries(fixture: &Fixture, space: &Space, log: &str, limit: usize) -> Vec<String> {
+    let entries = fixture
         .wait(space.records().entries(&key(log), limit))
         .unwrap();
     let text = |entry| String::from_utf8(entry).unwrap();
     entries.into_iter().map(text).collect()
 }
 
-fn append(ground: &Ground, space: &Space, log: &str, entry: &str) {
+fn append(fixture: &Fixture, space: &Space, log: &str, entry: &str) {
     let log = key(log);
     let append = space.records().append(&log, entry.as_bytes());
-    ground.wait(append).unwrap();
+    fixture.wait(append).unwrap();
 }
 
-fn reads_the_last_entries(ground: &Ground) {
-    let space = ground.local();
-    assert_eq!(entries(ground, &space, "log", 10), [""; 0]);
+fn reads_the_last_entries(fixture: &Fixture) {
+    let space = fixture.local();
+    assert_eq!(entries(fixture, &space, "log", 10), [""; 0]);
     for number in 1..=5 {
-        append(ground, &space, "log", &format!("{{\"n\":{number}}}"));
+        append(fixture, &space, "log", &format!("{{\"n\":{number}}}"));
     }
-    append(ground, &space, "log/of/another", "{}");
+    append(fixture, &space, "log/of/another", "{}");
     let last = ["{\"n\":3}", "{\"n\":4}", "{\"n\":5}"];
-    assert_eq!(entries(ground, &space, "log", 3), last);
-    assert_eq!(entries(ground, &space, "log", 100).len(), 5);
-    assert_eq!(entries(ground, &space, "log", 0), [""; 0]);
-    assert_eq!(entries(ground, &space, "log/of/another", 9), ["{}"]);
+    assert_eq!(entries(fixture, &space, "log", 3), last);
+    assert_eq!(entries(fixture, &space, "log", 100).len(), 5);
+    assert_eq!(entries(fixture, &space, "log", 0), [""; 0]);
+    assert_eq!(entries(fixture, &space, "log/of/another", 9), ["{}"]);
 }
 
-fn refuses_several_lines(ground: &Ground) {
-    let space = ground.local();
-    let append = ground.wait(space.records().append(&key("log"), b"{}\n{}"));
+fn refuses_several_lines(fixture: &Fixture) {
+    let space = fixture.local();
+    let append = fixture.wait(space.records().append(&key("log"), b"{}\n{}"));
     assert_refused!(append, PortError::Denied(_));
-    assert_eq!(entries(ground, &space, "log", 10), [""; 0]);
+    assert_eq!(entries(fixture, &space, "log", 10), [""; 0]);
 }
 
-fn appends_lose_nothing(ground: &Ground) {
-    ground.write_at_once(|space, writer| {
+fn appends_lose_nothing(fixture: &Fixture) {
+    fixture.write_at_once(|space, writer| {
         for number in 0..25 {
-            append(ground, space, "log", &format!("{writer} {number:>40}"));
+            append(fixture, space, "log", &format!("{writer} {number:>40}"));
         }
     });
-    let all = entries(ground, &ground.local(), "log", 1_000);
+    let all = entries(fixture, &fixture.local(), "log", 1_000);
     assert_eq!(all.len(), 100);
     for writer in 0..4 {
         let own = all
@@ -231,37 +231,40 @@ fn appends_lose_nothing(ground: &Ground) {
     }
 }
 
-fn survives_a_restart(ground: &Ground) {
-    create(ground, &ground.local(), "a/b", b"{\"a\":1}");
-    append(ground, &ground.local(), "log", "{}");
-    let again = ground.reopened();
-    assert_eq!(value(ground, &again, "a/b").unwrap(), b"{\"a\":1}");
-    assert_eq!(entries(ground, &again, "log", 9), ["{}"]);
+fn survives_a_restart(fixture: &Fixture) {
+    create(fixture, &fixture.local(), "a/b", b"{\"a\":1}");
+    append(fixture, &fixture.local(), "log", "{}");
+    let again = fixture.reopened();
+    assert_eq!(value(fixture, &again, "a/b").unwrap(), b"{\"a\":1}");
+    assert_eq!(entries(fixture, &again, "log", 9), ["{}"]);
 }
 
-fn owners_are_apart(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    create(ground, &local, "a/b", b"{\"of\":\"local\"}");
-    append(ground, &local, "log", "local");
-    assert_eq!(value(ground, &other, "a/b"), None);
-    assert_eq!(ground.wait(other.records().list(&key("a"))).unwrap(), []);
-    assert_eq!(entries(ground, &other, "log", 9), [""; 0]);
-    create(ground, &other, "a/b", b"{\"of\":\"other\"}");
-    append(ground, &other, "log", "other");
-    assert_eq!(value(ground, &local, "a/b").unwrap(), b"{\"of\":\"local\"}");
-    assert_eq!(entries(ground, &local, "log", 9), ["local"]);
+fn owners_are_apart(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    create(fixture, &local, "a/b", b"{\"of\":\"local\"}");
+    append(fixture, &local, "log", "local");
+    assert_eq!(value(fixture, &other, "a/b"), None);
+    assert_eq!(fixture.wait(other.records().list(&key("a"))).unwrap(), []);
+    assert_eq!(entries(fixture, &other, "log", 9), [""; 0]);
+    create(fixture, &other, "a/b", b"{\"of\":\"other\"}");
+    append(fixture, &other, "log", "other");
+    assert_eq!(
+        value(fixture, &local, "a/b").unwrap(),
+        b"{\"of\":\"local\"}"
+    );
+    assert_eq!(entries(fixture, &local, "log", 9), ["local"]);
 }
 
-fn foreign_is_like_unknown(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
+fn foreign_is_like_unknown(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
     let known = key("known");
-    let version = ground.wait(local.records().set(&known, None, Some(b"{}")));
+    let version = fixture.wait(local.records().set(&known, None, Some(b"{}")));
     let version = version.unwrap();
     let answer = |name: &str| {
         let key = key(name);
-        let set = ground.wait(other.records().set(&key, version, Some(b"{}")));
+        let set = fixture.wait(other.records().set(&key, version, Some(b"{}")));
         let set = set.map(drop).unwrap_err().to_string();
-        (value(ground, &other, name), set.replace(name, "…"))
+        (value(fixture, &other, name), set.replace(name, "…"))
     };
     assert_eq!(answer("known"), answer("never"));
 }

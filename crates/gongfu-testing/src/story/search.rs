@@ -3,7 +3,7 @@
 use gongfu_core::port::Space;
 use gongfu_core::search::{Answer, Query};
 
-use super::ground::Ground;
+use super::fixture::Fixture;
 use super::skills::{create, find, write};
 use super::{Fault, Promise};
 
@@ -33,13 +33,13 @@ pub(super) const PROMISES: &[Promise] = &[
     ),
 ];
 
-fn ask(ground: &Ground, space: &Space, text: &str, limit: usize) -> Answer {
+fn ask(fixture: &Fixture, space: &Space, text: &str, limit: usize) -> Answer {
     let query = Query::new(text, limit);
-    ground.wait(space.search().search(&query)).unwrap()
+    fixture.wait(space.search().search(&query)).unwrap()
 }
 
-fn names(ground: &Ground, space: &Space, text: &str) -> Vec<String> {
-    let answer = ask(ground, space, text, 10);
+fn names(fixture: &Fixture, space: &Space, text: &str) -> Vec<String> {
+    let answer = ask(fixture, space, text, 10);
     let mut names: Vec<_> = answer
         .hits
         .iter()
@@ -49,92 +49,92 @@ fn names(ground: &Ground, space: &Space, text: &str) -> Vec<String> {
     names
 }
 
-fn finds_words(ground: &Ground) {
-    let space = ground.local();
-    assert_eq!(names(ground, &space, "documents"), [""; 0]);
-    create(ground, &space, "pdf", "merges documents");
-    create(ground, &space, "charts", "draws bars");
-    assert_eq!(names(ground, &space, "documents"), ["pdf"]);
-    assert_eq!(names(ground, &space, "charts"), ["charts"]);
-    assert_eq!(names(ground, &space, "bars documents"), ["charts", "pdf"]);
-    assert_eq!(names(ground, &space, "elephants"), [""; 0]);
+fn finds_words(fixture: &Fixture) {
+    let space = fixture.local();
+    assert_eq!(names(fixture, &space, "documents"), [""; 0]);
+    create(fixture, &space, "pdf", "merges documents");
+    create(fixture, &space, "charts", "draws bars");
+    assert_eq!(names(fixture, &space, "documents"), ["pdf"]);
+    assert_eq!(names(fixture, &space, "charts"), ["charts"]);
+    assert_eq!(names(fixture, &space, "bars documents"), ["charts", "pdf"]);
+    assert_eq!(names(fixture, &space, "elephants"), [""; 0]);
 }
 
-fn finds_changes(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "merges documents");
-    assert_eq!(names(ground, &space, "documents"), ["pdf"]);
+fn finds_changes(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "merges documents");
+    assert_eq!(names(fixture, &space, "documents"), ["pdf"]);
     let text = b"---\nname: pdf\ndescription: rotates pages\n---\n";
-    write(ground, &space, &skill, "SKILL.md", text);
-    assert_eq!(names(ground, &space, "documents"), [""; 0]);
-    assert_eq!(names(ground, &space, "pages"), ["pdf"]);
-    create(ground, &space, "second", "numbers pages");
-    assert_eq!(names(ground, &space, "pages"), ["pdf", "second"]);
+    write(fixture, &space, &skill, "SKILL.md", text);
+    assert_eq!(names(fixture, &space, "documents"), [""; 0]);
+    assert_eq!(names(fixture, &space, "pages"), ["pdf"]);
+    create(fixture, &space, "second", "numbers pages");
+    assert_eq!(names(fixture, &space, "pages"), ["pdf", "second"]);
 }
 
-fn limit_cuts(ground: &Ground) {
-    let space = ground.local();
+fn limit_cuts(fixture: &Fixture) {
+    let space = fixture.local();
     for number in 0..7 {
         create(
-            ground,
+            fixture,
             &space,
             &format!("skill-{number}"),
             "merges documents",
         );
     }
-    let answer = ask(ground, &space, "documents", 3);
+    let answer = ask(fixture, &space, "documents", 3);
     assert_eq!((answer.hits.len(), answer.total), (3, 7));
 }
 
-fn leaves_out_disabled(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "merges documents");
-    let set = |enabled| ground.wait(space.skills().set_enabled(&skill, enabled));
+fn leaves_out_disabled(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "merges documents");
+    let set = |enabled| fixture.wait(space.skills().set_enabled(&skill, enabled));
     set(false).unwrap();
-    assert_eq!(names(ground, &space, "documents"), [""; 0]);
+    assert_eq!(names(fixture, &space, "documents"), [""; 0]);
     set(true).unwrap();
-    assert_eq!(names(ground, &space, "documents"), ["pdf"]);
+    assert_eq!(names(fixture, &space, "documents"), ["pdf"]);
 }
 
-fn searches_beside_writers(ground: &Ground) {
-    create(ground, &ground.local(), "pdf", "merges documents");
-    ground.write_at_once(|space, writer| {
-        assert!(find(ground, space, "pdf").is_some());
+fn searches_beside_writers(fixture: &Fixture) {
+    create(fixture, &fixture.local(), "pdf", "merges documents");
+    fixture.write_at_once(|space, writer| {
+        assert!(find(fixture, space, "pdf").is_some());
         for number in 0..3 {
             create(
-                ground,
+                fixture,
                 space,
                 &format!("own-{writer}-{number}"),
                 "draws bars",
             );
-            assert_eq!(names(ground, space, "documents"), ["pdf"]);
+            assert_eq!(names(fixture, space, "documents"), ["pdf"]);
         }
     });
-    let answer = ask(ground, &ground.reopened(), "bars", 100);
+    let answer = ask(fixture, &fixture.reopened(), "bars", 100);
     assert_eq!(answer.total, 12);
 }
 
-fn survives_a_restart(ground: &Ground) {
-    create(ground, &ground.local(), "pdf", "merges documents");
-    assert_eq!(names(ground, &ground.local(), "documents"), ["pdf"]);
-    assert_eq!(names(ground, &ground.reopened(), "documents"), ["pdf"]);
+fn survives_a_restart(fixture: &Fixture) {
+    create(fixture, &fixture.local(), "pdf", "merges documents");
+    assert_eq!(names(fixture, &fixture.local(), "documents"), ["pdf"]);
+    assert_eq!(names(fixture, &fixture.reopened(), "documents"), ["pdf"]);
 }
 
-fn owners_are_apart(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    create(ground, &local, "pdf", "merges documents");
-    assert_eq!(names(ground, &other, "documents"), [""; 0]);
-    create(ground, &other, "word", "merges documents");
-    assert_eq!(names(ground, &other, "documents"), ["word"]);
-    assert_eq!(names(ground, &local, "documents"), ["pdf"]);
+fn owners_are_apart(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    create(fixture, &local, "pdf", "merges documents");
+    assert_eq!(names(fixture, &other, "documents"), [""; 0]);
+    create(fixture, &other, "word", "merges documents");
+    assert_eq!(names(fixture, &other, "documents"), ["word"]);
+    assert_eq!(names(fixture, &local, "documents"), ["pdf"]);
 }
 
-fn others_change_no_answer(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    create(ground, &local, "pdf", "merges documents of rare kinds");
-    create(ground, &local, "charts", "draws bars");
+fn others_change_no_answer(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    create(fixture, &local, "pdf", "merges documents of rare kinds");
+    create(fixture, &local, "charts", "draws bars");
     let shown = || {
-        let answer = ask(ground, &local, "rare documents", 10);
+        let answer = ask(fixture, &local, "rare documents", 10);
         let hits = answer.hits.iter();
         let hits: Vec<_> = hits
             .map(|hit| (hit.skill.name.to_string(), hit.score.to_bits()))
@@ -144,12 +144,12 @@ fn others_change_no_answer(ground: &Ground) {
     let before = shown();
     for number in 0..10 {
         create(
-            ground,
+            fixture,
             &other,
             &format!("rare-{number}"),
             "rare rare documents",
         );
     }
-    assert_eq!(ask(ground, &other, "rare", 99).total, 10);
+    assert_eq!(ask(fixture, &other, "rare", 99).total, 10);
     assert_eq!(shown(), before);
 }

@@ -6,7 +6,7 @@ use gongfu_core::library::{Revision, Skill};
 use gongfu_core::port::{Change, PortError, Space};
 use gongfu_core::skill::{SkillName, SkillPath};
 
-use super::ground::{Ground, assert_alike, assert_refused};
+use super::fixture::{Fixture, assert_alike, assert_refused};
 use super::{Fault, Promise};
 
 pub(super) const PROMISES: &[Promise] = &[
@@ -64,24 +64,29 @@ fn document(name: &str, description: &str) -> Vec<u8> {
 }
 
 /// Creates a skill with a description.
-pub(super) fn create(ground: &Ground, space: &Space, name: &str, description: &str) -> Arc<Skill> {
+pub(super) fn create(
+    fixture: &Fixture,
+    space: &Space,
+    name: &str,
+    description: &str,
+) -> Arc<Skill> {
     let (skill, text) = (SkillName::new(name).unwrap(), document(name, description));
-    ground.wait(space.skills().create(&skill, &text)).unwrap()
+    fixture.wait(space.skills().create(&skill, &text)).unwrap()
 }
 
 /// Writes a file of a skill.
 pub(super) fn write(
-    ground: &Ground,
+    fixture: &Fixture,
     space: &Space,
     skill: &Skill,
     path: &str,
     bytes: &[u8],
 ) -> bool {
-    change(ground, space, skill, path, None, bytes).unwrap()
+    change(fixture, space, skill, path, None, bytes).unwrap()
 }
 
 fn change(
-    ground: &Ground,
+    fixture: &Fixture,
     space: &Space,
     skill: &Skill,
     path: &str,
@@ -90,27 +95,27 @@ fn change(
 ) -> Result<bool, PortError> {
     let path = SkillPath::new(path).unwrap();
     let change = Change { bytes, expected };
-    ground.wait(space.skills().write(skill, &path, change))
+    fixture.wait(space.skills().write(skill, &path, change))
 }
 
-fn read(ground: &Ground, space: &Space, skill: &Skill, path: &str) -> Result<Vec<u8>, PortError> {
+fn read(fixture: &Fixture, space: &Space, skill: &Skill, path: &str) -> Result<Vec<u8>, PortError> {
     let path = SkillPath::new(path).unwrap();
-    let content = ground.wait(space.skills().read(skill, &path, 10_000))?;
+    let content = fixture.wait(space.skills().read(skill, &path, 10_000))?;
     Ok(content.bytes)
 }
 
 /// The skill of a name as the library has it now, enabled or not.
-pub(super) fn find(ground: &Ground, space: &Space, name: &str) -> Option<Arc<Skill>> {
-    let library = ground.wait(space.skills().library()).unwrap();
+pub(super) fn find(fixture: &Fixture, space: &Space, name: &str) -> Option<Arc<Skill>> {
+    let library = fixture.wait(space.skills().library()).unwrap();
     let mut skills = library.skills().iter();
     skills.find(|skill| skill.name.as_str() == name).cloned()
 }
 
-fn is_created(ground: &Ground) {
-    let space = ground.local();
-    assert!(find(ground, &space, "pdf").is_none());
-    let created = create(ground, &space, "pdf", "Reads PDFs");
-    let found = find(ground, &space, "pdf").unwrap();
+fn is_created(fixture: &Fixture) {
+    let space = fixture.local();
+    assert!(find(fixture, &space, "pdf").is_none());
+    let created = create(fixture, &space, "pdf", "Reads PDFs");
+    let found = find(fixture, &space, "pdf").unwrap();
     assert_eq!(found, created);
     assert_eq!(
         (found.description.as_str(), found.enabled),
@@ -122,62 +127,62 @@ fn is_created(ground: &Ground) {
     );
     let files: Vec<_> = found.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["SKILL.md"]);
-    let text = read(ground, &space, &found, "SKILL.md").unwrap();
+    let text = read(fixture, &space, &found, "SKILL.md").unwrap();
     assert_eq!(text, document("pdf", "Reads PDFs"));
 }
 
-fn second_is_a_conflict(ground: &Ground) {
-    let space = ground.local();
-    let first = create(ground, &space, "pdf", "first");
+fn second_is_a_conflict(fixture: &Fixture) {
+    let space = fixture.local();
+    let first = create(fixture, &space, "pdf", "first");
     let name = SkillName::new("pdf").unwrap();
     let text = document("pdf", "second");
-    let second = ground.wait(space.skills().create(&name, &text));
+    let second = fixture.wait(space.skills().create(&name, &text));
     assert_refused!(second, PortError::Conflict(_));
-    assert_eq!(find(ground, &space, "pdf").unwrap(), first);
+    assert_eq!(find(fixture, &space, "pdf").unwrap(), first);
 }
 
-fn writes_files(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    assert!(write(ground, &space, &skill, "scripts/run.py", b"one"));
-    assert!(!write(ground, &space, &skill, "scripts/run.py", b"three"));
-    let found = find(ground, &space, "pdf").unwrap();
+fn writes_files(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    assert!(write(fixture, &space, &skill, "scripts/run.py", b"one"));
+    assert!(!write(fixture, &space, &skill, "scripts/run.py", b"three"));
+    let found = find(fixture, &space, "pdf").unwrap();
     let files = found.files.iter();
     let files: Vec<_> = files.map(|file| (file.path.as_str(), file.size)).collect();
     assert_eq!(files[1..], [("scripts/run.py", 5)]);
     write(
-        ground,
+        fixture,
         &space,
         &skill,
         "SKILL.md",
         &document("pdf", "new words"),
     );
-    let found = find(ground, &space, "pdf").unwrap();
+    let found = find(fixture, &space, "pdf").unwrap();
     assert_eq!(found.description, "new words");
-    assert_refused!(read(ground, &space, &skill, "none"), PortError::NotFound);
-    let folder = change(ground, &space, &skill, "scripts", None, b"x");
+    assert_refused!(read(fixture, &space, &skill, "none"), PortError::NotFound);
+    let folder = change(fixture, &space, &skill, "scripts", None, b"x");
     assert_refused!(folder, PortError::IsAFolder);
-    let below = change(ground, &space, &skill, "SKILL.md/x", None, b"x");
+    let below = change(fixture, &space, &skill, "SKILL.md/x", None, b"x");
     assert_refused!(below, PortError::NotAFolder);
 }
 
-fn conflict_changes_nothing(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    write(ground, &space, &skill, "f", b"now");
-    let stale = change(ground, &space, &skill, "f", Some(b"before"), b"lost");
+fn conflict_changes_nothing(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    write(fixture, &space, &skill, "f", b"now");
+    let stale = change(fixture, &space, &skill, "f", Some(b"before"), b"lost");
     assert_refused!(stale, PortError::Conflict(_));
-    assert_eq!(read(ground, &space, &skill, "f").unwrap(), b"now");
-    assert!(!change(ground, &space, &skill, "f", Some(b"now"), b"next").unwrap());
+    assert_eq!(read(fixture, &space, &skill, "f").unwrap(), b"now");
+    assert!(!change(fixture, &space, &skill, "f", Some(b"now"), b"next").unwrap());
 }
 
-fn limit_cuts(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    write(ground, &space, &skill, "f", b"0123456789");
+fn limit_cuts(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    write(fixture, &space, &skill, "f", b"0123456789");
     let path = SkillPath::new("f").unwrap();
     for limit in [0, 4, 10, 11] {
-        let content = ground
+        let content = fixture
             .wait(space.skills().read(&skill, &path, limit))
             .unwrap();
         let shown = usize::try_from(limit.min(10)).unwrap();
@@ -186,50 +191,50 @@ fn limit_cuts(ground: &Ground) {
     }
 }
 
-fn revision_follows_changes(ground: &Ground) {
-    let space = ground.local();
-    let revision = || ground.wait(space.skills().library()).unwrap().revision();
+fn revision_follows_changes(fixture: &Fixture) {
+    let space = fixture.local();
+    let revision = || fixture.wait(space.skills().library()).unwrap().revision();
     let mut seen = vec![revision()];
     let mut expect_new = || {
         let now = revision();
         assert!(seen.iter().all(|before| *before < now), "{seen:?} {now:?}");
         seen.push(now);
     };
-    let skill = create(ground, &space, "pdf", "d");
+    let skill = create(fixture, &space, "pdf", "d");
     expect_new();
-    write(ground, &space, &skill, "f", b"x");
+    write(fixture, &space, &skill, "f", b"x");
     expect_new();
-    ground
+    fixture
         .wait(space.skills().set_enabled(&skill, false))
         .unwrap();
     expect_new();
     assert_eq!(revision(), revision());
 }
 
-fn waiting_ends(ground: &Ground) {
-    let space = ground.local();
-    create(ground, &space, "a", "d");
-    let before = ground.wait(space.skills().library()).unwrap().revision();
-    let first = ground.wait(space.skills().changed(Revision::default()));
+fn waiting_ends(fixture: &Fixture) {
+    let space = fixture.local();
+    create(fixture, &space, "a", "d");
+    let before = fixture.wait(space.skills().library()).unwrap().revision();
+    let first = fixture.wait(space.skills().changed(Revision::default()));
     assert_eq!(first.unwrap(), before, "the first reading is a change");
     let after = std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| ground.wait(space.skills().changed(before)));
-        create(ground, &space, "b", "d");
-        ground.wait(space.skills().library()).unwrap();
+        let waiting = scope.spawn(|| fixture.wait(space.skills().changed(before)));
+        create(fixture, &space, "b", "d");
+        fixture.wait(space.skills().library()).unwrap();
         waiting.join().unwrap()
     });
     assert!(after.unwrap() > before);
 }
 
-fn switch_holds(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
+fn switch_holds(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
     let set = |enabled| {
-        ground
+        fixture
             .wait(space.skills().set_enabled(&skill, enabled))
             .unwrap()
     };
-    let is_enabled = || find(ground, &space, "pdf").unwrap().enabled;
+    let is_enabled = || find(fixture, &space, "pdf").unwrap().enabled;
     assert!(!set(true));
     assert!(set(false));
     assert!(!is_enabled());
@@ -238,11 +243,11 @@ fn switch_holds(ground: &Ground) {
     assert!(is_enabled());
 }
 
-fn lease_has_the_files(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    write(ground, &space, &skill, "scripts/run.py", b"print()");
-    let lease = ground
+fn lease_has_the_files(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    write(fixture, &space, &skill, "scripts/run.py", b"print()");
+    let lease = fixture
         .wait(space.materialize().materialize(&skill))
         .unwrap();
     assert!(lease.folder.is_absolute());
@@ -251,20 +256,20 @@ fn lease_has_the_files(ground: &Ground) {
     assert_eq!(read("scripts/run.py"), b"print()");
 }
 
-fn writers_lose_nothing(ground: &Ground) {
-    let skill = create(ground, &ground.local(), "shared", "d");
-    write(ground, &ground.local(), &skill, "counter", b"0");
-    ground.write_at_once(|space, writer| {
+fn writers_lose_nothing(fixture: &Fixture) {
+    let skill = create(fixture, &fixture.local(), "shared", "d");
+    write(fixture, &fixture.local(), &skill, "counter", b"0");
+    fixture.write_at_once(|space, writer| {
         // A process that was just started knows no skills yet.
-        let skill = find(ground, space, "shared").unwrap();
-        create(ground, space, &format!("own-{writer}"), "d");
+        let skill = find(fixture, space, "shared").unwrap();
+        create(fixture, space, &format!("own-{writer}"), "d");
         for _ in 0..5 {
             loop {
-                let before = read(ground, space, &skill, "counter").unwrap();
+                let before = read(fixture, space, &skill, "counter").unwrap();
                 let count: usize = std::str::from_utf8(&before).unwrap().parse().unwrap();
                 let after = (count + 1).to_string();
                 match change(
-                    ground,
+                    fixture,
                     space,
                     &skill,
                     "counter",
@@ -277,63 +282,63 @@ fn writers_lose_nothing(ground: &Ground) {
             }
         }
     });
-    let space = ground.reopened();
-    let skill = find(ground, &space, "shared").unwrap();
-    assert_eq!(read(ground, &space, &skill, "counter").unwrap(), b"20");
+    let space = fixture.reopened();
+    let skill = find(fixture, &space, "shared").unwrap();
+    assert_eq!(read(fixture, &space, &skill, "counter").unwrap(), b"20");
     for writer in 0..4 {
-        assert!(find(ground, &space, &format!("own-{writer}")).is_some());
+        assert!(find(fixture, &space, &format!("own-{writer}")).is_some());
     }
 }
 
-fn survives_a_restart(ground: &Ground) {
-    let space = ground.local();
-    let skill = create(ground, &space, "pdf", "d");
-    write(ground, &space, &skill, "f", b"kept");
-    ground
+fn survives_a_restart(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    write(fixture, &space, &skill, "f", b"kept");
+    fixture
         .wait(space.skills().set_enabled(&skill, false))
         .unwrap();
-    let again = ground.reopened();
-    let found = find(ground, &again, "pdf").unwrap();
+    let again = fixture.reopened();
+    let found = find(fixture, &again, "pdf").unwrap();
     assert!(!found.enabled);
-    assert_eq!(read(ground, &again, &found, "f").unwrap(), b"kept");
+    assert_eq!(read(fixture, &again, &found, "f").unwrap(), b"kept");
 }
 
-fn owners_are_apart(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    create(ground, &local, "pdf", "of local");
-    assert!(find(ground, &other, "pdf").is_none());
-    let others = create(ground, &other, "pdf", "of other");
-    ground
+fn owners_are_apart(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    create(fixture, &local, "pdf", "of local");
+    assert!(find(fixture, &other, "pdf").is_none());
+    let others = create(fixture, &other, "pdf", "of other");
+    fixture
         .wait(other.skills().set_enabled(&others, false))
         .unwrap();
-    let locals = find(ground, &local, "pdf").unwrap();
+    let locals = find(fixture, &local, "pdf").unwrap();
     assert_eq!(
         (locals.description.as_str(), locals.enabled),
         ("of local", true)
     );
-    write(ground, &other, &others, "f", b"x");
-    assert_refused!(read(ground, &local, &locals, "f"), PortError::NotFound);
+    write(fixture, &other, &others, "f", b"x");
+    assert_refused!(read(fixture, &local, &locals, "f"), PortError::NotFound);
 }
 
-fn foreign_is_like_unknown(ground: &Ground) {
-    let (local, other) = (ground.local(), ground.other());
-    create(ground, &other, "own", "d");
-    let foreign = create(ground, &local, "pdf", "d");
+fn foreign_is_like_unknown(fixture: &Fixture) {
+    let (local, other) = (fixture.local(), fixture.other());
+    create(fixture, &other, "own", "d");
+    let foreign = create(fixture, &local, "pdf", "d");
     let unknown = Skill {
         full_name: format!("{}/never", foreign.source).into(),
         folder: SkillPath::new("never").unwrap(),
         ..(*foreign).clone()
     };
-    let read = |skill| read(ground, &other, skill, "SKILL.md");
+    let read = |skill| read(fixture, &other, skill, "SKILL.md");
     assert_alike(read(&foreign), read(&unknown));
     let lease = |skill| {
-        ground
+        fixture
             .wait(other.materialize().materialize(skill))
             .map(drop)
     };
     assert_alike(lease(&foreign), lease(&unknown));
-    let switch = |skill| ground.wait(other.skills().set_enabled(skill, false));
+    let switch = |skill| fixture.wait(other.skills().set_enabled(skill, false));
     assert_alike(switch(&foreign), switch(&unknown));
-    let write = |skill| change(ground, &other, skill, "f", None, b"x");
+    let write = |skill| change(fixture, &other, skill, "f", None, b"x");
     assert_alike(write(&foreign), write(&unknown));
 }

@@ -14,7 +14,7 @@ mod memory;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use gongfu_testing::story::{Backend, Fault, Faulty, Ground, Port, Promise};
+use gongfu_testing::story::{Backend, Fault, Faulty, Fixture, Port, Promise};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 /// A backend by its name; each call gives empty storage.
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
             for (name, backend) in BACKENDS {
                 let title = format!("{}::{name}: {}", port.as_str(), promise.text);
                 trials.push(Trial::test(title, move || {
-                    (promise.check)(&Ground::new(backend()));
+                    (promise.check)(&Fixture::new(backend()));
                     Ok(())
                 }));
                 let Some(fault) = promise.broken_by else {
@@ -78,7 +78,7 @@ fn each_port_has_plants() -> Result<(), Failed> {
 
 /// Checks a promise on a backend; true if it is kept.
 fn is_kept(promise: &Promise, backend: Box<dyn Backend>) -> bool {
-    let check = AssertUnwindSafe(|| (promise.check)(&Ground::new(backend)));
+    let check = AssertUnwindSafe(|| (promise.check)(&Fixture::new(backend)));
     catch_unwind(check).is_ok()
 }
 

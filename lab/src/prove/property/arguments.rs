@@ -7,23 +7,23 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_hub::{Profile, Request};
 use serde_json::{Map, Value};
 
-use super::{BASE, Ground, Verdict, ensure, holds_canary, is_told};
+use super::{BASE, Fixture, Verdict, ensure, holds_canary, is_told};
 
 /// The time limit of a call; far longer than any should take.
 const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Checks one call: `{"tool": …, "arguments": {…}}`; any other text is a path to read.
-pub(super) fn check(ground: &Ground, input: &[u8]) -> Verdict {
+pub(super) fn check(fixture: &Fixture, input: &[u8]) -> Verdict {
     // An error repeats what was asked for: then finding it says nothing.
     if holds_canary(input) {
         return Ok(());
     }
     let text = String::from_utf8_lossy(input);
-    let (tool, arguments) = call(&text.replace(BASE, ground.base().trim_start_matches('/')));
+    let (tool, arguments) = call(&text.replace(BASE, fixture.base().trim_start_matches('/')));
     let actor = Actor::local(Role::ExternalAgent, "prove");
     let request = Request::new(&[Profile::All], &tool, arguments, &actor);
-    let calling = ground.catalog.call(request);
-    let answer = ground
+    let calling = fixture.catalog.call(request);
+    let answer = fixture
         .runtime
         .block_on(async { tokio::time::timeout(CALL_TIMEOUT, calling).await });
     match answer {

@@ -5,10 +5,10 @@ use gongfu_core::skill::SkillName;
 use gongfu_core::skill::name;
 use gongfu_hub::Problem;
 
-use super::{Ground, Verdict, ensure, is_told};
+use super::{Fixture, Verdict, ensure, is_told};
 
 /// Checks one text as a name.
-pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
+pub(super) fn check(fixture: &Fixture, text: &str) -> Verdict {
     match SkillName::new(text) {
         Ok(name) => addressable(&name)?,
         Err(error) => ensure(!error.to_string().is_empty(), || {
@@ -20,7 +20,7 @@ pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
     ensure(name::same(text, text), || {
         "it differs from itself".to_owned()
     })?;
-    match ground.library.resolve(text) {
+    match fixture.library.resolve(text) {
         Ok(skill) => {
             let alike = near::folded(skill.name.as_str()) == near::folded(text);
             ensure(&*skill.full_name == text || alike, || {

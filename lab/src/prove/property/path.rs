@@ -5,16 +5,16 @@ use std::path::Path;
 use gongfu_core::place::{Location, VirtualPath};
 use gongfu_core::skill::SkillPath;
 
-use super::{BASE, CANARY_NAME, Ground, Plant, Verdict, ensure, holds_canary};
+use super::{BASE, CANARY_NAME, Fixture, Plant, Verdict, ensure, holds_canary};
 
 /// The most bytes that are read of a file.
 const LIMIT: u64 = 1024 * 1024;
 
 /// Checks one text as a path.
-pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
-    let text = text.replace(BASE, ground.base().trim_start_matches('/'));
-    if ground.plant == Some(Plant::Leak) {
-        let leak = ground.skill.join(text.replace('\0', ""));
+pub(super) fn check(fixture: &Fixture, text: &str) -> Verdict {
+    let text = text.replace(BASE, fixture.base().trim_start_matches('/'));
+    if fixture.plant == Some(Plant::Leak) {
+        let leak = fixture.skill.join(text.replace('\0', ""));
         if leak.is_file() {
             return inside(&std::fs::read(leak).unwrap_or_default());
         }
@@ -29,7 +29,7 @@ pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
         }
     };
     normal(&path)?;
-    let root = &ground.root;
+    let root = &fixture.root;
     let read = root.read(&path, LIMIT);
     if let Ok(content) = &read {
         inside(&content.bytes)?;
@@ -37,7 +37,7 @@ pub(super) fn check(ground: &Ground, text: &str) -> Verdict {
             format!("{} bytes were read", content.bytes.len())
         })?;
     }
-    against_system(ground, &path, read.ok().map(|content| content.bytes))?;
+    against_system(fixture, &path, read.ok().map(|content| content.bytes))?;
     let _ = root.stat(&path);
     if let Ok(entries) = root.list(&path) {
         ensure(
@@ -88,21 +88,21 @@ fn normal(path: &SkillPath) -> Verdict {
 }
 
 /// Checks that the handle reads what the system reads there, as long as that is inside.
-fn against_system(ground: &Ground, path: &SkillPath, read: Option<Vec<u8>>) -> Verdict {
-    let plain = ground.skill.join(path.as_str());
+fn against_system(fixture: &Fixture, path: &SkillPath, read: Option<Vec<u8>>) -> Verdict {
+    let plain = fixture.skill.join(path.as_str());
     let Ok(real) = plain.canonicalize() else {
         return ensure(read.is_none(), || {
             "something was read that is not there".to_owned()
         });
     };
-    if !real.starts_with(&ground.skill) {
+    if !real.starts_with(&fixture.skill) {
         return ensure(read.is_none(), || format!("{} was read", real.display()));
     }
     // On its way it must not leave the skill either.
     let mut way = Path::new(path.as_str()).ancestors();
     let stays = way.all(|part| {
-        let real = ground.skill.join(part).canonicalize();
-        real.is_ok_and(|real| real.starts_with(&ground.skill))
+        let real = fixture.skill.join(part).canonicalize();
+        real.is_ok_and(|real| real.starts_with(&fixture.skill))
     });
     if stays && real.is_file() {
         let there = std::fs::read(&real).ok();

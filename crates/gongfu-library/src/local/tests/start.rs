@@ -35,13 +35,13 @@ impl Clock for Wrong {
     }
 }
 
-struct Ground(tempfile::TempDir);
+struct Fixture(tempfile::TempDir);
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
-        let ground = Self(tempfile::tempdir().unwrap());
-        fs::create_dir(ground.lib()).unwrap();
-        ground
+        let fixture = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(fixture.lib()).unwrap();
+        fixture
     }
 
     fn lib(&self) -> PathBuf {
@@ -195,7 +195,7 @@ fn change(lib: &Path, random: &mut Random, round: usize) {
 
 #[test]
 fn sees_any_change_between_starts() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     let mut random = Random(2_024);
     let mut listings = 0;
     for round in 0..600 {
@@ -207,14 +207,14 @@ fn sees_any_change_between_starts() {
             0 => Wrong(-3_600_000),
             _ => Wrong(0),
         };
-        let (known, fresh) = ground.both(clock);
+        let (known, fresh) = fixture.both(clock);
         assert_eq!(known, fresh, "round {round}");
-        listings += ground.listings();
+        listings += fixture.listings();
         if ahead {
             std::thread::sleep(TICK);
         }
         for _ in 0..=random.below(4) {
-            change(&ground.lib(), &mut random, round);
+            change(&fixture.lib(), &mut random, round);
         }
     }
     assert!(listings > 1_000, "else the test is void: {listings}");
@@ -222,54 +222,54 @@ fn sees_any_change_between_starts() {
 
 #[test]
 fn unchanged_folder_is_not_listed() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     for number in 0..20 {
-        skill(&ground.lib().join(format!("s{number}/references")), "x");
-        skill(&ground.lib().join(format!("s{number}")), "x");
+        skill(&fixture.lib().join(format!("s{number}/references")), "x");
+        skill(&fixture.lib().join(format!("s{number}")), "x");
     }
     let ahead = Wrong(10_000);
-    let (known, fresh) = ground.both(ahead);
-    assert_eq!((known, ground.listings()), (fresh, 41));
+    let (known, fresh) = fixture.both(ahead);
+    assert_eq!((known, fixture.listings()), (fresh, 41));
     // An index that tells of entries that aren't there is believed: that it is asked shows.
     std::thread::sleep(TICK);
-    let home = ground.home();
-    let folders: Listings = index::load_listings(&home, &ground.lib());
+    let home = fixture.home();
+    let folders: Listings = index::load_listings(&home, &fixture.lib());
     let stamp = folders.get(&SkillPath::root()).unwrap().stamp;
     let empty = Listing::new(stamp, &[]).unwrap();
     let nothing = [(&SkillPath::root(), empty)];
-    index::save_listings(&home, &ground.lib(), nothing.into_iter()).unwrap();
-    assert_eq!(ground.start(home, ahead), [] as [&str; 0]);
-    assert_eq!(ground.listings(), 1, "what is gone is dropped");
-    skill(&ground.lib().join("new"), "x");
-    let (known, fresh) = ground.both(ahead);
+    index::save_listings(&home, &fixture.lib(), nothing.into_iter()).unwrap();
+    assert_eq!(fixture.start(home, ahead), [] as [&str; 0]);
+    assert_eq!(fixture.listings(), 1, "what is gone is dropped");
+    skill(&fixture.lib().join("new"), "x");
+    let (known, fresh) = fixture.both(ahead);
     assert_eq!(known, fresh);
-    assert_eq!(ground.listings(), 42);
+    assert_eq!(fixture.listings(), 42);
 }
 
 #[test]
-fn what_is_too_young_is_not_listings() {
-    let ground = Ground::new();
-    skill(&ground.lib().join("a"), "x");
+fn young_folder_has_no_stored_listing() {
+    let fixture = Fixture::new();
+    skill(&fixture.lib().join("a"), "x");
     for (wrong, folders) in [(0, 0), (-7_200_000, 0), (1_000, 0), (3_000, 2), (0, 2)] {
-        let (known, fresh) = ground.both(Wrong(wrong));
+        let (known, fresh) = fixture.both(Wrong(wrong));
         assert_eq!(known, fresh);
-        assert_eq!(ground.listings(), folders, "wrong by {wrong} ms");
+        assert_eq!(fixture.listings(), folders, "wrong by {wrong} ms");
     }
     // A folder that changes is not recalled any more, and the rest is.
     std::thread::sleep(TICK);
-    fs::write(ground.lib().join("a/more.md"), "x").unwrap();
-    let (known, fresh) = ground.both(Wrong(0));
+    fs::write(fixture.lib().join("a/more.md"), "x").unwrap();
+    let (known, fresh) = fixture.both(Wrong(0));
     assert_eq!(known, fresh);
-    assert_eq!(ground.listings(), 1);
+    assert_eq!(fixture.listings(), 1);
 }
 
 #[test]
 fn damaged_listings_are_made_again() {
-    let ground = Ground::new();
-    skill(&ground.lib().join("a"), "x");
+    let fixture = Fixture::new();
+    skill(&fixture.lib().join("a"), "x");
     let ahead = Wrong(10_000);
-    let fresh = ground.start(ground.home(), ahead);
-    let index = ground.0.path().join("home/index");
+    let fresh = fixture.start(fixture.home(), ahead);
+    let index = fixture.0.path().join("home/index");
     let mut files = fs::read_dir(&index)
         .unwrap()
         .map(|file| file.unwrap().path());
@@ -280,8 +280,8 @@ fn damaged_listings_are_made_again() {
         let mut bad = good.clone();
         bad[at] ^= 1;
         fs::write(&file, &bad).unwrap();
-        assert_eq!(ground.listings(), 0, "byte {at}");
+        assert_eq!(fixture.listings(), 0, "byte {at}");
     }
-    assert_eq!(ground.start(ground.home(), ahead), fresh);
+    assert_eq!(fixture.start(fixture.home(), ahead), fresh);
     assert_eq!(fs::read(&file).unwrap(), good);
 }

@@ -24,12 +24,12 @@ use crate::source::Settings;
 use crate::watch::Limit;
 
 /// The clock stands far ahead of every file, until a test moves it.
-struct Ground {
+struct Fixture {
     folder: tempfile::TempDir,
     clock: Arc<FixedClock>,
 }
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),

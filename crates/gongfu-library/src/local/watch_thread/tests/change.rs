@@ -9,20 +9,20 @@ use gongfu_files::Home;
 use gongfu_records::FileRecords;
 use gongfu_testing::now;
 
-use super::{Ground, listed, shape};
+use super::{Fixture, listed, shape};
 use crate::source::Settings;
 use crate::switches::SwitchRecord;
 use crate::watch::Limit;
 
 /// Something that happens to the folders.
-type Change = fn(&Ground);
+type Change = fn(&Fixture);
 
 #[test]
 fn each_change_is_seen_by_the_next_call() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    ground.skill("lib/group/b", "two");
-    let (watched, control) = ground.both();
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    fixture.skill("lib/group/b", "two");
+    let (watched, control) = fixture.both();
     let old = listed(&control);
     let changes: [(&str, Change); 24] = [
         ("a file is added", |g| g.write("lib/a/extra.md", "x")),
@@ -87,8 +87,8 @@ fn each_change_is_seen_by_the_next_call() {
     ];
     for (what, change) in changes {
         let before = watched.current().unwrap();
-        change(&ground);
-        assert_eq!(shape(&watched), ground.fresh(ground.settings()), "{what}");
+        change(&fixture);
+        assert_eq!(shape(&watched), fixture.fresh(fixture.settings()), "{what}");
         let after = watched.current().unwrap();
         assert!(after.revision() > before.revision(), "{what}");
         assert!(Arc::ptr_eq(&after, &watched.current().unwrap()), "{what}");
@@ -102,26 +102,26 @@ fn each_change_is_seen_by_the_next_call() {
 
 #[test]
 fn the_root_itself_comes_and_goes() {
-    let ground = Ground::new();
-    let (watched, control) = ground.both();
+    let fixture = Fixture::new();
+    let (watched, control) = fixture.both();
     assert_eq!(listed(&watched), [] as [&str; 0]);
-    ground.skill("lib/a", "one");
+    fixture.skill("lib/a", "one");
     assert_eq!(listed(&watched), ["lib/a: one"]);
-    fs::rename(ground.path("lib"), ground.path("away")).unwrap();
+    fs::rename(fixture.path("lib"), fixture.path("away")).unwrap();
     assert_eq!(listed(&watched), [] as [&str; 0]);
     assert_eq!(watched.current().unwrap().unloadable().len(), 1);
-    ground.skill("away/b", "unseen");
-    fs::rename(ground.path("away"), ground.path("lib")).unwrap();
+    fixture.skill("away/b", "unseen");
+    fs::rename(fixture.path("away"), fixture.path("lib")).unwrap();
     assert_eq!(listed(&watched), ["lib/a: one", "lib/b: unseen"]);
     // Another folder in its place, without a moment in between that anybody sees.
-    ground.skill("other/c", "three");
-    fs::rename(ground.path("lib"), ground.path("old")).unwrap();
-    fs::rename(ground.path("other"), ground.path("lib")).unwrap();
+    fixture.skill("other/c", "three");
+    fs::rename(fixture.path("lib"), fixture.path("old")).unwrap();
+    fs::rename(fixture.path("other"), fixture.path("lib")).unwrap();
     assert_eq!(listed(&watched), ["lib/c: three"]);
-    ground.skill("lib/c", "four");
-    ground.skill("old/a", "not ours any more");
+    fixture.skill("lib/c", "four");
+    fixture.skill("old/a", "not ours any more");
     assert_eq!(listed(&watched), ["lib/c: four"]);
-    fs::remove_dir_all(ground.path("lib")).unwrap();
+    fs::remove_dir_all(fixture.path("lib")).unwrap();
     assert_eq!(listed(&watched), [] as [&str; 0]);
     assert_eq!(listed(&control), [] as [&str; 0], "it saw none of it");
     assert_eq!(control.current().unwrap().revision(), Revision(1));
@@ -129,40 +129,40 @@ fn the_root_itself_comes_and_goes() {
 
 #[test]
 fn a_folder_above_the_root_may_be_renamed() {
-    let ground = Ground::new();
-    ground.skill("x/y/lib/a", "one");
+    let fixture = Fixture::new();
+    fixture.skill("x/y/lib/a", "one");
     let settings = Settings {
-        explicit: vec![ground.path("x/y/lib")],
+        explicit: vec![fixture.path("x/y/lib")],
         ..Settings::default()
     };
-    let watched = ground.library(settings, "home");
+    let watched = fixture.library(settings, "home");
     watched.watching(Limit::default());
     assert_eq!(listed(&watched), ["lib/a: one"]);
-    fs::rename(ground.path("x"), ground.path("z")).unwrap();
+    fs::rename(fixture.path("x"), fixture.path("z")).unwrap();
     assert_eq!(listed(&watched), [] as [&str; 0]);
-    fs::create_dir(ground.path("x")).unwrap();
-    fs::rename(ground.path("z/y"), ground.path("x/y")).unwrap();
+    fs::create_dir(fixture.path("x")).unwrap();
+    fs::rename(fixture.path("z/y"), fixture.path("x/y")).unwrap();
     assert_eq!(listed(&watched), ["lib/a: one"]);
-    ground.skill("x/y/lib/a", "two");
+    fixture.skill("x/y/lib/a", "two");
     assert_eq!(listed(&watched), ["lib/a: two"]);
 }
 
 #[test]
 fn places_that_come_later_are_found() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     for folder in ["project/sub", "person", "env"] {
-        fs::create_dir_all(ground.path(folder)).unwrap();
+        fs::create_dir_all(fixture.path(folder)).unwrap();
     }
     let settings = Settings {
-        project: Some(ground.path("project/sub")),
-        user: Some(ground.path("person")),
-        environment: vec![ground.path("env")],
+        project: Some(fixture.path("project/sub")),
+        user: Some(fixture.path("person")),
+        environment: vec![fixture.path("env")],
         default_dirs: true,
         discover_user: true,
         ..Settings::default()
     };
-    let watched = ground.library(settings.clone(), "home");
-    let control = ground.library(settings.clone(), "home");
+    let watched = fixture.library(settings.clone(), "home");
+    let control = fixture.library(settings.clone(), "home");
     watched.watching(Limit::default());
     let old = listed(&control);
     let steps: [(&str, &str); 7] = [
@@ -175,42 +175,46 @@ fn places_that_come_later_are_found() {
         ("env/skills/g", "environment/g: x"),
     ];
     for (folder, wanted) in steps {
-        ground.skill(folder, "x");
+        fixture.skill(folder, "x");
         let now = listed(&watched);
         assert!(
             wanted.is_empty() || now.iter().any(|skill| skill == wanted),
             "{folder}: {now:?}"
         );
-        let mut home = ground.settings();
+        let mut home = fixture.settings();
         home.clone_from(&settings);
         assert_eq!(
             shape(&watched),
-            shape(&ground.library(home, "home")),
+            shape(&fixture.library(home, "home")),
             "{folder}"
         );
     }
     // What a person links into their own folder is a place of its own.
-    ground.skill("far/h", "x");
-    symlink(ground.path("far"), ground.path("person/.agents/skills/far")).unwrap();
+    fixture.skill("far/h", "x");
+    symlink(
+        fixture.path("far"),
+        fixture.path("person/.agents/skills/far"),
+    )
+    .unwrap();
     assert!(
         listed(&watched).contains(&"user-agents-far/h: x".to_owned()),
         "{:?}",
         listed(&watched)
     );
-    ground.skill("far/h", "y");
+    fixture.skill("far/h", "y");
     assert!(listed(&watched).contains(&"user-agents-far/h: y".to_owned()));
-    fs::remove_file(ground.path("person/.agents/skills/far")).unwrap();
+    fs::remove_file(fixture.path("person/.agents/skills/far")).unwrap();
     assert!(!listed(&watched).contains(&"user-agents-far/h: y".to_owned()));
     assert_eq!(listed(&control), old);
 }
 
 #[test]
 fn sees_the_switch_of_another_process() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let (watched, control) = ground.both();
-    let path = ground.path("lib/a").display().to_string();
-    let records = FileRecords::new(Home::at(ground.path("home")));
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let (watched, control) = fixture.both();
+    let path = fixture.path("lib/a").display().to_string();
+    let records = FileRecords::new(Home::at(fixture.path("home")));
     let other = SwitchRecord::new(Arc::new(records));
     for _ in 0..3 {
         now(other.set(&path, false)).unwrap();
@@ -218,12 +222,12 @@ fn sees_the_switch_of_another_process() {
         now(other.set(&path, true)).unwrap();
         assert!(watched.current().unwrap().resolve("a").is_ok());
     }
-    ground.write("home/switches.json", "{");
+    fixture.write("home/switches.json", "{");
     assert!(
         watched.current().is_err() && watched.current().is_err(),
         "told each time"
     );
-    ground.write(
+    fixture.write(
         "home/switches.json",
         &format!("{{\"disabled\": [{path:?}]}}"),
     );

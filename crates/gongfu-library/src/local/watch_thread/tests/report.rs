@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::port::SkillStore as _;
 
-use super::{Ground, listed};
+use super::{Fixture, listed};
 use crate::local::LocalSkills;
 use crate::watch::Limit;
 use gongfu_files::Home;
@@ -36,21 +36,21 @@ fn is_at(skills: &LocalSkills, wanted: impl Fn(&Library) -> bool) -> bool {
 
 #[test]
 fn thread_sees_and_reports_changes() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let watched = ground.library(ground.settings(), "home");
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let watched = fixture.library(fixture.settings(), "home");
     watched.watch(Limit::default());
     watched.watch(Limit::default());
     eventually("it is ready", || watched.lock().watch.is_ready());
     let first = reported(&watched);
     assert_eq!(first, Revision(1), "the first reading is no change");
     // A change that nobody asks for.
-    ground.skill("lib/b", "two");
+    fixture.skill("lib/b", "two");
     eventually("reported", || reported(&watched) > first);
     assert!(is_at(&watched, |library| library.skills().len() == 2));
     // A change that somebody sees before it is told.
     let before = reported(&watched);
-    ground.skill("lib/c", "three");
+    fixture.skill("lib/c", "three");
     assert_eq!(listed(&watched).len(), 3);
     eventually("reported, too", || reported(&watched) > before);
     assert_eq!(reported(&watched), watched.current().unwrap().revision());
@@ -59,7 +59,7 @@ fn thread_sees_and_reports_changes() {
     let mut reports = watched.reported.subscribe();
     reports.mark_unchanged();
     for number in 0..300 {
-        ground.skill(&format!("lib/burst{number}"), "x");
+        fixture.skill(&format!("lib/burst{number}"), "x");
     }
     eventually("the burst is seen", || {
         is_at(&watched, |library| library.skills().len() == 303)
@@ -73,11 +73,11 @@ fn thread_sees_and_reports_changes() {
         reported(&watched)
     );
     let before = reported(&watched);
-    ground.write(
+    fixture.write(
         "lib/a/SKILL.md",
         "---\nname: a\ndescription: one\n---\nbody\n",
     );
-    ground.skill("lib/z", "last");
+    fixture.skill("lib/z", "last");
     eventually("only the last is reported", || reported(&watched) > before);
     let library = watched.current().unwrap();
     eventually("all of it", || reported(&watched) == library.revision());
@@ -90,24 +90,24 @@ fn thread_sees_and_reports_changes() {
 
 #[test]
 fn thread_polls_unwatched_folders() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     for number in 0..30 {
-        ground.skill(&format!("lib/s{number}"), "x");
+        fixture.skill(&format!("lib/s{number}"), "x");
     }
-    let watched = ground.library(ground.settings(), "home");
+    let watched = fixture.library(fixture.settings(), "home");
     watched.watch(Limit(25));
     eventually("it is ready", || watched.lock().watch.is_ready());
     let before = reported(&watched);
-    ground.skill("lib/new", "x");
+    fixture.skill("lib/new", "x");
     eventually("seen and reported", || reported(&watched) > before);
     assert!(is_at(&watched, |library| library.skills().len() == 31));
 }
 
 #[test]
 fn waiting_ends_with_a_change() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let watched = ground.library(ground.settings(), "home");
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let watched = fixture.library(fixture.settings(), "home");
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let mut first = watched.changed(Revision::default());
     assert!(
@@ -123,7 +123,7 @@ fn waiting_ends_with_a_change() {
     let mut next = watched.changed(Revision(1));
     assert!(next.as_mut().poll(&mut context).is_pending());
     watched.watching(Limit::default());
-    ground.skill("lib/b", "two");
+    fixture.skill("lib/b", "two");
     watched.current().unwrap();
     let ready = next.as_mut().poll(&mut context);
     assert!(
@@ -134,20 +134,20 @@ fn waiting_ends_with_a_change() {
 
 #[test]
 fn changes_reach_the_index() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let watched = ground.library(ground.settings(), "home");
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let watched = fixture.library(fixture.settings(), "home");
     watched.watch(Limit::default());
     let kept = |name: &str| {
-        let home = Home::at(ground.path("home"));
-        let all: Vec<_> = crate::index::load(&home, &ground.path("lib"), |row, _| {
+        let home = Home::at(fixture.path("home"));
+        let all: Vec<_> = crate::index::load(&home, &fixture.path("lib"), |row, _| {
             Ok((row.name.to_owned(), row.settled))
         });
         all.iter()
             .any(|(stored, settled)| stored == name && *settled)
     };
     eventually("kept at the start", || kept("a"));
-    ground.skill("lib/b", "two");
+    fixture.skill("lib/b", "two");
     eventually("kept after a change", || kept("b"));
 }
 
@@ -160,9 +160,9 @@ fn network_file_system_is_recognised() {
 #[test]
 fn waiting_for_a_look_takes_no_thread() {
     const REQUESTS: usize = 64;
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let library = ground.library(ground.settings(), "home");
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let library = fixture.library(fixture.settings(), "home");
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_time().build().unwrap();
     let threads = || fs::read_dir("/proc/self/task").unwrap().count();

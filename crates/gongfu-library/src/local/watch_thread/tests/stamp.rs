@@ -7,23 +7,23 @@ use std::sync::Arc;
 use gongfu_core::port::Timestamp;
 use gongfu_files::Home;
 
-use super::{Ground, listed, shape};
+use super::{Fixture, listed, shape};
 use crate::local::tests::open;
 use crate::watch::{Limit, Unwatchable};
 
 #[test]
-fn what_changes_nothing_is_no_change() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    ground.write("lib/a/x.md", "x");
-    let (watched, _) = ground.both();
+fn ignored_files_and_same_content_make_no_revision() {
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    fixture.write("lib/a/x.md", "x");
+    let (watched, _) = fixture.both();
     let before = watched.current().unwrap();
-    ground.write("lib/a/x.md", "x");
-    fs::rename(ground.path("lib/a/x.md"), ground.path("lib/a/y.md")).unwrap();
-    fs::rename(ground.path("lib/a/y.md"), ground.path("lib/a/x.md")).unwrap();
-    ground.write("lib/notes.txt", "x");
-    ground.write("lib/.git/HEAD", "x");
-    ground.write("lib/node_modules/p/SKILL.md", "x");
+    fixture.write("lib/a/x.md", "x");
+    fs::rename(fixture.path("lib/a/x.md"), fixture.path("lib/a/y.md")).unwrap();
+    fs::rename(fixture.path("lib/a/y.md"), fixture.path("lib/a/x.md")).unwrap();
+    fixture.write("lib/notes.txt", "x");
+    fixture.write("lib/.git/HEAD", "x");
+    fixture.write("lib/node_modules/p/SKILL.md", "x");
     let after = watched.current().unwrap();
     assert!(
         Arc::ptr_eq(&before, &after),
@@ -31,7 +31,7 @@ fn what_changes_nothing_is_no_change() {
         before.revision(),
         after.revision()
     );
-    ground.write("lib/a/x.md", "y");
+    fixture.write("lib/a/x.md", "y");
     assert!(
         !Arc::ptr_eq(&before, &watched.current().unwrap()),
         "else the test is void"
@@ -40,27 +40,27 @@ fn what_changes_nothing_is_no_change() {
 
 #[test]
 fn watches_of_folders_that_went_are_dropped() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let (watched, _) = ground.both();
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let (watched, _) = fixture.both();
     let count = || watched.lock().watch.watches.as_ref().unwrap().count();
     let folders = || watched.watching(Limit::default())[0].folders;
     let before = (count(), folders());
     assert_eq!(before.1, 2, "the root and the skill");
     for round in 0..20 {
-        ground.write(&format!("lib/s{round}/references/x.md"), "x");
-        ground.skill(&format!("lib/s{round}"), "x");
-        ground.write("lib/a/node_modules/p/x.md", "never watched");
+        fixture.write(&format!("lib/s{round}/references/x.md"), "x");
+        fixture.skill(&format!("lib/s{round}"), "x");
+        fixture.write("lib/a/node_modules/p/x.md", "never watched");
         listed(&watched);
     }
     assert_eq!((count(), folders()), (before.0 + 40, before.1 + 40));
     for round in 0..20 {
         if round % 2 == 0 {
-            fs::remove_dir_all(ground.path(&format!("lib/s{round}"))).unwrap();
+            fs::remove_dir_all(fixture.path(&format!("lib/s{round}"))).unwrap();
         } else {
             fs::rename(
-                ground.path(&format!("lib/s{round}")),
-                ground.path(&format!("r{round}")),
+                fixture.path(&format!("lib/s{round}")),
+                fixture.path(&format!("r{round}")),
             )
             .unwrap();
         }
@@ -70,40 +70,40 @@ fn watches_of_folders_that_went_are_dropped() {
 }
 
 #[test]
-fn a_root_that_can_t_be_watched_is_looked_at() {
-    let ground = Ground::new();
+fn unwatchable_root_is_polled() {
+    let fixture = Fixture::new();
     for number in 0..30 {
-        ground.skill(&format!("lib/s{number}"), "x");
+        fixture.skill(&format!("lib/s{number}"), "x");
     }
-    let watched = ground.library(ground.settings(), "home");
+    let watched = fixture.library(fixture.settings(), "home");
     let states = watched.watching(Limit(25));
     assert_eq!(states[0].unwatched, Some(Unwatchable::Exhausted));
     assert_eq!(states[0].folders, 0, "what it had is free for others");
     assert_eq!(listed(&watched).len(), 30);
-    ground.skill("lib/new", "x");
+    fixture.skill("lib/new", "x");
     assert_eq!(listed(&watched).len(), 30, "not yet a second old");
     for jump in [1_001, -7_200_000, 7_200_000, -1] {
-        ground.clock.advance(jump);
-        ground.skill(&format!("lib/jump{}", jump + 10_000_000), "x");
+        fixture.clock.advance(jump);
+        fixture.skill(&format!("lib/jump{}", jump + 10_000_000), "x");
         assert_eq!(
             shape(&watched),
-            ground.fresh(ground.settings()),
+            fixture.fresh(fixture.settings()),
             "a jump by {jump} ms"
         );
     }
     // The control: with more room the same is watched.
-    let roomy = ground.library(ground.settings(), "home");
+    let roomy = fixture.library(fixture.settings(), "home");
     assert_eq!(roomy.watching(Limit(200))[0].unwatched, None);
 }
 
 #[test]
 fn a_clock_that_jumps_hides_nothing() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
-    let (watched, control) = ground.both();
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
+    let (watched, control) = fixture.both();
     for (round, hours) in [-5_i64, 3, -300_000, 300_000, 0].into_iter().enumerate() {
-        ground.clock.advance(hours * 3_600_000);
-        ground.skill("lib/a", &format!("round {round}"));
+        fixture.clock.advance(hours * 3_600_000);
+        fixture.skill("lib/a", &format!("round {round}"));
         assert_eq!(
             listed(&watched),
             [format!("lib/a: round {round}")],
@@ -121,11 +121,11 @@ fn a_clock_that_jumps_hides_nothing() {
 
 #[test]
 fn a_time_in_the_future_is_never_trusted() {
-    let ground = Ground::new();
-    ground.skill("lib/a", "one");
+    let fixture = Fixture::new();
+    fixture.skill("lib/a", "one");
     let file = fs::File::options()
         .write(true)
-        .open(ground.path("lib/a/SKILL.md"))
+        .open(fixture.path("lib/a/SKILL.md"))
         .unwrap();
     let modified = file.metadata().unwrap().modified().unwrap();
     for (now, settled) in [
@@ -137,12 +137,12 @@ fn a_time_in_the_future_is_never_trusted() {
     ] {
         let since = modified.duration_since(std::time::UNIX_EPOCH).unwrap();
         let now = i64::try_from(since.as_millis()).unwrap() + now * 1000;
-        ground.clock.set(Timestamp(now));
+        fixture.clock.set(Timestamp(now));
         let home = tempfile::tempdir().unwrap();
         let skills = open(
             Home::at(home.path()),
-            ground.settings(),
-            Arc::<gongfu_testing::FixedClock>::clone(&ground.clock),
+            fixture.settings(),
+            Arc::<gongfu_testing::FixedClock>::clone(&fixture.clock),
         );
         skills.current().unwrap();
         let unsettled = skills.lock().roots[0].1.unsettled().count();
@@ -151,12 +151,12 @@ fn a_time_in_the_future_is_never_trusted() {
 }
 
 #[test]
-fn any_changes_come_to_what_a_fresh_start_sees() {
-    let ground = Ground::new();
+fn random_changes_end_in_the_state_of_a_fresh_start() {
+    let fixture = Fixture::new();
     for number in 0..12 {
-        ground.skill(&format!("lib/s{number}"), "x");
+        fixture.skill(&format!("lib/s{number}"), "x");
     }
-    let (watched, _) = ground.both();
+    let (watched, _) = fixture.both();
     // A generator of Knuth's: the same changes in every run.
     let mut seed: u64 = 12_345;
     let mut random = |below: u64| {
@@ -182,8 +182,8 @@ fn any_changes_come_to_what_a_fresh_start_sees() {
             let name = names[usize::try_from(random(names.len() as u64)).unwrap()];
             let other = names[usize::try_from(random(names.len() as u64)).unwrap()];
             let (path, to) = (
-                ground.path("lib").join(name),
-                ground.path("lib").join(other),
+                fixture.path("lib").join(name),
+                fixture.path("lib").join(other),
             );
             match random(7) {
                 0 => drop(fs::remove_dir_all(&path)),
@@ -202,7 +202,7 @@ fn any_changes_come_to_what_a_fresh_start_sees() {
         }
         assert_eq!(
             shape(&watched),
-            ground.fresh(ground.settings()),
+            fixture.fresh(fixture.settings()),
             "round {round}"
         );
     }

@@ -1,4 +1,4 @@
-//! The ground of a story: a backend with fresh storage, and threads to write from.
+//! The fixture of a story: a backend with fresh storage, and threads to write from.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ pub trait Backend: Send + Sync {
 const WRITERS: usize = 4;
 
 /// A backend, opened once, and a runtime for what waits.
-pub struct Ground {
+pub struct Fixture {
     pub(super) backend: Box<dyn Backend>,
     storage: Arc<dyn Storage>,
     runtime: Runtime,
 }
 
-impl Ground {
-    /// The ground over a backend with empty storage.
+impl Fixture {
+    /// The fixture over a backend with empty storage.
     pub fn new(backend: Box<dyn Backend>) -> Self {
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         Self {

@@ -57,7 +57,7 @@ const LINKS: [(&str, &str); 12] = [
 ];
 
 /// The place.
-pub(crate) struct Ground {
+pub(crate) struct Fixture {
     /// The skill's folder, by the system.
     pub(super) skill: PathBuf,
     /// The skill's folder, as a handle.
@@ -72,7 +72,7 @@ pub(crate) struct Ground {
     _folder: TempDir,
 }
 
-impl Ground {
+impl Fixture {
     /// Makes the place, and sees to it that what is tried there could fail.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Ground {
             ..MemorySpace::default().parts(&Owner::Local)
         });
         let spaces = Arc::new(LocalSpaces::new(space));
-        let ground = Self {
+        let fixture = Self {
             root: Root::open(&skill).map_err(told)?,
             catalog: Catalog::new(spaces, Quota::default(), None),
             runtime: tokio::runtime::Builder::new_multi_thread()
@@ -125,8 +125,8 @@ impl Ground {
             base,
             _folder: folder,
         };
-        ground.controls()?;
-        Ok(ground)
+        fixture.controls()?;
+        Ok(fixture)
     }
 
     /// The canary can be read without the handle, and a file inside through it.

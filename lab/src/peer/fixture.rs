@@ -19,7 +19,7 @@ const SIZE: usize = 5 * 1024;
 const SETTLED: Duration = Duration::from_millis(2_500);
 
 /// A set of skills and a home.
-pub(super) struct Ground {
+pub(super) struct Fixture {
     set: Set,
     home: TempDir,
     /// The number of skills, the one that is loaded included.
@@ -28,7 +28,7 @@ pub(super) struct Ground {
     pub(super) document: Rc<str>,
 }
 
-impl Ground {
+impl Fixture {
     /// As many skills as a well-stocked library has.
     pub(super) fn small() -> Result<Self> {
         Self::over(Set::synthetic()?)
@@ -36,14 +36,14 @@ impl Ground {
 
     /// So many skills, with at least five files each.
     pub(super) fn large(skills: usize) -> Result<Self> {
-        let ground = Self::over(Set::multiplied(
+        let fixture = Self::over(Set::multiplied(
             &Set::synthetic()?,
             skills.saturating_sub(1),
         )?)?;
-        if ground.skills != skills {
-            bail!("{} skills are made instead of {skills}", ground.skills);
+        if fixture.skills != skills {
+            bail!("{} skills are made instead of {skills}", fixture.skills);
         }
-        Ok(ground)
+        Ok(fixture)
     }
 
     fn over(set: Set) -> Result<Self> {

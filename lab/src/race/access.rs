@@ -17,15 +17,15 @@ use gongfu_library::source::Settings;
 use gongfu_library::{LocalSkills, SwitchRecord};
 use gongfu_testing::{FixedClock, MemoryRecords};
 
-use super::ground::Ground;
+use super::fixture::Fixture;
 
 /// The number of bytes that are read of a file.
 const LIMIT: u64 = 1_000;
 
 /// Something that reads and writes below the place.
-pub(super) trait Hands: Sync + Sized {
-    /// Hands over this place.
-    fn over(ground: &Ground) -> Result<Self>;
+pub(super) trait FileAccess: Sync + Sized {
+    /// FileAccess over this place.
+    fn over(fixture: &Fixture) -> Result<Self>;
     /// The content of a file; `None` when it can't be read.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
     /// Writes a file; answers whether that was done.
@@ -68,12 +68,12 @@ impl Naive {
     }
 }
 
-impl Hands for Naive {
-    fn over(ground: &Ground) -> Result<Self> {
+impl FileAccess for Naive {
+    fn over(fixture: &Fixture) -> Result<Self> {
         Ok(Self {
             roots: [
-                ground.work().canonicalize()?,
-                ground.skills().join("alpha").canonicalize()?,
+                fixture.work().canonicalize()?,
+                fixture.skills().join("alpha").canonicalize()?,
             ],
             reads: Turn::default(),
             writes: Turn::default(),
@@ -107,15 +107,15 @@ pub(super) struct Store {
     writes: Turn,
 }
 
-impl Hands for Store {
-    fn over(ground: &Ground) -> Result<Self> {
+impl FileAccess for Store {
+    fn over(fixture: &Fixture) -> Result<Self> {
         let settings = Settings {
-            explicit: vec![ground.skills()],
-            writable: Some(ground.skills()),
+            explicit: vec![fixture.skills()],
+            writable: Some(fixture.skills()),
             ..Settings::default()
         };
         let skills = LocalSkills::new(
-            Home::at(ground.home()),
+            Home::at(fixture.home()),
             settings,
             SwitchRecord::new(Arc::new(MemoryRecords::default())),
             Arc::new(FixedClock::at(Timestamp(4_000_000_000_000))),
@@ -127,7 +127,7 @@ impl Hands for Store {
             .find(|skill| skill.name.as_str() == "alpha");
         let skill = Arc::clone(skill.context("there is no skill to race about")?);
         Ok(Self {
-            workspace: LocalWorkspace::new(ground.work(), &[])?,
+            workspace: LocalWorkspace::new(fixture.work(), &[])?,
             skills,
             skill,
             reads: Turn::default(),

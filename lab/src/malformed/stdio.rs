@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use serde_json::{Value, json};
 
-use super::due::{Due, due, judged, same};
+use super::expectation::{Expectation, answer_name, expectation, same};
 use super::message::{Era, message, request};
 use super::process::Process;
 use super::{Input, Outcome, Peer};
@@ -23,7 +23,7 @@ pub(super) const MAX_LINE_BYTES: usize = 16 << 20;
 const CONTROL: &str = "control/method";
 
 /// A server and the client's side of its pipes.
-pub(super) struct Line {
+pub(super) struct StdioPeer {
     process: Process,
     lines: Receiver<Vec<u8>>,
     era: Era,
@@ -34,9 +34,9 @@ pub(super) struct Line {
     last: Value,
 }
 
-impl Line {
+impl StdioPeer {
     /// Starts a server and begins a session of this era.
-    pub(super) fn start(command: &mut Command, era: Era, patience: Duration) -> Result<Self> {
+    pub(super) fn start(command: &mut Command, era: Era, timeout: Duration) -> Result<Self> {
         let (process, mut output) = Process::start(command)?;
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
@@ -65,7 +65,7 @@ impl Line {
                 "clientInfo": { "name": "malformed", "version": "1" },
             });
             // The first answer may wait for the library.
-            let answer = line.ask("initialize", hello, patience.max(Duration::from_secs(10)))?;
+            let answer = line.ask("initialize", hello, timeout.max(Duration::from_secs(10)))?;
             let version = answer.pointer("/result/protocolVersion");
             ensure!(version == Some(&json!("2025-11-25")), "{answer}");
         }
@@ -99,11 +99,11 @@ impl Line {
     }
 
     /// Asks something that is well formed; answers its response.
-    fn ask(&mut self, method: &str, params: Value, patience: Duration) -> Result<Value> {
+    fn ask(&mut self, method: &str, params: Value, timeout: Duration) -> Result<Value> {
         let id = self.id();
         let request = request(&id, method, params, self.era);
         self.write(format!("{request}\n").as_bytes())?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         loop {
             let message = self.next(deadline)?;
             if message.get("id") == Some(&id) {
@@ -113,10 +113,10 @@ impl Line {
     }
 
     /// Sends an input; answers what came back for each of its lines, and how long that took.
-    fn exchange(&mut self, bytes: &[u8], patience: Duration) -> Result<(Vec<String>, Duration)> {
-        let mut open: Vec<Due> = bytes
+    fn exchange(&mut self, bytes: &[u8], timeout: Duration) -> Result<(Vec<String>, Duration)> {
+        let mut open: Vec<Expectation> = bytes
             .split(|byte| *byte == b'\n')
-            .filter_map(|line| due(line, MAX_LINE_BYTES))
+            .filter_map(|line| expectation(line, MAX_LINE_BYTES))
             .collect();
         let cancels = bytes
             .windows(23)
@@ -125,19 +125,23 @@ impl Line {
         let last = request(&control, CONTROL, json!({}), self.era);
         let lines = [bytes, b"\n", last.to_string().as_bytes(), b"\n"].concat();
         let started = Instant::now();
-        let deadline = started + patience;
+        let deadline = started + timeout;
         self.write(&lines)?;
         let mut came = Vec::new();
         let mut controlled = false;
         if cancels {
-            for due in &mut open {
-                if let Due::Answer(Some(id)) = due {
+            for expected in &mut open {
+                if let Expectation::Answer(Some(id)) = expected {
                     self.late.insert(id.to_string());
-                    *due = Due::Perhaps;
+                    *expected = Expectation::Optional;
                 }
             }
         }
-        while !controlled || open.iter().any(|due| matches!(due, Due::Answer(_))) {
+        while !controlled
+            || open
+                .iter()
+                .any(|expected| matches!(expected, Expectation::Answer(_)))
+        {
             let message = self
                 .next(deadline)
                 .map_err(|error| error.context(format!("owed: {open:?}")))?;
@@ -145,7 +149,7 @@ impl Line {
                 self.heard(&message, &mut open, &mut came)?;
                 continue;
             }
-            let answer = judged(&message).map_err(|fault| anyhow!(fault))?;
+            let answer = answer_name(&message).map_err(|fault| anyhow!(fault))?;
             let id = message.get("id");
             if id == Some(&control) {
                 ensure!(answer == "-32601", "the control is answered with {message}");
@@ -162,7 +166,12 @@ impl Line {
     }
 
     /// A notification of the server: that a subscription began is the answer to it.
-    fn heard(&self, message: &Value, open: &mut Vec<Due>, came: &mut Vec<String>) -> Result<()> {
+    fn heard(
+        &self,
+        message: &Value,
+        open: &mut Vec<Expectation>,
+        came: &mut Vec<String>,
+    ) -> Result<()> {
         let method = message
             .get("method")
             .and_then(Value::as_str)
@@ -180,11 +189,11 @@ impl Line {
     }
 }
 
-impl Peer for Line {
+impl Peer for StdioPeer {
     fn attempt(&mut self, input: Input<'_>) -> Result<Outcome> {
         let made = message(input.random, input.number, MAX_LINE_BYTES, self.era);
         let text = input.describe(made.kind, &made.bytes);
-        let exchanged = self.exchange(&made.bytes, input.patience);
+        let exchanged = self.exchange(&made.bytes, input.timeout);
         let (answers, took) = exchanged.with_context(|| text)?;
         Ok(Outcome {
             kind: made.kind,
@@ -193,9 +202,9 @@ impl Peer for Line {
         })
     }
 
-    fn control(&mut self, skills: usize, patience: Duration) -> Result<()> {
+    fn control(&mut self, skills: usize, timeout: Duration) -> Result<()> {
         let call = json!({ "name": "skill_list", "arguments": {} });
-        let answer = self.ask("tools/call", call, patience)?;
+        let answer = self.ask("tools/call", call, timeout)?;
         let total = answer.pointer("/result/structuredContent/total");
         ensure!(
             total == Some(&json!(skills)),
@@ -214,9 +223,8 @@ impl Peer for Line {
 }
 
 /// Takes what an answer settles from what is owed.
-fn settle(open: &mut Vec<Due>, id: Option<&Value>, late: &HashSet<String>) -> Result<()> {
-    let exact =
-        |due: &Due| matches!((due, id), (Due::Answer(Some(owed)), Some(id)) if same(owed, id));
+fn settle(open: &mut Vec<Expectation>, id: Option<&Value>, late: &HashSet<String>) -> Result<()> {
+    let exact = |expected: &Expectation| matches!((expected, id), (Expectation::Answer(Some(owed)), Some(id)) if same(owed, id));
     if let Some(at) = open.iter().position(exact) {
         open.remove(at);
         return Ok(());
@@ -224,8 +232,8 @@ fn settle(open: &mut Vec<Due>, id: Option<&Value>, late: &HashSet<String>) -> Re
     if id.is_some_and(|id| late.contains(&id.to_string())) {
         return Ok(());
     }
-    let any = |due: &Due| *due == Due::Answer(None);
-    let perhaps = |due: &Due| id.is_none() && *due == Due::Perhaps;
+    let any = |expected: &Expectation| *expected == Expectation::Answer(None);
+    let perhaps = |expected: &Expectation| id.is_none() && *expected == Expectation::Optional;
     let found = open.iter().position(any);
     match found.or_else(|| open.iter().position(perhaps)) {
         Some(at) => drop(open.remove(at)),

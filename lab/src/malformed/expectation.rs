@@ -6,12 +6,12 @@ use serde_json::Value;
 
 /// The answer that is owed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Due {
+pub(super) enum Expectation {
     /// An answer, to this id where it can be told.
     Answer(Option<Value>),
     /// Nothing, or an error without an id: whether it is a broken request or a broken notification
     /// is a matter of taste.
-    Perhaps,
+    Optional,
     /// Nothing: it is a notification or an answer, as they should be.
     Silence,
 }
@@ -25,17 +25,17 @@ const CODES: [i64; 10] = [
 ];
 
 /// The answer that this message is owed by a server that reads so many bytes.
-pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
+pub(super) fn expectation(bytes: &[u8], most: usize) -> Option<Expectation> {
     let bytes = bytes.trim_ascii();
     if bytes.is_empty() {
         return None;
     }
     let unmarked = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let Ok(Value::Object(message)) = serde_json::from_slice::<Value>(unmarked) else {
-        return Some(Due::Answer(None));
+        return Some(Expectation::Answer(None));
     };
     if bytes.len() > most {
-        return Some(Due::Answer(None));
+        return Some(Expectation::Answer(None));
     }
     let is_answer = message.contains_key("result") != message.contains_key("error");
     let method = message.get("method").is_some_and(Value::is_string);
@@ -46,16 +46,18 @@ pub(super) fn due(bytes: &[u8], most: usize) -> Option<Due> {
         .iter()
         .all(|name| names(bytes, name) < 2);
     Some(match message.get("id") {
-        None if method && two && params && once && !is_answer && !is_crowded(bytes) => Due::Silence,
+        None if method && two && params && once && !is_answer && !is_crowded(bytes) => {
+            Expectation::Silence
+        }
         // Of two methods it is open which one is believed.
-        None if method || names(bytes, "method") > 1 => Due::Perhaps,
-        _ if is_answer && !message.contains_key("method") => Due::Perhaps,
+        None if method || names(bytes, "method") > 1 => Expectation::Optional,
+        _ if is_answer && !message.contains_key("method") => Expectation::Optional,
         // Of two ids neither is believed.
         Some(id @ (Value::String(_) | Value::Number(_))) if names(bytes, "id") == 1 => {
             let integer = id.is_string() || id.is_i64() || whole(id);
-            Due::Answer(Some(id.clone()).filter(|_| integer))
+            Expectation::Answer(Some(id.clone()).filter(|_| integer))
         }
-        _ => Due::Answer(None),
+        _ => Expectation::Answer(None),
     })
 }
 
@@ -90,7 +92,7 @@ pub(super) fn same(one: &Value, other: &Value) -> bool {
 }
 
 /// The name of an answer in the table: the code of its error, or `result`.
-pub(super) fn judged(answer: &Value) -> Result<String, String> {
+pub(super) fn answer_name(answer: &Value) -> Result<String, String> {
     let object = answer.as_object().ok_or("an answer that is no object")?;
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(format!("an answer without `jsonrpc`: {answer}"));
@@ -119,46 +121,49 @@ pub(super) fn judged(answer: &Value) -> Result<String, String> {
 mod tests {
     use serde_json::json;
 
-    use super::{Due, due, judged};
+    use super::{Expectation, answer_name, expectation};
 
     #[test]
-    fn each_message_has_its_due() {
-        let due = |text: &str| due(text.as_bytes(), 200);
-        assert_eq!(due(" \r"), None);
-        assert_eq!(due("{"), Some(Due::Answer(None)));
+    fn each_message_is_owed_its_answer() {
+        let of = |text: &str| expectation(text.as_bytes(), 200);
+        assert_eq!(of(" \r"), None);
+        assert_eq!(of("{"), Some(Expectation::Answer(None)));
         assert_eq!(
-            due(&format!("\"{}\"", "x".repeat(200))),
-            Some(Due::Answer(None))
+            of(&format!("\"{}\"", "x".repeat(200))),
+            Some(Expectation::Answer(None))
         );
-        let id = |id| Some(Due::Answer(Some(id)));
-        assert_eq!(due(r#"{"id":1}"#), id(json!(1)));
-        assert_eq!(due(r#"{"id":"a","method":5}"#), id(json!("a")));
-        assert_eq!(due(r#"{"id":1.5}"#), Some(Due::Answer(None)));
-        assert_eq!(due(r#"{"id":1,"id":2}"#), Some(Due::Answer(None)));
-        assert_eq!(due(r#"{"jsonrpc":"2.0","method":"a"}"#), Some(Due::Silence));
+        let id = |id| Some(Expectation::Answer(Some(id)));
+        assert_eq!(of(r#"{"id":1}"#), id(json!(1)));
+        assert_eq!(of(r#"{"id":"a","method":5}"#), id(json!("a")));
+        assert_eq!(of(r#"{"id":1.5}"#), Some(Expectation::Answer(None)));
+        assert_eq!(of(r#"{"id":1,"id":2}"#), Some(Expectation::Answer(None)));
+        assert_eq!(
+            of(r#"{"jsonrpc":"2.0","method":"a"}"#),
+            Some(Expectation::Silence)
+        );
         let twice = r#"{"jsonrpc":"2.0","method":"a","method":null}"#;
-        assert_eq!(due(twice), Some(Due::Perhaps));
+        assert_eq!(of(twice), Some(Expectation::Optional));
         let crowd = |count| {
             let values = vec!["1"; count].join(",");
             let text = format!(r#"{{"jsonrpc":"2.0","method":"a","params":{{"x":[{values}]}}}}"#);
-            super::due(text.as_bytes(), usize::MAX)
+            expectation(text.as_bytes(), usize::MAX)
         };
-        assert_eq!(crowd(90_000), Some(Due::Silence));
-        assert_eq!(crowd(110_000), Some(Due::Perhaps));
-        assert_eq!(due(r#"{"method":"a"}"#), Some(Due::Perhaps));
-        assert_eq!(due(r#"{"id":1,"result":{}}"#), Some(Due::Perhaps));
+        assert_eq!(crowd(90_000), Some(Expectation::Silence));
+        assert_eq!(crowd(110_000), Some(Expectation::Optional));
+        assert_eq!(of(r#"{"method":"a"}"#), Some(Expectation::Optional));
+        assert_eq!(of(r#"{"id":1,"result":{}}"#), Some(Expectation::Optional));
     }
 
     #[test]
     fn an_answer_is_one_of_json_rpc() {
         assert_eq!(
-            judged(&json!({ "jsonrpc": "2.0", "id": 1, "result": {} })),
+            answer_name(&json!({ "jsonrpc": "2.0", "id": 1, "result": {} })),
             Ok("result".to_owned())
         );
         let error = |code| json!({ "jsonrpc": "2.0", "error": { "code": code, "message": "a" } });
-        assert_eq!(judged(&error(-32700)), Ok("-32700".to_owned()));
-        assert!(judged(&error(-32603)).is_err());
-        assert!(judged(&json!({ "jsonrpc": "2.0", "id": null, "result": {} })).is_err());
-        assert!(judged(&json!([])).is_err());
+        assert_eq!(answer_name(&error(-32700)), Ok("-32700".to_owned()));
+        assert!(answer_name(&error(-32603)).is_err());
+        assert!(answer_name(&json!({ "jsonrpc": "2.0", "id": null, "result": {} })).is_err());
+        assert!(answer_name(&json!([])).is_err());
     }
 }

@@ -30,12 +30,12 @@ pub(super) const WRITTEN: [&str; 7] = [
 ];
 
 /// The place.
-pub(super) struct Ground {
+pub(super) struct Fixture {
     folder: TempDir,
     pairs: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Ground {
+impl Fixture {
     /// Makes the place: twice the same, as a workspace and as a skill.
     pub(super) fn new() -> io::Result<Self> {
         let folder = TempDir::new()?;

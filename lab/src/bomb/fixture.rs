@@ -137,13 +137,13 @@ fn below(server: u32) -> Vec<ProcessKey> {
 }
 
 /// A server and what it stands on.
-pub(super) struct Ground {
+pub(super) struct Fixture {
     server: Process,
     pub(super) address: Address,
     _folder: TempDir,
 }
 
-impl Ground {
+impl Fixture {
     pub(super) fn start(program: &Path, as_whom: User) -> Result<Self> {
         let folder = TempDir::new()?;
         let path = |below: &str| folder.path().join(below);
