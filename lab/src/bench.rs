@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
+use crate::corpus;
 use crate::machine;
 use crate::set::Set;
 use fastmcp::FastMcp;
@@ -137,7 +138,7 @@ fn original(root: &Path, arguments: &Arguments) -> Result<Set> {
         }
         return Ok(set);
     }
-    match Set::at(&root.join(machine::CORPUS)) {
+    match Set::at(&root.join(corpus::FOLDER)) {
         Ok(set) if set.skills > 0 => Ok(set),
         _ => Set::synthetic(),
     }

@@ -55,9 +55,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let (mut tried, mut wrong) = (0, Vec::new());
     for user in User::all() {
         // One thread, as clients have: with more it would be timed how they wait for each other.
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = crate::http::runtime()?;
         runtime.block_on(attack(arguments, &program, user, &mut tried, &mut wrong))?;
     }
     anyhow::ensure!(tried > 0, "no bomb has a name with `{}`", arguments.only);

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use gongfu_core::command::{Policy, Verdict, judge_line};
 use gongfu_core::shell;
 
+use crate::corpus;
 use crate::machine;
 use crate::sample::{Sample, Unit};
 
@@ -44,12 +45,11 @@ pub(crate) struct Arguments {
 /// Measures, and compares.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     println!("{}", machine::describe());
-    let corpus = match &arguments.corpus {
+    let folder = match &arguments.corpus {
         Some(corpus) => corpus.clone(),
-        None => machine::root()?.join(machine::CORPUS),
+        None => machine::root()?.join(corpus::FOLDER),
     };
-    let mut blocks = Vec::new();
-    collect(&corpus, &mut blocks);
+    let mut blocks = collect(&folder);
     let from = if blocks.is_empty() {
         blocks.extend(LINES.map(str::to_owned));
         "lines of our own"
@@ -148,19 +148,16 @@ fn bash(text: &str) -> Result<bool> {
     Ok(child.wait()?.success())
 }
 
-/// Collects the shell blocks of all documents below a folder.
-fn collect(folder: &Path, blocks: &mut Vec<String>) {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, blocks);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+/// The shell blocks of all documents below a folder; none when it can't be read.
+fn collect(folder: &Path) -> Vec<String> {
+    let mut blocks = Vec::new();
+    for path in corpus::files_below(folder).unwrap_or_default() {
+        if path.extension().is_some_and(|extension| extension == "md") {
             let text = std::fs::read(&path).unwrap_or_default();
-            blocks_of(&String::from_utf8_lossy(&text), blocks);
+            blocks_of(&String::from_utf8_lossy(&text), &mut blocks);
         }
     }
+    blocks
 }
 
 fn blocks_of(document: &str, blocks: &mut Vec<String>) {

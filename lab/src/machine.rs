@@ -5,9 +5,6 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// The folder of real skills, from the root of the repository.
-pub(crate) const CORPUS: &str = "../shared/corpus";
-
 /// The root of the repository: above this package when cargo started the program, else the current folder.
 pub(crate) fn root() -> Result<PathBuf> {
     let package = std::env::var_os("CARGO_MANIFEST_DIR");
@@ -41,14 +38,26 @@ pub(crate) fn build(profile: &str) -> Result<PathBuf> {
     Ok(root.join(target).join(profile).join(name))
 }
 
-/// The system, its processor and its load, for the head of a table.
-pub(crate) fn describe() -> String {
+/// The number of processors.
+pub(crate) fn cores() -> f64 {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let busy = load.split_whitespace().next().unwrap_or("?").to_owned();
+    u32::try_from(cores).map_or(1.0, f64::from)
+}
+
+/// The load average of the last minute; 0 if the system doesn't report it.
+pub(crate) fn load() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let first = text.split_whitespace().next();
+    first.and_then(|load| load.parse().ok()).unwrap_or(0.0)
+}
+
+/// The system, its processors and its load, for the head of a table.
+pub(crate) fn describe() -> String {
     format!(
-        "{}, {}, {cores} cores, load {busy}; files are in the system's cache, gongfu's home is new for each set",
+        "{}, {}, {} cores, load {}; files are in the system's cache, gongfu's home is new for each set",
         std::env::consts::OS,
         std::env::consts::ARCH,
+        cores(),
+        load(),
     )
 }

@@ -10,7 +10,10 @@
 
 mod bench;
 mod bomb;
+mod child;
+mod columns;
 mod command;
+mod corpus;
 mod http;
 mod machine;
 mod malformed;

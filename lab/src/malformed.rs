@@ -35,7 +35,7 @@ const CONTROL: u64 = 100;
 /// The number of inputs that make a server warm: it may keep the memory that it has then.
 const WARM: u64 = 200;
 /// By how many mebibytes a warm server may grow.
-const GROWTH: u64 = 48;
+const GROWTH: f64 = 48.0;
 /// The number of inputs that a server with a fault gets.
 const FAULTY: u64 = 600;
 
@@ -194,7 +194,9 @@ fn proved(
                     Transport::Stdio => {
                         Box::new(StdioPeer::start(&mut command, era, timeout(arguments))?)
                     }
-                    Transport::Http => Box::new(HttpPeer::start(&mut command, era)?),
+                    Transport::Http => {
+                        Box::new(HttpPeer::start(&mut command, era, timeout(arguments))?)
+                    }
                 };
                 let tally = conversation(peer.as_mut(), arguments, (first..count).step_by(2))?;
                 peer.end()?;
@@ -274,7 +276,7 @@ fn conversation(
     let mut tally = Tally::default();
     // The first answer may wait for the library.
     peer.control(SKILLS, timeout.max(Duration::from_secs(10)))?;
-    let mut warm = 0;
+    let mut warm = 0.0;
     for number in numbers {
         if arguments.at.is_some_and(|at| at != number) {
             continue;
@@ -298,15 +300,16 @@ fn conversation(
             tally.controls += 1;
         }
         if tally.inputs == WARM {
-            warm = peer.process().memory().0;
+            warm = peer.process().memory().resident;
         }
     }
     peer.control(SKILLS, timeout)?;
-    let (end, most) = peer.process().memory();
-    tally.memory.push((warm, end, most));
+    let memory = peer.process().memory();
+    let end = memory.resident;
+    tally.memory.push((warm, end, memory.peak));
     ensure!(
-        warm == 0 || end <= warm + GROWTH,
-        "the server grew from {warm} to {end} MiB"
+        warm <= 0.0 || end <= warm + GROWTH,
+        "the server grew from {warm:.0} to {end:.0} MiB"
     );
     Ok(tally)
 }

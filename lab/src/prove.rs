@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
+use crate::corpus;
 use crate::machine;
 
 use crate::random::Random;
@@ -113,12 +114,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if let (Some(file), Some(kind)) = (&arguments.file, only) {
         return one(file, kind, &fixture);
     }
-    let corpus = arguments
+    let folder = arguments
         .corpus
         .clone()
-        .unwrap_or_else(|| root.join(machine::CORPUS));
+        .unwrap_or_else(|| root.join(corpus::FOLDER));
     let generator = Generator {
-        real: real(&corpus),
+        real: real(&folder),
     };
     let kept = root.join("target/prove");
     if arguments.at.is_none() && kept.exists() {
@@ -214,19 +215,8 @@ fn kind(name: &str) -> Result<Kind> {
 
 /// Real documents below a folder, the same ones each time; none when there is no such folder.
 fn real(folder: &Path) -> Vec<Vec<u8>> {
-    let mut paths = Vec::new();
-    let mut open = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type());
-            if kind.is_ok_and(|kind| kind.is_dir()) {
-                open.push(path);
-            } else if path.file_name().is_some_and(|name| name == "SKILL.md") {
-                paths.push(path);
-            }
-        }
-    }
-    paths.sort();
+    let mut paths = corpus::files_below(folder).unwrap_or_default();
+    paths.retain(|path| path.file_name().is_some_and(|name| name == "SKILL.md"));
     let step = paths.len().div_ceil(REAL).max(1);
     paths
         .into_iter()

@@ -55,18 +55,23 @@ impl Sample {
     }
 }
 
+/// A value in about three digits.
+pub(crate) fn three_digits(value: f64) -> String {
+    let digits = match value.abs() {
+        large if large >= 100.0 => 0,
+        middling if middling >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}")
+}
+
 impl Unit {
     /// A value with its unit, in about three digits.
     pub(crate) fn show(self, value: f64) -> String {
-        let digits = match value.abs() {
-            large if large >= 100.0 => 0,
-            middling if middling >= 10.0 => 1,
-            _ => 2,
-        };
         match self {
             Self::Milliseconds if value >= 10_000.0 => format!("{:.1} s", value / 1000.0),
-            Self::Milliseconds => format!("{value:.digits$} ms"),
-            Self::Mebibytes => format!("{value:.digits$} MiB"),
+            Self::Milliseconds => format!("{} ms", three_digits(value)),
+            Self::Mebibytes => format!("{} MiB", three_digits(value)),
             Self::PerSecond => format!("{value:.0} /s"),
             Self::Times => format!("{value:.0}"),
         }

@@ -21,6 +21,7 @@ use anyhow::{Result, bail};
 use gongfu_core::search::Scope;
 use serde_json::{Value, json};
 
+use crate::corpus;
 use crate::machine;
 
 use collection::{Collection, Question};
@@ -53,7 +54,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let folder = match &arguments.corpus {
         Some(folder) => folder.clone(),
-        None => machine::root()?.join(machine::CORPUS),
+        None => machine::root()?.join(corpus::FOLDER),
     };
     let collection = Collection::read(&folder)?;
     let asking = collection.skills.iter().filter(|s| !s.items.is_empty());

@@ -5,12 +5,14 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
+
+use crate::child::{Memory, OwnedChild};
 
 /// The revision of the protocol that is asked for; a server may answer with another one.
 const PROTOCOL: &str = "2025-06-18";
@@ -29,7 +31,7 @@ pub(crate) struct Recipe {
 
 /// A running server.
 pub(crate) struct Server {
-    child: Child,
+    child: OwnedChild,
     input: Option<ChildStdin>,
     output: Receiver<(Instant, String)>,
     next: u64,
@@ -42,17 +44,6 @@ pub(crate) struct Server {
 pub(crate) struct Answer {
     pub(crate) result: Value,
     pub(crate) took: Duration,
-}
-
-/// The memory of a process, in mebibytes.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Memory {
-    /// In memory now, what is shared with others included.
-    pub(crate) resident: f64,
-    /// The most that was in memory at once.
-    pub(crate) peak: f64,
-    /// In memory now, what is shared divided by those who share it.
-    pub(crate) proportional: f64,
 }
 
 impl Recipe {
@@ -70,15 +61,12 @@ impl Server {
     /// Starts a server; the clock of [`Server::age`] runs from here.
     pub(crate) fn start(recipe: &Recipe) -> Result<Self> {
         let started = Instant::now();
-        let mut child = recipe
-            .command()
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .with_context(|| format!("could not start {}", recipe.program.display()))?;
-        let input = child.stdin.take();
-        let output = child.stdout.take().context("the server has no output")?;
+        let mut command = recipe.command();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = OwnedChild::start(command.stderr(Stdio::null()))?;
+        let input = child.pipes().stdin.take();
+        let output = child.pipes().stdout.take();
+        let output = output.context("the server has no output")?;
         let (sender, receiver) = mpsc::channel();
         // A thread of its own, so that the moment is known at which something arrived.
         std::thread::spawn(move || {
@@ -208,56 +196,14 @@ impl Server {
 
     /// The present memory; `None` if the system doesn't report it.
     pub(crate) fn memory(&self) -> Option<Memory> {
-        Memory::of(self.child.id())
-    }
-}
-
-impl Memory {
-    /// The present memory of a process; `None` if the system doesn't report it.
-    pub(crate) fn of(process: u32) -> Option<Self> {
-        let process = format!("/proc/{process}");
-        let status = std::fs::read_to_string(format!("{process}/status")).ok()?;
-        let sums = std::fs::read_to_string(format!("{process}/smaps_rollup")).unwrap_or_default();
-        Some(Self {
-            resident: mebibytes(&status, "VmRSS:")?,
-            peak: mebibytes(&status, "VmHWM:")?,
-            proportional: mebibytes(&sums, "Pss:").unwrap_or_default(),
-        })
+        self.child.memory()
     }
 }
 
 impl Drop for Server {
-    /// Closes its input, and ends it when it doesn't end by itself.
+    /// Closes its input, and leaves it some time to end by itself.
     fn drop(&mut self) {
         drop(self.input.take());
-        let closed = Instant::now();
-        while closed.elapsed() < END_TIMEOUT {
-            if !matches!(self.child.try_wait(), Ok(None)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        // It is ours, and nothing is lost with it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A figure of the kernel's, given in kibibytes behind its name.
-fn mebibytes(text: &str, name: &str) -> Option<f64> {
-    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-    let kibibytes: f64 = rest.split_whitespace().next()?.parse().ok()?;
-    Some(kibibytes / 1024.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::mebibytes;
-
-    #[test]
-    fn finds_a_figure_by_its_name() {
-        let text = "VmPeak:\t   9 kB\nVmHWM:\t    2048 kB\n";
-        assert_eq!(mebibytes(text, "VmHWM:"), Some(2.0));
-        assert_eq!(mebibytes(text, "VmRSS:"), None);
+        let _ = self.child.wait(END_TIMEOUT);
     }
 }

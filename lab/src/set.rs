@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
+use crate::corpus::files_below;
 use crate::random::Random;
 
 /// The number of skills in the made-up set: as many as in the corpus.
@@ -121,7 +122,7 @@ impl Set {
         set.parents.sort();
         set.parents.dedup();
         for skill in &sources {
-            set.files += count(skill)?;
+            set.files += files_below(skill)?.len();
         }
         Ok(set)
     }
@@ -154,36 +155,16 @@ fn folder_name(folder: &Path) -> String {
         .unwrap_or_default()
 }
 
-/// Counts the files below a folder.
-fn count(folder: &Path) -> Result<usize> {
-    let mut files = 0;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        files += if entry.file_type()?.is_dir() {
-            count(&entry.path())?
-        } else {
-            1
-        };
-    }
-    Ok(files)
-}
-
-/// Copies a folder; answers how many files it has.
+/// Copies a folder; returns the number of its files.
 fn copy(from: &Path, to: &Path) -> Result<usize> {
-    fs::create_dir_all(to)?;
-    let mut files = 0;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            files += copy(&entry.path(), &target)?;
-        } else {
-            // Written, not copied: a copy would keep the permissions of a read-only original.
-            fs::write(&target, fs::read(entry.path())?)?;
-            files += 1;
-        }
+    let files = files_below(from)?;
+    for path in &files {
+        let target = to.join(path.strip_prefix(from)?);
+        fs::create_dir_all(target.parent().unwrap_or(to))?;
+        // Written, not copied: a copy would keep the permissions of a read-only original.
+        fs::write(target, fs::read(path)?)?;
     }
-    Ok(files)
+    Ok(files.len())
 }
 
 /// A document under another name, with a description of its own.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::columns::columns;
 use crate::sample::{Sample, Unit};
 
 /// One quantity of one set.
@@ -127,30 +128,7 @@ impl Table {
     pub(super) fn to_text(&self) -> String {
         let mut lines: Vec<[String; 9]> = vec![HEAD.map(str::to_owned)];
         lines.extend(self.rows.iter().map(Row::cells));
-        let width = |column: usize| {
-            lines
-                .iter()
-                .filter_map(|cells| cells.get(column))
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..HEAD.len()).map(width).collect();
-        let mut text = format!("{}\n\n", self.title);
-        for cells in &lines {
-            let mut line = String::new();
-            for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-                let blanks = " ".repeat(width - cell.chars().count());
-                let padded = if column == 0 {
-                    format!("{cell}{blanks}")
-                } else {
-                    format!("  {blanks}{cell}")
-                };
-                line.push_str(&padded);
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
+        let mut text = format!("{}\n\n{}", self.title, columns(&lines, 1));
         for note in &self.notes {
             text.push_str("note: ");
             text.push_str(note);

@@ -4,18 +4,18 @@
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::client::Client;
 use super::wire::{Address, Path};
-use crate::server::{Memory, Recipe};
+use crate::child::{Memory, OwnedChild};
+use crate::server::Recipe;
 
 /// The time in which a server must answer.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
@@ -26,7 +26,7 @@ const LINES: usize = 6;
 
 /// A running server.
 pub(crate) struct Process {
-    child: Child,
+    child: OwnedChild,
     started: Instant,
     lines: Arc<Mutex<VecDeque<String>>>,
     found: Receiver<Address>,
@@ -36,19 +36,15 @@ impl Process {
     /// Starts a server.
     pub(crate) fn start(recipe: &Recipe) -> Result<Self> {
         let started = Instant::now();
-        let mut child = recipe
-            .command()
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("could not start {}", recipe.program.display()))?;
+        let mut command = recipe.command();
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = OwnedChild::start(command.stderr(Stdio::piped()))?;
         let (sender, found) = mpsc::channel();
         let lines = Arc::new(Mutex::new(VecDeque::new()));
-        if let Some(output) = child.stdout.take() {
+        if let Some(output) = child.pipes().stdout.take() {
             hear(output, &lines, sender.clone());
         }
-        if let Some(output) = child.stderr.take() {
+        if let Some(output) = child.pipes().stderr.take() {
             hear(output, &lines, sender);
         }
         Ok(Self {
@@ -67,7 +63,7 @@ impl Process {
                 Err(RecvTimeoutError::Timeout) if self.started.elapsed() < START_TIMEOUT => {}
                 Err(RecvTimeoutError::Timeout) => bail!("it prints no address: {}", self.said()),
                 Err(RecvTimeoutError::Disconnected) => {
-                    let status = self.child.wait()?;
+                    let (status, _) = self.child.wait(START_TIMEOUT)?;
                     bail!("it ends at once ({status}): {}", self.said());
                 }
             }
@@ -83,7 +79,7 @@ impl Process {
                 Ok(Err(error)) => error,
                 Err(_) => anyhow::anyhow!("no answer within {} s", TRY.as_secs()),
             };
-            if let Some(status) = self.child.try_wait()? {
+            if let Some(status) = self.child.status()? {
                 bail!("it ends instead of answering ({status}): {}", self.said());
             }
             if self.started.elapsed() > START_TIMEOUT {
@@ -100,7 +96,9 @@ impl Process {
 
     /// The present memory.
     pub(crate) fn memory(&self) -> Result<Memory> {
-        Memory::of(self.child.id()).context("this system doesn't tell what a process holds")
+        self.child
+            .memory()
+            .context("this system doesn't tell what a process holds")
     }
 
     /// The time that it and its children have computed.
@@ -130,21 +128,8 @@ impl Process {
 
     /// Asks it to end; how it ended, and how long that took. One that stays for longer is killed.
     pub(crate) fn end(mut self, timeout: Duration) -> Result<(ExitStatus, Duration)> {
-        let asked = Instant::now();
-        self.ask_to_end()?;
-        while asked.elapsed() < timeout {
-            if let Some(status) = self.child.try_wait()? {
-                return Ok((status, asked.elapsed()));
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        bail!("it is still there after {} s", timeout.as_secs())
-    }
-
-    fn ask_to_end(&self) -> Result<()> {
-        let id = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(id.context("a process without a number")?, Signal::TERM)?;
-        Ok(())
+        self.child.terminate()?;
+        self.child.wait(timeout)
     }
 
     /// Its last lines.
@@ -157,17 +142,6 @@ impl Process {
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         lines.join(" / ")
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        if !matches!(self.child.try_wait(), Ok(None)) {
-            return;
-        }
-        // It is ours, and nothing is lost with it.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::Command;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -81,17 +82,25 @@ fn answers(text: &str) -> impl Iterator<Item = Value> {
 
 impl HttpPeer {
     /// Starts a server and waits until it says where it is.
-    pub(super) fn start(command: &mut Command, era: Era) -> Result<Self> {
+    pub(super) fn start(command: &mut Command, era: Era, timeout: Duration) -> Result<Self> {
         let (mut process, mut output) = Process::start(command)?;
         process.input = None;
-        let mut line = String::new();
-        output.read_line(&mut line)?;
+        let (sender, first) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = output.read_line(&mut line);
+            if sender.send(read.map(|_| line)).is_ok() {
+                // Its output stays open until it ends.
+                let _ = std::io::copy(&mut output, &mut std::io::sink());
+            }
+        });
+        // The first line may wait for the library.
+        let line = first.recv_timeout(timeout.max(Duration::from_secs(10)));
+        let line = line.context("no address in time")??;
         let (_, rest) = line
             .split_once("http://")
             .with_context(|| format!("no address in {line:?}: {}", process.said()))?;
         let host = rest.split('/').next().unwrap_or_default().trim().to_owned();
-        // Its output stays open until it ends.
-        std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
         Ok(Self {
             process,
             host,

@@ -130,33 +130,16 @@ fn connection(
         let sound = read.fetch_add(1, Ordering::Relaxed) < SOUND / 2;
         let fault = if sound { Fault::None } else { fault };
         let mut answer = answer(&body, skills);
-        let mut status = if answer.is_some() {
-            "200 OK"
-        } else {
-            "202 Accepted"
+        misbehave(fault, &mut answer, kept);
+        let status = match (fault, &answer) {
+            (Fault::Code, _) => "500 Internal Server Error",
+            (_, Some(_)) => "200 OK",
+            (_, None) => "202 Accepted",
         };
         match fault {
-            Fault::Hang => std::thread::sleep(Duration::from_mins(1)),
-            Fault::Panic => eprintln!("thread 'main' panicked at src/made_up.rs:1:1:"),
             Fault::Silence => return Ok(()),
             Fault::Garbage => output.write_all(b"half an answer\r\n\r\n")?,
-            Fault::Id => {
-                if let Some(id) = answer.as_mut().and_then(|answer| answer.get_mut("id")) {
-                    *id = json!("another");
-                }
-            }
-            Fault::Code => status = "500 Internal Server Error",
-            Fault::Chatter => {
-                answer = answer.or_else(|| Some(error(&Value::Null, -32600)));
-                status = "200 OK";
-            }
-            Fault::End => std::process::exit(0),
-            Fault::Leak => {
-                if let Ok(mut kept) = kept.lock() {
-                    kept.push(vec![1_u8; LEAK]);
-                }
-            }
-            Fault::None => {}
+            _ => {}
         }
         let body = answer.map(|answer| answer.to_string()).unwrap_or_default();
         write!(
@@ -171,35 +154,22 @@ fn connection(
 pub(super) fn run(fault: Fault, skills: usize) -> Result<ExitCode> {
     let mut input = std::io::stdin().lock();
     let mut output = std::io::stdout().lock();
-    let (mut kept, mut read, mut line) = (Vec::new(), 0_u64, Vec::new());
+    let (kept, mut read, mut line) = (Mutex::default(), 0_u64, Vec::new());
     while input.read_until(b'\n', &mut line)? > 0 {
         read += 1;
         let fault = if read > SOUND { fault } else { Fault::None };
         let mut answer = answer(&line, skills);
+        misbehave(fault, &mut answer, &kept);
         match fault {
-            Fault::Hang => std::thread::sleep(Duration::from_mins(1)),
-            Fault::Panic => eprintln!("thread 'main' panicked at src/made_up.rs:1:1:"),
             Fault::Silence => answer = answer.filter(|answer| answer.get("id").is_some()),
             Fault::Garbage => writeln!(output, "half a message")?,
-            Fault::Id => {
-                if let Some(id) = answer.as_mut().and_then(|answer| answer.get_mut("id")) {
-                    *id = json!("another");
-                }
-            }
             Fault::Code => {
-                if let Some(code) = answer
-                    .as_mut()
-                    .and_then(|answer| answer.pointer_mut("/error/code"))
-                {
+                let code = answer.as_mut();
+                if let Some(code) = code.and_then(|answer| answer.pointer_mut("/error/code")) {
                     *code = json!(-32603);
                 }
             }
-            Fault::Chatter => {
-                answer = answer.or_else(|| Some(error(&Value::Null, -32600)));
-            }
-            Fault::End => break,
-            Fault::Leak => kept.push(vec![1_u8; LEAK]),
-            Fault::None => {}
+            _ => {}
         }
         if let Some(answer) = answer {
             writeln!(output, "{answer}")?;
@@ -207,8 +177,30 @@ pub(super) fn run(fault: Fault, skills: usize) -> Result<ExitCode> {
         }
         line.clear();
     }
-    drop(kept);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a fault, as far as it is the same over both transports.
+fn misbehave(fault: Fault, answer: &mut Option<Value>, kept: &Mutex<Vec<Vec<u8>>>) {
+    match fault {
+        Fault::Hang => std::thread::sleep(Duration::from_mins(1)),
+        Fault::Panic => eprintln!("thread 'main' panicked at src/made_up.rs:1:1:"),
+        Fault::Id => {
+            if let Some(id) = answer.as_mut().and_then(|answer| answer.get_mut("id")) {
+                *id = json!("another");
+            }
+        }
+        Fault::Chatter => {
+            answer.get_or_insert_with(|| error(&Value::Null, -32600));
+        }
+        Fault::End => std::process::exit(0),
+        Fault::Leak => {
+            if let Ok(mut kept) = kept.lock() {
+                kept.push(vec![1_u8; LEAK]);
+            }
+        }
+        Fault::None | Fault::Silence | Fault::Garbage | Fault::Code => {}
+    }
 }
 
 fn error(id: &Value, code: i64) -> Value {

@@ -16,7 +16,7 @@ pub(super) struct Tally {
     /// The longest that an answer took.
     pub(super) slowest: Duration,
     /// Memory in mebibytes: once warm, at the end, and at most.
-    pub(super) memory: Vec<(u64, u64, u64)>,
+    pub(super) memory: Vec<(f64, f64, f64)>,
 }
 
 impl Tally {
@@ -76,7 +76,7 @@ impl Tally {
     /// A line with everything that isn't in the table.
     pub(super) fn summary(&self) -> String {
         let memory = self.memory.iter().map(|(warm, end, most)| {
-            format!("; memory {warm} MiB once warm, {end} at the end, {most} at most")
+            format!("; memory {warm:.0} MiB once warm, {end:.0} at the end, {most:.0} at most")
         });
         format!(
             "{} inputs, {} controls answered; the slowest answer took {} ms{}",

@@ -1,6 +1,6 @@
 //! The figures of a server on one path, over all rounds.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::contender::{Contender, Listing};
 use crate::http::load::Outcome;
@@ -188,16 +188,7 @@ impl Whole {
 
 /// The median of the rounds, with the least and the most.
 fn values(sample: &Sample) -> Value {
-    let mut map = Map::new();
-    let all = [
-        ("median", sample.median()),
-        ("min", sample.least()),
-        ("max", sample.most()),
-    ];
-    for (name, value) in all {
-        map.insert(name.to_owned(), json!(value));
-    }
-    Value::Object(map)
+    json!({ "median": sample.median(), "min": sample.least(), "max": sample.most() })
 }
 
 /// Mebibytes as megabytes, which is what the goals are in.

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::contender::Contender;
 use super::figure::{Calls, Row, Whole};
 use super::fixture::Fixture;
+use crate::columns::columns;
 use crate::machine;
-use crate::sample::Sample;
+use crate::sample::{Sample, three_digits};
 
 mod bar;
 
@@ -38,7 +39,7 @@ impl Report {
             seconds,
             generator: [Calls::default(), Calls::default()],
             machine: machine::describe(),
-            busy: load(),
+            busy: machine::load(),
             missing: Vec::new(),
             notes: Vec::new(),
             bars: Vec::new(),
@@ -74,7 +75,7 @@ impl Report {
                 "the load is built without optimization and slows every server down: use `just bench-peers`".to_owned(),
             );
         }
-        let (cores, busy) = (cores(), load());
+        let (cores, busy) = (machine::cores(), machine::load());
         if self.busy.max(busy) > cores {
             self.notes.push(format!(
                 "the machine was busy with something else: its load was {} in the beginning and is {busy}, on {cores} cores; these figures say little",
@@ -122,18 +123,18 @@ impl Report {
             "{}\n{} rounds, {} s of calls each; medians of the rounds\n\n",
             self.machine, self.rounds, self.seconds
         );
-        text.push_str(&columns(&speed(rows)));
+        text.push_str(&columns(&speed(rows), 2));
         let ratios = ratios(rows);
         if ratios.len() > 1 {
             text.push_str(
                 "\nHow much better gongfu is on the same kind of path, by each figure\n\n",
             );
-            text.push_str(&columns(&ratios));
+            text.push_str(&columns(&ratios, 2));
         }
         let wholes = wholes(rows);
         if wholes.len() > 1 {
             text.push_str("\nAll skills of the large set\n\n");
-            text.push_str(&columns(&wholes));
+            text.push_str(&columns(&wholes, 2));
         }
         text.push('\n');
         text.push_str(&self.cost(rows));
@@ -197,18 +198,6 @@ impl Report {
             "not_run": self.missing.iter().map(missing).collect::<Vec<_>>(),
         })
     }
-}
-
-/// The load average of the last minute; 0 if the system doesn't report it.
-fn load() -> f64 {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let first = text.split_whitespace().next();
-    first.and_then(|load| load.parse().ok()).unwrap_or(0.0)
-}
-
-fn cores() -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cores).map_or(1.0, f64::from)
 }
 
 /// The first table.
@@ -356,45 +345,12 @@ fn ratio(more: &Sample, less: &Sample) -> Option<f64> {
 
 /// A median in about three digits.
 fn show(sample: &Sample) -> String {
-    sample.median().map_or("–".to_owned(), |value| {
-        let digits = match value {
-            large if large >= 100.0 => 0,
-            middling if middling >= 10.0 => 1,
-            _ => 2,
-        };
-        format!("{value:.digits$}")
-    })
-}
-
-/// Lines of cells, each column as wide as its widest cell; the first two are words.
-fn columns(lines: &[Vec<String>]) -> String {
-    let count = lines.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..count)
-        .map(|column| {
-            let cells = lines.iter().filter_map(|cells| cells.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    let mut text = String::new();
-    for cells in lines {
-        let mut line = String::new();
-        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let blanks = " ".repeat(width - cell.chars().count());
-            let _ = if column < 2 {
-                write!(line, "{cell}{blanks}  ")
-            } else {
-                write!(line, "{blanks}{cell}  ")
-            };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
+    sample.median().map_or("–".to_owned(), three_digits)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, ratio, show};
+    use super::{ratio, show};
     use crate::sample::Sample;
 
     fn sample(values: &[f64]) -> Sample {
@@ -406,10 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_line_up_and_medians_are_shown() {
-        let lines = [["a", "b", "c"], ["long", "x", "100"]].map(|line| line.map(str::to_owned));
-        let text = columns(&lines.map(Vec::from));
-        assert_eq!(text, "a     b    c\nlong  x  100\n");
+    fn medians_are_shown_and_compared() {
         assert_eq!(show(&sample(&[3.0, 1.234, 2000.0])), "3.00");
         assert_eq!(show(&sample(&[])), "–");
         assert_eq!(ratio(&sample(&[30.0]), &sample(&[3.0])), Some(10.0));

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use gongfu_core::account::Owner;
 
 use super::contender::{Contender, Fixture};
-use crate::server::Memory;
+use crate::child::Memory;
 
 /// The number of sandboxes at once.
 const COUNT: usize = 8;

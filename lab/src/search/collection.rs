@@ -1,11 +1,12 @@
 //! Skills with the sections that say when to use them taken out, and those sections' items.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, document, section};
 
+use crate::corpus::files_below;
 use crate::random::Random;
 
 /// Skills to search.
@@ -32,9 +33,12 @@ pub(super) struct Question<'a> {
 impl Collection {
     /// Reads every skill below a folder; of several with one body, the first.
     pub(super) fn read(folder: &Path) -> Result<Self> {
-        let mut paths = Vec::new();
-        find(folder, &mut paths).with_context(|| format!("{} can't be read", folder.display()))?;
-        paths.sort();
+        let files =
+            files_below(folder).with_context(|| format!("{} can't be read", folder.display()))?;
+        let paths = files.into_iter().filter(|path| {
+            let name = path.file_name();
+            name.is_some_and(|name| name == SKILL_FILE || name == SKILL_FILE_LOWER)
+        });
         let mut bodies = HashSet::new();
         let mut skills = Vec::new();
         for path in paths {
@@ -79,20 +83,6 @@ impl Collection {
             .flat_map(|(skill, entry)| entry.items.iter().map(move |text| Question { text, skill }))
             .collect()
     }
-}
-
-fn find(folder: &Path, found: &mut Vec<PathBuf>) -> std::io::Result<()> {
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let name = entry.file_name();
-        if kind.is_dir() {
-            find(&entry.path(), found)?;
-        } else if kind.is_file() && (name == SKILL_FILE || name == SKILL_FILE_LOWER) {
-            found.push(entry.path());
-        }
-    }
-    Ok(())
 }
 
 /// Headings of sections that say when to use a skill begin or are like these.
