@@ -254,7 +254,6 @@ impl RootState {
         if tree.exceeds(limits) || walks.iter().any(|walk| !walk.left_out.is_empty()) {
             return None;
         }
-        let mut cached = HashMap::new();
         let touched = |path: &SkillPath| {
             alone.contains(path)
                 || if below.len() < 16 {
@@ -263,25 +262,9 @@ impl RootState {
                     above(path).any(|above| below.contains(&above))
                 }
         };
-        let gone: Vec<SkillPath> = self
-            .skills
-            .keys()
-            .filter(|path| touched(path))
-            .cloned()
-            .collect();
-        for path in gone {
-            cached.extend(self.skills.remove_entry(&path));
-        }
-        let stale: Vec<SkillPath> = self
-            .unloadable
-            .keys()
-            .filter(|path| touched(path))
-            .cloned()
-            .collect();
-        let mut before = BTreeMap::new();
-        for path in stale {
-            before.extend(self.unloadable.remove_entry(&path));
-        }
+        let cached = self.skills.extract_if(|path, _| touched(path)).collect();
+        let before = self.unloadable.extract_if(.., |path, _| touched(path));
+        let before = before.collect();
         let scene = look.scene(&root, self.remote);
         let effects = self.compare(scene, &walks, cached, before);
         self.unsaved |= effects.unsaved;
