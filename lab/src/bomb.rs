@@ -2,7 +2,7 @@
 //!
 //! Starts the real server, as root and as a user where that is possible, has it run what takes all
 //! there is of one thing, and asks for its tools meanwhile. A wrong end or a process that is left
-//! fails; slow answers are told.
+//! fails; slow answers are reported.
 
 mod fixture;
 mod plan;
@@ -111,7 +111,7 @@ async fn attack(
                 bomb.name, answer.reason, bomb.reasons
             ));
         }
-        tell(&fixture, &watch, bomb.name, &answer, calm, wrong)?;
+        print_report(&fixture, &watch, bomb.name, &answer, calm, wrong)?;
     }
     let name = format!("{} runs at once", arguments.runs);
     if is_wanted(&name) {
@@ -119,14 +119,14 @@ async fn attack(
         let calm = calm(&mut asking, arguments.quiet).await?;
         let watch = fixture.watch();
         let many = many(&fixture, &mut asking, arguments.runs).await?;
-        tell(&fixture, &watch, &name, &many, calm, wrong)?;
+        print_report(&fixture, &watch, &name, &many, calm, wrong)?;
     }
     drop(asking);
     fixture.end()
 }
 
-/// The p99 of answers while nothing is run, in seconds: each time anew, because others use the machine
-/// as well.
+/// The p99 of answers while nothing is run, in milliseconds. It is measured before each bomb, because
+/// others use the machine as well.
 async fn calm(asking: &mut Client, seconds: u64) -> Result<f64> {
     let quiet = ask(asking, Instant::now() + Duration::from_secs(seconds)).await?;
     quiet.percentile(99).context("nothing was answered")
@@ -156,7 +156,7 @@ async fn one(fixture: &Fixture, asking: &mut Client, bomb: &Bomb) -> Result<Bomb
         let took = begun.elapsed();
         timed += took;
         seen.took = seen.took.max(took);
-        // One wrong end is told, however the others were.
+        // One wrong end is reported, however the others were.
         if seen.reason.is_empty() || !bomb.reasons.contains(&reason.as_str()) {
             seen.reason = reason;
         }
@@ -241,8 +241,8 @@ async fn ask(client: &mut Client, until: Instant) -> Result<Sample> {
     Ok(sample)
 }
 
-/// Tells what was seen, once nothing of it is left.
-fn tell(
+/// Prints a line about a bomb, once none of its processes is left.
+fn print_report(
     fixture: &Fixture,
     watch: &Watch,
     name: &str,

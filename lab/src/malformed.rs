@@ -225,7 +225,7 @@ trait Peer {
     /// Sends the input of this number.
     fn attempt(&mut self, input: Input<'_>) -> Result<Outcome>;
 
-    /// Calls a tool, which must tell what is there.
+    /// Calls a tool, which must list all skills.
     fn control(&mut self, skills: usize, timeout: Duration) -> Result<()>;
 
     /// The server's process.

@@ -1,7 +1,7 @@
 //! `lab prove-races`: no link that is swapped in leads a reader or a writer outside.
 //!
 //! One thread exchanges a folder and a file with links to the outside, as fast as it can, while two
-//! others read and write them through the real store. The same is done first by hands that look
+//! others read and write them through the real store. The same is done first by files that look
 //! where a path leads and then use it: they must get out, or the race proves nothing.
 
 mod access;
@@ -49,7 +49,7 @@ struct Tries {
     escaped: u64,
 }
 
-/// Races the hands that must get out, then the store, which must not.
+/// Races the files that must get out, then the store, which must not.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     if !cfg!(target_os = "linux") {
         eprintln!("error: only Linux can exchange two names in one step");
@@ -122,13 +122,13 @@ fn verdict(naive: &Outcome, store: &Outcome, count: u64) -> Result<(), String> {
     Ok(())
 }
 
-fn race<H: FileAccess>(arguments: &Arguments) -> Result<Outcome> {
+fn race<F: FileAccess>(arguments: &Arguments) -> Result<Outcome> {
     let fixture = Fixture::new()?;
     let before = fixture.outside()?;
     if before.is_empty() {
         bail!("there is nothing outside");
     }
-    let hands = H::over(&fixture)?;
+    let files = F::open(&fixture)?;
     let (over, swaps) = (AtomicBool::new(false), AtomicU64::new(0));
     let (read, written) = std::thread::scope(|scope| {
         let swapper = scope.spawn(|| {
@@ -145,8 +145,8 @@ fn race<H: FileAccess>(arguments: &Arguments) -> Result<Outcome> {
                 }
             }
         });
-        let reader = scope.spawn(|| read_all(&hands, arguments));
-        let writer = scope.spawn(|| write_all(&hands, arguments));
+        let reader = scope.spawn(|| read_all(&files, arguments));
+        let writer = scope.spawn(|| write_all(&files, arguments));
         let outcomes = (reader.join(), writer.join());
         over.store(true, Ordering::Relaxed);
         drop(swapper.join());
@@ -169,12 +169,12 @@ fn race<H: FileAccess>(arguments: &Arguments) -> Result<Outcome> {
     })
 }
 
-fn read_all(hands: &impl FileAccess, arguments: &Arguments) -> Tries {
+fn read_all(files: &impl FileAccess, arguments: &Arguments) -> Tries {
     let mut tries = Tries::default();
     let mut random = Random::of_input(arguments.seed, 0);
     for _ in 0..arguments.count {
         let path = random.pick(&fixture::READ);
-        match hands.read(path) {
+        match files.read(path) {
             Some(bytes) if bytes.starts_with(fixture::CANARY) => tries.escaped += 1,
             Some(_) => tries.done += 1,
             None => tries.refused += 1,
@@ -183,13 +183,13 @@ fn read_all(hands: &impl FileAccess, arguments: &Arguments) -> Tries {
     tries
 }
 
-fn write_all(hands: &impl FileAccess, arguments: &Arguments) -> Tries {
+fn write_all(files: &impl FileAccess, arguments: &Arguments) -> Tries {
     let mut tries = Tries::default();
     let mut random = Random::of_input(arguments.seed, 1);
     for number in 0..arguments.count {
         let path = random.pick(&fixture::WRITTEN);
         let path = path.replace("{}", &(number % 50).to_string());
-        if hands.write(&path, format!("written {number}").as_bytes()) {
+        if files.write(&path, format!("written {number}").as_bytes()) {
             tries.done += 1;
         } else {
             tries.refused += 1;

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     println!("{}", machine::describe());
     println!(
-        "whoever runs this is {}",
+        "run as {}",
         if rustix::process::geteuid().is_root() {
             "root"
         } else {

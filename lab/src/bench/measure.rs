@@ -389,7 +389,7 @@ impl Fixture<'_> {
         Ok((reads, peak))
     }
 
-    /// Calls with a pause before each: the first thing that each does is to look at all files anew.
+    /// Calls with a pause before each: each looks at all files first.
     fn pauses(&self, table: &mut Table) -> Result<()> {
         let mut random = Random::new(2);
         let mut server = Server::begin(&self.server())?;

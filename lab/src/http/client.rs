@@ -59,7 +59,7 @@ impl Client {
         })
     }
 
-    /// Connects anew, with the session that it had.
+    /// Connects again, with the session that it had.
     pub(crate) async fn reconnect(&mut self) -> Result<()> {
         self.sender = connection(&self.address).await?;
         Ok(())

@@ -13,7 +13,7 @@ use tokio::task::LocalSet;
 use super::client::Client;
 use super::wire::{Address, Call, Path};
 
-/// The longest time that is told apart from longer ones, in microseconds.
+/// The longest time that is recorded, in microseconds; longer ones count as this.
 const LONGEST: u64 = 120_000_000;
 
 /// A load: what is sent, and to which server.

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The answer that is owed.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Expectation {
-    /// An answer, to this id where it can be told.
+    /// An answer, to this id if the message has one.
     Answer(Option<Value>),
     /// Nothing, or an error without an id: whether it is a broken request or a broken notification
     /// is a matter of taste.

@@ -12,7 +12,7 @@ use crate::random::Random;
 pub(super) enum Era {
     /// With `initialize`: 2025-11-25.
     Session,
-    /// Without: 2026-07-28, where each request tells who sends it.
+    /// Without: 2026-07-28, where each request names its client.
     Stateless,
 }
 
@@ -221,7 +221,7 @@ pub(super) fn message(random: &mut Random, number: u64, most: usize, era: Era) -
     }
 }
 
-/// The parameters by which a stateless request tells who sends it.
+/// The parameters by which a stateless request names its client.
 pub(super) fn sender() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

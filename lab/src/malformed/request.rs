@@ -15,7 +15,7 @@ pub(super) struct Request {
     pub(super) bytes: Vec<u8>,
     /// The body, where only that was changed: then it is owed what a line would be.
     pub(super) body: Option<Vec<u8>>,
-    /// It can be told where it ends, so there is an answer to it; otherwise the connection may be
+    /// Its end is clear, so there is an answer to it; otherwise the connection may be
     /// closed without one.
     pub(super) whole: bool,
     /// Nothing follows on this connection.
@@ -277,7 +277,7 @@ pub(super) fn sound(body: &[u8], era: Era, host: &str, session: Option<&str>) ->
     parts(body, era, host, session).bytes()
 }
 
-/// A request whose headers fit its body as far as that can be told.
+/// A request whose headers fit its body as far as the body can be read.
 fn parts(body: &[u8], era: Era, host: &str, session: Option<&str>) -> Parts {
     let mut parts = Parts {
         line: "POST /mcp HTTP/1.1".to_owned(),

@@ -1,4 +1,4 @@
-//! One turn of one server: started anew, left alone, warmed up, asked by one client and by many.
+//! One turn of one server: started, left alone, warmed up, asked by one client and by many.
 
 use std::rc::Rc;
 use std::time::Duration;

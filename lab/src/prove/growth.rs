@@ -1,7 +1,7 @@
 //! Inputs that grow: a reader that takes four times as long for four times as much is fine, one
 //! that takes sixteen times as long is not.
 //!
-//! Only tells: a time is never a failure.
+//! Only reports: a time is never a failure.
 
 mod shape;
 
@@ -15,9 +15,9 @@ const SMALL: usize = 48 * 1024;
 const TIMES: usize = 4;
 /// A quicker reading of the large one is not looked at.
 const NOTICEABLE: Duration = Duration::from_millis(25);
-/// Such a long reading of the large one is told, whatever its growth.
+/// A reading of the large one that takes longer is reported, whatever its growth.
 pub(super) const SLOW: Duration = Duration::from_millis(100);
-/// Growth by more than this, for four times as much, is told.
+/// Growth by more than this factor, for four times the input, is reported.
 const STEEP: f64 = 9.0;
 /// After such a long reading of the small one, the large one is left out.
 const ENOUGH: Duration = Duration::from_secs(3);
@@ -39,7 +39,7 @@ pub(super) struct Growth {
 
 impl Growth {
     /// True when it is worth a line.
-    pub(super) fn is_told(&self) -> bool {
+    pub(super) fn is_notable(&self) -> bool {
         match self.large {
             None => true,
             Some(large) => large > SLOW || (large > NOTICEABLE && self.ratio() > STEEP),

@@ -19,7 +19,7 @@ use fixture::{CANARY_NAME, holds_canary, is_told};
 /// A kind of input: what reads it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A SKILL.md: loaded, judged and mended.
+    /// A SKILL.md: loaded, checked and fixed.
     #[default]
     Document,
     /// A SKILL.md: the strict verdict alone.

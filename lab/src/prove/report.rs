@@ -14,7 +14,7 @@ use super::property::{Fixture, Kind};
 
 /// After so many broken inputs, a worker has seen enough.
 const ENOUGH: usize = 2_000;
-/// So many kinds of breakage are kept and told.
+/// The number of kinds of breakage that are kept and reported.
 const TOLD: usize = 20;
 /// So many of the slowest inputs are measured again: some of them only waited for others.
 const CANDIDATES: usize = 24;
@@ -188,9 +188,9 @@ impl Report {
         }
     }
 
-    /// Tells how a shape grew, when that is worth a word.
+    /// Reports the growth of a shape, when it is worth a line.
     pub(super) fn grows(&self, shape: &Shape, growth: &Growth) {
-        if !growth.is_told() {
+        if !growth.is_notable() {
             return;
         }
         let name = format!("growth-{}", shape.name.replace([' ', ',', ':'], "-"));

@@ -24,8 +24,8 @@ const LIMIT: u64 = 1_000;
 
 /// Something that reads and writes below the place.
 pub(super) trait FileAccess: Sync + Sized {
-    /// FileAccess over this place.
-    fn over(fixture: &Fixture) -> Result<Self>;
+    /// Access to the files of a fixture.
+    fn open(fixture: &Fixture) -> Result<Self>;
     /// The content of a file; `None` when it can't be read.
     fn read(&self, path: &str) -> Option<Vec<u8>>;
     /// Writes a file; answers whether that was done.
@@ -69,7 +69,7 @@ impl Naive {
 }
 
 impl FileAccess for Naive {
-    fn over(fixture: &Fixture) -> Result<Self> {
+    fn open(fixture: &Fixture) -> Result<Self> {
         Ok(Self {
             roots: [
                 fixture.work().canonicalize()?,
@@ -108,7 +108,7 @@ pub(super) struct Store {
 }
 
 impl FileAccess for Store {
-    fn over(fixture: &Fixture) -> Result<Self> {
+    fn open(fixture: &Fixture) -> Result<Self> {
         let settings = Settings {
             explicit: vec![fixture.skills()],
             writable: Some(fixture.skills()),

@@ -26,7 +26,7 @@ pub(super) fn measure(fixture: &Fixture, contenders: &[Contender]) -> Result<Vec
         if contender.name == "docker" {
             continue;
         }
-        // A length of sleep that tells them from others.
+        // A length of sleep that no other process has.
         let word = format!("86{}", std::process::id());
         let mut running = tokio::task::JoinSet::new();
         for _ in 0..COUNT {

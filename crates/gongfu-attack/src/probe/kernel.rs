@@ -1,4 +1,4 @@
-//! Probes that make calls of the kernel which could get around a sandbox: namespaces, modules, io_uring
+//! Probes that make calls of the kernel which could get around a sandbox: namespaces, modules, `io_uring`
 //! and others that few programs need.
 
 use std::fs::File;

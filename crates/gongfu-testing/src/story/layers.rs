@@ -187,7 +187,7 @@ fn survives_a_restart(fixture: &Fixture) {
     let space = fixture.local();
     let skill = create(fixture, &space, "pdf", "d");
     run(fixture, &space, &skill, |folder| {
-        put(folder, "out", b"kept")
+        put(folder, "out", b"kept");
     });
     let again = fixture.reopened();
     let skill = find(fixture, &again, "pdf").unwrap();

@@ -13,7 +13,7 @@ pub(super) struct Bar {
     what: String,
     /// The reached value, in words.
     reached: String,
-    /// `None` when it can't be told, because something was not measured.
+    /// `None` when something was not measured.
     is_held: Option<bool>,
 }
 

@@ -7,7 +7,7 @@ use gongfu_core::text;
 
 use super::{Verdict, ensure};
 
-/// After so many rounds of mending, nothing more may be mended.
+/// The rounds of fixes after which nothing fixable may be left.
 const ROUNDS: usize = 8;
 /// So many fixes are also applied alone.
 const ALONE: usize = 6;
@@ -76,7 +76,7 @@ fn whole(document: &Document) -> Verdict {
     ensure(again.is_ok(), || "the frontmatter is no JSON".to_owned())
 }
 
-/// A fix that is applied alone makes its own edits, changes no other byte, and mends something.
+/// A fix that is applied alone makes its own edits, changes no other byte, and fixes something.
 fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
     let fixable = diagnostics.iter().filter(|found| found.fix.is_some());
     for found in fixable.take(ALONE) {
@@ -97,7 +97,7 @@ fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
             let same = all.iter().filter(|other| other.finding.code() == code);
             same.count()
         };
-        // Of several, one alone may only lay bare the next; together they must all be mended.
+        // One of several fixes may only uncover the next; together they must fix everything.
         let before = like_it(diagnostics);
         let several = usize::from(before > 1);
         ensure(like_it(&after) < before + several, || {
