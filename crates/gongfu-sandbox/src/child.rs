@@ -13,11 +13,11 @@
 )]
 
 #[cfg(target_os = "linux")]
-mod bubblewrap_init;
-#[cfg(target_os = "linux")]
 pub(crate) mod container_init;
 #[cfg(target_os = "linux")]
 mod descendants;
+#[cfg(target_os = "linux")]
+mod direct;
 pub(crate) mod disk_usage;
 #[cfg(target_os = "linux")]
 pub(crate) mod fork_server;
@@ -26,7 +26,7 @@ mod identity;
 #[cfg(target_os = "linux")]
 mod init;
 #[cfg(target_os = "linux")]
-mod lite;
+mod launcher;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
@@ -44,6 +44,8 @@ mod usage;
 #[cfg(target_os = "linux")]
 mod view;
 #[cfg(target_os = "linux")]
+mod view_check;
+#[cfg(target_os = "linux")]
 mod watch;
 
 /// The exit code of a supervisor that doesn't know whether every process of its run is dead.
@@ -58,8 +60,8 @@ pub fn become_child() -> Option<std::process::ExitCode> {
     let first = arguments.next()?;
     if first == fork_server::ARGUMENT {
         Some(fork_server::run())
-    } else if first == bubblewrap_init::ARGUMENT {
-        Some(bubblewrap_init::run())
+    } else if first == launcher::ARGUMENT {
+        Some(launcher::run())
     } else if first == container_init::ARGUMENT {
         Some(container_init::run(arguments))
     } else {

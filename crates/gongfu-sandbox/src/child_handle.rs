@@ -6,10 +6,8 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use gongfu_core::sandbox::Limits;
-
 use crate::child::UNCERTAIN;
-use crate::plan::{Grouping, Kind, Plan};
+use crate::plan::{Grouping, Launch, Plan};
 use crate::platform::cgroup::{Group, Groups};
 use crate::poll::is_readable_within;
 use crate::process::Process;
@@ -42,17 +40,20 @@ struct Lifeline {
 }
 
 impl ChildHandle {
-    /// Starts a child for this kind of sandbox, in a control group of its own if there can be one.
+    /// Starts a child for this plan, in a control group of its own if there can be one.
     ///
     /// # Errors
     /// There can be no more processes.
-    pub(crate) fn start(kind: &Kind, groups: Option<&Groups>, limits: &Limits) -> io::Result<Self> {
+    pub(crate) fn start(plan: &Plan, groups: Option<&Groups>) -> io::Result<Self> {
+        let launch = plan.launch.as_ref();
+        let own_processes = launch.map_or(0, Launch::own_processes);
+        let is_needed = launch.is_some_and(Launch::needs_supervisor);
         let (process, ends) = start_process()?;
         // Without a group the limits are enforced as on machines that have none.
-        let group = groups.and_then(|groups| groups.make(limits, kind.supervisors()).ok());
+        let group = groups.and_then(|groups| groups.make(&plan.limits, own_processes).ok());
         let grouping = group.as_ref().map(Group::grouping);
         let handles = group.as_ref().map(Group::join_handles).transpose()?;
-        let child = Self::new(process, kind.needs_its_child(), group, grouping, ends);
+        let child = Self::new(process, is_needed, group, grouping, ends);
         let handles = handles.unwrap_or_default();
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(|handle| handle.as_fd()).collect();
         // It joins before it is told anything, so that everything is counted.

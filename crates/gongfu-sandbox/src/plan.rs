@@ -16,16 +16,20 @@ pub(crate) const PROXY_ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCAL
 /// Everything that the child does for a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The mechanism that isolates the run.
-    pub(crate) kind: Kind,
+    /// The way to start it; `None` where an init is there already, as in a container.
+    pub(crate) launch: Option<Launch>,
+    /// The separation from the host, which Landlock and seccomp complete.
+    pub(crate) isolation: Isolation,
     /// The user of the run on this machine; `None` for the server's own.
     pub(crate) tenant: Option<UnixId>,
     /// The files and folders of this machine that the view shows.
     pub sources: Vec<Source>,
-    /// What the run sees; each piece lies below those before it.
+    /// The pieces of the view; each lies below those before it.
     pub view: Vec<Piece>,
-    /// Whether its network leads to a proxy; else it leads nowhere.
-    pub(crate) proxied: bool,
+    /// The layers are copies, which the server fills before the program starts.
+    pub(crate) has_copies: bool,
+    /// The network leads to a proxy; else it leads nowhere.
+    pub(crate) is_proxied: bool,
     /// The program and its arguments.
     pub arguments: Vec<String>,
     /// Its whole environment.
@@ -34,74 +38,74 @@ pub struct Plan {
     pub(crate) folder: String,
     /// The places that it may write to, besides devices.
     pub writable: Vec<PathBuf>,
+    /// The file systems of a fixed size that hold what it writes.
+    pub(crate) file_systems: Vec<String>,
     pub(crate) limits: Limits,
-    /// The number of our own processes that the kernel counts with those of the run.
-    pub(crate) supervisors: u64,
+    /// Processes of the same user besides the run's, which the kernel counts as well.
+    pub(crate) other_processes: u64,
 }
 
-/// The mechanism that isolates a run.
+/// The way for the supervisor to start a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
-    /// Namespaces that the child makes.
+pub(crate) enum Launch {
+    /// It makes namespaces, and init builds the view in them.
     Namespaces,
-    /// Namespaces that bubblewrap makes.
-    Bubblewrap {
+    /// Another program, such as bubblewrap, makes the namespaces and the view, and executes init in them.
+    Launcher {
         program: PathBuf,
-        /// Its options; the paths in them need not be text.
+        /// Its options, which it reads from a file; the paths in them need not be text.
         options: Vec<Vec<u8>>,
     },
-    /// A container that somebody else made, with our init as its first process.
-    Container {
-        /// The writable file systems in memory.
-        memories: Vec<String>,
-    },
-    /// No namespaces: only the restrictions of the program.
-    Lite {
-        /// The run's own folder.
+    /// It starts the program itself, and kills all its descendants in the end.
+    Direct {
+        /// The run's own folder, which is measured.
         folder: String,
-        readable: Vec<PathBuf>,
     },
-    /// The sandbox of macOS.
+    /// It starts init by `sandbox-exec`.
     #[cfg(target_os = "macos")]
     Seatbelt {
         /// `sandbox-exec`.
         program: PathBuf,
-        /// The run's own folder.
+        /// The run's own folder, which is measured.
         folder: String,
         /// The program's rights, in the language of `sandbox-exec`.
         profile: String,
     },
 }
 
-impl Kind {
-    /// Whether only the child can end every process of the run.
-    pub(crate) fn needs_its_child(&self) -> bool {
-        match self {
-            Self::Namespaces | Self::Bubblewrap { .. } | Self::Container { .. } => false,
-            Self::Lite { .. } => true,
-            #[cfg(target_os = "macos")]
-            Self::Seatbelt { .. } => true,
-        }
-    }
-
-    /// Whether the program waits until the server has filled the layers.
-    pub(crate) fn waits_for_layers(&self) -> bool {
-        matches!(self, Self::Bubblewrap { .. } | Self::Container { .. })
+impl Launch {
+    /// Tells whether only the supervisor can end every process of the run.
+    pub(crate) fn needs_supervisor(&self) -> bool {
+        !matches!(self, Self::Namespaces | Self::Launcher { .. })
     }
 
     /// The number of our own processes in the control group of a run.
-    pub(crate) fn supervisors(&self) -> u64 {
+    pub(crate) fn own_processes(&self) -> u64 {
         match self {
             // The supervisor and init.
             Self::Namespaces => 2,
-            // bubblewrap as well.
-            Self::Bubblewrap { .. } => 3,
-            // Only one is there for the whole run.
-            Self::Container { .. } | Self::Lite { .. } => 1,
+            // The launcher as well.
+            Self::Launcher { .. } => 3,
+            Self::Direct { .. } => 1,
             #[cfg(target_os = "macos")]
             Self::Seatbelt { .. } => 2,
         }
     }
+}
+
+/// The separation of a run from the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Isolation {
+    /// It has a view and a PID namespace of its own.
+    Full,
+    /// Another process of the same user is in its PID namespace: the init of a container, which serves the
+    /// next run as well.
+    SharedInit,
+    /// It sees the host: only Landlock and seccomp protect the files and the processes there.
+    Host {
+        /// The files and folders that it may read.
+        readable: Vec<PathBuf>,
+    },
 }
 
 /// A file by its identity; by the time that it is used, its path may lead elsewhere.
@@ -210,7 +214,7 @@ pub(crate) enum Join {
 pub(crate) enum Step {
     Group,
     Tenant,
-    Bubblewrap,
+    Launcher,
     Namespaces,
     Identity,
     Source(usize),

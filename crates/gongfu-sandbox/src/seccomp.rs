@@ -5,7 +5,7 @@
 //! killed. `seccompiler` itself kills a program that makes calls of another architecture.
 
 mod filter;
-pub(crate) mod lite_rules;
+pub(crate) mod shared_rules;
 pub mod table;
 
 use std::collections::BTreeMap;

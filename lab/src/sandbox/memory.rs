@@ -74,7 +74,7 @@ fn of_sandboxes(programs: &[u32]) -> f64 {
         let (program, kind) = (words.next(), words.next().unwrap_or_default());
         let name = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
         name.trim() == "gongfu-run"
-            || kind == b"sandbox-inside"
+            || kind == b"sandbox-launched-init"
             || program.is_some_and(is_bubblewrap)
     };
     let above = |program: &u32| {

@@ -12,9 +12,9 @@ use gongfu_core::sandbox::{Level, Means, Mode, Outcome, Spec};
 use super::copy::{Exposure, MountCopies, MountedBy, exposure};
 use super::execute::execute;
 use super::layer::merge_layers;
-use super::namespaces::{PLACES, SCRATCH};
+use super::namespaces::{FILE_SYSTEM, PLACES, SCRATCH};
 use super::{Backend, Failure, HostView, Profile, RunContext, program};
-use crate::plan::{Kind, Piece, Plan, Source, UnixId};
+use crate::plan::{Isolation, Launch, Piece, Plan, Source, UnixId};
 use crate::system::View;
 
 /// The places where systems install it.
@@ -32,7 +32,7 @@ const OPTIONS: &str = "--unshare-user --unshare-all --uid 1000 --gid 1000 --host
 const OVERHEAD: u64 = 1024 * 1024;
 
 /// Only init is of the run's user namespace.
-const SUPERVISORS: u64 = 1;
+const OTHER_PROCESSES: u64 = 1;
 
 /// The backend.
 pub(crate) struct Bubblewrap;
@@ -120,7 +120,7 @@ fn plan(
     // A setuid program lets nobody choose the size: then it is only watched.
     let found = std::fs::metadata(program)?;
     let size = (found.permissions().mode() & 0o4000 == 0).then_some(size);
-    let kind = Kind::Bubblewrap {
+    let launch = Launch::Launcher {
         program: program.to_owned(),
         options: options(size, &view.pieces, &view.sources, &hidden()),
     };
@@ -129,7 +129,16 @@ fn plan(
         sources: view.sources,
         view: view.pieces,
         writable,
-        ..program::plan(kind, job, tenant, variables, SUPERVISORS)
+        has_copies: true,
+        file_systems: vec![FILE_SYSTEM.to_owned()],
+        ..program::plan(
+            Some(launch),
+            Isolation::Full,
+            job,
+            tenant,
+            variables,
+            OTHER_PROCESSES,
+        )
     })
 }
 

@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::program;
 use crate::cgroup::Group;
 use crate::child_handle::ChildHandle;
-use crate::plan::{Grouping, Join, Kind, Plan, Reply, Request, UnixId};
+use crate::plan::{Grouping, Isolation, Join, Plan, Reply, Request, UnixId};
 use crate::poll::{is_readable, is_readable_within};
 use crate::process::InContainer;
 use crate::wire;
@@ -137,8 +137,18 @@ pub fn plan(
     job: &Spec,
     tenant: Option<UnixId>,
     variables: Vec<(String, String)>,
-    memories: Vec<String>,
+    file_systems: Vec<String>,
 ) -> Plan {
-    let kind = Kind::Container { memories };
-    program::plan(kind, job, tenant, variables, OTHER_PROCESSES)
+    Plan {
+        has_copies: true,
+        file_systems,
+        ..program::plan(
+            None,
+            Isolation::SharedInit,
+            job,
+            tenant,
+            variables,
+            OTHER_PROCESSES,
+        )
+    }
 }

@@ -94,7 +94,7 @@ pub fn execute_in(
     let input = input::open(&job.input, plan.tenant)?;
     let child = match child {
         Some(child) => child,
-        None => ChildHandle::start(&plan.kind, context.groups, &job.limits)?,
+        None => ChildHandle::start(plan, context.groups)?,
     };
     if let Some(grouping) = child.grouping {
         let enforcement = &mut outcome.enforcement;
@@ -267,7 +267,7 @@ impl Run<'_> {
             Event::Ready => {
                 self.start = None;
                 let layers: Vec<OwnedFd> = handles.collect();
-                if self.plan.kind.waits_for_layers() {
+                if self.plan.has_copies {
                     (self.fill)(&layers)?;
                     wire::send(child.control(), &(), &[])?;
                 }

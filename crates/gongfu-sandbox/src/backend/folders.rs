@@ -13,10 +13,10 @@ use rustix::fs::{self, CWD, OFlags};
 use super::Failure;
 use super::copy::{Exposure, MountedBy, exposure};
 use super::program::{self, Places};
-use crate::plan::{Kind, Plan, UnixId};
+use crate::plan::{Isolation, Launch, Plan, UnixId};
 
 /// The child counts the other processes of the user itself.
-const SUPERVISORS: u64 = 0;
+const OTHER_PROCESSES: u64 = 0;
 
 /// Other names of programs that scripts use, with the paths of the programs.
 pub(crate) type OtherNames = Vec<(String, PathBuf)>;
@@ -149,10 +149,11 @@ impl Folders {
         Some(real.components().collect::<PathBuf>().to_str()?.to_owned())
     }
 
-    /// Makes the plan of the run.
+    /// Makes the plan of the run, which may read these files and folders.
     pub(crate) fn plan(
         &self,
-        kind: Kind,
+        launch: Launch,
+        readable: Vec<PathBuf>,
         job: &Spec,
         tenant: Option<UnixId>,
     ) -> Result<Plan, Failure> {
@@ -177,7 +178,14 @@ impl Folders {
         Ok(Plan {
             folder,
             writable: self.writable.clone(),
-            ..program::plan(kind, job, tenant, environment, SUPERVISORS)
+            ..program::plan(
+                Some(launch),
+                Isolation::Host { readable },
+                job,
+                tenant,
+                environment,
+                OTHER_PROCESSES,
+            )
         })
     }
 }

@@ -14,7 +14,7 @@ use super::execute::execute;
 use super::folders::{Folders, OtherNames};
 use super::layer::merge_layers;
 use super::{Backend, Failure, HostView, Profile, RunContext};
-use crate::plan::{Kind, Piece};
+use crate::plan::{Launch, Piece};
 use crate::run_dir::RunDir;
 use crate::system::View;
 
@@ -43,11 +43,11 @@ impl Backend for Lite {
         let run_dir = RunDir::new(tenant.is_some())?;
         let (system, other_names) = system()?;
         let folders = Folders::new(&run_dir.path, job, tenant, &other_names)?;
-        let kind = Kind::Lite {
+        let launch = Launch::Direct {
             folder: folders.whole.clone(),
-            readable: [system, folders.readable.clone()].concat(),
         };
-        let plan = folders.plan(kind, job, tenant)?;
+        let readable = [system, folders.readable.clone()].concat();
+        let plan = folders.plan(launch, readable, job, tenant)?;
         let before = copies.fill(&folders.copies)?;
         let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
         result.layers = result.layers.map(|_| copies.only_layers(folders.copies));

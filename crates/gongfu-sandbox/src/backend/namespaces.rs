@@ -8,11 +8,13 @@ use super::execute::execute;
 use super::layer::{layers, merge_layers};
 use super::program::{self, Places};
 use super::{Backend, Failure, HostView, Profile, RunContext};
-use crate::plan::{Kind, Plan, UnixId};
+use crate::plan::{Isolation, Launch, Plan, UnixId};
 use crate::system::View;
 
 /// The supervisor and init are both of the run's user namespace.
-const SUPERVISORS: u64 = 2;
+const OTHER_PROCESSES: u64 = 2;
+/// Everything that a run writes lies in one file system, wherever the view shows it; this is one place.
+pub(super) const FILE_SYSTEM: &str = "/tmp";
 /// The folders that every run may write to.
 pub const SCRATCH: [&str; 2] = ["/dev/shm", "/tmp"];
 /// The folders that every program asks for.
@@ -73,6 +75,15 @@ fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
         sources: view.sources,
         view: view.pieces,
         writable,
-        ..program::plan(Kind::Namespaces, job, tenant, variables, SUPERVISORS)
+        is_proxied: !job.reach.is_off(),
+        file_systems: vec![FILE_SYSTEM.to_owned()],
+        ..program::plan(
+            Some(Launch::Namespaces),
+            Isolation::Full,
+            job,
+            tenant,
+            variables,
+            OTHER_PROCESSES,
+        )
     })
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use gongfu_core::sandbox::{Command, Spec};
 
 use super::Failure;
-use crate::plan::{Kind, PROXY_ADDRESS, Plan, UnixId};
+use crate::plan::{Isolation, Launch, PROXY_ADDRESS, Plan, UnixId};
 use crate::platform;
 
 /// Variables by which programs run code that nobody asked for.
@@ -18,26 +18,30 @@ const CODE_VARIABLES: [&str; 6] = [
     "RUBYOPT",
 ];
 
-/// Makes a plan that shows nothing, and in which nothing can be written.
+/// Makes a plan that shows nothing and reaches no host, and in which nothing can be written.
 pub(crate) fn plan(
-    kind: Kind,
+    launch: Option<Launch>,
+    isolation: Isolation,
     job: &Spec,
     tenant: Option<UnixId>,
     environment: Vec<(String, String)>,
-    supervisors: u64,
+    other_processes: u64,
 ) -> Plan {
     Plan {
-        kind,
+        launch,
+        isolation,
         tenant,
         sources: Vec::new(),
         view: Vec::new(),
-        proxied: !job.reach.is_off(),
+        has_copies: false,
+        is_proxied: false,
         arguments: arguments(&job.command),
         environment,
         folder: job.folder.clone(),
         writable: Vec::new(),
+        file_systems: Vec::new(),
         limits: job.limits,
-        supervisors,
+        other_processes,
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use gongfu_core::sandbox::Level;
 
-use crate::plan::{Kind, Piece, Plan, Step};
+use crate::plan::{Isolation, Piece, Plan, Step};
 
 /// Explains a step that failed.
 pub(super) fn step_failed(step: Step, plan: &Plan, error: &io::Error) -> String {
@@ -18,7 +18,7 @@ pub(super) fn step_failed(step: Step, plan: &Plan, error: &io::Error) -> String 
                              kernel.apparmor_restrict_unprivileged_userns), and in a container its \
                              runtime's too"
             .to_owned(),
-        Step::Bubblewrap => "bubblewrap can't be begun".to_owned(),
+        Step::Launcher => "bubblewrap can't be started".to_owned(),
         Step::Source(number) => format!("`{}` can't be brought into it", path(number)),
         Step::View(number) => match plan.view.get(number) {
             Some(Piece::Bind { at, source, .. }) => {
@@ -35,7 +35,7 @@ pub(super) fn step_failed(step: Step, plan: &Plan, error: &io::Error) -> String 
             }
             _ => "what it sees can't be built".to_owned(),
         },
-        Step::Landlock if matches!(plan.kind, Kind::Lite { .. }) => {
+        Step::Landlock if matches!(plan.isolation, Isolation::Host { .. }) => {
             "the system can't keep a program from what it must not open; it takes Linux 6.12 with \
              Landlock, or 6.2 where gongfu is root and can be other users"
                 .to_owned()

@@ -16,18 +16,17 @@ use rustix::process::{
     DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal,
 };
 
-use super::init::{self, SizedFileSystems};
+use super::init::SizedFileSystems;
 use super::step::{Failure, at};
 use super::syscall::{self, Fork};
 use super::watch::{Reaper, watch};
-use super::{bubblewrap_init, identity, restrict, stdio};
-use crate::plan::{Event, Grouping, Kind, Plan, Reply, Request, Step};
+use super::{identity, restrict, stdio, view_check};
+use crate::plan::{Event, Grouping, Plan, Reply, Request, Step};
 use crate::poll::is_readable_within;
 use crate::{run_dir, wire};
 
-/// The argument by which this program is told to be init of a container. The writable file systems in memory
-/// follow it.
-pub const ARGUMENT: &str = "sandbox-keeper";
+/// The argument that makes this program init of a container. The writable file systems in memory follow it.
+pub const ARGUMENT: &str = "sandbox-container-init";
 /// The socket of the server, which is removed once init has connected.
 pub const SOCKET: &str = "/run/gongfu/socket";
 
@@ -39,8 +38,6 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(8);
 const KILL_POLL: Duration = Duration::from_micros(200);
 /// Message queues (`mq_overview(7)`), in which a run could leave something as well.
 const QUEUES: &str = "/dev/mqueue";
-/// Space for the names of files, which a file system may count as well, in bytes.
-const OVERHEAD: u64 = 1024 * 1024;
 /// The mode of a folder for everybody, such as `/tmp`.
 const SHARED: u32 = 0o1777;
 
@@ -114,20 +111,12 @@ fn run_program(
     let Some((mut plan, input)) = received else {
         return Ok(None);
     };
-    if !matches!(plan.kind, Kind::Container { .. }) {
+    if plan.launch.is_some() {
         return Err(wrong(io::ErrorKind::InvalidData.into()));
     }
-    let layers = bubblewrap_init::check_view(&plan)?;
-    init::report_ready(control, &layers)?;
-    if !bubblewrap_init::await_layers(control)? {
+    if view_check::prepare(control, &mut plan)?.is_none() {
         return Ok(None);
     }
-    // The copies in the layers are nothing that the run wrote.
-    let contents = SizedFileSystems::of(&plan).contents();
-    let contents = contents.ok_or_else(|| wrong(io::ErrorKind::NotFound.into()))?;
-    let limits = &mut plan.limits;
-    limits.disk = limits.disk.saturating_add(contents.bytes + OVERHEAD);
-    limits.files = limits.files.saturating_add(contents.files);
     let grouping = Some(grouping);
     let program = match syscall::fork().map_err(&wrong)? {
         Fork::Child => {

@@ -14,7 +14,7 @@ use super::step::{Failure, at};
 use super::syscall::{self, Fork};
 use super::watch::{Disk, Meter, Reaper, Verdict, watch};
 use super::{restrict, stdio, usage, view};
-use crate::plan::{Event, Grouping, Kind, Plan, Step};
+use crate::plan::{Event, Grouping, Plan, Step};
 use crate::wire;
 
 /// The host name of every sandbox.
@@ -67,7 +67,7 @@ pub(super) fn run_program(
 
 /// Measures a run that writes to file systems of a fixed size, in a PID namespace of its own.
 pub(super) struct SizedFileSystems<'a> {
-    places: Vec<&'a str>,
+    places: &'a [String],
     bytes: u64,
     files: u64,
 }
@@ -83,13 +83,8 @@ pub(super) struct Contents {
 
 impl<'a> SizedFileSystems<'a> {
     pub(super) fn of(plan: &'a Plan) -> Self {
-        let places = match &plan.kind {
-            Kind::Container { memories } => memories.iter().map(String::as_str).collect(),
-            // What is written lies in one file system, wherever the view shows it.
-            _ => vec!["/tmp"],
-        };
         Self {
-            places,
+            places: &plan.file_systems,
             bytes: plan.limits.disk,
             files: plan.limits.files,
         }
@@ -102,8 +97,8 @@ impl<'a> SizedFileSystems<'a> {
             files: 0,
             block: 1,
         };
-        for place in &self.places {
-            let space = fs::statvfs(*place).ok()?;
+        for place in self.places {
+            let space = fs::statvfs(&**place).ok()?;
             let blocks = space.f_blocks.saturating_sub(space.f_bfree);
             let files = space.f_files.saturating_sub(space.f_ffree);
             let bytes = blocks.saturating_mul(space.f_frsize);
@@ -117,7 +112,7 @@ impl<'a> SizedFileSystems<'a> {
     /// Whether nothing more can be written to one of them.
     fn is_full(&self) -> bool {
         self.places.iter().any(|place| {
-            let space = fs::statvfs(*place);
+            let space = fs::statvfs(&**place);
             space.is_ok_and(|space| space.f_bavail == 0 || space.f_favail == 0)
         })
     }

@@ -18,7 +18,7 @@ use rustix::thread::{
 
 use super::step::{Failure, at};
 use super::{priority, syscall};
-use crate::plan::{Grouping, Kind, Plan, Step};
+use crate::plan::{Grouping, Isolation, Plan, Step};
 use crate::seccomp;
 
 /// Processes above the limit of a control group, so that the group refuses them, and counts that it did.
@@ -83,17 +83,15 @@ fn restrict_calls(plan: &Plan) -> Result<(), Failure> {
         step: Step::Seccomp,
         number,
     };
-    let is_proxied = plan.proxied && matches!(plan.kind, Kind::Namespaces);
-    let filters = seccomp::filters(is_proxied).ok_or(refused(libc::ENOSYS))?;
+    let filters = seccomp::filters(plan.is_proxied).ok_or(refused(libc::ENOSYS))?;
     let mut filters = filters.to_vec();
-    let is_same_user = match plan.kind {
-        Kind::Lite { .. } => Some(plan.tenant.is_none()),
-        // Init of the container is the same user, and serves the next run as well.
-        Kind::Container { .. } => Some(false),
-        Kind::Namespaces | Kind::Bubblewrap { .. } => None,
+    let owns_host_files = match plan.isolation {
+        Isolation::Full => None,
+        Isolation::SharedInit => Some(false),
+        Isolation::Host { .. } => Some(plan.tenant.is_none()),
     };
-    if let Some(is_same_user) = is_same_user {
-        let more = seccomp::lite_rules::filters(is_same_user);
+    if let Some(owns_host_files) = owns_host_files {
+        let more = seccomp::shared_rules::filters(owns_host_files);
         filters.extend(more.ok_or(refused(libc::ENOSYS))?);
     }
     for filter in filters {
@@ -115,7 +113,7 @@ fn set_limits(plan: &Plan, is_grouped: bool) -> rustix::io::Result<()> {
     // Memory that is used counts elsewhere; this keeps one process from asking for all there is.
     setrlimit(Resource::Data, both(limits.memory.saturating_mul(2)))?;
     let margin = if is_grouped { GROUP_MARGIN } else { 0 };
-    let processes = u64::from(limits.processes) + plan.supervisors + margin;
+    let processes = u64::from(limits.processes) + plan.other_processes + margin;
     // The server may be allowed fewer.
     let allowed = getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
     setrlimit(Resource::Nproc, both(processes.min(allowed)))?;
@@ -184,11 +182,9 @@ fn restrict_files(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetErr
         .chain(DEVICES.map(Path::new))
         .filter(|path| path.exists());
     let mut rules = Ruleset::default();
-    let readable = match &plan.kind {
-        Kind::Namespaces | Kind::Bubblewrap { .. } | Kind::Container { .. } => {
-            vec![PathBuf::from("/")]
-        }
-        Kind::Lite { readable, .. } => {
+    let readable = match &plan.isolation {
+        Isolation::Full | Isolation::SharedInit => vec![PathBuf::from("/")],
+        Isolation::Host { readable } => {
             // There is no other wall, so a kernel without this can't have this kind of sandbox.
             rules = rules
                 .set_compatibility(CompatLevel::HardRequirement)

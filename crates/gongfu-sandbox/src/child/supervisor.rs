@@ -16,8 +16,8 @@ use rustix::thread::{UnshareFlags, set_name};
 
 use super::step::{Failure, at};
 use super::syscall::{self, Fork};
-use super::{UNCERTAIN, bubblewrap_init, identity, init, lite, mounts, stdio};
-use crate::plan::{Event, Grouping, Join, Kind, PROXY_ADDRESS, Plan, Step};
+use super::{UNCERTAIN, direct, identity, init, launcher, mounts, stdio};
+use crate::plan::{Event, Grouping, Join, Launch, PROXY_ADDRESS, Plan, Step};
 use crate::wire;
 
 /// The name of the processes of a run.
@@ -56,20 +56,20 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
     let Some((plan, input)) = received else {
         return Ok(ExitCode::SUCCESS);
     };
-    match &plan.kind {
-        Kind::Namespaces => {
+    match &plan.launch {
+        Some(Launch::Namespaces) => {
             let init = namespaces(control, &plan, &input, grouping)?;
             drop(input);
             Ok(wait(control, init))
         }
-        Kind::Lite { folder, .. } => {
+        Some(Launch::Launcher { program, options }) => {
+            launcher::start(control, &plan, program, options, grouping, &input)
+        }
+        Some(Launch::Direct { folder }) => {
             let folder = folder.clone();
-            lite::run(control, plan, grouping, &folder, &input)
+            direct::run(control, plan, grouping, &folder, &input)
         }
-        Kind::Bubblewrap { program, options } => {
-            bubblewrap_init::start(control, &plan, program, options, grouping, &input)
-        }
-        Kind::Container { .. } => Err(Failure::at(Step::Program)(
+        None => Err(Failure::at(Step::Program)(
             io::ErrorKind::InvalidData.into(),
         )),
     }
@@ -133,7 +133,7 @@ fn namespaces(
     if plan.tenant.is_none() {
         sources = mounts::detach(&plan.sources, None)?;
     }
-    if plan.proxied {
+    if plan.is_proxied {
         listen(control).map_err(Failure::at(Step::Namespaces))?;
     }
     match syscall::fork().map_err(Failure::at(Step::Init))? {

@@ -22,7 +22,7 @@ use crate::backend::execute::execute;
 use crate::backend::folders::{Folders, OtherNames};
 use crate::backend::layer::merge_layers;
 use crate::backend::{Backend, Failure, HostView, Profile, RunContext};
-use crate::plan::Kind;
+use crate::plan::Launch;
 use crate::platform;
 use crate::run_dir::RunDir;
 
@@ -68,12 +68,13 @@ impl Backend for Seatbelt {
             writable: &folders.writable,
         };
         let profile = profile::profile(&allowed);
-        let kind = Kind::Seatbelt {
+        let launch = Launch::Seatbelt {
             program: PathBuf::from(PROGRAM),
             folder: folders.whole.clone(),
             profile: profile.map_err(|error| Failure::Refused(error.to_string()))?,
         };
-        let plan = folders.plan(kind, job, tenant)?;
+        // The profile says what may be read.
+        let plan = folders.plan(launch, Vec::new(), job, tenant)?;
         let before = copies.fill(&folders.copies)?;
         let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
         result.layers = result.layers.map(|_| copies.only_layers(folders.copies));

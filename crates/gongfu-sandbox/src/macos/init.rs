@@ -143,7 +143,7 @@ fn set_limits(plan: &Plan) -> rustix::io::Result<()> {
     };
     lower(Resource::Core, 0, 0)?;
     let limits = &plan.limits;
-    let processes = u64::from(limits.processes).saturating_add(plan.supervisors);
+    let processes = u64::from(limits.processes).saturating_add(plan.other_processes);
     lower(Resource::Nproc, processes, processes)?;
     // A signal says why, and a second later the system kills.
     let seconds = limits.cpu.as_secs().max(1);

@@ -24,7 +24,7 @@ use super::init::{self, Message, Request};
 use super::syscall;
 use crate::child::step::{Failure, at};
 use crate::child::{UNCERTAIN, disk_usage, stdio};
-use crate::plan::{Event, Grouping, Kind, Plan, Step};
+use crate::plan::{Event, Grouping, Launch, Plan, Step};
 use crate::poll::timespec;
 use crate::{platform, wire};
 
@@ -75,11 +75,11 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
     let Some((mut plan, input)) = received else {
         return Ok(ExitCode::SUCCESS);
     };
-    let Kind::Seatbelt {
+    let Some(Launch::Seatbelt {
         program,
         folder,
         profile,
-    } = plan.kind.clone()
+    }) = plan.launch.clone()
     else {
         return Err(wrong(io::ErrorKind::InvalidData.into()));
     };
@@ -87,7 +87,7 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
     setsid().map_err(at(Step::Init))?;
     syscall::close_handles_on_exec().map_err(Failure::at(Step::Privileges))?;
     let others = syscall::processes().map_or(0, |all| all.len());
-    plan.supervisors = u64::try_from(others)
+    plan.other_processes = u64::try_from(others)
         .unwrap_or_default()
         .saturating_add(OTHER_PROCESSES);
     let mut init = Init::start(&program, &profile, &plan, &input)?;

@@ -6,7 +6,7 @@ use super::table::{
     MAKING, MAKING_HERE, MISSING, MODES, MODES_HERE, NAMESPACES, NEWER, REFUSED, REFUSED_HERE,
     TERMINAL,
 };
-use super::{filters, lite_rules};
+use super::{filters, shared_rules};
 
 #[cfg(target_arch = "x86_64")]
 const HERE: u32 = 0xC000_003E;
@@ -253,7 +253,7 @@ fn calls_of_other_conventions_end_the_program() {
 fn among_others_a_program_changes_nobody_but_itself() {
     let refused = error(libc::EPERM);
     for is_same in [false, true] {
-        let filters = lite_rules::filters(is_same).unwrap();
+        let filters = shared_rules::filters(is_same).unwrap();
         let judged = |number, arguments| sternest(&filters, &call(number, HERE, arguments));
         for (number, itself) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
             assert_eq!(judged(number, [itself, 0, 5, 0, 0, 0]), ALLOW);

@@ -42,7 +42,7 @@ pub(super) fn run(
     // The program may be the same user, and must not look into this process.
     set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(at(Step::Init))?;
     let user = plan.tenant.map_or(getuid().as_raw(), |tenant| tenant.user);
-    plan.supervisors = usage::threads_of_user(user).saturating_add(OTHER_PROCESSES);
+    plan.other_processes = usage::threads_of_user(user).saturating_add(OTHER_PROCESSES);
     init::report_ready(control, &[])?;
     let program = match syscall::fork().map_err(Failure::at(Step::Init))? {
         Fork::Child => match execute(&plan, grouping, input)? {},

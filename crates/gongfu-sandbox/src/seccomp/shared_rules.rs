@@ -1,4 +1,4 @@
-//! The rules for programs to which the rest of the machine is visible.
+//! The rules for programs that can reach processes or files which aren't their own.
 //!
 //! Landlock restricts opening, making, renaming and removing files. These rules restrict the calls that change
 //! a file by its name alone, and those on processes and memory of the same user.
@@ -40,7 +40,7 @@ const OTHERS_OF: [(i64, u64); 2] = [
 const PROCESS: u64 = 0;
 const PROCESS_OF_DISK: u64 = 1;
 
-/// Refused to the same user: attributes of files that Landlock ignores.
+/// Refused where the program owns files of the host: attributes of files that Landlock ignores.
 const OWNED: [i64; 5] = [
     libc::SYS_fchownat,
     libc::SYS_setxattr,
@@ -53,7 +53,7 @@ const OWNED_HERE: &[i64] = &[libc::SYS_chown, libc::SYS_lchown];
 #[cfg(not(target_arch = "x86_64"))]
 const OWNED_HERE: &[i64] = &[];
 
-/// Pretended to the same user: too many programs give up when these fail.
+/// Pretended to succeed there: too many programs give up when these fail.
 const PRETENDED: [i64; 1] = [libc::SYS_fchmodat];
 #[cfg(target_arch = "x86_64")]
 const PRETENDED_HERE: &[i64] = &[
@@ -65,7 +65,7 @@ const PRETENDED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const PRETENDED_HERE: &[i64] = &[];
 
-/// Missing for the same user: newer calls that do the same.
+/// Missing there: newer calls that do the same.
 const MISSING: [i64; 4] = [FCHMODAT2, SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR];
 
 // Newer than the library that names the others. They have the same number on every architecture.
@@ -77,9 +77,9 @@ const FILE_SETATTR: i64 = 469;
 /// Hides a process from its supervisor (`PR_SET_DUMPABLE`).
 const HIDE: u64 = 4;
 
-/// Makes the filters; `is_same_user` where the program has the same user as other processes of the machine.
-/// `None` on a processor for which there are none.
-pub(crate) fn filters(is_same_user: bool) -> Option<Vec<BpfProgram>> {
+/// Makes the filters; the program `owns_host_files` where it sees the host as gongfu's own user. `None` on a
+/// processor for which there are none.
+pub(crate) fn filters(owns_host_files: bool) -> Option<Vec<BpfProgram>> {
     let always = |number: &i64| (*number, Vec::new());
     let unless = |argument, value| rule(vec![condition(argument, false, Operator::Other, value)]);
     let mut refused: BTreeMap<_, _> = SHARED.iter().map(always).collect();
@@ -91,7 +91,7 @@ pub(crate) fn filters(is_same_user: bool) -> Option<Vec<BpfProgram>> {
     }
     let hide = rule(vec![condition(0, false, Operator::Same, HIDE)]);
     refused.insert(libc::SYS_prctl, any_of([hide])?);
-    if !is_same_user {
+    if !owns_host_files {
         return Some(vec![compile(refused, libc::EPERM)?]);
     }
     refused.extend(OWNED.iter().chain(OWNED_HERE).map(always));
