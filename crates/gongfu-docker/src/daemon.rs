@@ -1,13 +1,12 @@
-//! The daemon: how it is spoken to, and what stands in the way of that, for people.
+//! The connection to the Docker daemon, and the explanations of its failures for people.
 //!
-//! Only by a socket of this machine: whoever reaches a daemon is root of its machine, and what runs see
-//! is of this one.
+//! It is reached only by a socket of this machine: the right to use a daemon is as much as root, and runs see
+//! the files of this host.
 
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::time::Duration;
 
 use bollard::errors::Error;
 use bollard::query_parameters::{ListContainersOptions, RemoveContainerOptions};
@@ -15,30 +14,30 @@ use bollard::{API_DEFAULT_VERSION, Docker as Api};
 use gongfu_sandbox::backend::Failure;
 use tokio::net::UnixStream;
 
-use super::{SOCKET, Settings, machine, unavailable};
+use super::{SOCKET, Settings, server, unavailable};
 
-/// How long an answer of the daemon is waited for, in seconds.
-const PATIENCE: u64 = 30;
-/// The oldest interface that has all that is asked for: of Docker 20.10.
-const OLDEST: (usize, usize) = (1, 41);
-/// By what containers of ours are known: who began them.
+/// The time that the daemon may take for an answer, in seconds.
+const RESPONSE_TIMEOUT: u64 = 30;
+/// The oldest version of the API that is enough: that of Docker 20.10.
+const MIN_API_VERSION: (usize, usize) = (1, 41);
+/// The label of our containers; its value says which server created them.
 pub(super) const LABEL: &str = "gongfu.sandbox";
 
-/// A daemon that answers, and what must be known of it.
+/// A daemon that answers, and its properties.
 pub(super) struct Daemon {
     pub(super) api: Api,
-    /// It maps users to others: unless it is told not to, nobody in a container is whom it is here.
+    /// It maps the users of containers to others, unless the request says otherwise.
     pub(super) maps_users: bool,
-    /// It is no root itself: root of a container is whoever runs the daemon.
+    /// It isn't root: root of a container is the user who runs the daemon.
     pub(super) is_rootless: bool,
-    /// The system keeps labels that a container would need.
+    /// The system labels files (SELinux), and a container may read only some labels.
     pub(super) has_labels: bool,
 }
 
-/// Does something with a daemon on this thread, until nobody wants it any more.
+/// Does some work with a daemon on this thread, unless it is cancelled.
 ///
 /// # Errors
-/// It can't be reached, or what is done fails, or nobody wants it.
+/// The daemon can't be reached, the work fails, or it was cancelled.
 pub(super) fn with<T>(
     settings: &Settings,
     cancel: Option<BorrowedFd<'_>>,
@@ -50,7 +49,7 @@ pub(super) fn with<T>(
     let path = path(settings)?;
     runtime.block_on(async {
         let done = async {
-            let daemon = reach(path).await?;
+            let daemon = connect(path).await?;
             work(&daemon).await
         };
         let Some(cancel) = cancel else {
@@ -80,19 +79,19 @@ fn path(settings: &Settings) -> Result<&str, Failure> {
     Ok(path)
 }
 
-async fn reach(path: &str) -> Result<Daemon, Failure> {
-    let reached = UnixStream::connect(path).await;
-    reached.map_err(|error| unreachable(path, &error))?;
-    let wrong = |error: &Error| told("the Docker daemon can't be spoken to", error);
-    let api = Api::connect_with_unix(path, PATIENCE, API_DEFAULT_VERSION);
+async fn connect(path: &str) -> Result<Daemon, Failure> {
+    let connected = UnixStream::connect(path).await;
+    connected.map_err(|error| unreachable(path, &error))?;
+    let wrong = |error: &Error| daemon_failure("the Docker daemon can't be spoken to", error);
+    let api = Api::connect_with_unix(path, RESPONSE_TIMEOUT, API_DEFAULT_VERSION);
     let api = api.map_err(|error| wrong(&error))?.negotiate_version();
     let api = api.await.map_err(|error| wrong(&error))?;
     let version = api.client_version();
-    if (version.major_version, version.minor_version) < OLDEST {
+    if (version.major_version, version.minor_version) < MIN_API_VERSION {
         return Err(unavailable(format!(
             "the Docker daemon speaks version {version} of its interface, and {}.{} is needed; update it to \
              20.10 or newer",
-            OLDEST.0, OLDEST.1
+            MIN_API_VERSION.0, MIN_API_VERSION.1
         )));
     }
     let info = api.info().await.map_err(|error| wrong(&error))?;
@@ -134,7 +133,7 @@ async fn reach(path: &str) -> Result<Daemon, Failure> {
     })
 }
 
-/// What it means that nobody answers at a socket.
+/// Explains that no daemon answers at a socket.
 fn unreachable(path: &str, error: &io::Error) -> Failure {
     unavailable(match error.kind() {
         io::ErrorKind::NotFound => format!(
@@ -152,12 +151,12 @@ fn unreachable(path: &str, error: &io::Error) -> Failure {
     })
 }
 
-/// What it means that the daemon didn't do something.
-pub(super) fn told(what: &str, error: &Error) -> Failure {
+/// Explains that the daemon didn't do something.
+pub(super) fn daemon_failure(what: &str, error: &Error) -> Failure {
     let why = match error {
         Error::DockerResponseServerError { message, .. } => message.clone(),
         Error::RequestTimeoutError => format!(
-            "the Docker daemon hasn't answered for {PATIENCE} s; see what its log says, and start it anew"
+            "the Docker daemon hasn't answered for {RESPONSE_TIMEOUT} s; see what its log says, and start it anew"
         ),
         Error::HyperResponseError { .. } | Error::HyperLegacyError { .. } => format!(
             "the Docker daemon broke off ({error}); see whether it still runs (`docker info`)"
@@ -167,7 +166,7 @@ pub(super) fn told(what: &str, error: &Error) -> Failure {
     unavailable(format!("{what}: {why}"))
 }
 
-/// Takes away a container, whatever it does.
+/// Removes a container, even while it runs.
 pub(super) async fn remove(daemon: &Daemon, name: &str) -> Result<(), Error> {
     let options = RemoveContainerOptions {
         force: true,
@@ -177,9 +176,9 @@ pub(super) async fn remove(daemon: &Daemon, name: &str) -> Result<(), Error> {
     daemon.api.remove_container(name, Some(options)).await
 }
 
-/// Takes away what servers have left that are dead. Containers end with their server, and the daemon takes
-/// away those that ended; what was made and never begun, or ended while the daemon didn't run, it keeps.
-pub(super) async fn sweep(daemon: &Daemon) -> Result<(), Failure> {
+/// Removes the containers that dead servers left behind. A container ends with its server, and the daemon removes
+/// it then, but not one that was never started, or that ended while the daemon didn't run.
+pub(super) async fn remove_left_behind(daemon: &Daemon) -> Result<(), Failure> {
     let options = ListContainersOptions {
         all: true,
         filters: Some(HashMap::from([(
@@ -189,30 +188,26 @@ pub(super) async fn sweep(daemon: &Daemon) -> Result<(), Failure> {
         ..ListContainersOptions::default()
     };
     let listed = daemon.api.list_containers(Some(options)).await;
-    let listed = listed.map_err(|error| told("containers can't be listed", &error))?;
+    let listed = listed.map_err(|error| daemon_failure("containers can't be listed", &error))?;
     for container in listed {
         let labels = container.labels.unwrap_or_default();
-        let server = labels.get(LABEL);
-        if let (Some(id), Some(server)) = (container.id, server)
-            && machine::is_dead(server)
+        let label = labels.get(LABEL);
+        if let (Some(id), Some(label)) = (container.id, label)
+            && server::is_dead(label)
         {
-            // Another one may be faster.
+            // Another server may be faster.
             let _ = remove(daemon, &id).await;
         }
     }
     Ok(())
 }
 
-/// How long something in a container is waited for, and how often it is looked at meanwhile.
-pub(super) const BEGINNING: Duration = Duration::from_secs(15);
-pub(super) const ROUND: Duration = Duration::from_millis(200);
-
 #[cfg(test)]
 mod tests {
     use super::{Settings, path};
 
     #[test]
-    fn only_a_socket_of_this_machine_is_spoken_to() {
+    fn accepts_only_a_socket_of_this_machine() {
         let of = |socket: &str| {
             let settings = Settings {
                 socket: Some(socket.to_owned()),

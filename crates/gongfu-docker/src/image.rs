@@ -1,37 +1,37 @@
-//! The image of containers: one that is made here of a few links and texts, or one that an operator names.
+//! The image of containers: our own of a few links and texts, or one that the settings name.
 //!
-//! Ours is nothing but what the machine's programs are bound into, so nothing is ever fetched: it is
-//! imported once, under a name that says what it holds.
+//! The host's programs are mounted into our own, so nothing is ever pulled: it is imported once, under a tag
+//! that is a digest of its content.
 
 use bollard::query_parameters::CreateImageOptions;
 use futures_util::StreamExt as _;
 use gongfu_sandbox::backend::{Failure, Piece, View};
 
-use super::daemon::{Daemon, told};
+use super::daemon::{Daemon, daemon_failure};
 
-/// What images are called that are made here.
+/// The name of our own images.
 const NAME: &str = "gongfu-sandbox";
-/// A tape is written in blocks of so many bytes.
+/// The size of a block of an archive, in bytes (`tar(5)`).
 const BLOCK: usize = 512;
-/// How files, folders and links are called on it.
+/// The kinds of entries.
 const FILE: u8 = b'0';
 const LINK: u8 = b'2';
 const FOLDER: u8 = b'5';
 
-/// An image that is there.
+/// An image that the daemon has.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Image {
     pub(super) name: String,
-    /// Where it has programs looked for.
+    /// Its folders of programs.
     pub(super) path: Option<String>,
-    /// Places that it wants to be written and kept, which they aren't.
+    /// Folders that it wants to write and keep; here they are in memory.
     pub(super) volumes: Vec<String>,
 }
 
-/// The image of the machine's programs; it is imported where it isn't there.
-pub(super) async fn of_machine(daemon: &Daemon) -> Result<Image, Failure> {
-    let tape = tape(&View::of_the_system()?.pieces);
-    let tag = format!("{:016x}", digest(&tape));
+/// Our own image for the host's programs; it is imported if the daemon doesn't have it.
+pub(super) async fn of_host_programs(daemon: &Daemon) -> Result<Image, Failure> {
+    let archive = archive(&View::of_the_system()?.pieces);
+    let tag = format!("{:016x}", digest(&archive));
     let image = Image {
         name: format!("{NAME}:{tag}"),
         ..Image::default()
@@ -45,15 +45,15 @@ pub(super) async fn of_machine(daemon: &Daemon) -> Result<Image, Failure> {
         tag: Some(tag),
         ..CreateImageOptions::default()
     };
-    let body = bollard::body_full(tape.into());
+    let body = bollard::body_full(archive.into());
     let mut steps = daemon.api.create_image(Some(options), Some(body), None);
     while let Some(step) = steps.next().await {
-        step.map_err(|error| told("the image of the sandbox can't be imported", &error))?;
+        step.map_err(|error| daemon_failure("the image of the sandbox can't be imported", &error))?;
     }
     Ok(image)
 }
 
-/// An image that an operator names, which must be there.
+/// The image that the settings name, which the daemon must have.
 pub(super) async fn named(daemon: &Daemon, name: &str) -> Result<Image, Failure> {
     let found = match daemon.api.inspect_image(name).await {
         Ok(found) => found,
@@ -65,38 +65,40 @@ pub(super) async fn named(daemon: &Daemon, name: &str) -> Result<Image, Failure>
                  {name}` or `docker load`, or take `image` out of `[sandbox.docker]`"
             )));
         }
-        Err(error) => return Err(told("the image can't be looked at", &error)),
+        Err(error) => return Err(daemon_failure("the image can't be looked at", &error)),
     };
     let config = found.config.unwrap_or_default();
     let variables = config.env.unwrap_or_default();
     let path = variables.iter().find_map(|one| one.strip_prefix("PATH="));
     Ok(Image {
-        // By what it is, and not by a name that leads elsewhere tomorrow.
+        // The name may mean another image tomorrow.
         name: found.id.unwrap_or_else(|| name.to_owned()),
         path: path.map(str::to_owned),
         volumes: config.volumes.unwrap_or_default(),
     })
 }
 
-/// The folders, links and texts among these pieces as a tape (`tar(5)`); the rest is mounted.
-fn tape(pieces: &[Piece]) -> Vec<u8> {
-    let mut tape = Vec::new();
+/// The folders, links and texts among these pieces as an archive; the rest is mounted.
+fn archive(pieces: &[Piece]) -> Vec<u8> {
+    let mut archive = Vec::new();
     for piece in pieces {
         let is_of_runtime = |at: &str| at.starts_with("/dev") || at.starts_with("/proc");
         match piece {
-            Piece::Folder(at) if !is_of_runtime(at) => entry(&mut tape, at, FOLDER, "", ""),
-            Piece::Link { at, to } if !is_of_runtime(at) => entry(&mut tape, at, LINK, to, ""),
-            Piece::Text { at, text } => entry(&mut tape, at, FILE, "", text),
+            Piece::Folder(at) if !is_of_runtime(at) => add_entry(&mut archive, at, FOLDER, "", ""),
+            Piece::Link { at, to } if !is_of_runtime(at) => {
+                add_entry(&mut archive, at, LINK, to, "");
+            }
+            Piece::Text { at, text } => add_entry(&mut archive, at, FILE, "", text),
             _ => {}
         }
     }
     // Two empty blocks are its end.
-    tape.resize(tape.len() + 2 * BLOCK, 0);
-    tape
+    archive.resize(archive.len() + 2 * BLOCK, 0);
+    archive
 }
 
-/// Adds one entry, which belongs to root and is of no time.
-fn entry(tape: &mut Vec<u8>, at: &str, kind: u8, to: &str, text: &str) {
+/// Adds an entry, which belongs to root and has no time.
+fn add_entry(archive: &mut Vec<u8>, at: &str, kind: u8, to: &str, text: &str) {
     let mut head = [0_u8; BLOCK];
     let mut put = |at: usize, bytes: &[u8]| {
         for (to, from) in head.iter_mut().skip(at).zip(bytes) {
@@ -124,12 +126,12 @@ fn entry(tape: &mut Vec<u8>, at: &str, kind: u8, to: &str, text: &str) {
     for (to, from) in head.iter_mut().skip(148).zip(sum.bytes()) {
         *to = from;
     }
-    tape.extend(head);
-    tape.extend(text.as_bytes());
-    tape.resize(tape.len().next_multiple_of(BLOCK), 0);
+    archive.extend(head);
+    archive.extend(text.as_bytes());
+    archive.resize(archive.len().next_multiple_of(BLOCK), 0);
 }
 
-/// FNV-1a: what it is of is made here, so nobody has a reason to find another one of the same.
+/// FNV-1a: the content is our own, so nobody has a reason to look for a collision.
 fn digest(bytes: &[u8]) -> u64 {
     let each = bytes.iter();
     each.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
@@ -144,10 +146,10 @@ mod tests {
 
     use gongfu_sandbox::backend::{Piece, View};
 
-    use super::{digest, tape};
+    use super::{archive, digest};
 
     #[test]
-    fn a_tape_is_what_tar_reads() {
+    fn archive_is_readable_by_tar() {
         let pieces = [
             Piece::Folder("/etc".to_owned()),
             Piece::Folder("/dev".to_owned()),
@@ -161,33 +163,33 @@ mod tests {
             },
             Piece::Scratch("/tmp".to_owned()),
         ];
-        let tape = tape(&pieces);
-        assert_eq!(tape.len() % 512, 0);
+        let archive = archive(&pieces);
+        assert_eq!(archive.len() % 512, 0);
         let mut tar = Command::new("tar")
             .args(["--list", "--verbose", "--numeric-owner"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        tar.stdin.take().unwrap().write_all(&tape).unwrap();
-        let said = tar.wait_with_output().unwrap();
-        let said = String::from_utf8(said.stdout).unwrap();
-        let lines: Vec<Vec<&str>> = said
+        tar.stdin.take().unwrap().write_all(&archive).unwrap();
+        let output = tar.wait_with_output().unwrap();
+        let list = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<Vec<&str>> = list
             .lines()
             .map(|line| line.split_whitespace().collect())
             .collect();
         let of = |number: usize| (lines[number][0], lines[number][1], lines[number][2]);
-        assert_eq!(lines.len(), 3, "{said}");
+        assert_eq!(lines.len(), 3, "{list}");
         assert_eq!(of(0), ("drwxr-xr-x", "0/0", "0"));
         assert_eq!(of(1), ("lrw-r--r--", "0/0", "0"));
         assert_eq!(of(2), ("-rw-r--r--", "0/0", "1000"));
-        assert!(said.contains("bin -> usr/bin"), "{said}");
+        assert!(list.contains("bin -> usr/bin"), "{list}");
     }
 
     #[test]
-    fn what_it_holds_says_what_it_is_called() {
+    fn digest_depends_on_the_content() {
         let system = View::of_the_system().unwrap().pieces;
-        assert_eq!(digest(&tape(&system)), digest(&tape(&system)));
-        assert_ne!(digest(&tape(&system)), digest(&tape(&[])));
+        assert_eq!(digest(&archive(&system)), digest(&archive(&system)));
+        assert_ne!(digest(&archive(&system)), digest(&archive(&[])));
     }
 }

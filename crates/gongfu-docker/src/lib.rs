@@ -1,24 +1,23 @@
-//! Containers of a Docker daemon: a kind of sandbox for operators who want what is run to be the daemon's.
+//! The Docker backend, for operators who want runs to be containers of their daemon.
 //!
-//! A container is kept warm for each owner and for what its runs see. Its init is this program
-//! ([`ContainerInit`](gongfu_sandbox::backend::ContainerInit)), bound into it; it carries out one run at a time, as init
-//! of our own namespaces does, kills every process of it, and removes what it wrote. The daemon makes containers and
-//! takes them away, and is asked for nothing in between: outputs, input and layers go by handles over a
-//! socket between the server and that process. So a daemon that hangs or dies keeps no run from its end,
-//! and no program from being ended.
+//! Warm containers are kept for each owner and each set of mounts. Init of a container is this program
+//! ([`ContainerInit`](gongfu_sandbox::backend::ContainerInit)), mounted into it: it executes one run at a time, kills
+//! every process of it, and removes what it wrote. The daemon only creates and removes containers. Output, input
+//! and layers are handles that go over a socket between the server and init, so a daemon that hangs or dies
+//! disturbs no run.
 //!
 //! The only crate that names bollard. It knows no other kind of sandbox.
 #![cfg(target_os = "linux")]
 
-mod body;
 mod container;
+mod container_spec;
+mod create_body;
 mod daemon;
 mod image;
-mod machine;
 pub mod plain;
 mod pool;
 mod seccomp;
-mod shape;
+mod server;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,29 +28,29 @@ use gongfu_sandbox::backend::{
     RunContext,
 };
 
+use container_spec::ContainerSpec;
 use pool::Containers;
-use shape::Shape;
 
-/// Where a daemon listens if nobody says otherwise.
+/// The socket of a daemon that the settings don't name.
 const SOCKET: &str = "/var/run/docker.sock";
 
-/// Which Docker daemon makes containers, and of what.
+/// The settings of the backend: the daemon and the image.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The socket that it listens on, as a path or as `unix:///a/path`; `None` for the usual one.
     pub socket: Option<String>,
-    /// The image whose programs runs see, which must be there; `None` for the programs of this machine.
+    /// The image with the programs, which the daemon must have; `None` for the host's programs.
     pub image: Option<String>,
 }
 
-/// The kind of sandbox, with the containers that it keeps warm.
+/// The backend, with its warm containers.
 #[derive(Debug)]
 pub struct Docker {
     containers: Containers,
 }
 
 impl Docker {
-    /// Containers of this daemon; none is made yet.
+    /// A backend with these settings; it has no container yet.
     pub fn new(settings: Settings) -> Self {
         Self {
             containers: Containers::new(settings),
@@ -68,7 +67,7 @@ static PROFILE: Profile = Profile {
     reaches_hosts: false,
     host: HostView::Paths,
     processes: Means::ControlGroup,
-    // Each place has a file system of a fixed size; all of them together are watched.
+    // Each file system has a fixed size; all of them together are watched.
     disk: Means::Watchdog,
 };
 
@@ -81,27 +80,25 @@ impl Backend for Docker {
         let tenant = context.tenant_but_root()?;
         let containers = &self.containers;
         let copies = MountCopies::new(spec, tenant, MountedBy::Root)?;
-        let shape = Shape::of(spec, context, containers.settings())?;
-        let (mut container, child) = containers.lease(&shape, context)?;
-        let plan = plan(spec, &shape, &container)?;
+        let container_spec = ContainerSpec::of(spec, context, containers.settings())?;
+        let (container, child) = containers.lease(&container_spec, context)?;
+        let plan = plan(spec, &container_spec, &container)?;
         let mut before = Vec::new();
         let fill = |layers: &[OwnedFd]| {
-            before = copies.fill(&container.folders(&shape, layers)?)?;
+            before = copies.fill(&container.folders(&container_spec, layers)?)?;
             Ok(())
         };
         let result = backend::execute_in(Some(child), self, &plan, spec, context, fill);
         let outcome = result.and_then(|mut result| {
             if let Some(layers) = &result.layers {
-                let folders = container.folders(&shape, layers)?;
+                let folders = container.folders(&container_spec, layers)?;
                 result.layers = Some(copies.only_layers(folders));
             }
             backend::merge_layers(spec, context, &copies.layers(), result, &before)
         });
+        // After a failure its state is unknown.
         if outcome.is_ok() && !context.is_trial {
-            containers.give_back(shape, container);
-        } else {
-            // Nobody knows what it is good for.
-            container.end();
+            containers.give_back(container_spec, container);
         }
         outcome
     }
@@ -118,17 +115,22 @@ impl Backend for Docker {
     }
 }
 
-/// What the first process of the container is to do.
-fn plan(spec: &Spec, shape: &Shape, container: &container::Container) -> Result<Plan, Failure> {
+/// The plan for init of the container.
+fn plan(
+    spec: &Spec,
+    container_spec: &ContainerSpec,
+    container: &container::Container,
+) -> Result<Plan, Failure> {
     let places = Places {
         programs: &container.programs,
         ..PLACES
     };
     let variables = backend::variables(spec, &places)?;
-    let mut plan = backend::plan(spec, shape.tenant, variables, container.memories.clone());
-    plan.sources.clone_from(&shape.sources);
-    plan.view = shape.seen();
-    plan.writable = shape.writable(&container.memories);
+    let file_systems = container.file_systems.clone();
+    let mut plan = backend::plan(spec, container_spec.tenant, variables, file_systems);
+    plan.sources.clone_from(&container_spec.sources);
+    plan.view = container_spec.view();
+    plan.writable = container_spec.writable(&container.file_systems);
     if let (gongfu_core::sandbox::Command::Line(_), Some(shell)) = (&spec.command, &container.shell)
         && let Some(program) = plan.arguments.first_mut()
     {
@@ -137,12 +139,12 @@ fn plan(spec: &Spec, shape: &Shape, container: &container::Container) -> Result<
     Ok(plan)
 }
 
-/// Says that something can't be done with the daemon, and why.
+/// The failure of a sandbox that can't be made, with the reason.
 fn unavailable(why: impl Into<String>) -> Failure {
     Failure::Unavailable(why.into())
 }
 
-/// Says of an error of the system what it was about.
-fn about(what: &str) -> impl Fn(io::Error) -> Failure + '_ {
+/// Adds to an error of the system what failed.
+fn failed_to(what: &str) -> impl Fn(io::Error) -> Failure + '_ {
     move |error| unavailable(format!("{what}: {error}"))
 }

@@ -1,5 +1,5 @@
-//! Docker as it comes, for what ours is compared with: `docker run`, and `docker exec` in a container that
-//! is there already. Nothing of a stranger's is ever run so.
+//! Plain Docker, to compare the backend with: `docker run`, and `docker exec` in a warm container. It never runs
+//! untrusted programs.
 
 use std::io;
 use std::path::Path;
@@ -14,20 +14,20 @@ use bollard::query_parameters::{
 use futures_util::StreamExt as _;
 use gongfu_sandbox::backend::{Failure, Piece, View, random};
 
-use super::daemon::{self, Daemon, LABEL, told};
-use super::{Settings, image, machine};
+use super::daemon::{self, Daemon, LABEL, daemon_failure};
+use super::{Settings, image, server};
 
-/// How long one may take.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// What keeps a container there in which something is run later.
-const WAITS: &str = "trap : TERM; while :; do sleep 1000 & wait; done";
+/// The time that a command may take.
+const RUN_TIMEOUT: Duration = Duration::from_secs(20);
+/// A line that keeps a warm container running.
+const WAIT_LINE: &str = "trap : TERM; while :; do sleep 1000 & wait; done";
 
-/// What is run.
+/// A command for `docker run`.
 #[derive(Debug, Clone, Default)]
-pub struct Plain {
+pub struct PlainCommand {
     /// The program and its arguments.
     pub words: Vec<String>,
-    /// Folders and files that it sees besides the machine's programs, as `docker run --volume` takes them.
+    /// Folders and files that it sees besides the host's programs, as `docker run --volume` takes them.
     pub volumes: Vec<String>,
     /// The folder that it starts in.
     pub folder: String,
@@ -35,76 +35,76 @@ pub struct Plain {
     pub environment: Vec<String>,
 }
 
-/// How it ended.
+/// The outcome of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct PlainOutcome {
     /// Its exit code, or 128 and the number of the signal that ended it; `None` when it took too long.
     pub code: Option<i64>,
-    /// What it said on both of its outputs.
+    /// Both of its outputs.
     pub output: Vec<u8>,
 }
 
-/// Runs something in a new container, as `docker run --rm` does.
+/// Runs a command in a new container, as `docker run --rm` does.
 ///
 /// # Errors
-/// There is no daemon, or it doesn't do it.
-pub fn run(settings: &Settings, what: &Plain) -> io::Result<Ended> {
+/// There is no daemon, or it fails.
+pub fn run(settings: &Settings, command: &PlainCommand) -> io::Result<PlainOutcome> {
     with(settings, async |daemon| {
-        let name = begin(daemon, what).await?;
-        let ended = tokio::time::timeout(PATIENCE, follow(daemon, &name)).await;
+        let name = start(daemon, command).await?;
+        let outcome = tokio::time::timeout(RUN_TIMEOUT, wait(daemon, &name)).await;
         let _ = daemon::remove(daemon, &name).await;
-        ended.unwrap_or_else(|_| Ok(Ended::default()))
+        outcome.unwrap_or_else(|_| Ok(PlainOutcome::default()))
     })
 }
 
-/// A container in which one thing after the other is run, as `docker exec` does.
+/// A container for one `docker exec` after the other. Dropping it removes it.
 #[derive(Debug)]
-pub struct Warm {
+pub struct WarmContainer {
     settings: Settings,
     name: String,
 }
 
-impl Warm {
-    /// Begins one.
+impl WarmContainer {
+    /// Starts one.
     ///
     /// # Errors
-    /// There is no daemon, or it doesn't do it.
+    /// There is no daemon, or it fails.
     pub fn new(settings: Settings) -> io::Result<Self> {
-        let waits = Plain {
-            words: ["/bin/sh", "-c", WAITS].map(str::to_owned).into(),
+        let waits = PlainCommand {
+            words: ["/bin/sh", "-c", WAIT_LINE].map(str::to_owned).into(),
             folder: "/".to_owned(),
-            ..Plain::default()
+            ..PlainCommand::default()
         };
-        let name = with(&settings, async |daemon| begin(daemon, &waits).await)?;
+        let name = with(&settings, async |daemon| start(daemon, &waits).await)?;
         Ok(Self { settings, name })
     }
 
-    /// Runs something in it; answers its exit code.
+    /// Runs a command in it; answers its exit code.
     ///
     /// # Errors
-    /// There is no daemon, or it doesn't do it.
+    /// There is no daemon, or it fails.
     pub fn exec(&self, words: &[&str]) -> io::Result<Option<i64>> {
         with(&self.settings, async |daemon| {
-            let wrong = |error| told("nothing can be run in a container", &error);
+            let wrong = |error| daemon_failure("nothing can be run in a container", &error);
             let options = CreateExecOptions {
                 attach_stdout: Some(true),
                 attach_stderr: Some(true),
                 cmd: Some(words.to_vec()),
                 ..CreateExecOptions::default()
             };
-            let made = daemon.api.create_exec(&self.name, options).await;
-            let made = made.map_err(wrong)?;
-            let begun = daemon.api.start_exec(&made.id, None).await.map_err(wrong)?;
-            if let StartExecResults::Attached { mut output, .. } = begun {
+            let exec = daemon.api.create_exec(&self.name, options).await;
+            let exec = exec.map_err(wrong)?;
+            let started = daemon.api.start_exec(&exec.id, None).await.map_err(wrong)?;
+            if let StartExecResults::Attached { mut output, .. } = started {
                 while output.next().await.is_some() {}
             }
-            let found = daemon.api.inspect_exec(&made.id).await.map_err(wrong)?;
+            let found = daemon.api.inspect_exec(&exec.id).await.map_err(wrong)?;
             Ok(found.exit_code)
         })
     }
 }
 
-impl Drop for Warm {
+impl Drop for WarmContainer {
     fn drop(&mut self) {
         let _ = with(&self.settings, async |daemon| {
             let _ = daemon::remove(daemon, &self.name).await;
@@ -120,12 +120,12 @@ fn with<T>(
     daemon::with(settings, None, work).map_err(io::Error::other)
 }
 
-/// Begins a container with what every daemon gives one, and nothing said about it but what it sees.
-async fn begin(daemon: &Daemon, what: &Plain) -> Result<String, Failure> {
-    let wrong = |error| told("a container can't be begun", &error);
-    let image = image::of_machine(daemon).await?;
+/// Starts a container with the daemon's defaults and these mounts; answers its name.
+async fn start(daemon: &Daemon, command: &PlainCommand) -> Result<String, Failure> {
+    let wrong = |error| daemon_failure("a container can't be started", &error);
+    let image = image::of_host_programs(daemon).await?;
     let view = View::of_the_system()?;
-    let mut binds = what.volumes.clone();
+    let mut binds = command.volumes.clone();
     for piece in &view.pieces {
         if let Piece::Bind {
             at,
@@ -139,13 +139,13 @@ async fn begin(daemon: &Daemon, what: &Plain) -> Result<String, Failure> {
         }
     }
     let name = format!("gongfu-plain-{:016x}", u64::from_le_bytes(random()?));
-    let labels = machine::server().map(|server| [(LABEL.to_owned(), server)].into());
+    let labels = server::label().map(|label| [(LABEL.to_owned(), label)].into());
     let body = ContainerCreateBody {
         image: Some(image.name),
-        entrypoint: Some(what.words.clone()),
+        entrypoint: Some(command.words.clone()),
         cmd: Some(Vec::new()),
-        working_dir: Some(what.folder.clone()),
-        env: Some(what.environment.clone()),
+        working_dir: Some(command.folder.clone()),
+        env: Some(command.environment.clone()),
         labels,
         host_config: Some(HostConfig {
             binds: Some(binds),
@@ -157,12 +157,12 @@ async fn begin(daemon: &Daemon, what: &Plain) -> Result<String, Failure> {
         name: Some(name.clone()),
         ..CreateContainerOptions::default()
     };
-    let made = daemon.api.create_container(Some(options), body).await;
-    made.map_err(wrong)?;
-    let begun = daemon
+    let created = daemon.api.create_container(Some(options), body).await;
+    created.map_err(wrong)?;
+    let started = daemon
         .api
         .start_container(&name, None::<StartContainerOptions>);
-    if let Err(error) = begun.await {
+    if let Err(error) = started.await {
         let _ = daemon::remove(daemon, &name).await;
         return Err(wrong(error));
     }
@@ -170,14 +170,14 @@ async fn begin(daemon: &Daemon, what: &Plain) -> Result<String, Failure> {
 }
 
 /// Waits for the end of a container.
-async fn follow(daemon: &Daemon, name: &str) -> Result<Ended, Failure> {
+async fn wait(daemon: &Daemon, name: &str) -> Result<PlainOutcome, Failure> {
     let mut waiting = daemon
         .api
         .wait_container(name, None::<WaitContainerOptions>);
     let code = match waiting.next().await {
         Some(Ok(ended)) => Some(ended.status_code),
         Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => Some(code),
-        Some(Err(error)) => return Err(told("a container can't be waited for", &error)),
+        Some(Err(error)) => return Err(daemon_failure("a container can't be waited for", &error)),
         None => None,
     };
     let options = LogsOptions {
@@ -185,15 +185,15 @@ async fn follow(daemon: &Daemon, name: &str) -> Result<Ended, Failure> {
         stderr: true,
         ..LogsOptions::default()
     };
-    let mut said = daemon.api.logs(name, Some(options));
+    let mut logs = daemon.api.logs(name, Some(options));
     let mut output = Vec::new();
-    while let Some(Ok(part)) = said.next().await {
+    while let Some(Ok(part)) = logs.next().await {
         output.extend(LogOutput::into_bytes(part));
     }
-    Ok(Ended { code, output })
+    Ok(PlainOutcome { code, output })
 }
 
-/// What is shown to a container at the same place, to be read or also to be written.
+/// A bind mount, as `docker run --volume` takes it.
 pub fn volume(path: &Path, at: &Path, writable: bool) -> String {
     let how = if writable { "rw" } else { "ro" };
     format!("{}:{}:{how}", path.display(), at.display())

@@ -5,113 +5,109 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use gongfu_sandbox::backend::{ChildHandle, Failure, RunContext};
 
 use super::container::Container;
-use super::shape::Shape;
+use super::container_spec::ContainerSpec;
 use super::{Settings, daemon};
 
-/// How many are kept at most; each takes a few megabytes, most of them its runtime's.
-const MOST: usize = 16;
+/// The most idle containers; each takes a few megabytes, most of them its runtime's.
+const MAX_IDLE: usize = 16;
 
 /// The containers of a runner.
 #[derive(Debug)]
 pub(crate) struct Containers {
     settings: Settings,
     idle: Mutex<Idle>,
-    swept: Once,
+    /// Removes once what dead servers left behind.
+    sweep: Once,
 }
 
 #[derive(Debug, Default)]
 struct Idle {
-    /// The last one was used last.
-    kept: Vec<(Shape, Container)>,
-    /// Nothing is kept any more.
+    /// The most recently used one is last.
+    containers: Vec<(ContainerSpec, Container)>,
+    /// No container is kept any more.
     is_closed: bool,
 }
 
 impl Containers {
-    /// None yet, of this daemon.
+    /// An empty pool for this daemon.
     pub(crate) fn new(settings: Settings) -> Self {
         Self {
             settings,
             idle: Mutex::default(),
-            swept: Once::new(),
+            sweep: Once::new(),
         }
     }
 
-    /// Which daemon makes them.
+    /// The daemon's settings.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// A container for a run of this shape, which nobody else has, and the run as it was begun in it.
+    /// Leases a container of this specification to one run; answers it with the run, which waits for its plan.
     pub(super) fn lease(
         &self,
-        shape: &Shape,
+        spec: &ContainerSpec,
         context: &RunContext<'_>,
     ) -> Result<(Container, ChildHandle), Failure> {
-        // A trial tries whether one can be begun.
+        // A trial tries whether one can be made.
         while !context.is_trial
-            && let Some(container) = self.take(shape)
+            && let Some(container) = self.take(spec)
         {
-            // One that ended meanwhile can't begin anything.
-            if let Ok(begun) = container.begin(shape) {
-                return Ok((container, begun));
+            // It may have ended meanwhile.
+            if let Ok(run) = container.start_run() {
+                return Ok((container, run));
             }
         }
-        self.swept.call_once(|| {
-            let _ = daemon::with(&self.settings, None, daemon::sweep);
+        self.sweep.call_once(|| {
+            let _ = daemon::with(&self.settings, None, daemon::remove_left_behind);
         });
-        let container = Container::make(shape, &self.settings, context.cancel)?;
-        let begun = container.begin(shape)?;
-        Ok((container, begun))
+        let container = Container::new(spec, &self.settings, context.cancel)?;
+        let run = container.start_run()?;
+        Ok((container, run))
     }
 
-    fn take(&self, shape: &Shape) -> Option<Container> {
-        let mut gone = Vec::new();
+    /// Takes an idle container of this specification, and drops those that have ended.
+    fn take(&self, spec: &ContainerSpec) -> Option<Container> {
         let mut idle = self.idle();
-        let mut found = None;
-        for (kept, container) in std::mem::take(&mut idle.kept).into_iter().rev() {
-            if !container.is_there() {
-                gone.push(container);
-            } else if found.is_none() && kept == *shape {
-                found = Some(container);
-            } else {
-                idle.kept.insert(0, (kept, container));
-            }
-        }
+        let all = std::mem::take(&mut idle.containers);
+        let (living, ended): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|(_, container)| container.is_idle());
+        idle.containers = living;
+        let at = idle.containers.iter().rposition(|(own, _)| own == spec);
+        let found = at.map(|at| idle.containers.remove(at).1);
         drop(idle);
-        drop(gone);
+        drop(ended);
         found
     }
 
     /// Keeps a container for the next run, if nothing of this one is left in it for certain.
-    pub(super) fn give_back(&self, shape: Shape, mut container: Container) {
-        if !shape.is_for_many() || !container.clean() {
-            container.end();
+    pub(super) fn give_back(&self, spec: ContainerSpec, container: Container) {
+        if !spec.is_reusable() || !container.clean() {
             return;
         }
         let mut idle = self.idle();
         if idle.is_closed {
             drop(idle);
-            container.end();
             return;
         }
-        idle.kept.push((shape, container));
-        let oldest = (idle.kept.len() > MOST).then(|| idle.kept.remove(0));
+        idle.containers.push((spec, container));
+        let oldest = (idle.containers.len() > MAX_IDLE).then(|| idle.containers.remove(0));
         drop(idle);
         drop(oldest);
     }
 
-    /// Takes away all that are kept; none is kept after it.
+    /// Removes all idle containers; none is kept after it.
     pub(crate) fn close(&self) {
         let mut idle = self.idle();
         idle.is_closed = true;
-        let kept = std::mem::take(&mut idle.kept);
+        let containers = std::mem::take(&mut idle.containers);
         drop(idle);
-        // All of them end before the first is waited for.
-        for (_, container) in &kept {
-            container.let_go();
+        // All of them are told to end before the first is waited for.
+        for (_, container) in &containers {
+            container.release();
         }
-        drop(kept);
+        drop(containers);
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {

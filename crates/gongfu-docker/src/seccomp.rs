@@ -1,18 +1,18 @@
-//! The same refusals as the profile of a container, which its runtime gives to every process in it.
+//! The seccomp profile of a container, with the same refusals as the filters of a program.
 //!
-//! A program in a container has the filters as well; the profile holds for whatever else comes to be
-//! there, and for the first process, which connects to the server once: that alone is let pass.
+//! The runtime applies it to every process in the container. Programs have the filters as well. Init connects to
+//! the server once, so the profile allows that.
 
 use gongfu_sandbox::backend::refused_calls::{self, Call, Condition, MISSING, Operator, Rule};
 use serde_json::{Value, json};
 
-/// The first process connects by it, and sockets that a run could make are refused by the filters.
-const CONNECTS: &str = "SYS_connect";
-/// It makes a socket of this family alone (`AF_UNIX`).
-const MAKES: &str = "SYS_socket";
+/// Allowed for init; the filters refuse it to programs.
+const CONNECT: &str = "SYS_connect";
+/// Allowed for init with one family (`AF_UNIX`).
+const SOCKET: &str = "SYS_socket";
 const FAMILY: u64 = 1;
 
-/// The profile, as Docker takes it; `None` on a processor for which there is none.
+/// The profile, as Docker takes it; `None` on an unsupported processor.
 pub(crate) fn profile() -> Option<String> {
     let architecture = match std::env::consts::ARCH {
         "x86_64" => "SCMP_ARCH_X86_64",
@@ -29,7 +29,7 @@ pub(crate) fn profile() -> Option<String> {
     let calls: Vec<Value> = refused.chain(missing).collect();
     let profile = json!({
         "defaultAction": "SCMP_ACT_ALLOW",
-        // Calls of any other convention end whoever makes them.
+        // A call of any other convention kills the process.
         "architectures": [architecture],
         "syscalls": calls,
     });
@@ -40,8 +40,8 @@ pub(crate) fn profile() -> Option<String> {
 fn of(rule: &Rule) -> Vec<Value> {
     let refused = |conditions| entry(rule.call, libc::EPERM, conditions);
     match rule.call.0 {
-        CONNECTS => Vec::new(),
-        MAKES => {
+        CONNECT => Vec::new(),
+        SOCKET => {
             let other = json!({ "index": 0, "value": FAMILY, "op": "SCMP_CMP_NE" });
             vec![refused(json!([other]))]
         }
@@ -49,7 +49,7 @@ fn of(rule: &Rule) -> Vec<Value> {
         _ => {
             let cases = rule.cases.iter();
             cases
-                .map(|case| refused(case.iter().map(compared).collect()))
+                .map(|case| refused(case.iter().map(argument).collect()))
                 .collect()
         }
     }
@@ -65,8 +65,8 @@ fn entry(call: Call, number: i32, conditions: Value) -> Value {
     })
 }
 
-/// A condition as the library has it that makes filters of a profile. It knows whole arguments alone.
-fn compared(condition: &Condition) -> Value {
+/// A condition as libseccomp has it, which compares only whole arguments.
+fn argument(condition: &Condition) -> Value {
     let Condition {
         argument, value, ..
     } = condition;
@@ -82,7 +82,7 @@ fn compared(condition: &Condition) -> Value {
         Operator::Masked(mask) => masked(mask),
         Operator::Same if !condition.is_whole => masked(u64::from(u32::MAX)),
         Operator::Same => json!({ "index": argument, "value": value, "op": "SCMP_CMP_EQ" }),
-        // Where only the low half is looked at, this refuses more.
+        // Where only the low half counts, this refuses more.
         Operator::Other => json!({ "index": argument, "value": value, "op": "SCMP_CMP_NE" }),
     }
 }
@@ -95,7 +95,7 @@ mod tests {
     use super::profile;
 
     #[test]
-    fn whatever_a_filter_refuses_the_profile_does_but_for_two_calls() {
+    fn profile_refuses_what_the_filters_refuse_except_connecting() {
         let profile: Value = serde_json::from_str(&profile().unwrap()).unwrap();
         let entries = profile["syscalls"].as_array().unwrap();
         let of = |name: &str| {

@@ -68,10 +68,10 @@ pub(crate) fn all() -> Vec<Arc<dyn Backend>> {
 pub enum HostView {
     /// Nothing.
     Hidden,
-    /// The paths of its folders, which its mounts tell.
+    /// The paths of its folders, which are in its list of mounts.
     Paths,
-    /// Everything is visible, though it can't be read. The run's folders keep their paths, which variables tell
-    /// (`GONGFU_SKILL`); in the other kinds they are mounted at their targets.
+    /// Everything is visible, though it can't be read. The run's folders keep their paths, which are in variables
+    /// (`GONGFU_SKILL`); in other sandboxes they are mounted at their targets.
     Open,
 }
 
@@ -82,11 +82,11 @@ pub struct Profile {
     pub level: Level,
     /// A description for people.
     pub about: &'static str,
-    /// Whether runs of several users could see or hinder each other.
+    /// Runs of several users could see or hinder each other.
     pub is_single_tenant: bool,
-    /// Whether it is used only where settings name it, however well it works.
+    /// It is used only where settings name it, however well it works.
     pub is_opt_in: bool,
-    /// Whether a run can reach hosts, by the proxy.
+    /// A run can reach hosts, by the proxy.
     pub reaches_hosts: bool,
     /// The parts of the host that a run can see.
     pub host: HostView,
@@ -98,11 +98,11 @@ pub struct Profile {
 
 /// Everything that a run needs besides its job.
 pub struct RunContext<'a> {
-    /// The user that the run is on the machine; `None` for whoever runs gongfu.
+    /// The user of the run on the host; `None` for gongfu's own.
     pub tenant: Option<UnixId>,
     /// The account that the run belongs to.
     pub owner: &'a account::Owner,
-    /// Whether this only tries whether the kind works: then nothing is kept warm for later runs.
+    /// The run only tries the backend: nothing is kept warm for later runs.
     pub is_trial: bool,
     /// Readable once nobody wants the run any more.
     pub cancel: BorrowedFd<'a>,
@@ -118,10 +118,10 @@ pub struct RunContext<'a> {
 }
 
 impl RunContext<'_> {
-    /// The user that the run is on the machine.
+    /// The user of the run on the host; it is never root.
     ///
     /// # Errors
-    /// gongfu is root and can't be another user: for kinds in which the run must not be root.
+    /// gongfu is root and can't become another user.
     pub fn tenant_but_root(&self) -> Result<Option<UnixId>, Failure> {
         if rustix::process::geteuid().is_root() && self.tenant.is_none() {
             let why = "gongfu is root here and can be nobody else; run it as another user";
@@ -137,7 +137,7 @@ pub enum Failure {
     /// The sandbox can't be made.
     #[error("the sandbox can't be made here: {0}")]
     Unavailable(String),
-    /// What is asked for can't be run in it.
+    /// The job can't be run in it.
     #[error("{0}")]
     Refused(String),
     /// Something else.
@@ -146,7 +146,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The sandbox was ended from outside.
+    /// The failure of a sandbox that was ended from outside.
     pub(crate) fn lost() -> Self {
         let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
         Self::Io(io::Error::other(why))
@@ -161,17 +161,17 @@ pub trait Backend: Send + Sync {
     /// Runs a job to its end.
     ///
     /// # Errors
-    /// The sandbox can't be made, or what is asked for can't be run in it.
+    /// The sandbox can't be made, or the job can't be run in it.
     fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure>;
 
-    /// Explains that the sandbox ended before its program did. `is_ready` tells whether the program could start,
-    /// and `stderr` is the beginning of the standard error.
+    /// Explains that the sandbox ended before its program did. The program could start if it `is_ready`, and
+    /// `stderr` is the beginning of the standard error.
     fn lost(&self, is_ready: bool, stderr: &str) -> Failure {
         let _ = (is_ready, stderr);
         Failure::lost()
     }
 
-    /// Ends what is kept warm for later runs; nothing is kept after it.
+    /// Ends the warm sandboxes; none is kept after it.
     fn close(&self) {}
 }
 

@@ -2,7 +2,7 @@
 //! its processes, and nobody has to poll.
 //!
 //! Both versions are supported. This module knows neither what is run nor how a sandbox is built: it makes a
-//! group, says how a process joins it, and reads what the kernel counted in it.
+//! group, says how a process joins it, and reads what the kernel limit_hits in it.
 
 mod file;
 mod hierarchy;
@@ -29,7 +29,7 @@ const SUPERVISOR_MEMORY: u64 = 2 * 1024 * 1024;
 /// The share of a run while others want the processors as well: an eighth of the default, in either version.
 const SHARES: u64 = 1024 / 8;
 const WEIGHT: u64 = 100 / 8;
-/// How long the processes of a group may take to end once they are killed.
+/// The time that the processes of a group may take to end once they are killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before looking again whether they have.
 const KILL_POLL: Duration = Duration::from_millis(2);
@@ -115,7 +115,7 @@ struct Counters {
 
 /// The limits that a run has hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct LimitHits {
     /// A process was killed for lack of memory.
     pub(crate) oom: bool,
     /// A process couldn't be started.
@@ -184,21 +184,21 @@ impl Group {
         handles.collect()
     }
 
-    /// The handle that wakes whoever polls it when memory runs out, and the event to poll for.
+    /// The handle to poll for the end of memory, and the event.
     pub(crate) fn alarm(&self) -> Option<(BorrowedFd<'_>, PollFlags)> {
         self.alarm.as_ref().map(Alarm::handle)
     }
 
-    /// Whether memory has really run out, after the alarm went off.
+    /// Tells whether memory has really run out, after the alarm went off.
     pub(crate) fn is_out_of_memory(&mut self) -> bool {
         let alarm = self.alarm.as_mut();
-        alarm.is_some_and(|alarm| alarm.is_true(self.start.killed)) || self.counted().oom
+        alarm.is_some_and(|alarm| alarm.is_true(self.start.killed)) || self.limit_hits().oom
     }
 
     /// The limits that the run has hit until now.
-    pub(crate) fn counted(&self) -> Counted {
+    pub(crate) fn limit_hits(&self) -> LimitHits {
         let now = self.counters();
-        Counted {
+        LimitHits {
             oom: now.killed > self.start.killed,
             crowded: now.refused > self.start.refused,
         }
@@ -237,7 +237,7 @@ impl Drop for Group {
             let deadline = Instant::now() + KILL_TIMEOUT;
             let is_busy = |error: io::Error| error.kind() == io::ErrorKind::ResourceBusy;
             while std::fs::remove_dir(&part.folder).is_err_and(is_busy) {
-                // The last process is counted for a moment after its end.
+                // The last process is limit_hits for a moment after its end.
                 if !part.end(deadline) {
                     break;
                 }
@@ -362,7 +362,7 @@ impl Alarm {
         }
     }
 
-    /// Whether a process was killed, where so many were before.
+    /// Tells whether a process was killed, where so many were before.
     fn is_true(&mut self, before: u64) -> bool {
         match self {
             Self::Counter(counter) => {

@@ -13,7 +13,7 @@ use crate::poll::is_readable_within;
 use crate::process::Process;
 use crate::{platform, wire};
 
-/// How long a run may take to end.
+/// The time that a run may take to end.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// The same where each of its processes must be killed, and they may keep the machine busy.
 const KILL_TIMEOUT: Duration = Duration::from_mins(1);
@@ -198,9 +198,9 @@ fn start_process() -> io::Result<(Process, Ends)> {
     let start = || {
         let (ours, theirs) = Ends::new()?;
         let forked = crate::fork_server::fork(theirs.each_ref().map(|end| end.as_fd()))?;
-        Ok((Process::Forked(forked), ours))
+        Ok((Process::Supervisor(forked), ours))
     };
-    // A fork server that has died is started anew; whatever it has forked ends with its ends.
+    // A fork server that has died is started again; its supervisors end with their sockets.
     start().or_else(|_: io::Error| start())
 }
 

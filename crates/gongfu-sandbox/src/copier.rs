@@ -45,7 +45,7 @@ struct Stamp {
 }
 
 impl Before {
-    /// Whether a file or link hasn't changed, or is a mount point.
+    /// Tells whether a file or link hasn't changed, or is a mount point.
     pub(crate) fn is_unchanged(&self, name: &CStr, found: &Stat) -> bool {
         match self.0.get(name) {
             Some(Entry::Other(stamp)) => *stamp == Stamp::of(found),
@@ -128,11 +128,11 @@ impl Copier {
         sources: &[PathBuf],
         mount_points: &[PathBuf],
     ) -> io::Result<()> {
-        match opened(sources)? {
-            Opened::Folders(from) => self
+        match open_sources(sources)? {
+            SourceHandles::Folders(from) => self
                 .folder(&from, None, &MountPoints::of(mount_points), 0)
                 .map(drop),
-            Opened::File(from) => {
+            SourceHandles::File(from) => {
                 let size = fs::fstat(&from)?.st_size;
                 self.take(u64::try_from(size).unwrap_or_default())
             }
@@ -150,11 +150,11 @@ impl Copier {
         mount_points: &[PathBuf],
         to: &OwnedFd,
     ) -> io::Result<Before> {
-        match opened(sources)? {
-            Opened::Folders(from) => {
+        match open_sources(sources)? {
+            SourceHandles::Folders(from) => {
                 self.folder(&from, Some(to), &MountPoints::of(mount_points), 0)
             }
-            Opened::File(from) => {
+            SourceHandles::File(from) => {
                 let mut to = File::from(to.try_clone()?);
                 let from = File::from(from);
                 let copied = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut to)?;
@@ -314,33 +314,33 @@ impl Copier {
     }
 }
 
-/// Sources that were opened.
-enum Opened {
+/// Sources that were open_sources.
+enum SourceHandles {
     Folders(Vec<OwnedFd>),
     File(OwnedFd),
 }
 
-fn opened(sources: &[PathBuf]) -> io::Result<Opened> {
+fn open_sources(sources: &[PathBuf]) -> io::Result<SourceHandles> {
     let open = |path: &PathBuf, also| {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | also;
         fs::openat(CWD, path, flags, Mode::empty())
     };
     if let [one] = sources {
         match open(one, OFlags::DIRECTORY) {
-            Ok(folder) => return Ok(Opened::Folders(vec![folder])),
+            Ok(folder) => return Ok(SourceHandles::Folders(vec![folder])),
             Err(Errno::NOTDIR) => {
                 let file = open(one, OFlags::NONBLOCK)?;
                 let kind = FileType::from_raw_mode(fs::fstat(&file)?.st_mode);
                 if kind != FileType::RegularFile {
                     return Err(io::Error::other("it is neither a file nor a folder"));
                 }
-                return Ok(Opened::File(file));
+                return Ok(SourceHandles::File(file));
             }
             Err(error) => return Err(error.into()),
         }
     }
     let folders = sources.iter().map(|path| open(path, OFlags::DIRECTORY));
-    Ok(Opened::Folders(folders.collect::<Result<_, _>>()?))
+    Ok(SourceHandles::Folders(folders.collect::<Result<_, _>>()?))
 }
 
 /// Paths below a folder at which other mounts lie.
@@ -355,7 +355,7 @@ enum Below<'a> {
 }
 
 impl Below<'_> {
-    /// Whether a file can lie there: below a mount point, or as a folder around some.
+    /// Tells whether a file can lie there: below a mount point, or as a folder around some.
     fn fits(&self, found: &Stat) -> bool {
         let kind = FileType::from_raw_mode(found.st_mode);
         match self {

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use crate::child::fork_server::ARGUMENT;
 use crate::poll::is_readable_within;
-use crate::process::Forked;
+use crate::process::SupervisorHandle;
 use crate::wire;
 
-/// How long it may take to start.
+/// The time that it may take to start.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long it may take to fork.
+/// The time that it may take to fork.
 const FORK_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The fork server of this process, once there is one.
@@ -25,11 +25,11 @@ struct ForkServer {
     socket: UnixStream,
 }
 
-/// Forks a supervisor with this input and these outputs. It starts the fork server first, if there is none.
+/// Forks a supervisor with this input and these outputs. It starts the fork server first, if it doesn't run.
 ///
 /// # Errors
 /// Nobody knows whether there is a supervisor: close the other ends of the handles before you try again.
-pub(crate) fn fork(handles: [BorrowedFd<'_>; 3]) -> io::Result<Forked> {
+pub(crate) fn fork(handles: [BorrowedFd<'_>; 3]) -> io::Result<SupervisorHandle> {
     let mut state = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let server = match state.take() {
         Some(server) => server,
@@ -68,7 +68,7 @@ impl ForkServer {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    fn fork(&self, handles: [BorrowedFd<'_>; 3]) -> io::Result<Forked> {
+    fn fork(&self, handles: [BorrowedFd<'_>; 3]) -> io::Result<SupervisorHandle> {
         let [input, out, error] = handles;
         let (end, theirs) = io::pipe()?;
         wire::send(&self.socket, &(), &[input, out, error, theirs.as_fd()])?;
@@ -80,7 +80,7 @@ impl ForkServer {
         let (_, handles) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
         let handle = handles.into_iter().next();
         let handle = handle.ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Forked { handle, end })
+        Ok(SupervisorHandle { handle, end })
     }
 
     /// Lets it end once its last supervisor has; only it can tell how those end.

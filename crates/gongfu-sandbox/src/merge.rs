@@ -79,9 +79,9 @@ impl Terms<'_> {
     }
 }
 
-/// What is known about a folder besides the content of its layer.
+/// The context of a folder besides the content of its layer.
 #[derive(Default)]
-pub(crate) struct Known<'a> {
+pub(crate) struct FolderContext<'a> {
     /// The folders below the target.
     pub(crate) below: Below,
     /// The content of the layer at its beginning, where it is a copy: unchanged files aren't merged.
@@ -95,17 +95,17 @@ pub(crate) struct Known<'a> {
 pub(crate) fn merge(
     layer: OwnedFd,
     target: OwnedFd,
-    known: &Known<'_>,
+    context: &FolderContext<'_>,
     terms: &Terms<'_>,
     bytes: &mut u64,
 ) -> io::Result<Changes> {
     let mut merging = Merging {
         terms,
-        is_copy: known.before.is_some(),
+        is_copy: context.before.is_some(),
         left: *bytes,
         changes: Changes::default(),
     };
-    merging.folder(&layer, &target, known, "", 0)?;
+    merging.folder(&layer, &target, context, "", 0)?;
     *bytes = merging.left;
     merging
         .changes
@@ -116,7 +116,7 @@ pub(crate) fn merge(
 
 struct Merging<'a> {
     terms: &'a Terms<'a>,
-    /// Whether the layer is a copy, in which nothing marks a removal.
+    /// The layer is a copy, in which nothing marks a removal.
     is_copy: bool,
     /// The bytes that may still be written: with links and holes files may grow in the merge.
     left: u64,
@@ -128,13 +128,13 @@ impl Merging<'_> {
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
-        known: &Known<'_>,
+        context: &FolderContext<'_>,
         path: &str,
         depth: usize,
     ) -> io::Result<()> {
         let there = names(layer)?;
-        if let Some(before) = known.before.filter(|_| !self.is_late()) {
-            self.remove_missing(target, &known.below, before, path, &there)?;
+        if let Some(before) = context.before.filter(|_| !self.is_late()) {
+            self.remove_missing(target, &context.below, before, path, &there)?;
         }
         for name in there {
             if self.terms.is_cancelled() {
@@ -146,7 +146,7 @@ impl Merging<'_> {
                 self.changes.add(path, Change::Refused(why.to_owned()));
                 continue;
             }
-            match self.entry(layer, target, known, &name, &below, depth) {
+            match self.entry(layer, target, context, &name, &below, depth) {
                 Ok(()) => {}
                 // The next file would fail as well.
                 Err(error) if is_final(&error) => return Err(error),
@@ -160,19 +160,19 @@ impl Merging<'_> {
         &mut self,
         layer: &OwnedFd,
         target: &OwnedFd,
-        known: &Known<'_>,
+        context: &FolderContext<'_>,
         name: &CStr,
         below: &str,
         depth: usize,
     ) -> io::Result<()> {
         let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if known
+        if context
             .before
             .is_some_and(|before| before.is_unchanged(name, &found))
         {
             return Ok(());
         }
-        let under = &known.below;
+        let under = &context.below;
         let kind = FileType::from_raw_mode(found.st_mode);
         let why = match kind {
             _ if self.is_late() => "there was no time left to bring it out",
@@ -190,9 +190,9 @@ impl Merging<'_> {
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
                 let (to, is_new) = self.open_target(target, name, &from)?;
-                let inside = Known {
+                let inside = FolderContext {
                     below: under.folder(name),
-                    before: known.before.and_then(|before| before.folder(name)),
+                    before: context.before.and_then(|before| before.folder(name)),
                 };
                 self.folder(&from, &to, &inside, &format!("{below}/"), depth + 1)?;
                 if self.is_replacement(&from) && under.has(name) {
@@ -222,12 +222,12 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Whether the deadline has passed.
+    /// Tells whether the deadline has passed.
     fn is_late(&self) -> bool {
         Instant::now() > self.terms.deadline
     }
 
-    /// Whether a folder of a layer replaces another one.
+    /// Tells whether a folder of a layer replaces another one.
     fn is_replacement(&self, from: &OwnedFd) -> bool {
         !self.is_copy && is_opaque(from)
     }
@@ -372,7 +372,7 @@ impl Merging<'_> {
     }
 }
 
-/// Whether an error means that nothing more can be merged.
+/// Tells whether an error means that nothing more can be merged.
 fn is_final(error: &io::Error) -> bool {
     let number = error.raw_os_error().map(Errno::from_raw_os_error);
     let ends = [
@@ -386,7 +386,7 @@ fn is_final(error: &io::Error) -> bool {
     number.is_some_and(|number| ends.contains(&number))
 }
 
-/// Whether a folder of an overlay hides the folders below it.
+/// Tells whether a folder of an overlay hides the folders below it.
 fn is_opaque(folder: &OwnedFd) -> bool {
     let mut value = [0_u8; 1];
     let length = fs::fgetxattr(folder, c"user.overlay.opaque", &mut value[..]);
@@ -440,7 +440,7 @@ fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether a link at this path stays inside of the merged folder.
+/// Tells whether a link at this path stays inside of the merged folder.
 ///
 /// It may climb only before it descends, because what it descends through may be a link by then. The folders
 /// above a link are real ones, so a chain of such links stays inside as well.

@@ -130,7 +130,7 @@ pub struct Source {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mapping {
     pub(crate) owner: UnixId,
-    /// Whether the run fails where the file system can't map owners.
+    /// The run fails where the file system can't map owners.
     pub(crate) is_required: bool,
 }
 
@@ -143,7 +143,7 @@ pub struct UnixId {
     pub group: u32,
 }
 
-/// A piece of what a run sees.
+/// A piece of a view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {
     /// An empty folder.
@@ -168,11 +168,11 @@ pub enum Piece {
         at: String,
         /// The number of the source.
         source: usize,
-        /// Whether it can be written.
+        /// It can be written.
         writable: bool,
-        /// Whether it is a device that works.
+        /// It is a device that works.
         device: bool,
-        /// Whether its path on this machine is hidden; nothing else can be mounted in it then.
+        /// Its path on this machine is hidden; nothing else can be mounted in it then.
         nameless: bool,
     },
     /// An overlay of folders with an empty one on top that takes what is written.
@@ -194,9 +194,9 @@ pub enum Piece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grouping {
     pub(crate) join: Join,
-    /// Whether it limits memory, so that nobody has to poll.
+    /// It limits memory, so that nobody has to poll.
     pub(crate) memory: bool,
-    /// Whether it limits processes.
+    /// It limits processes.
     pub(crate) processes: bool,
 }
 
@@ -295,7 +295,7 @@ impl Event {
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Carry out a run. Its control socket and its two outputs come with this.
+    /// Execute a run. Its control socket and its two outputs come with this.
     Run(Grouping),
     /// Remove everything that a run left.
     Clean,
@@ -309,6 +309,6 @@ pub(crate) enum Reply {
     Started,
     /// The run is over, and every process of it is dead.
     Over,
-    /// Whether nothing is left for certain.
+    /// Cleaned; `true` if nothing is left for certain.
     Cleaned(bool),
 }

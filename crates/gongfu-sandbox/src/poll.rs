@@ -18,7 +18,7 @@ pub(crate) fn is_readable_within(handle: impl AsFd, timeout: Duration) -> bool {
     }
 }
 
-/// Whether a handle is readable, or at its end, by now.
+/// Tells whether a handle is readable, or at its end, by now.
 pub(crate) fn is_readable(handle: impl AsFd) -> bool {
     is_readable_within(handle, Duration::ZERO)
 }

@@ -1,15 +1,15 @@
-//! The process that carries out a run, as the server sees it.
+//! The process that executes a run, as the server sees it.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Forked, InContainer};
+pub(crate) use linux::{InContainer, SupervisorHandle};
 
 use std::time::Duration;
 
-/// The process that carries out a run.
+/// The process that executes a run.
 pub(crate) enum Process {
     /// A supervisor that the fork server forked.
     #[cfg(target_os = "linux")]
-    Forked(Forked),
+    Supervisor(SupervisorHandle),
     /// Init of a container.
     #[cfg(target_os = "linux")]
     InContainer(InContainer),
@@ -23,7 +23,7 @@ impl Process {
     pub(crate) fn ends_within(&mut self, timeout: Duration) -> bool {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Forked(process) => process.ends_within(timeout),
+            Self::Supervisor(process) => process.ends_within(timeout),
             #[cfg(target_os = "linux")]
             Self::InContainer(process) => process.ends_within(timeout),
             #[cfg(target_os = "macos")]
@@ -31,7 +31,7 @@ impl Process {
         }
     }
 
-    /// Whether the run is over by now.
+    /// Tells whether the run is over by now.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.ends_within(Duration::ZERO)
     }
@@ -40,7 +40,7 @@ impl Process {
     pub(crate) fn kill(&mut self) {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Forked(process) => process.kill(),
+            Self::Supervisor(process) => process.kill(),
             #[cfg(target_os = "linux")]
             Self::InContainer(process) => process.kill(),
             #[cfg(target_os = "macos")]
@@ -54,7 +54,7 @@ impl Process {
     pub(crate) fn code(&mut self) -> Option<i32> {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Forked(process) => process.code(),
+            Self::Supervisor(process) => process.code(),
             #[cfg(target_os = "linux")]
             Self::InContainer(process) => process.ends_within(Duration::ZERO).then_some(0),
             #[cfg(target_os = "macos")]
@@ -77,18 +77,18 @@ mod linux {
     use crate::poll::{is_readable_within, timespec};
     use crate::wire;
 
-    /// How long the fork server may take to pass an exit code on.
+    /// The time that the fork server may take to pass an exit code on.
     const CODE_TIMEOUT: Duration = Duration::from_secs(10);
 
     /// A supervisor that the fork server forked.
     #[derive(Debug)]
-    pub(crate) struct Forked {
+    pub(crate) struct SupervisorHandle {
         pub(crate) handle: OwnedFd,
         /// Delivers its exit code (4 bytes, little endian), if it has one.
         pub(crate) end: PipeReader,
     }
 
-    impl Forked {
+    impl SupervisorHandle {
         pub(super) fn ends_within(&self, timeout: Duration) -> bool {
             is_readable_within(&self.handle, timeout)
         }
@@ -114,7 +114,7 @@ mod linux {
         pub(crate) socket: UnixStream,
         /// The handle of init. Its end is the end of every process of the container.
         pub(crate) init: OwnedFd,
-        /// Whether every process of the run is dead for certain.
+        /// Every process of the run is dead for certain.
         pub(crate) is_over: bool,
     }
 

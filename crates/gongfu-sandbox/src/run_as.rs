@@ -7,7 +7,7 @@ use std::io;
 use crate::plan::UnixId;
 use crate::platform;
 
-/// Does some work as another user; as the user of this process where there is none.
+/// Does some work as another user; with `None`, as the user of this process.
 ///
 /// It gets a thread of its own, because nobody could rely on a thread to be root again.
 ///

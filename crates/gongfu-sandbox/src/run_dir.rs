@@ -112,7 +112,7 @@ fn empty(folder: &OwnedFd, path: &Path) {
     }
 }
 
-/// Whether a folder still has this name.
+/// Tells whether a folder still has this name.
 fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool> {
     let opened = fs::fstat(handle)?;
     match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn removes_what_dead_servers_left_behind() {
+    fn removes_folders_of_dead_servers() {
         let left = std::env::temp_dir().join(format!("{}0-left", super::PREFIX));
         std::fs::create_dir_all(left.join("skill")).unwrap();
         remove_left_behind();

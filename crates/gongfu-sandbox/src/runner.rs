@@ -23,9 +23,9 @@ use crate::tenant::Tenants;
 use crate::threads::Threads;
 use crate::throttle::{Slot, Throttle};
 
-/// How long [`Runner::end`] waits for runs that nobody wants any more.
+/// The time that [`Runner::end`] waits for cancelled runs.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a trial may take.
+/// The time that a trial may take.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The time after which a backend that doesn't work is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(3);
@@ -46,9 +46,9 @@ pub struct Runner {
     backends: Vec<Arc<dyn Backend>>,
     /// The level to use; `None` for the strongest that works.
     wanted: Option<Level>,
-    /// Whether users of a server may get a level that is for a single person.
+    /// Users of a server may get a level that is for a single person.
     allows_levels_for_one: bool,
-    /// Whether runs get control groups.
+    /// Runs get control groups.
     uses_groups: AtomicBool,
     throttle: Arc<Throttle>,
     trials: Mutex<BTreeMap<Level, Trial>>,
@@ -62,7 +62,7 @@ struct Identity {
     owner: Owner,
     /// The user of the run; `None` for gongfu's own.
     tenant: Option<UnixId>,
-    /// Whether it gets a control group.
+    /// It gets a control group.
     uses_groups: bool,
 }
 
@@ -153,7 +153,7 @@ impl Runner {
     }
 
     /// Explains why a backend doesn't work, if it doesn't. One that works isn't tried again.
-    async fn obstacle(&self, backend: &Arc<dyn Backend>) -> Option<String> {
+    async fn failure_reason(&self, backend: &Arc<dyn Backend>) -> Option<String> {
         // Others wait for the same trial.
         let mut trials = self.trials.lock().await;
         let level = backend.profile().level;
@@ -206,7 +206,7 @@ impl Runner {
                 ));
                 continue;
             }
-            match self.obstacle(backend).await {
+            match self.failure_reason(backend).await {
                 None => return Ok(backend),
                 Some(obstacle) => why.push(format!("{level}: {obstacle}")),
             }
@@ -359,7 +359,7 @@ impl Runner {
                     level: profile.level,
                     about: profile.about,
                     is_opt_in: profile.is_opt_in,
-                    obstacle: self.obstacle(backend).await,
+                    obstacle: self.failure_reason(backend).await,
                 });
             }
             // One of another system is listed only where settings name it.

@@ -24,7 +24,7 @@ const NOBODY: u32 = 65_534;
 pub(crate) struct Tenants {
     /// The numbers that both a user and a group may have; `None` where runs have gongfu's own user.
     range: Option<Range<u32>>,
-    /// Whether runs have gongfu's own user after all.
+    /// Runs have gongfu's own user after all.
     is_disabled: AtomicBool,
     taken: Mutex<BTreeMap<u32, Owner>>,
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail};
 use gongfu_core::account::Owner;
 use gongfu_core::sandbox::{Command, Exit, Input, Level, Limits, Mode, Mount, Reach, Spec};
-use gongfu_docker::plain::{self, Plain, Warm};
+use gongfu_docker::plain::{self, PlainCommand, WarmContainer};
 use gongfu_docker::{Docker, Settings};
 use gongfu_sandbox::Runner;
 use serde_json::{Value, json};
@@ -155,7 +155,7 @@ pub(super) fn contenders(fixture: &Fixture) -> Result<(Vec<Contender>, Vec<Strin
         None => notes.push("bubblewrap isn't installed here".to_owned()),
     }
     let docker = docker();
-    match Warm::new(docker.clone()) {
+    match WarmContainer::new(docker.clone()) {
         Ok(warm) => {
             let of = docker.clone();
             all.push(Contender {
@@ -198,10 +198,10 @@ fn docker() -> Settings {
 
 /// Runs it in a new container, with what every container is given and nothing else said about it.
 fn contained(docker: &Settings, words: &[&str]) -> Result<Duration> {
-    let what = Plain {
+    let what = PlainCommand {
         words: words.iter().map(|word| (*word).to_owned()).collect(),
         folder: "/".to_owned(),
-        ..Plain::default()
+        ..PlainCommand::default()
     };
     let begun = Instant::now();
     let ended = plain::run(docker, &what)?;
@@ -212,7 +212,7 @@ fn contained(docker: &Settings, words: &[&str]) -> Result<Duration> {
 }
 
 /// Runs it in a container that is there already.
-fn executed(warm: &Warm, words: &[&str]) -> Result<Duration> {
+fn executed(warm: &WarmContainer, words: &[&str]) -> Result<Duration> {
     let begun = Instant::now();
     let code = warm.exec(words)?;
     if code != Some(0) {

@@ -147,7 +147,7 @@ fn options(
     size: Option<u64>,
     pieces: &[Piece],
     sources: &[Source],
-    hidden: &[Hidden],
+    hidden: &[HiddenEntry],
 ) -> Vec<Vec<u8>> {
     let mut options = Vec::new();
     let mut add = |words: &[&[u8]]| options.extend(words.iter().map(|word| word.to_vec()));
@@ -183,7 +183,7 @@ fn options(
             Piece::Text { .. } | Piece::File(_) => {}
             Piece::Processes(at) => {
                 add(&[b"--proc", at.as_bytes()]);
-                for Hidden { name, is_folder } in hidden {
+                for HiddenEntry { name, is_folder } in hidden {
                     let place = format!("{at}/{name}");
                     if *is_folder {
                         add(&[b"--perms", b"0555", b"--tmpfs"]);
@@ -199,7 +199,7 @@ fn options(
 }
 
 /// An entry of `/proc` that tells something about the machine.
-pub struct Hidden {
+pub struct HiddenEntry {
     pub name: String,
     is_folder: bool,
 }
@@ -231,7 +231,7 @@ const HARMLESS: [&str; 22] = [
 ];
 
 /// The entries of `/proc` that tell something about the machine.
-pub fn hidden() -> Vec<Hidden> {
+pub fn hidden() -> Vec<HiddenEntry> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let hidden = entries.filter_map(|entry| {
         let kind = entry.file_type().ok()?;
@@ -241,7 +241,7 @@ pub fn hidden() -> Vec<Hidden> {
         let mode = entry.metadata().ok()?.permissions().mode();
         let is_readable = kind.is_dir() || (mode & 0o004 != 0 && !HARMLESS.contains(&&*name));
         let is_hidden = !is_process && !kind.is_symlink() && is_readable;
-        is_hidden.then_some(Hidden {
+        is_hidden.then_some(HiddenEntry {
             name,
             is_folder: kind.is_dir(),
         })

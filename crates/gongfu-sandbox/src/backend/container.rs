@@ -1,4 +1,4 @@
-//! The server's side of the init of a container (`child/container_init.rs`), whoever makes the container.
+//! The server's side of the init of a container (`child/container_init.rs`), for any container runtime.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -17,7 +17,7 @@ use crate::poll::{is_readable, is_readable_within};
 use crate::process::InContainer;
 use crate::wire;
 
-/// How long init may take to remove what a run left.
+/// The time that init may take to remove what a run left.
 const CLEAN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Processes that the same user may have elsewhere. The kernel counts those of a user; the container's control
 /// group limits those of a run.
@@ -54,7 +54,7 @@ impl ContainerInit {
         }))
     }
 
-    /// Whether it reports within this time that it has started.
+    /// Waits until it reports that it has started; answers whether it has within this time.
     pub fn is_ready_within(&self, timeout: Duration) -> bool {
         is_readable_within(&self.socket, timeout)
             && matches!(wire::receive(&self.socket), Ok(Some((Reply::Started, _))))
@@ -89,7 +89,7 @@ impl ContainerInit {
         })
     }
 
-    /// Whether it lives and waits for a request.
+    /// Tells whether it lives and waits for a request.
     pub fn is_idle(&self) -> bool {
         !is_readable(&self.socket) && !is_readable(&self.process)
     }
@@ -120,7 +120,7 @@ impl ContainerInit {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Whether it ends within this time.
+    /// Waits for its end; answers whether it has ended within this time.
     pub fn ends_within(&self, timeout: Duration) -> bool {
         is_readable_within(&self.process, timeout)
     }

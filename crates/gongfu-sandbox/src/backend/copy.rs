@@ -54,7 +54,7 @@ pub fn exposure(mount: &Mount, tenant: Option<UnixId>, by: MountedBy) -> Exposur
     }
 }
 
-/// Whether every user can read a folder, and reach it where the tenant has to.
+/// Tells whether every user can read a folder, and reach it where the tenant has to.
 fn is_open_to_all(path: &Path, by: MountedBy) -> bool {
     let Ok(path) = std::fs::canonicalize(path) else {
         return false;

@@ -15,7 +15,7 @@ use super::{Backend, Failure, RunContext, unavailable};
 use crate::capture::Capture;
 use crate::child_handle::ChildHandle;
 use crate::plan::{Event, Plan, Step};
-use crate::platform::cgroup::{Counted, Group};
+use crate::platform::cgroup::{Group, LimitHits};
 use crate::poll::{is_readable, timespec};
 use crate::proxy::Proxy;
 use crate::throttle::Start;
@@ -33,7 +33,7 @@ const FLOOD_PAUSE: Duration = Duration::from_millis(4);
 
 /// A run that has ended.
 pub struct RunResult {
-    /// How it ended; it says nothing yet about the files that the run changed.
+    /// Its outcome, without the files that the run changed.
     pub outcome: Outcome,
     /// Handles of its layers, in the order of the view; `None` where the program could not start.
     pub layers: Option<Vec<OwnedFd>>,
@@ -65,7 +65,7 @@ pub fn execute_in(
     let profile = backend.profile();
     let is_wanted = || !is_readable(context.cancel);
     let start = context.throttle.start(context.since, is_wanted);
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut outcome = Outcome {
         level: profile.level,
         enforcement: Enforcement {
@@ -113,7 +113,7 @@ pub fn execute_in(
         fill: &mut fill,
         outputs: Outputs::new(job, context),
         start,
-        begun,
+        started,
         outcome,
         layers: None,
         init: None,
@@ -124,7 +124,7 @@ pub fn execute_in(
     run.error = child
         .send_plan(plan, input.as_ref().map(OwnedFd::as_fd))
         .err();
-    // Whoever fills it notices when the program has closed it.
+    // The writer of it notices when the program has closed it.
     drop(input);
     run.follow(child)
 }
@@ -139,7 +139,7 @@ struct Run<'a> {
     outputs: Outputs<'a>,
     /// Held until the program starts.
     start: Option<Start<'a>>,
-    begun: Instant,
+    started: Instant,
     outcome: Outcome,
     layers: Option<Vec<OwnedFd>>,
     /// The handle of its init.
@@ -170,7 +170,7 @@ impl Run<'_> {
         let mut buffer = vec![0; BUFFER];
         let mut read_without_pause = 0;
         'run: while has_out || has_error || has_control {
-            let deadline = self.begun + limits.wall;
+            let deadline = self.started + limits.wall;
             let deadline = limits
                 .idle
                 .map_or(deadline, |idle| deadline.min(last_output + idle));
@@ -295,7 +295,7 @@ impl Run<'_> {
         }
         self.outcome.contacts = self.proxy.take().map(Proxy::end).unwrap_or_default();
         if let Some(group) = &child.group {
-            self.count(group.counted());
+            self.count(group.limit_hits());
         }
         // Nobody waits until the group is removed. Without a thread it is done at once.
         let _ = self.context.threads.spawn("cleanup", move || drop(child));
@@ -310,7 +310,7 @@ impl Run<'_> {
             plan,
             ..
         } = self;
-        outcome.took = self.begun.elapsed();
+        outcome.took = self.started.elapsed();
         (outcome.stdout, outcome.stderr) = self.outputs.finish()?;
         if let Some((step, number)) = self.failure {
             let (code, text) = explain(self.job, plan, step, number)?;
@@ -329,19 +329,19 @@ impl Run<'_> {
     }
 
     /// Takes the numbers of a control group into account.
-    fn count(&mut self, counted: Counted) {
+    fn count(&mut self, limit_hits: LimitHits) {
         let outcome = &mut self.outcome;
         let is_ended_by_us = matches!(
             outcome.reason,
             Reason::Timeout | Reason::Output | Reason::Cancelled
         );
-        if counted.oom && !is_ended_by_us {
+        if limit_hits.oom && !is_ended_by_us {
             outcome.reason = Reason::Oom;
             self.failure = None;
         }
         // A program that ended well could do without more processes.
         let is_well = matches!(outcome.exit, None | Some(Exit::Code(0)));
-        if counted.crowded && outcome.reason == Reason::Ok && !is_well {
+        if limit_hits.crowded && outcome.reason == Reason::Ok && !is_well {
             outcome.reason = Reason::Pids;
         }
     }

@@ -11,10 +11,10 @@ use gongfu_core::sandbox::{Artifact, Mode, Mount, Outcome, Reason, Spec};
 use super::execute::RunResult;
 use super::{Failure, RunContext};
 use crate::copier::Before;
-use crate::merge::{self, Below, Changes, Known, Terms};
+use crate::merge::{self, Below, Changes, FolderContext, Terms};
 use crate::plan::UnixId;
 
-/// How long merging may take besides the time that is left of the run.
+/// The time that merging may take besides the rest of the run's.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A layer that a run wrote to.
@@ -104,12 +104,12 @@ pub fn merge_layers(
             cancel: context.cancel,
         };
         let below = layer.below.iter().map(|path| Ok(File::open(path)?.into()));
-        let known = Known {
+        let folder_context = FolderContext {
             below: Below::new(below.collect::<io::Result<_>>()?),
             before: before.get(number),
         };
         let Changes { listed, total, .. } =
-            merge::merge(handle, target.into(), &known, &terms, &mut bytes)?;
+            merge::merge(handle, target.into(), &folder_context, &terms, &mut bytes)?;
         let listed = listed.into_iter().map(|(path, change)| Artifact {
             path: format!("{}/{path}", layer.target),
             change,

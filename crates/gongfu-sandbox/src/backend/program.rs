@@ -85,7 +85,7 @@ pub fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)
     Ok(variables)
 }
 
-/// Whether a variable has a program run other code, or can't be one.
+/// Tells whether a variable makes a program run other code, or has no valid name.
 fn is_refused(name: &str) -> bool {
     name.is_empty()
         || name.contains(['=', '\0'])

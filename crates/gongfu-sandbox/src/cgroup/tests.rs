@@ -1,4 +1,4 @@
-//! Where groups are found, what they limit, and that nothing of them is left.
+//! Tests of finding groups, of their limits and of their removal.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -74,14 +74,14 @@ fn hierarchy_at(folder: &Path) -> Hierarchy {
 }
 
 #[test]
-fn finds_what_dead_processes_left_and_nothing_else() {
+fn finds_only_groups_of_dead_processes() {
     let folder = tempfile::tempdir().unwrap();
     let mut dead = Command::new("true").stdin(Stdio::null()).spawn().unwrap();
     dead.wait().unwrap();
     let own = next_name();
     let of = |process: u32| own.replacen(&std::process::id().to_string(), &process.to_string(), 1);
     let of_another_namespace = format!("gongfu-{}-1-7", dead.id());
-    let left = of(dead.id());
+    let left_behind = of(dead.id());
     let others = [
         "gongfu-server",
         "gongfu-x-1-2",
@@ -89,11 +89,11 @@ fn finds_what_dead_processes_left_and_nothing_else() {
         &own,
         &of_another_namespace,
     ];
-    for name in others.iter().chain(&[left.as_str()]) {
+    for name in others.iter().chain(&[left_behind.as_str()]) {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
     let found = hierarchy_at(folder.path()).left_behind();
-    assert_eq!(found, [folder.path().join(&left)]);
+    assert_eq!(found, [folder.path().join(&left_behind)]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn makes_no_group_where_no_limit_can_be_set() {
 }
 
 #[test]
-fn kills_its_processes_and_is_removed() {
+fn dropping_a_group_kills_its_processes_and_removes_it() {
     let Some(groups) = Groups::of_this_process() else {
         println!("not run: this machine has no control groups for us");
         return;
@@ -122,11 +122,11 @@ fn kills_its_processes_and_is_removed() {
     for folder in &folders {
         write(&folder.join("cgroup.procs"), &inside.id().to_string()).unwrap();
     }
-    let counted = group.counted();
-    assert!(!counted.oom && !counted.crowded);
-    let begun = Instant::now();
+    let limit_hits = group.limit_hits();
+    assert!(!limit_hits.oom && !limit_hits.crowded);
+    let start = Instant::now();
     assert!(group.end());
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < Duration::from_secs(10));
     assert!(!inside.wait().unwrap().success());
     drop(group);
     for folder in folders {
@@ -135,7 +135,7 @@ fn kills_its_processes_and_is_removed() {
 }
 
 #[test]
-fn sets_the_limits() {
+fn new_group_has_the_limits() {
     let Some(groups) = Groups::of_this_process() else {
         println!("not run: this machine has no control groups for us");
         return;

@@ -1,4 +1,4 @@
-//! Init of a container: carries out one run after the other, and leaves nothing of one to the next.
+//! Init of a container: executes one run after the other, and leaves nothing of one to the next.
 //!
 //! The container's runtime executes this program as the tenant, without any privilege. When the server is
 //! gone, so is its end of the socket: then this process ends, and with it every other one of the container.
@@ -30,9 +30,9 @@ pub const ARGUMENT: &str = "sandbox-container-init";
 /// The socket of the server, which is removed once init has connected.
 pub const SOCKET: &str = "/run/gongfu/socket";
 
-/// How long init waits for the next request.
+/// The time that init waits for the next request.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
-/// How long processes may take to end once they are killed.
+/// The time that processes may take to end once they are killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(8);
 /// The pause before looking again whether they have.
 const KILL_POLL: Duration = Duration::from_micros(200);
@@ -73,7 +73,7 @@ fn serve(places: Vec<String>) -> io::Result<()> {
         };
         let reply = match request {
             Request::Run(grouping) => {
-                carry_out(grouping, handles)?;
+                execute_run(grouping, handles)?;
                 Reply::Over
             }
             Request::Clean => Reply::Cleaned(clean(&memories).is_ok()),
@@ -83,11 +83,11 @@ fn serve(places: Vec<String>) -> io::Result<()> {
     Ok(())
 }
 
-/// Carries out a run to its end.
+/// Executes a run to its end.
 ///
 /// # Errors
 /// A process of it may live on. Then the whole container must end.
-fn carry_out(grouping: Grouping, handles: Vec<OwnedFd>) -> io::Result<()> {
+fn execute_run(grouping: Grouping, handles: Vec<OwnedFd>) -> io::Result<()> {
     let Ok([control, out, error]) = <[OwnedFd; 3]>::try_from(handles) else {
         return Err(io::ErrorKind::InvalidData.into());
     };
@@ -121,13 +121,13 @@ fn run_program(
     let program = match syscall::fork().map_err(&wrong)? {
         Fork::Child => {
             let input = input.first().map(AsFd::as_fd);
-            let Err(Failure { step, number }) = execute(&plan, grouping, &outputs, input);
+            let Err(Failure { step, number }) = execute_program(&plan, grouping, &outputs, input);
             let _ = wire::send(control, &Event::Failed(step, number), &[]);
             std::process::exit(1);
         }
         Fork::Parent(program) => program,
     };
-    // Whoever reads what the program writes must see its end.
+    // The reader of the output must see its end.
     drop((outputs, input));
     let mut reaper = Reaper::new(program);
     let mut meter = SizedFileSystems::of(&plan);
@@ -136,7 +136,7 @@ fn run_program(
 }
 
 /// Becomes the program.
-fn execute(
+fn execute_program(
     plan: &Plan,
     grouping: Option<Grouping>,
     [out, error]: &[OwnedFd; 2],

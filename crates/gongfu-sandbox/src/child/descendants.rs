@@ -13,8 +13,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_si
 use super::usage;
 use super::watch::Reaper;
 
-/// How long descendants are stopped before they are killed, and how long they are killed for. Mostly it takes
-/// a few milliseconds, but nobody else would ever end them, however busy they keep the machine.
+/// The time for which descendants are stopped before they are killed, and the time for which they are killed.
+/// Mostly it takes a few milliseconds, but nobody else would ever end them, however busy they keep the machine.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 const KILL_TIMEOUT: Duration = Duration::from_mins(10);
 

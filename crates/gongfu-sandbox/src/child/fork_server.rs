@@ -117,8 +117,8 @@ impl ForkServer {
             self.is_lowered = lower_session().is_ok();
         }
         let started = match start(handles) {
-            Ok(Started::Supervisor(input_and_outputs)) => return Ok(Some(input_and_outputs)),
-            Ok(Started::Here(supervisor)) => Some(supervisor),
+            Ok(ForkSide::Supervisor(input_and_outputs)) => return Ok(Some(input_and_outputs)),
+            Ok(ForkSide::Here(supervisor)) => Some(supervisor),
             Err(_) => None,
         };
         let handle = started.as_ref().map(|one| one.handle.as_fd());
@@ -132,21 +132,21 @@ impl ForkServer {
 }
 
 /// The two processes after a fork.
-enum Started {
+enum ForkSide {
     Supervisor(InputAndOutputs),
     Here(Supervisor),
 }
 
-fn start(handles: Vec<OwnedFd>) -> io::Result<Started> {
+fn start(handles: Vec<OwnedFd>) -> io::Result<ForkSide> {
     let Ok([input, out, error, end]) = <[OwnedFd; 4]>::try_from(handles) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
     let pid = match syscall::fork()? {
-        Fork::Child => return Ok(Started::Supervisor([input, out, error])),
+        Fork::Child => return Ok(ForkSide::Supervisor([input, out, error])),
         Fork::Parent(pid) => pid,
     };
     match pidfd_open(pid, PidfdFlags::empty()) {
-        Ok(handle) => Ok(Started::Here(Supervisor {
+        Ok(handle) => Ok(ForkSide::Here(Supervisor {
             pid,
             handle,
             end: File::from(end),

@@ -20,7 +20,7 @@ use crate::wire;
 /// The host name of every sandbox.
 const HOST_NAME: &[u8] = b"sandbox";
 
-/// Runs as init: builds the view out of these mounts, and carries out the plan in it.
+/// Runs as init: builds the view out of these mounts, and executes the plan in it.
 pub(super) fn run(
     control: &OwnedFd,
     plan: &Plan,
@@ -109,7 +109,7 @@ impl<'a> SizedFileSystems<'a> {
         Some(contents)
     }
 
-    /// Whether nothing more can be written to one of them.
+    /// Tells whether nothing more can be written to one of them.
     fn is_full(&self) -> bool {
         self.places.iter().any(|place| {
             let space = fs::statvfs(&**place);

@@ -36,7 +36,7 @@ struct Mappings(BTreeMap<UnixId, Option<OwnedFd>>);
 impl Mappings {
     fn mount(&mut self, source: &Source, tenant: Option<UnixId>) -> io::Result<OwnedFd> {
         let mount = tree(source)?;
-        // What is mounted on the machine from now on is none of the run's business.
+        // The run doesn't see what is mounted on the host from now on.
         let attributes = MountAttributes {
             propagation: MountAttributes::PRIVATE,
             ..MountAttributes::default()

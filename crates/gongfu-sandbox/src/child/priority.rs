@@ -11,7 +11,7 @@ use super::syscall;
 
 /// The niceness of a run: a tenth of the default share.
 pub(super) const NICE: i32 = 10;
-/// The time slice, in nanoseconds. It is longer than the default, so that whoever asks for less goes first
+/// The time slice, in nanoseconds. It is longer than the default, so that processes that ask for less go first
 /// (since Linux 6.12).
 const SLICE: u64 = 6_000_000;
 

@@ -6,7 +6,7 @@ use rustix::fs::{self, Mode, OFlags};
 use rustix::io;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-/// Makes this the standard input; nothing can be read where there is none.
+/// Makes this the standard input; `/dev/null` without one.
 #[cfg(target_os = "linux")]
 pub(super) fn set_input(input: Option<std::os::fd::BorrowedFd<'_>>) -> io::Result<()> {
     match input {
@@ -15,7 +15,7 @@ pub(super) fn set_input(input: Option<std::os::fd::BorrowedFd<'_>>) -> io::Resul
     }
 }
 
-/// Closes the input and the outputs, so that whoever reads what the program writes sees its end.
+/// Closes the input and the outputs, so that the reader of the output sees its end.
 pub(crate) fn close() -> io::Result<()> {
     let null = null()?;
     dup2_stdin(&null)?;

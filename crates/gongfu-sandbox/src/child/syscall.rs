@@ -104,7 +104,7 @@ const UP: libc::c_short = 1;
 /// Brings a network interface up.
 ///
 /// # Errors
-/// There is none of this name, or the system doesn't allow it.
+/// No interface has this name, or the system doesn't allow it.
 pub(super) fn set_up(interface: &CStr) -> io::Result<()> {
     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
     // SAFETY: a request of zeros is one with no name and no flags.
@@ -249,7 +249,7 @@ pub(super) fn kill_all() -> io::Result<()> {
 
 /// A child that has ended.
 #[derive(Debug)]
-pub(super) struct Reaped {
+pub(super) struct ExitedChild {
     pub(super) pid: Pid,
     pub(super) exit: Exit,
     /// The resources of it and of the children that it waited for.
@@ -260,7 +260,7 @@ pub(super) struct Reaped {
 ///
 /// # Errors
 /// There are no children.
-pub(super) fn reap() -> io::Result<Option<Reaped>> {
+pub(super) fn reap() -> io::Result<Option<ExitedChild>> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: both are as large as the call expects, and live until it returns.
@@ -278,7 +278,7 @@ pub(super) fn reap() -> io::Result<Option<Reaped>> {
     };
     // SAFETY: any of its bytes may be zero, and the call has written it.
     let usage = unsafe { usage.assume_init() };
-    Ok(Some(Reaped {
+    Ok(Some(ExitedChild {
         pid,
         exit,
         usage: Usage::of(&usage),

@@ -8,7 +8,7 @@ use gongfu_core::sandbox::{Exit, Limits, Reason};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::syscall::{self, Reaped, Usage};
+use super::syscall::{self, ExitedChild, Usage};
 use super::usage;
 use crate::plan::{Event, Grouping};
 use crate::poll::timespec;
@@ -66,7 +66,7 @@ impl Reaper {
     pub(super) fn reap(&mut self) -> bool {
         loop {
             match syscall::reap() {
-                Ok(Some(Reaped { pid, exit, usage })) => {
+                Ok(Some(ExitedChild { pid, exit, usage })) => {
                     self.usage.cpu = self.usage.cpu.saturating_add(usage.cpu);
                     self.usage.memory = self.usage.memory.max(usage.memory);
                     if pid == self.program {

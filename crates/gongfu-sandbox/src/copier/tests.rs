@@ -1,4 +1,4 @@
-//! What is copied, and what isn't.
+//! Tests of copying, and of what is left out.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -28,7 +28,7 @@ fn copied(sources: &[&TempDir], to: &Path) -> std::io::Result<Before> {
 }
 
 #[test]
-fn copies_what_an_overlay_would_show() {
+fn copy_of_several_folders_is_their_overlay() {
     let [above, below, to] = [(), (), ()].map(|()| tempfile::tempdir().unwrap());
     write(&above, "both", "above");
     write(&below, "both", "below");
@@ -56,7 +56,7 @@ fn copies_what_an_overlay_would_show() {
 }
 
 #[test]
-fn refuses_too_much() {
+fn refuses_too_many_bytes_files_and_levels() {
     let [large, many, deep] = [(), (), ()].map(|()| tempfile::tempdir().unwrap());
     write(&large, "large", &"x".repeat(120_000));
     for number in 0..30 {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::sandbox::{Level, Means, Outcome, Spec};
 
-use super::profile::{self, Allowed};
+use super::profile::{self, RunRights};
 use crate::backend::copy::{MountCopies, MountedBy};
 use crate::backend::execute::execute;
 use crate::backend::folders::{Folders, OtherNames};
@@ -62,12 +62,12 @@ impl Backend for Seatbelt {
         let copies = MountCopies::new(job, tenant, MountedBy::Tenant)?;
         let run_dir = RunDir::new(tenant.is_some())?;
         let folders = Folders::new(&run_dir.path, job, tenant, &other_names())?;
-        let allowed = Allowed {
+        let rights = RunRights {
             itself: &platform::this_program()?,
             readable: &folders.readable,
             writable: &folders.writable,
         };
-        let profile = profile::profile(&allowed);
+        let profile = profile::profile(&rights);
         let launch = Launch::Seatbelt {
             program: PathBuf::from(PROGRAM),
             folder: folders.whole.clone(),

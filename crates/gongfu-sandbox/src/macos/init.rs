@@ -32,7 +32,7 @@ pub(super) const ARGUMENT: &str = "sandbox-init";
 
 /// The niceness of a run: a tenth of the default share.
 const NICE: i32 = 10;
-/// How often all are killed where the supervisor is gone.
+/// The number of times that all are killed where the supervisor is gone.
 const SWEEPS: u32 = 3;
 /// The highest number of a process.
 const MAX_PID: u32 = 99_999;
@@ -85,7 +85,7 @@ pub(super) fn run() -> ExitCode {
     serve(&line)
 }
 
-/// Starts the program; `None` when there is none to start.
+/// Starts the program; `None` when the supervisor is gone.
 fn start(line: &OwnedFd) -> Result<Option<Child>, Failure> {
     let wrong = Failure::at(Step::Init);
     let Some((plan, input)) = wire::receive::<Plan>(line).map_err(&wrong)? else {
@@ -112,7 +112,7 @@ fn start(line: &OwnedFd) -> Result<Option<Child>, Failure> {
         .stdin(input)
         .spawn()
         .map_err(Failure::at(Step::Program))?;
-    // Whoever reads what the program writes must see its end.
+    // The reader of the output must see its end.
     let _ = stdio::close();
     Ok(Some(child))
 }

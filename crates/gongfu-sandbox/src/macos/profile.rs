@@ -1,14 +1,13 @@
-//! What a program may do on macOS, in the language of its sandbox: everything that isn't said is denied.
+//! The rights of a program on macOS, as a profile in the language of its sandbox; the default is to deny.
 //!
-//! A pure function from plain data, so that it can be tried on any system. The last rule that fits is the
-//! one that holds. The language knows no way to leave the view of the machine out: what may not be read is
-//! there all the same, and can't be opened.
+//! A pure function from plain data, so that it can be tested on any system. The last matching rule decides.
+//! The language can't hide a file: the program sees that it exists, and can't open it.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-/// What every run may read and begin: the programs and libraries of the system and of what people install,
-/// and nothing of what those keep.
+/// Readable and executable in every run: the programs and libraries of the system and of package managers, without
+/// their data.
 const PROGRAMS: [&str; 27] = [
     "/Applications/Xcode.app/Contents/Developer",
     "/Library/Apple",
@@ -38,7 +37,7 @@ const PROGRAMS: [&str; 27] = [
     "/usr/sbin",
     "/usr/share",
 ];
-/// What programs read of the system's settings.
+/// Settings of the system that programs read.
 const SETTINGS: [&str; 12] = [
     "/opt/homebrew/etc/ca-certificates",
     "/opt/homebrew/etc/openssl@3",
@@ -57,10 +56,10 @@ const SETTINGS: [&str; 12] = [
 const LINKS: [&str; 3] = ["/etc", "/tmp", "/var"];
 /// The devices that every program may expect.
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
-/// The outputs and inputs by name, which a program has anyway.
+/// The standard input and outputs by name, which a program has anyway.
 const HANDLES: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdin", "/dev/stdout"];
-/// What may be asked of the system's state: what the machine is, and not what others do on it. What
-/// processes there are and with which variables could be asked in the same way.
+/// Readable state of the system (`sysctl`): facts about the machine. Others would list all processes with their
+/// environment.
 const STATE: [&str; 14] = [
     "kern.argmax",
     "kern.hostname",
@@ -77,17 +76,17 @@ const STATE: [&str; 14] = [
     "kern.version",
     "vm.loadavg",
 ];
-/// How the names of what may be asked of the machine's parts begin.
+/// Prefixes of more readable names, for the hardware.
 const PARTS: [&str; 3] = ["hw.", "machdep.cpu.", "sysctl.proc_"];
-/// The one service that programs ask before they do anything: what a user is called.
+/// The one service that programs need at their start: the names of users.
 const USERS: &str = "com.apple.system.opendirectoryd.libinfo";
-/// What a program does with what it may read.
+/// The operations on a readable path.
 const READING: &str = "file-read* file-map-executable process-exec";
 
-/// What a run may do besides what all may.
+/// The rights of a run besides those of every run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Allowed<'a> {
-    /// This very program, which is the first one inside.
+pub(super) struct RunRights<'a> {
+    /// The path of this program, which is init inside.
     pub(super) itself: &'a Path,
     /// The folders and files that it may read.
     pub(super) readable: &'a [PathBuf],
@@ -101,17 +100,17 @@ pub(super) struct Allowed<'a> {
 pub(super) struct Unnamable(PathBuf);
 
 /// The profile.
-pub(super) fn profile(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
-    let readable = filters("subpath", allowed.readable)?;
-    let writable = filters("subpath", allowed.writable)?;
-    // What it may write lies where it was put: another thing in its place would be what is read next.
-    let roots = filters("literal", allowed.writable)?;
-    let itself = filter("literal", allowed.itself)?;
+pub(super) fn profile(rights: &RunRights<'_>) -> Result<String, Unnamable> {
+    let readable = filters("subpath", rights.readable)?;
+    let writable = filters("subpath", rights.writable)?;
+    // A writable folder can't be replaced: another one in its place would be read next.
+    let roots = filters("literal", rights.writable)?;
+    let itself = filter("literal", rights.itself)?;
     let programs = known("subpath", &PROGRAMS);
     let settings = known("subpath", &SETTINGS);
     let devices = known("literal", &DEVICES);
     let handles = known("subpath", &HANDLES);
-    let around = around(allowed)?;
+    let around = around(rights)?;
     let state = known("sysctl-name", &STATE);
     let parts = known("sysctl-name-prefix", &PARTS);
     let all = format!("{programs}{settings}{devices}{handles}{around}{itself}{readable}{writable}");
@@ -128,7 +127,7 @@ pub(super) fn profile(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
         format!("(allow sysctl-read{state}{parts})"),
         format!("(allow mach-lookup (global-name \"{USERS}\"))"),
         format!("(allow file-read-metadata{around})"),
-        // Nothing is begun without a look at it.
+        // No program starts without reading it.
         "(allow file-read* (literal \"/\"))".to_owned(),
         format!("(allow {READING}{programs}{itself})"),
         format!("(allow file-read*{settings}{devices}{handles})"),
@@ -144,7 +143,7 @@ pub(super) fn profile(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
     rules.extend([
         "(deny file-write-setugid)".to_owned(),
         "(deny network*)".to_owned(),
-        // By another name a file that may only be read could be written where that name is.
+        // A hard link to a readable file could lie in a writable folder.
         where_known("file-link", "deny", ""),
         where_known("file-test-existence", "allow", &all),
     ]);
@@ -152,17 +151,17 @@ pub(super) fn profile(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
     Ok(rules.join("\n"))
 }
 
-/// A rule about what not every system has a word for.
+/// A rule for an operation that not every version of the system knows.
 fn where_known(what: &str, verdict: &str, filters: &str) -> String {
     format!("(if (defined? '{what}) ({verdict} {what}{filters}))")
 }
 
-/// What lies around all that may be read: that it is there may be seen, and nothing else of it.
-fn around(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
+/// Filters for the folders above readable paths, of which only the metadata is readable.
+fn around(rights: &RunRights<'_>) -> Result<String, Unnamable> {
     let known = PROGRAMS.iter().chain(&SETTINGS).chain(&HANDLES);
     let known = known.map(Path::new);
-    let mine = allowed.readable.iter().chain(allowed.writable);
-    let mine = mine.map(PathBuf::as_path).chain([allowed.itself]);
+    let mine = rights.readable.iter().chain(rights.writable);
+    let mine = mine.map(PathBuf::as_path).chain([rights.itself]);
     let above = known.chain(mine).flat_map(|path| path.ancestors().skip(1));
     let all: BTreeSet<&Path> = above.chain(LINKS.iter().map(Path::new)).collect();
     let all = all.into_iter().filter(|path| *path != Path::new("/"));
@@ -173,7 +172,7 @@ fn around(allowed: &Allowed<'_>) -> Result<String, Unnamable> {
     ))
 }
 
-/// Filters for names that are plain.
+/// Filters for constant names.
 fn known(kind: &str, names: &[&str]) -> String {
     let filters = names.iter().map(|name| format!(" ({kind} \"{name}\")"));
     filters.collect()
@@ -189,13 +188,13 @@ fn filter(kind: &str, path: &Path) -> Result<String, Unnamable> {
     Ok(format!(" ({kind} {quoted})"))
 }
 
-/// A path as a string of the language; `None` for one that isn't plain, or is the whole machine.
+/// A path as a string of the language; `None` for the root, and for a path that isn't absolute and normal.
 fn quoted(path: &Path) -> Option<String> {
     let text = path.to_str()?;
     let mut components = path.components();
     let is_absolute = components.next() == Some(Component::RootDir);
     let is_below = path.file_name().is_some();
-    // As the system writes it: anything else would fit nothing.
+    // The system writes it so, and another spelling would never match.
     let is_plain = components.all(|component| matches!(component, Component::Normal(_)))
         && !text.contains("//")
         && !text.contains("/./")

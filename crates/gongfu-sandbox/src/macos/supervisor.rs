@@ -39,13 +39,13 @@ const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// Processes that the same user may start elsewhere meanwhile. The system counts those of a user and not of a
 /// run, so its limit only stops a fork bomb between two looks.
 const OTHER_PROCESSES: u64 = 512;
-/// How long it may take to kill all, how long init may take for an answer, and the pause between two rounds.
+/// The time for killing all, the time that init may take for an answer, and the pause between two rounds.
 const KILL_TIMEOUT: Duration = Duration::from_secs(30);
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const KILL_POLL: Duration = Duration::from_millis(2);
 /// Each such round tries the number of every process, for those that fork faster than they are listed.
 const FULL_ROUND: u32 = 4;
-/// How long known processes are killed where init can't do it.
+/// The time for which known processes are killed where init can't do it.
 const HUNT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs as the supervisor; the control socket is the standard input.
@@ -111,7 +111,7 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
 struct Init {
     child: Child,
     line: UnixStream,
-    /// Whether it has reported that it starts the program.
+    /// It has reported that it starts the program.
     is_ready: bool,
 }
 

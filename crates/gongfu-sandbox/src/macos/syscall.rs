@@ -21,7 +21,7 @@ const MORE: usize = 64;
 
 /// Lists the processes of this user that haven't ended; `None` where they can't be listed.
 pub(super) fn processes() -> Option<Vec<Process>> {
-    // SAFETY: without room nothing is written, and how much is needed is answered.
+    // SAFETY: without room nothing is written, and the number of processes is answered.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
     let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
     let mut numbers: Vec<libc::c_int> = vec![0; count + MORE];
@@ -77,7 +77,7 @@ fn threads(number: libc::c_int) -> u64 {
     u64::try_from(told.pti_threadnum).unwrap_or(1).max(1)
 }
 
-/// Bytes of memory that a process doesn't share, as the system counts it; none for one that has ended.
+/// Bytes of memory that a process doesn't share, as the system counts it; zero for one that has ended.
 pub(super) fn memory(number: u32) -> u64 {
     let Ok(number) = libc::c_int::try_from(number) else {
         return 0;

@@ -32,7 +32,7 @@ impl Below {
         })
     }
 
-    /// Whether there is an entry of this name.
+    /// Tells whether there is an entry of this name.
     pub(super) fn has(&self, name: &CStr) -> bool {
         self.find(name).is_some()
     }
@@ -54,8 +54,8 @@ impl Below {
         }
     }
 
-    /// Whether an entry of a layer is the same here: a file of the same content, whatever its mode, or a link to
-    /// the same target.
+    /// Tells whether an entry of a layer is the same here: a file of the same content, whatever its mode, or a link
+    /// to the same target.
     ///
     /// # Errors
     /// One of the two can't be read.

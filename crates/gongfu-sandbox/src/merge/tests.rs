@@ -1,4 +1,4 @@
-//! What is merged out of a layer, and what isn't.
+//! Tests of merging a layer, and of what is refused.
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use gongfu_core::sandbox::Change;
 
-use super::{Below, Known, Terms, merge, stays_inside};
+use super::{Below, FolderContext, Terms, merge, stays_inside};
 use crate::copier::{Before, Copier};
 
 /// A layer and the folder that it is merged into.
@@ -53,12 +53,12 @@ impl Fixture {
             deadline,
             cancel: cancel.as_fd(),
         };
-        let known = Known {
+        let folder_context = FolderContext {
             below: Below::new(below.iter().map(|folder| open(folder.path())).collect()),
             before: self.before.as_ref(),
         };
         let (layer, target) = (open(self.layer.path()), open(self.target.path()));
-        let changes = merge(layer, target, &known, &terms, &mut 10_000).unwrap();
+        let changes = merge(layer, target, &folder_context, &terms, &mut 10_000).unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed
     }
@@ -75,7 +75,7 @@ fn write(folder: &TempDir, path: &str, text: &str) {
 }
 
 #[test]
-fn merges_what_was_written_and_leaves_the_rest() {
+fn merges_written_files_and_leaves_the_others() {
     let fixture = Fixture::new();
     write(&fixture.target, "a/old.txt", "old");
     write(&fixture.target, "a/kept.txt", "kept");
@@ -234,7 +234,7 @@ fn merges_closed_folders_and_goes_on_after_a_failure() {
 }
 
 #[test]
-fn does_not_keep_what_is_the_same_below() {
+fn leaves_out_files_that_are_the_same_below() {
     let fixture = Fixture::new();
     let [upper, lower] = [(), ()].map(|()| tempfile::tempdir().unwrap());
     for path in ["run.sh", "same/deep.txt", "other.txt", "hidden"] {
@@ -273,7 +273,7 @@ fn does_not_keep_what_is_the_same_below() {
 }
 
 #[test]
-fn makes_no_folder_that_stays_empty() {
+fn makes_no_folder_that_would_stay_empty() {
     let fixture = Fixture::new();
     let lower = tempfile::tempdir().unwrap();
     write(&lower, "scripts/deep/run.sh", "text");
@@ -306,7 +306,7 @@ fn compares_with_the_visible_file_below() {
 }
 
 #[test]
-fn refuses_what_comes_after_the_deadline() {
+fn refuses_entries_after_the_deadline() {
     let fixture = Fixture::new();
     write(&fixture.layer, "a/b/c", "x");
     write(&fixture.layer, "d", "x");

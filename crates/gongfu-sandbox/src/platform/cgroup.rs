@@ -30,7 +30,7 @@ pub(crate) enum Group {}
 
 /// The limits that a run has hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct LimitHits {
     /// A process was killed for lack of memory.
     pub(crate) oom: bool,
     /// A process couldn't be started.
@@ -59,7 +59,7 @@ impl Group {
     }
 
     /// Never called.
-    pub(crate) fn counted(&self) -> Counted {
+    pub(crate) fn limit_hits(&self) -> LimitHits {
         match *self {}
     }
 

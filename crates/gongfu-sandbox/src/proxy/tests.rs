@@ -1,4 +1,4 @@
-//! Names that lead where nobody may go: the resolver is the test's, and the hosts are of loopback.
+//! Tests of names that lead to forbidden addresses: the resolver is a fake, and the hosts are on loopback.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -46,7 +46,7 @@ impl Resolver for Names {
     }
 }
 
-/// A host that says `hi` to whoever says anything.
+/// A host that answers `hi` to any bytes.
 struct Host {
     port: u16,
     came: Arc<AtomicUsize>,
@@ -76,13 +76,13 @@ impl Host {
 }
 
 /// A proxy and where it listens.
-struct Ground {
+struct Fixture {
     proxy: Proxy,
     at: SocketAddr,
     names: Arc<Names>,
 }
 
-impl Ground {
+impl Fixture {
     /// Grants the port at these names, which lead to these addresses, and those of `private` as well where
     /// they aren't of the internet.
     fn new(port: u16, names: &[(&str, &[&[&str]])], private: &[&str]) -> Self {
@@ -108,7 +108,7 @@ impl Ground {
         Self { proxy, at, names }
     }
 
-    /// What comes of asking for a host: the status, and what it says.
+    /// Asks the proxy for a host; answers the status, and the host's reply.
     fn ask(&self, name: &str, port: u16) -> io::Result<String> {
         let mut stream = TcpStream::connect(self.at)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
@@ -127,7 +127,7 @@ impl Ground {
 }
 
 #[test]
-fn a_name_that_leads_to_what_is_not_of_the_internet_is_refused() {
+fn name_of_an_address_that_is_not_public_is_refused() {
     let host = Host::new();
     let names: &[(&str, &[&[&str]])] = &[
         ("control.test", &[&["127.0.0.1"]]),
@@ -152,45 +152,45 @@ fn a_name_that_leads_to_what_is_not_of_the_internet_is_refused() {
         ("several.test", &[&["127.0.0.1", "::1", "10.0.0.1"]]),
         ("nowhere.test", &[&[]]),
     ];
-    let ground = Ground::new(host.port, names, &["control.test"]);
-    assert_eq!(ground.ask("control.test", host.port).unwrap(), "200 hi");
+    let fixture = Fixture::new(host.port, names, &["control.test"]);
+    assert_eq!(fixture.ask("control.test", host.port).unwrap(), "200 hi");
     for (name, _) in &names[1..] {
-        assert_eq!(ground.ask(name, host.port).unwrap(), "403", "{name}");
+        assert_eq!(fixture.ask(name, host.port).unwrap(), "403", "{name}");
     }
     assert_eq!(host.came(), 1);
-    let contacts = ground.proxy.end();
+    let contacts = fixture.proxy.end();
     assert_eq!(contacts.len(), names.len());
     let refused = contacts.iter().filter(|contact| contact.refused.is_some());
     assert_eq!(refused.count(), names.len() - 1);
 }
 
 #[test]
-fn a_name_is_resolved_once_and_that_address_is_connected_to() {
+fn name_is_resolved_once_and_that_address_is_used() {
     let host = Host::new();
     // What is looked at is of no use if something else is connected to: the second answer never counts.
     let names: &[(&str, &[&[&str]])] = &[("turns.test", &[&["169.254.1.1"], &["127.0.0.1"]])];
-    let ground = Ground::new(host.port, names, &[]);
-    assert_eq!(ground.ask("turns.test", host.port).unwrap(), "403");
+    let fixture = Fixture::new(host.port, names, &[]);
+    assert_eq!(fixture.ask("turns.test", host.port).unwrap(), "403");
     assert_eq!(
-        (ground.names.asked.load(Ordering::Relaxed), host.came()),
+        (fixture.names.asked.load(Ordering::Relaxed), host.came()),
         (1, 0)
     );
-    assert_eq!(ground.ask("turns.test", host.port).unwrap(), "403");
-    // A host that isn't granted isn't even asked about: its name would be heard by whoever resolves it.
-    assert_eq!(ground.ask("secret.turns.test", host.port).unwrap(), "403");
+    assert_eq!(fixture.ask("turns.test", host.port).unwrap(), "403");
+    // A host that isn't granted isn't even resolved: the server of names would learn it.
+    assert_eq!(fixture.ask("secret.turns.test", host.port).unwrap(), "403");
     assert_eq!(
-        (ground.names.asked.load(Ordering::Relaxed), host.came()),
+        (fixture.names.asked.load(Ordering::Relaxed), host.came()),
         (2, 0)
     );
-    drop(ground);
+    drop(fixture);
     // The control: it is the second answer that would lead there.
     let names: &[(&str, &[&[&str]])] = &[("turns.test", &[&["127.0.0.1"]])];
-    let ground = Ground::new(host.port, names, &["turns.test"]);
-    assert_eq!(ground.ask("turns.test", host.port).unwrap(), "200 hi");
+    let fixture = Fixture::new(host.port, names, &["turns.test"]);
+    assert_eq!(fixture.ask("turns.test", host.port).unwrap(), "200 hi");
 }
 
 #[test]
-fn what_an_index_names_may_be_where_the_index_is() {
+fn host_beside_an_index_may_have_its_address_and_no_other() {
     let host = Host::new();
     let beside = |address: &'static str| {
         let files: &[&[&str]] = match address {
@@ -201,8 +201,8 @@ fn what_an_index_names_may_be_where_the_index_is() {
             ("index.test", &[&["127.0.0.1"]]),
             ("files.example.com", files),
         ];
-        let ground = Ground::new(host.port, names, &["index.test"]);
-        ground.ask("files.example.com", host.port).unwrap()
+        let fixture = Fixture::new(host.port, names, &["index.test"]);
+        fixture.ask("files.example.com", host.port).unwrap()
     };
     assert_eq!(beside("127.0.0.1"), "200 hi");
     // Elsewhere in the same network is nothing that the index could speak for.
@@ -210,29 +210,29 @@ fn what_an_index_names_may_be_where_the_index_is() {
 }
 
 #[test]
-fn what_is_reached_is_told_whatever_else_is_asked_for() {
+fn reached_host_is_reported_among_many_refused_ones() {
     let host = Host::new();
     let names: &[(&str, &[&[&str]])] = &[
         ("host.test", &[&["127.0.0.1"]]),
         ("metadata.test", &[&["169.254.169.254"]]),
         ("nobody.test", &[&["0.0.0.0"]]),
     ];
-    let ground = Ground::new(
+    let fixture = Fixture::new(
         host.port,
         names,
         &["host.test", "metadata.test", "nobody.test"],
     );
     for number in 0..150 {
         assert_eq!(
-            ground.ask(&format!("no{number}.test"), host.port).unwrap(),
+            fixture.ask(&format!("no{number}.test"), host.port).unwrap(),
             "403"
         );
     }
-    assert_eq!(ground.ask("host.test", host.port).unwrap(), "200 hi");
+    assert_eq!(fixture.ask("host.test", host.port).unwrap(), "200 hi");
     // Not even a host of this network may be nobody's, or one that knows the machine's secrets.
-    assert_eq!(ground.ask("metadata.test", host.port).unwrap(), "403");
-    assert_eq!(ground.ask("nobody.test", host.port).unwrap(), "403");
-    let contacts = ground.proxy.end();
+    assert_eq!(fixture.ask("metadata.test", host.port).unwrap(), "403");
+    assert_eq!(fixture.ask("nobody.test", host.port).unwrap(), "403");
+    let contacts = fixture.proxy.end();
     assert_eq!(contacts.len(), super::contacts::MAX_CONTACTS);
     assert!(
         contacts.iter().any(|contact| contact.refused.is_none()),
@@ -241,16 +241,16 @@ fn what_is_reached_is_told_whatever_else_is_asked_for() {
 }
 
 #[test]
-fn the_end_waits_for_nobody() {
+fn end_waits_for_no_lookup_and_no_connection() {
     let host = Host::new();
     // One name is never resolved, and one connection never ends.
     let names: &[(&str, &[&[&str]])] = &[("never.test", &[]), ("host.test", &[&["127.0.0.1"]])];
-    let ground = Ground::new(host.port, names, &["host.test", "never.test"]);
-    let mut waits = TcpStream::connect(ground.at).unwrap();
+    let fixture = Fixture::new(host.port, names, &["host.test", "never.test"]);
+    let mut waits = TcpStream::connect(fixture.at).unwrap();
     write!(waits, "CONNECT never.test:{} HTTP/1.1\r\n\r\n", host.port).unwrap();
-    let silent = TcpStream::connect(ground.at).unwrap();
-    assert_eq!(ground.ask("host.test", host.port).unwrap(), "200 hi");
-    let ended = ground.proxy.end();
+    let silent = TcpStream::connect(fixture.at).unwrap();
+    assert_eq!(fixture.ask("host.test", host.port).unwrap(), "200 hi");
+    let ended = fixture.proxy.end();
     // What wasn't answered yet was asked for all the same.
     let hosts: Vec<&str> = ended.iter().map(|contact| contact.host.as_str()).collect();
     assert!(

@@ -16,9 +16,9 @@ use super::head::{self, Refusal};
 use super::hello::{Hello, Progress};
 use super::resolver::Resolver;
 
-/// How long a program may take for its request, and for its greeting.
+/// The time that a program may take for its request, and for its greeting.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a name may take to be resolved, and an address to answer.
+/// The time for resolving a name, and for connecting to an address.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most addresses of a host that are tried.
 const MAX_ADDRESSES: usize = 4;
@@ -203,7 +203,7 @@ async fn nearby_addresses(
     nearby
 }
 
-/// Whether an address is this machine's own, however public: only those can be bound.
+/// Tells whether an address is this machine's own, however public: only those can be bound.
 fn is_own(address: IpAddr) -> bool {
     let binds = |address| UdpSocket::bind(SocketAddr::new(address, 0)).is_ok();
     let reserved = match address {
@@ -214,7 +214,7 @@ fn is_own(address: IpAddr) -> bool {
     binds(address) && !binds(reserved)
 }
 
-/// Whether both ends of a connection are on this machine.
+/// Tells whether both ends of a connection are on this machine.
 fn is_here(outside: &TcpStream) -> bool {
     let ends = outside.local_addr().ok().zip(outside.peer_addr().ok());
     ends.is_none_or(|(ours, theirs)| ours.ip() == theirs.ip())

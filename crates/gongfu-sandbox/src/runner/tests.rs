@@ -1,4 +1,4 @@
-//! How backends are tried and chosen.
+//! Tests of trying and choosing backends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -80,9 +80,9 @@ fn tries_a_failing_backend_again_after_a_while() {
     let used: Arc<dyn Backend> = Arc::<Flaky>::clone(&backend);
     let runner = Runner::new(None).without_groups();
     block_on(async {
-        let obstacle = runner.obstacle(&used).await;
+        let obstacle = runner.failure_reason(&used).await;
         assert!(obstacle.unwrap().contains("not today"));
-        assert!(runner.obstacle(&used).await.is_some());
+        assert!(runner.failure_reason(&used).await.is_some());
         assert_eq!(backend.tries(), 1, "it wasn't asked again so soon");
         let mut trials = runner.trials.lock().await;
         let Some(Trial::Fails(_, until)) = trials.get_mut(&PROFILE.level) else {
@@ -91,8 +91,8 @@ fn tries_a_failing_backend_again_after_a_while() {
         assert!(*until > Instant::now());
         *until = Instant::now();
         drop(trials);
-        assert_eq!(runner.obstacle(&used).await, None);
-        assert_eq!(runner.obstacle(&used).await, None);
+        assert_eq!(runner.failure_reason(&used).await, None);
+        assert_eq!(runner.failure_reason(&used).await, None);
         assert_eq!(backend.tries(), 2);
     });
 }
@@ -115,16 +115,16 @@ fn explains_a_level_of_another_system() {
 }
 
 #[test]
-fn gives_up_groups_that_no_process_can_join() {
+fn disables_groups_that_no_process_can_join() {
     let backend = Flaky::new(1);
     let used: Arc<dyn Backend> = Arc::<Flaky>::clone(&backend);
     let runner = Runner::new(None);
-    assert_eq!(block_on(runner.obstacle(&used)), None);
+    assert_eq!(block_on(runner.failure_reason(&used)), None);
     assert_eq!(backend.tries(), 2);
     assert!(!runner.uses_groups.load(Ordering::SeqCst));
     // What fails in both ways isn't the groups' fault.
     let used: Arc<dyn Backend> = Flaky::new(2);
     let runner = Runner::new(None);
-    assert!(block_on(runner.obstacle(&used)).is_some());
+    assert!(block_on(runner.failure_reason(&used)).is_some());
     assert!(runner.uses_groups.load(Ordering::SeqCst));
 }

@@ -1,4 +1,4 @@
-//! Which calls are refused, and with which arguments, as data.
+//! The refused system calls and their arguments, as data.
 //!
 //! Two things are made of it: the filters of a program (`seccomp.rs`), and the profile of a container
 //! (`gongfu-docker`).
@@ -6,7 +6,7 @@
 /// A call by its name and its number.
 pub type Call = (&'static str, i64);
 
-/// How an argument is compared.
+/// The comparison of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operator {
     /// It is this value.
@@ -17,16 +17,16 @@ pub enum Operator {
     Masked(u64),
 }
 
-/// What an argument is.
+/// A condition on an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Condition {
-    /// Its place.
+    /// The position of the argument.
     pub argument: u8,
-    /// Whether all of it counts; else the kernel looks at its low half alone.
+    /// All of it counts; else the kernel looks only at its low half.
     pub is_whole: bool,
-    /// How it is compared.
+    /// The comparison.
     pub operator: Operator,
-    /// With what it is compared.
+    /// The value that it is compared with.
     pub value: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Condition {
 pub struct Rule {
     /// The call.
     pub call: Call,
-    /// With any of these, of which all conditions hold; with any arguments where there are none.
+    /// The cases, in each of which all conditions hold; without cases it is refused with any arguments.
     pub cases: Vec<Vec<Condition>>,
 }
 
@@ -70,7 +70,7 @@ pub(super) const REFUSED: &[Call] = calls![
     // Namespaces.
     SYS_unshare,
     SYS_setns,
-    // What others keep in the kernel.
+    // Objects of the kernel that other users share.
     SYS_keyctl,
     SYS_add_key,
     SYS_request_key,
@@ -124,7 +124,7 @@ pub(super) const REFUSED: &[Call] = calls![
     SYS_listen,
 ];
 
-/// Refused on this kind of processor alone.
+/// Refused on this architecture only.
 #[cfg(target_arch = "x86_64")]
 pub(super) const REFUSED_HERE: &[Call] = calls![
     SYS_iopl,
@@ -138,9 +138,8 @@ pub(super) const REFUSED_HERE: &[Call] = calls![
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const REFUSED_HERE: &[Call] = &[];
 
-/// Said not to be there, so that a program does it in another way: by the older call, whose arguments
-/// can be looked at, or in memory that is counted, which what nobody has mapped isn't. Files that are
-/// read and written while a program does something else are an old way, of which few know.
+/// Reported as missing, so that a program uses another way: an older call, whose arguments a filter can check,
+/// or memory that is counted, as that of unmapped files isn't. Asynchronous IO of the old kind is rarely used.
 pub const MISSING: &[Call] = calls![
     SYS_clone3,
     SYS_openat2,
@@ -152,8 +151,8 @@ pub const MISSING: &[Call] = calls![
     SYS_semget,
 ];
 
-/// The same of calls that are newer than the library which names the others; each has one number on every
-/// architecture.
+/// Refused as well: calls that are newer than the library which names the others. They have the same number on
+/// every architecture.
 pub(super) const NEWER: &[Call] = &[
     ("SYS_statmount", 457),
     ("SYS_listmount", 458),
@@ -175,17 +174,17 @@ pub(super) const NAMESPACES: [i32; 7] = [
 
 /// The family whose pairs are only between processes (`AF_UNIX`).
 const PAIRS: u64 = 1;
-/// The kinds of sockets that are no streams of bytes or of messages: datagrams, raw ones and odder.
+/// The kinds of sockets that aren't streams of bytes or of messages, such as datagrams and raw sockets.
 const UNPAIRED: [u64; 6] = [0, 2, 3, 4, 6, 10];
 
-/// The calls that say how a file may be used, and which of their arguments does.
+/// The calls that set the mode of a file, with the position of that argument.
 pub(super) const MODES: &[(Call, u8)] = &[
     (call!(SYS_fchmod), 1),
     (call!(SYS_fchmodat), 2),
     (("SYS_fchmodat2", FCHMODAT2), 2),
     (call!(SYS_mknodat), 2),
 ];
-/// Those of them that this kind of processor has alone.
+/// Those of this architecture only.
 #[cfg(target_arch = "x86_64")]
 pub(super) const MODES_HERE: &[(Call, u8)] = &[
     (call!(SYS_chmod), 1),
@@ -195,27 +194,26 @@ pub(super) const MODES_HERE: &[(Call, u8)] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const MODES_HERE: &[(Call, u8)] = &[];
 
-/// The calls that say so where they make a file: which argument says whether they do, and which how it
-/// may be used.
+/// The calls that may create a file, with the positions of the flags and of the mode.
 pub(super) const MAKING: &[(Call, u8, u8)] = &[(call!(SYS_openat), 2, 3)];
-/// Those of them that this kind of processor has alone.
+/// Those of this architecture only.
 #[cfg(target_arch = "x86_64")]
 pub(super) const MAKING_HERE: &[(Call, u8, u8)] = &[(call!(SYS_open), 1, 2)];
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) const MAKING_HERE: &[(Call, u8, u8)] = &[];
 
-/// A file that is run as its owner or its group: it would be so outside as well.
+/// The bits by which a file is executed as its owner or its group: they would count outside as well.
 const AS_OWNER: [u64; 2] = [0o4000, 0o2000];
-/// Flags by which a file is made, with a name and without.
+/// Flags by which a file is created, with a name and without.
 const MAKES: [u64; 2] = [O_CREAT, O_TMPFILE];
 const O_CREAT: u64 = libc::O_CREAT.unsigned_abs() as u64;
-/// Without the bit that says that it is in a folder.
+/// Without the bit of `O_DIRECTORY`.
 const O_TMPFILE: u64 = (libc::O_TMPFILE & !libc::O_DIRECTORY).unsigned_abs() as u64;
 
-/// What is typed into somebody's terminal; the kernel looks at the low 32 bits alone.
+/// The requests that type into a terminal (`TIOCSTI`, `TIOCLINUX`); the kernel looks only at the low 32 bits.
 pub(super) const TERMINAL: [u64; 2] = [0x5412, 0x541C];
 
-/// Every call that is refused, and when.
+/// The rules for all refused calls.
 pub fn refused() -> Vec<Rule> {
     let part = |argument, operator, value| Condition {
         argument,
@@ -257,7 +255,7 @@ pub fn refused() -> Vec<Rule> {
     }
     for (call, flags, mode) in MAKING.iter().chain(MAKING_HERE) {
         let makes = MAKES.iter().flat_map(|makes| {
-            // What else stands there where nothing is made means nothing.
+            // Without these flags the mode is ignored.
             AS_OWNER.map(|bit| {
                 vec![
                     bits(part(*flags, Operator::Same, *makes)),

@@ -1,4 +1,4 @@
-//! The programs, run over calls as the kernel would run them.
+//! Tests of the filters, which are run over calls as the kernel would run them.
 
 use seccompiler::{BpfProgram, sock_filter};
 
@@ -58,19 +58,19 @@ fn answer(program: &[sock_filter], words: &[u32; 16]) -> u32 {
     panic!("the program doesn't end");
 }
 
-/// What the kernel does: of all filters the sternest counts.
+/// The kernel's answer: of all filters the strictest decides.
 fn judged(words: &[u32; 16]) -> u32 {
-    sternest(filters(false).unwrap(), words)
+    strictest(filters(false).unwrap(), words)
 }
 
-fn sternest(filters: &[BpfProgram], words: &[u32; 16]) -> u32 {
+fn strictest(filters: &[BpfProgram], words: &[u32; 16]) -> u32 {
     let answers = filters.iter().map(|filter| answer(filter, words));
-    let stern = |answer: &u32| match answer & 0xFFFF_0000 {
+    let strictness = |answer: &u32| match answer & 0xFFFF_0000 {
         KILL => 0,
         ALLOW => 2,
         _ => 1,
     };
-    answers.min_by_key(stern).unwrap()
+    answers.min_by_key(strictness).unwrap()
 }
 
 fn plain(number: i64) -> u32 {
@@ -78,7 +78,7 @@ fn plain(number: i64) -> u32 {
 }
 
 #[test]
-fn what_is_refused_is_refused_with_any_argument() {
+fn refused_call_is_refused_with_any_argument() {
     for (_, number) in REFUSED.iter().chain(REFUSED_HERE).chain(NEWER) {
         for arguments in [[0; 6], [u64::MAX; 6], [1, 2, 3, 4, 5, 6]] {
             let judged = judged(&call(*number, HERE, arguments));
@@ -91,7 +91,7 @@ fn what_is_refused_is_refused_with_any_argument() {
 }
 
 #[test]
-fn what_programs_need_is_allowed() {
+fn calls_of_usual_programs_are_allowed() {
     for number in [
         libc::SYS_read,
         libc::SYS_write,
@@ -116,7 +116,7 @@ fn what_programs_need_is_allowed() {
 }
 
 #[test]
-fn clone_makes_processes_and_no_namespaces() {
+fn clone_may_make_processes_but_no_namespaces() {
     let clone = |flags: u64| judged(&call(libc::SYS_clone, HERE, [flags, 0, 0, 0, 0, 0]));
     let thread = libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_SIGHAND | libc::CLONE_FILES;
     let thread = u64::from(thread.unsigned_abs());
@@ -135,7 +135,7 @@ fn clone_makes_processes_and_no_namespaces() {
 }
 
 #[test]
-fn a_pair_is_of_streams_and_limits_are_ones_own() {
+fn socket_pair_must_be_of_streams_and_limits_the_own_ones() {
     let pair = |family, kind| {
         judged(&call(
             libc::SYS_socketpair,
@@ -157,7 +157,7 @@ fn a_pair_is_of_streams_and_limits_are_ones_own() {
 }
 
 #[test]
-fn no_file_is_run_as_its_owner() {
+fn set_user_id_bit_is_refused() {
     let with = |number, pairs: &[(usize, u64)]| {
         let mut arguments = [0; 6];
         for (at, value) in pairs {
@@ -205,7 +205,7 @@ fn no_file_is_run_as_its_owner() {
 }
 
 #[test]
-fn the_size_of_dumps_stays() {
+fn size_of_core_dumps_can_not_be_changed() {
     let limit = |arguments| judged(&call(libc::SYS_prlimit64, HERE, arguments));
     let dumps = u64::from(libc::RLIMIT_CORE);
     for pointer in [1, 1 << 32, u64::MAX] {
@@ -223,7 +223,7 @@ fn the_size_of_dumps_stays() {
 }
 
 #[test]
-fn nobody_types_into_a_terminal() {
+fn typing_into_a_terminal_is_refused() {
     for request in TERMINAL {
         // The kernel takes the low half alone, so nothing in the high one may hide it.
         for high in [0, 1, 0xFFFF_FFFF, 0x8000_0000] {
@@ -237,7 +237,7 @@ fn nobody_types_into_a_terminal() {
 }
 
 #[test]
-fn calls_of_other_conventions_end_the_program() {
+fn call_of_another_convention_kills_the_program() {
     for architecture in FOREIGN {
         for number in 0..600 {
             let judged = judged(&call(number, architecture, [0; 6]));
@@ -250,11 +250,11 @@ fn calls_of_other_conventions_end_the_program() {
 }
 
 #[test]
-fn among_others_a_program_changes_nobody_but_itself() {
+fn shared_rules_let_a_program_change_only_itself() {
     let refused = error(libc::EPERM);
     for is_same in [false, true] {
         let filters = shared_rules::filters(is_same).unwrap();
-        let judged = |number, arguments| sternest(&filters, &call(number, HERE, arguments));
+        let judged = |number, arguments| strictest(&filters, &call(number, HERE, arguments));
         for (number, itself) in [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)] {
             assert_eq!(judged(number, [itself, 0, 5, 0, 0, 0]), ALLOW);
             // Another process; then whole groups and users, their own as well.

@@ -13,7 +13,7 @@ use rustix::process::Pid;
 
 use super::Fork;
 
-/// Whether this process may be spoilt.
+/// This process may be spoilt.
 static IS_EXPENDABLE: AtomicBool = AtomicBool::new(false);
 
 /// Says that this process may be spoilt, and that nobody relies on it. It has one thread, and ends soon.
@@ -47,9 +47,9 @@ pub enum Argument<'a> {
     Number(i64),
     /// A text.
     Text(&'a CStr),
-    /// What the system reads.
+    /// Bytes that the system reads.
     Bytes(&'a [u8]),
-    /// What the system may write to.
+    /// Memory that the system may write to.
     Room(&'a mut [u8]),
 }
 
@@ -89,7 +89,7 @@ impl<'a> From<&'a mut [u8]> for Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// What is handed to the system.
+    /// The value for the system: a number, or an address.
     fn value(&mut self) -> i64 {
         let address = match self {
             Self::Number(number) => return *number,

@@ -1,4 +1,4 @@
-//! How paths of a view are resolved, whatever was planted on the way.
+//! Tests of resolving paths of a view, with planted links on the way.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;

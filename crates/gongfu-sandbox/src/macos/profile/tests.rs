@@ -1,10 +1,10 @@
-//! What a profile says, read as the system reads it: the last rule that fits holds.
+//! Tests of a profile, read as the system reads it: the last matching rule decides.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::{Allowed, Unnamable, profile, quoted};
+use super::{RunRights, Unnamable, profile, quoted};
 
 /// A word, a text, or several in parentheses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ enum Node {
     List(Vec<Node>),
 }
 
-/// Reads all that stands there.
+/// Parses a profile.
 fn read(text: &str) -> Vec<Node> {
     let mut open = vec![Vec::new()];
     let mut letters = text.chars().peekable();
@@ -50,7 +50,7 @@ fn read(text: &str) -> Vec<Node> {
     open.pop().unwrap()
 }
 
-/// Whether a rule's word for what is done means this.
+/// Tells whether the word of a rule covers an operation.
 fn is_of(said: &str, what: &str) -> bool {
     said == "default"
         || said == what
@@ -59,7 +59,7 @@ fn is_of(said: &str, what: &str) -> bool {
             .is_some_and(|all| what.starts_with(all))
 }
 
-/// Whether a filter fits a path.
+/// Tells whether a filter matches a path.
 fn fits(filter: &Node, path: &Path) -> bool {
     let Node::List(parts) = filter else {
         return false;
@@ -74,7 +74,7 @@ fn fits(filter: &Node, path: &Path) -> bool {
     }
 }
 
-/// Whether something may be done with a path.
+/// Tells whether a profile allows an operation on a path.
 fn may(profile: &str, what: &str, path: &str) -> bool {
     let mut answer = true;
     for rule in read(profile) {
@@ -105,7 +105,7 @@ fn may(profile: &str, what: &str, path: &str) -> bool {
     answer
 }
 
-/// A profile of one who may read a skill and write to a workspace.
+/// A profile of a run that may read a skill and write to a workspace.
 fn usual() -> String {
     let readable = [
         PathBuf::from("/private/var/folders/ab/T/gongfu-run-7"),
@@ -115,16 +115,16 @@ fn usual() -> String {
         PathBuf::from("/private/var/folders/ab/T/gongfu-run-7/tmp"),
         PathBuf::from("/Users/me/work"),
     ];
-    let allowed = Allowed {
+    let rights = RunRights {
         itself: Path::new("/Users/me/.cargo/bin/gongfu"),
         readable: &readable,
         writable: &writable,
     };
-    profile(&allowed).unwrap()
+    profile(&rights).unwrap()
 }
 
 #[test]
-fn what_was_given_is_read_and_begun_and_the_rest_is_not() {
+fn only_granted_paths_are_readable_and_executable() {
     let profile = usual();
     for path in [
         "/Users/me/skills/pdf/scripts/run.py",
@@ -168,7 +168,7 @@ fn what_was_given_is_read_and_begun_and_the_rest_is_not() {
 }
 
 #[test]
-fn only_what_may_be_written_is() {
+fn only_granted_paths_are_writable() {
     let profile = usual();
     for path in [
         "/Users/me/work/new",
@@ -206,7 +206,7 @@ fn only_what_may_be_written_is() {
 }
 
 #[test]
-fn nothing_leaves_it() {
+fn network_services_and_other_processes_are_denied() {
     let profile = usual();
     for what in [
         "network-outbound",
@@ -233,7 +233,7 @@ fn nothing_leaves_it() {
 }
 
 #[test]
-fn odd_paths_are_quoted_or_refused() {
+fn path_is_quoted_or_refused() {
     let text = |path: &str| quoted(Path::new(path));
     assert_eq!(text("/a b/ü").unwrap(), "\"/a b/ü\"");
     assert_eq!(text(r#"/a"b"#).unwrap(), r#""/a\"b""#);
@@ -250,41 +250,41 @@ fn odd_paths_are_quoted_or_refused() {
 }
 
 #[test]
-fn no_path_gets_out_of_its_quotes() {
+fn path_can_not_break_out_of_its_quotes() {
     let odd = PathBuf::from(r#"/Users/me/x") (subpath "/Users") (literal "\"#);
     let readable = [odd.clone()];
-    let allowed = Allowed {
+    let rights = RunRights {
         itself: Path::new("/usr/local/bin/gongfu"),
         readable: &readable,
         writable: &[],
     };
-    let profile = profile(&allowed).unwrap();
+    let profile = profile(&rights).unwrap();
     assert!(may(&profile, "file-read-data", odd.to_str().unwrap()));
     assert!(!may(&profile, "file-read-data", "/Users/me/.ssh/id"));
     assert!(!may(&profile, "file-write-data", odd.to_str().unwrap()));
 }
 
 #[test]
-fn what_can_not_be_named_is_an_error() {
+fn relative_path_and_root_are_errors() {
     for (readable, writable) in [("/", "/w"), ("/r", "/"), ("r", "/w"), ("/r", "/w\n")] {
         let (readable, writable) = ([PathBuf::from(readable)], [PathBuf::from(writable)]);
-        let allowed = Allowed {
+        let rights = RunRights {
             itself: Path::new("/usr/local/bin/gongfu"),
             readable: &readable,
             writable: &writable,
         };
-        let Err(Unnamable(path)) = profile(&allowed) else {
-            panic!("{allowed:?}");
+        let Err(Unnamable(path)) = profile(&rights) else {
+            panic!("{rights:?}");
         };
         assert!(readable.contains(&path) || writable.contains(&path));
     }
-    let allowed = Allowed {
+    let rights = RunRights {
         itself: Path::new("gongfu"),
         readable: &[],
         writable: &[],
     };
     assert!(
-        profile(&allowed)
+        profile(&rights)
             .unwrap_err()
             .to_string()
             .contains("`gongfu`")

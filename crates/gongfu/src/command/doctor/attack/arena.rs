@@ -10,7 +10,7 @@ use gongfu_attack::Arena;
 use gongfu_attack::{Attempt, Baseline, ProbeExit};
 use gongfu_core::sandbox::Level;
 #[cfg(feature = "docker")]
-use gongfu_docker::plain::{self, Plain};
+use gongfu_docker::plain::{self, PlainCommand};
 use gongfu_sandbox::Runner;
 
 use crate::config::Config;
@@ -61,7 +61,7 @@ impl Baseline for BareDocker {
         words.extend(attempt.arguments.iter().cloned());
         let ended = plain::run(
             &self.0,
-            &Plain {
+            &PlainCommand {
                 words,
                 volumes: vec![
                     plain::volume(&attempt.program, at, false),

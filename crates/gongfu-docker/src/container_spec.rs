@@ -1,6 +1,8 @@
-//! What a container is made for: runs whose shape is the same can follow each other in one.
+//! The specification of a container: runs with the same one can follow each other in a container.
 
 use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use gongfu_core::account;
@@ -12,20 +14,22 @@ use gongfu_sandbox::backend::{
 
 use super::Settings;
 
-/// What a file system takes itself.
-const ROOM: u64 = 1024 * 1024;
+/// Space that a file system takes for itself, in bytes.
+const OVERHEAD: u64 = 1024 * 1024;
+/// Files that a file system has of its own.
+const OVERHEAD_FILES: u64 = 16;
 
-/// A folder or file of the machine that is seen as it is.
+/// A folder or file of the host that is mounted as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Bind {
-    /// Where it is seen.
+    /// The path in the container.
     pub(super) at: String,
     /// The number of its source.
     pub(super) source: usize,
     pub(super) writable: bool,
 }
 
-/// A place that is filled for each run, and lies on the disk.
+/// A folder or file on the disk that is filled for each run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Copy {
     pub(super) at: String,
@@ -33,49 +37,50 @@ pub(super) struct Copy {
     pub(super) writable: bool,
 }
 
-/// Where a mount that is copied comes to.
+/// The destination of a mount that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum To {
-    /// The place in memory of this number among those that are filled.
-    Memory(usize),
-    /// The copy of this number.
+enum Destination {
+    /// The layer of this number, in memory.
+    Layer(usize),
+    /// The copy of this number, on the disk.
     Copy(usize),
 }
 
-/// What a container is made for.
+/// The specification of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shape {
-    /// Whose runs they are.
+pub(super) struct ContainerSpec {
+    /// The owner of its runs.
     pub(super) owner: account::Owner,
-    /// Whom they are on the machine.
+    /// The user of its runs; `None` for gongfu's own.
     pub(super) tenant: Option<UnixId>,
     pub(super) memory: u64,
     pub(super) processes: u32,
-    /// What one place in memory takes at most, and how many files.
+    /// The size of each file system in memory, in bytes and in files.
     pub(super) size: u64,
     pub(super) files: u64,
-    /// Where programs of this machine are seen; else they are an image's.
-    pub(super) is_of_machine: bool,
+    /// The programs are the host's; else they are an image's.
+    pub(super) has_host_programs: bool,
     pub(super) sources: Vec<Source>,
     pub(super) binds: Vec<Bind>,
-    /// Places in memory that are filled.
+    /// Folders in memory that are filled for each run.
     pub(super) layers: Vec<String>,
-    /// Places in memory that are empty.
-    pub(super) empty: Vec<String>,
+    /// Empty folders in memory.
+    pub(super) scratch: Vec<String>,
     pub(super) copies: Vec<Copy>,
-    copied: Vec<To>,
+    /// The destinations of the mounts that are copied, in their order.
+    destinations: Vec<Destination>,
 }
 
-impl Shape {
-    /// The one that a run needs.
+impl ContainerSpec {
+    /// The specification that a run needs.
     pub(super) fn of(
         spec: &Spec,
         context: &RunContext<'_>,
         settings: &Settings,
     ) -> Result<Self, Failure> {
         let tenant = context.tenant;
-        let is_of_machine = settings.image.is_none();
-        let mut view = if is_of_machine {
+        let has_host_programs = settings.image.is_none();
+        let mut view = if has_host_programs {
             View::of_the_system()?
         } else {
             View::default()
@@ -93,7 +98,7 @@ impl Shape {
             }
         }
         let limits = &spec.limits;
-        let mut shape = Self {
+        let mut container = Self {
             owner: context.owner.clone(),
             tenant,
             memory: limits.memory,
@@ -101,30 +106,30 @@ impl Shape {
             size: limits
                 .disk
                 .saturating_add(MAX_COPIED_BYTES)
-                .saturating_add(ROOM),
+                .saturating_add(OVERHEAD),
             files: limits
                 .files
                 .saturating_add(MAX_COPIED_FILES)
-                .saturating_add(16),
-            is_of_machine,
+                .saturating_add(OVERHEAD_FILES),
+            has_host_programs,
             sources: Vec::new(),
             binds,
             layers: Vec::new(),
-            empty: SCRATCH.map(str::to_owned).into(),
+            scratch: SCRATCH.map(str::to_owned).into(),
             copies: Vec::new(),
-            copied: Vec::new(),
+            destinations: Vec::new(),
         };
         for mount in &spec.mounts {
-            shape.mount(mount, &mut view)?;
+            container.add_mount(mount, &mut view)?;
         }
-        shape.sources = view.sources;
-        shape.drop_devices();
-        Ok(shape)
+        container.sources = view.sources;
+        container.drop_devices();
+        Ok(container)
     }
 
-    fn mount(&mut self, mount: &Mount, view: &mut View) -> Result<(), Failure> {
+    fn add_mount(&mut self, mount: &Mount, view: &mut View) -> Result<(), Failure> {
         let at = mount.target.clone();
-        if !is_place(&at) {
+        if !is_mount_point(&at) {
             let why = format!("`{at}` can't be a folder in the sandbox");
             return Err(Failure::Refused(why));
         }
@@ -134,13 +139,14 @@ impl Shape {
             exposure(mount, self.tenant, MountedBy::Root),
             mount.sources.first(),
         ) {
-            (Exposure::Empty, _) => self.empty.push(at),
+            (Exposure::Empty, _) => self.scratch.push(at),
             (Exposure::Layer, _) if !is_file => {
-                self.copied.push(To::Memory(self.layers.len()));
+                let layer = Destination::Layer(self.layers.len());
+                self.destinations.push(layer);
                 self.layers.push(at);
             }
             (Exposure::Layer | Exposure::Copy, _) => {
-                self.copied.push(To::Copy(self.copies.len()));
+                self.destinations.push(Destination::Copy(self.copies.len()));
                 self.copies.push(Copy {
                     at,
                     is_file,
@@ -161,7 +167,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Leaves out the sources that are no folder or file of anybody's: a container has devices of its own.
+    /// Drops the sources that are devices: a container has its own.
     fn drop_devices(&mut self) {
         let used: BTreeSet<usize> = self.binds.iter().map(|bind| bind.source).collect();
         let mut kept = Vec::new();
@@ -179,21 +185,28 @@ impl Shape {
         self.sources = kept;
     }
 
-    /// The handles of those mounts that are copied, in their order: of places in memory and of copies.
-    pub(super) fn in_order<T>(
+    /// Handles of the mounts that are copied, in their order.
+    ///
+    /// # Errors
+    /// One is missing, or there can be no more handles.
+    pub(super) fn destinations(
         &self,
-        memories: impl Fn(usize) -> Option<T>,
-        copies: impl Fn(usize) -> Option<T>,
-    ) -> Option<Vec<T>> {
-        let copied = self.copied.iter().map(|to| match to {
-            To::Memory(number) => memories(*number),
-            To::Copy(number) => copies(*number),
+        layers: &[OwnedFd],
+        copies: &[OwnedFd],
+    ) -> io::Result<Vec<OwnedFd>> {
+        let handles = self.destinations.iter().map(|destination| {
+            let handle = match destination {
+                Destination::Layer(number) => layers.get(*number),
+                Destination::Copy(number) => copies.get(*number),
+            };
+            let missing = || io::Error::other("there is no folder for a copy");
+            handle.ok_or_else(missing)?.try_clone()
         });
-        copied.collect()
+        handles.collect()
     }
 
-    /// What the first process looks over before each run: what is seen as it is, and where layers are.
-    pub(super) fn seen(&self) -> Vec<Piece> {
+    /// The view that init checks before each run: the bind mounts and the layers.
+    pub(super) fn view(&self) -> Vec<Piece> {
         let binds = self.binds.iter().map(|bind| Piece::Bind {
             at: bind.at.clone(),
             source: bind.source,
@@ -208,58 +221,59 @@ impl Shape {
         binds.chain(layers).collect()
     }
 
-    /// Where a run may write, with these places in memory.
-    pub(super) fn writable(&self, memories: &[String]) -> Vec<PathBuf> {
+    /// The paths that a run may write, with these file systems in memory.
+    pub(super) fn writable(&self, file_systems: &[String]) -> Vec<PathBuf> {
         let binds = self.binds.iter().filter(|bind| bind.writable);
         let copies = self.copies.iter().filter(|copy| copy.writable);
         let binds = binds.map(|bind| &bind.at);
-        let all = binds.chain(copies.map(|copy| &copy.at)).chain(memories);
+        let copies = copies.map(|copy| &copy.at);
+        let all = binds.chain(copies).chain(file_systems);
         all.map(PathBuf::from).collect()
     }
 
-    /// Whether one run can follow another in a container: what lies inside of something else can't be
-    /// cleared with it.
-    pub(super) fn is_for_many(&self) -> bool {
+    /// Tells whether one run can follow another: a file system in memory can't be cleared where something else
+    /// is mounted in it.
+    pub(super) fn is_reusable(&self) -> bool {
         let copies = self.copies.iter().map(|copy| &copy.at);
         let binds = self.binds.iter().map(|bind| &bind.at);
         let all: Vec<&String> = copies
             .chain(binds)
             .chain(&self.layers)
-            .chain(&self.empty)
+            .chain(&self.scratch)
             .collect();
-        let memories = self.layers.iter().chain(&self.empty);
+        let mut memories = self.layers.iter().chain(&self.scratch);
         let within = |memory: &String| {
             all.iter()
                 .any(|other| *other != memory && Path::new(other).starts_with(memory))
         };
-        !memories.into_iter().any(within) && !self.copies.iter().any(|copy| copy.writable)
+        !memories.any(within) && !self.copies.iter().any(|copy| copy.writable)
     }
 }
 
-/// Whether something can be seen at a path.
-fn is_place(at: &str) -> bool {
+/// Tells whether something can be mounted at a path.
+fn is_mount_point(at: &str) -> bool {
     let Some(below) = at.strip_prefix('/') else {
         return false;
     };
     let mut components = Path::new(below).components();
-    // What stands between the parts of a mount for the daemon can't stand in it.
+    // The daemon separates the parts of a mount by colons and commas.
     let is_name = |component| matches!(component, Component::Normal(_));
     !below.is_empty() && components.all(is_name) && !at.contains([':', ',', '\0'])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_place;
+    use super::is_mount_point;
 
     #[test]
-    fn a_place_is_a_whole_path() {
+    fn mount_point_is_an_absolute_path_without_separators() {
         for good in ["/skill", "/workspace/a b", "/a/b/c"] {
-            assert!(is_place(good), "{good}");
+            assert!(is_mount_point(good), "{good}");
         }
         for bad in [
             "", "/", "skill", "/../x", "/a/../b", "/a:b", "/a,b", "/a\0b",
         ] {
-            assert!(!is_place(bad), "{bad}");
+            assert!(!is_mount_point(bad), "{bad}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the daemon is told of a container: what it sees, and what it may not.
+//! The request that creates a container: its mounts, its limits and its restrictions.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,18 +10,17 @@ use bollard::models::{
 };
 use gongfu_sandbox::backend::{Failure, INIT_ARGUMENT, INIT_SOCKET, UnixId, hidden_in_proc};
 
-use super::container::itself;
+use super::container_spec::ContainerSpec;
 use super::daemon::{Daemon, LABEL};
 use super::image::Image;
-use super::shape::Shape;
-use super::{machine, seccomp, unavailable};
+use super::{seccomp, server, unavailable};
 
-/// Where the first process lies in a container, and what it needs where the programs are an image's.
+/// The path of init in a container, and of its libraries where the programs are an image's.
 const INIT: &str = "/run/gongfu/init";
 const LIBRARIES: &str = "/run/gongfu/lib";
-/// What a container is called from within.
-const NAME: &str = "sandbox";
-/// What the daemon would write itself, with what it knows of the machine.
+/// The host name of every container.
+const HOST_NAME: &str = "sandbox";
+/// Files of `/etc` that the daemon would write itself, with facts about the host.
 const TEXTS: [(&str, &str); 3] = [
     (
         "hosts",
@@ -30,14 +29,14 @@ const TEXTS: [(&str, &str); 3] = [
     ("hostname", "sandbox\n"),
     ("resolv.conf", ""),
 ];
-/// How much memory the first process may take, in bytes.
-const KEEPING_MEMORY: u64 = 4 * 1024 * 1024;
-/// What it holds open at most, and what it may be given.
-const OPEN_FILES: i64 = 4096;
-/// How much of a processor a container has while others want it as well: an eighth of what others have.
-const SHARES: i64 = 1024 / 8;
-/// What is hidden besides what tells of the machine: what every daemon hides, and all of `/sys`.
-const HIDDEN: [&str; 11] = [
+/// Memory for init, in bytes.
+const INIT_MEMORY: u64 = 4 * 1024 * 1024;
+/// The most open files of a process; init passes some of its own on.
+const MAX_OPEN_FILES: i64 = 4096;
+/// The share of a container while others want the processors as well: an eighth of the default.
+const CPU_SHARES: i64 = 1024 / 8;
+/// Paths that every daemon hides, and all of `/sys`.
+const MASKED_PATHS: [&str; 11] = [
     "/proc/acpi",
     "/proc/asound",
     "/proc/interrupts",
@@ -51,52 +50,57 @@ const HIDDEN: [&str; 11] = [
     "/sys",
 ];
 
-/// What a container is made of.
-pub(super) struct Parts<'a> {
+/// The facts that decide about a container.
+pub(super) struct CreateContext<'a> {
     pub(super) daemon: &'a Daemon,
-    pub(super) shape: &'a Shape,
+    pub(super) spec: &'a ContainerSpec,
     pub(super) image: &'a Image,
     pub(super) user: UnixId,
-    /// The folder of what lies on the disk for it.
-    pub(super) place: &'a Path,
-    pub(super) memories: &'a [String],
+    /// The folder of its files on the disk.
+    pub(super) folder: &'a Path,
+    /// The file systems in memory.
+    pub(super) file_systems: &'a [String],
 }
 
-/// Where a copy lies.
-pub(super) fn copy(place: &Path, number: usize) -> PathBuf {
-    place.join(format!("copy{number}"))
+/// The path of a copy on the disk.
+pub(super) fn copy_path(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("copy{number}"))
 }
 
-/// What the daemon is told.
-pub(super) fn of(parts: &Parts<'_>) -> Result<ContainerCreateBody, Failure> {
-    let shape = parts.shape;
-    let memory = number(shape.memory.saturating_add(KEEPING_MEMORY));
-    let limit = |name: &str, most: i64| ResourcesUlimits {
+/// The body of the request.
+///
+/// # Errors
+/// A path isn't text, or the processor has no seccomp profile.
+pub(super) fn create_body(context: &CreateContext<'_>) -> Result<ContainerCreateBody, Failure> {
+    let spec = context.spec;
+    let memory = spec.memory.saturating_add(INIT_MEMORY);
+    let memory = i64::try_from(memory).unwrap_or(i64::MAX);
+    let limit = |name: &str, limit: i64| ResourcesUlimits {
         name: Some(name.to_owned()),
-        soft: Some(most),
-        hard: Some(most),
+        soft: Some(limit),
+        hard: Some(limit),
     };
-    let mounts = mounts(parts)?;
+    let mounts = mounts(context)?;
     let host = HostConfig {
         mounts: Some(mounts),
-        tmpfs: Some(memories(parts)),
+        tmpfs: Some(file_systems(context)),
         readonly_rootfs: Some(true),
         network_mode: Some("none".to_owned()),
         ipc_mode: Some("private".to_owned()),
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
-        // Where users are mapped to others, nobody would be whom the files belong to.
-        userns_mode: parts.daemon.maps_users.then(|| "host".to_owned()),
+        // Else the tenant would be another user, who doesn't own the files.
+        userns_mode: context.daemon.maps_users.then(|| "host".to_owned()),
         cap_drop: Some(vec!["ALL".to_owned()]),
-        security_opt: Some(security(parts.daemon)?),
-        masked_paths: Some(hidden()),
+        security_opt: Some(security(context.daemon)?),
+        masked_paths: Some(masked_paths()),
         memory: Some(memory),
-        // And none of it on a disk.
+        // No swap besides.
         memory_swap: Some(memory),
-        pids_limit: Some(i64::from(shape.processes) + 1),
-        cpu_shares: Some(SHARES),
+        pids_limit: Some(i64::from(spec.processes) + 1),
+        cpu_shares: Some(CPU_SHARES),
         ulimits: Some(vec![
-            limit("nofile", OPEN_FILES),
-            // By one byte the system gives a dump to nobody; by none it would still give it to a program.
+            limit("nofile", MAX_OPEN_FILES),
+            // With one byte the kernel gives a dump to nobody; with none it would still pipe it to a program.
             limit("core", 1),
         ]),
         auto_remove: Some(true),
@@ -107,21 +111,21 @@ pub(super) fn of(parts: &Parts<'_>) -> Result<ContainerCreateBody, Failure> {
         }),
         ..HostConfig::default()
     };
-    let server = machine::server();
+    let server = server::label();
     let server = server.ok_or_else(|| unavailable("nobody knows which process gongfu is here"))?;
     Ok(ContainerCreateBody {
-        image: Some(parts.image.name.clone()),
-        entrypoint: Some(entry(parts)?),
+        image: Some(context.image.name.clone()),
+        entrypoint: Some(entrypoint(context)?),
         cmd: Some(Vec::new()),
-        user: Some(format!("{}:{}", parts.user.user, parts.user.group)),
-        hostname: Some(NAME.to_owned()),
+        user: Some(format!("{}:{}", context.user.user, context.user.group)),
+        hostname: Some(HOST_NAME.to_owned()),
         working_dir: Some("/".to_owned()),
         network_disabled: Some(true),
         labels: Some(HashMap::from([(LABEL.to_owned(), server)])),
-        // The first process hears no other one, and there is nothing to tidy up.
+        // Init handles no other signal.
         stop_signal: Some("SIGKILL".to_owned()),
         stop_timeout: Some(0),
-        // It would begin processes that are nobody's.
+        // It would start processes that belong to no run.
         healthcheck: Some(HealthConfig {
             test: Some(vec!["NONE".to_owned()]),
             ..HealthConfig::default()
@@ -129,10 +133,6 @@ pub(super) fn of(parts: &Parts<'_>) -> Result<ContainerCreateBody, Failure> {
         host_config: Some(host),
         ..ContainerCreateBody::default()
     })
-}
-
-fn number(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 fn security(daemon: &Daemon) -> Result<Vec<String>, Failure> {
@@ -144,26 +144,26 @@ fn security(daemon: &Daemon) -> Result<Vec<String>, Failure> {
         "no-new-privileges:true".to_owned(),
         format!("seccomp={profile}"),
     ];
-    // Else nothing of the machine could be seen, unless its labels were changed.
+    // Else no file of the host could be read, unless its label was changed.
     options.extend(daemon.has_labels.then(|| "label=disable".to_owned()));
     Ok(options)
 }
 
-/// What tells of the machine.
-fn hidden() -> Vec<String> {
-    let mut hidden: Vec<String> = HIDDEN.map(str::to_owned).into();
-    let told = hidden_in_proc().into_iter();
-    hidden.extend(told.map(|one| format!("/proc/{}", one.name)));
-    hidden.sort();
-    hidden.dedup();
-    hidden
+/// The paths that tell something about the host.
+fn masked_paths() -> Vec<String> {
+    let mut masked: Vec<String> = MASKED_PATHS.map(str::to_owned).into();
+    let entries = hidden_in_proc().into_iter();
+    masked.extend(entries.map(|entry| format!("/proc/{}", entry.name)));
+    masked.sort();
+    masked.dedup();
+    masked
 }
 
-/// The places in memory, each with its size.
-fn memories(parts: &Parts<'_>) -> HashMap<String, String> {
-    let UnixId { user, group } = parts.user;
-    let (size, files) = (parts.shape.size, parts.shape.files);
-    let places = parts.memories.iter().map(|at| {
+/// The file systems in memory, each with its options.
+fn file_systems(context: &CreateContext<'_>) -> HashMap<String, String> {
+    let UnixId { user, group } = context.user;
+    let (size, files) = (context.spec.size, context.spec.files);
+    let file_systems = context.file_systems.iter().map(|at| {
         let mode = if matches!(at.as_str(), "/tmp" | "/dev/shm") {
             "1777"
         } else {
@@ -174,48 +174,48 @@ fn memories(parts: &Parts<'_>) -> HashMap<String, String> {
         );
         (at.clone(), options)
     });
-    places.collect()
+    file_systems.collect()
 }
 
-/// What is mounted into it.
-fn mounts(parts: &Parts<'_>) -> Result<Vec<Mount>, Failure> {
-    let (shape, place) = (parts.shape, parts.place);
+/// The bind mounts.
+fn mounts(context: &CreateContext<'_>) -> Result<Vec<Mount>, Failure> {
+    let (spec, folder) = (context.spec, context.folder);
     let mut mounts = vec![
-        bind(&itself(place)?, INIT, false)?,
-        bind(&place.join("socket"), INIT_SOCKET, false)?,
+        bind(&server::program(folder)?, INIT, false)?,
+        bind(&folder.join("socket"), INIT_SOCKET, false)?,
     ];
     let mut texts = TEXTS.map(|(name, text)| (name, text.to_owned())).to_vec();
-    if shape.is_of_machine {
-        // Whom it is by number has a name as well; an image has names of its own.
-        let UnixId { user, group } = parts.user;
+    if spec.has_host_programs {
+        // The tenant gets a name; an image has users of its own.
+        let UnixId { user, group } = context.user;
         texts.extend([
             ("passwd", format!("root:x:0:0:root:/:/bin/sh\nuser:x:{user}:{group}:user:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n")),
             ("group", format!("root:x:0:\nuser:x:{group}:\nnogroup:x:65534:\n")),
         ]);
     }
     for (name, text) in texts {
-        let path = place.join(name);
+        let path = folder.join(name);
         std::fs::write(&path, text)?;
         mounts.push(bind(&path, &format!("/etc/{name}"), false)?);
     }
-    if !shape.is_of_machine {
+    if !spec.has_host_programs {
         for path in libraries()? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             mounts.push(bind(&path, &format!("{LIBRARIES}/{name}"), false)?);
         }
     }
-    for one in &shape.binds {
-        let source = shape.sources.get(one.source);
+    for mount in &spec.binds {
+        let source = spec.sources.get(mount.source);
         let source = source.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        mounts.push(bind(&source.path, &one.at, one.writable)?);
+        mounts.push(bind(&source.path, &mount.at, mount.writable)?);
     }
-    for (number, one) in shape.copies.iter().enumerate() {
-        mounts.push(bind(&copy(place, number), &one.at, one.writable)?);
+    for (number, copy) in spec.copies.iter().enumerate() {
+        mounts.push(bind(&copy_path(folder, number), &copy.at, copy.writable)?);
     }
     Ok(mounts)
 }
 
-/// Something of the machine, without what is mounted in it.
+/// A bind mount of a host path, without the mounts below it.
 fn bind(source: &Path, at: &str, writable: bool) -> Result<Mount, Failure> {
     let source = source.to_str().ok_or_else(|| {
         let why = format!(
@@ -231,7 +231,7 @@ fn bind(source: &Path, at: &str, writable: bool) -> Result<Mount, Failure> {
         read_only: Some(!writable),
         bind_options: Some(MountBindOptions {
             propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
-            // What can only be read is so with all that is in it.
+            // The mounts below a read-only one could be writable.
             non_recursive: Some(true),
             ..MountBindOptions::default()
         }),
@@ -239,11 +239,11 @@ fn bind(source: &Path, at: &str, writable: bool) -> Result<Mount, Failure> {
     })
 }
 
-/// How the first process is begun.
-fn entry(parts: &Parts<'_>) -> Result<Vec<String>, Failure> {
+/// The command line of init.
+fn entrypoint(context: &CreateContext<'_>) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
-    if !parts.shape.is_of_machine {
-        // An image may have other libraries, or none: this program brings those that it was begun with.
+    if !context.spec.has_host_programs {
+        // An image may have other libraries, or none: this program brings its own.
         let libraries = libraries()?;
         let names = libraries
             .iter()
@@ -258,11 +258,11 @@ fn entry(parts: &Parts<'_>) -> Result<Vec<String>, Failure> {
         }
     }
     words.extend([INIT.to_owned(), INIT_ARGUMENT.to_owned()]);
-    words.extend(parts.memories.iter().cloned());
+    words.extend(context.file_systems.iter().cloned());
     Ok(words)
 }
 
-/// The libraries of this program, and what loads them; none where it has all of them in it.
+/// The libraries of this program with their loader; none where it is linked statically.
 fn libraries() -> io::Result<Vec<PathBuf>> {
     let maps = std::fs::read_to_string("/proc/self/maps")?;
     let mut libraries: Vec<PathBuf> = Vec::new();
@@ -281,7 +281,7 @@ fn libraries() -> io::Result<Vec<PathBuf>> {
     Ok(libraries)
 }
 
-/// A library under the names that it is asked for by: they may be links to it.
+/// The paths of a library, with the links to it: programs ask for it by any of these names.
 fn names(library: &Path) -> Vec<PathBuf> {
     let mut names = vec![library.to_owned()];
     let name = library.file_name().unwrap_or_default().to_string_lossy();
