@@ -131,7 +131,7 @@ impl ChildHandle {
             }
             None => self.lifeline.end(),
         };
-        // When the group is empty, they are dead whoever killed them.
+        // When the group is empty, all processes are dead, by whatever cause.
         has_ended || self.group.as_ref().is_some_and(Group::end)
     }
 }

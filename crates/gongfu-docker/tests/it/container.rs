@@ -1,5 +1,4 @@
-//! What is Docker's alone: the container and its image, who gets it next, and a daemon that isn't there
-//! any more.
+//! Tests of the Docker backend alone: the container, its image, its reuse, and a daemon that dies.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,23 +15,23 @@ use libtest_mimic::{Failed, Trial};
 use serde_json::{Value, json};
 
 use crate::daemon::{self, Api, Daemon};
-use crate::ground::{DOCKER, Ground, runtime, text};
+use crate::fixture::{DOCKER, Fixture, runtime, tests, text};
 
-/// The test that begins a daemon of its own.
-const DIES: &str = "a_daemon_that_dies_in_the_middle";
-/// How soon something is taken away.
-const SOON: Duration = Duration::from_secs(20);
+/// The test that starts a daemon of its own.
+const OWN_DAEMON: &str = "docker::container::run_survives_a_killed_daemon";
+/// The time in which a container must be removed.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 8] = [
-        ("a_container_is_what_it_is_said_to_be", a_container),
-        ("the_next_run_finds_it_warm_and_empty", warm_and_empty),
-        ("nobody_shares_one", nobody_shares_one),
-        ("what_can_not_be_cleared_is_not_kept", not_cleared),
-        ("an_image_that_somebody_names", a_named_image),
-        ("without_a_daemon_it_says_what_to_do", without_a_daemon),
-        ("what_the_dead_left_is_taken_away", the_dead),
-        (DIES, a_daemon_that_dies),
+    let all: [(&str, fn()); 8] = tests![
+        "docker::container": container_is_hardened,
+        next_run_gets_a_warm_and_empty_container,
+        container_is_never_shared,
+        container_with_nested_mounts_is_not_kept,
+        named_image_brings_its_own_programs,
+        missing_daemon_is_explained,
+        containers_of_dead_servers_are_removed,
+        run_survives_a_killed_daemon,
     ];
     let (is_there, everything) = (daemon::is_there(), std::env::var_os("CI").is_some());
     let trial = |(name, test): (&str, fn())| {
@@ -40,10 +39,9 @@ pub(crate) fn trials() -> Vec<Trial> {
             test();
             Ok::<(), Failed>(())
         };
-        // Only root begins a daemon.
-        let is_able = is_there && (name != DIES || rustix::process::geteuid().is_root());
-        Trial::test(format!("docker::container::{name}"), run)
-            .with_ignored_flag(!is_able && !everything)
+        // Only root can start a daemon.
+        let is_able = is_there && (name != OWN_DAEMON || rustix::process::geteuid().is_root());
+        Trial::test(name, run).with_ignored_flag(!is_able && !everything)
     };
     all.into_iter().map(trial).collect()
 }
@@ -52,31 +50,31 @@ fn run(runner: &Runner, owner: &Owner, spec: Spec) -> Result<Outcome, PortError>
     runtime().block_on(runner.run(owner, spec, Arc::new(|_, _| {})))
 }
 
-/// Runs a line that ends well; answers what it says.
-fn says(runner: &Runner, ground: &Ground, line: &str) -> String {
-    let spec = ground.spec(Command::Line(line.to_owned()));
+/// Runs a line that must succeed; answers its output.
+fn output_of(runner: &Runner, fixture: &Fixture, line: &str) -> String {
+    let spec = fixture.spec(Command::Line(line.to_owned()));
     let outcome = run(runner, &Owner::Local, spec).unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
     text(&outcome.stdout)
 }
 
-/// Waits until a container of this process is there no more.
-fn gone(api: &Api) {
-    let begun = Instant::now();
+/// Waits until this process has no container any more.
+fn wait_until_removed(api: &Api) {
+    let start = Instant::now();
     while !api.ours().is_empty() {
-        assert!(begun.elapsed() < SOON, "{:?}", api.ours());
+        assert!(start.elapsed() < REMOVE_TIMEOUT, "{:?}", api.ours());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// The daemon is asked what it made, and a program what it finds.
-fn a_container() {
-    let (api, ground) = (Api::of_tests(), Ground::new(DOCKER));
+/// Compares the daemon's description and what a program sees.
+fn container_is_hardened() {
+    let (api, fixture) = (Api::of_tests(), Fixture::new(DOCKER));
     let runner = crate::runner(DOCKER);
     let line = "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -d '\\t\\n'; \
                 echo; cat /proc/1/comm; ls /sys /run/gongfu; ls /sys/class/net 2>/dev/null; \
                 touch /x 2>/dev/null || echo shut; hostname; cat /etc/resolv.conf";
-    let said = says(&runner, &ground, line);
+    let said = output_of(&runner, &fixture, line);
     let none = "0".repeat(16);
     let status = format!("CapBnd:{none}NoNewPrivs:1Seccomp:2\n");
     assert!(
@@ -109,70 +107,70 @@ fn a_container() {
     for mount in host["Mounts"].as_array().unwrap() {
         assert_eq!(mount["ReadOnly"], true, "{mount}");
     }
-    // What it was made of was never fetched: it has no name in any registry.
+    // The image was never pulled: it has no name in any registry.
     let image = api.get(&format!("/images/{image}/json"));
     assert_eq!(image["RepoDigests"], json!([]));
     assert!(image["Size"].as_u64().unwrap() < 100_000, "{image}");
     drop(runner);
-    gone(&api);
+    wait_until_removed(&api);
 }
 
-fn warm_and_empty() {
-    let (api, ground) = (Api::of_tests(), Ground::new(DOCKER));
+fn next_run_gets_a_warm_and_empty_container() {
+    let (api, fixture) = (Api::of_tests(), Fixture::new(DOCKER));
     let runner = crate::runner(DOCKER);
     let leave = "cd /tmp; mkdir -p a/b; chmod 0 a; echo x > /dev/shm/x; echo x > /workspace/kept; \
                  touch .hidden; chmod 700 /workspace; ln -s /etc link; \
                  (setsid sleep 50 &) ; (trap '' TERM; exec -a stray sleep 50) & echo done";
-    assert_eq!(says(&runner, &ground, leave), "done\n");
+    assert_eq!(output_of(&runner, &fixture, leave), "done\n");
     let first = api.ours();
     assert_eq!(first.len(), 1);
     let look = "find /tmp /dev/shm -mindepth 1; stat -c %a /tmp /dev/shm /workspace /skill; \
                 cat /workspace/kept; set -- /proc/[0-9]*; echo $#";
-    let said = says(&runner, &ground, look);
-    // Of processes: the first one, and the shell.
+    let said = output_of(&runner, &fixture, look);
+    // Two processes: init and the shell.
     assert_eq!(said, "1777\n1777\n755\n755\nx\n2\n");
-    assert_eq!(api.ours(), first, "another container was begun");
-    // However a run ends, the next one has all that there is.
-    let mut spec = ground.spec(Command::Line(
+    assert_eq!(api.ours(), first, "another container was started");
+    // After a timeout the next run gets the same container.
+    let mut spec = fixture.spec(Command::Line(
         "sleep 50 & setsid sleep 50; sleep 50".to_owned(),
     ));
     spec.limits.wall = Duration::from_millis(300);
-    let begun = Instant::now();
+    let start = Instant::now();
     let outcome = run(&runner, &Owner::Local, spec).unwrap();
     assert_eq!(outcome.reason, Reason::Timeout);
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(start.elapsed() < Duration::from_secs(10));
     assert_eq!(
-        says(&runner, &ground, "set -- /proc/[0-9]*; echo $#"),
+        output_of(&runner, &fixture, "set -- /proc/[0-9]*; echo $#"),
         "2\n"
     );
     assert_eq!(api.ours(), first);
     drop(runner);
-    gone(&api);
+    wait_until_removed(&api);
 }
 
-fn nobody_shares_one() {
-    let (api, ground) = (Api::of_tests(), Ground::new(DOCKER));
+fn container_is_never_shared() {
+    let (api, fixture) = (Api::of_tests(), Fixture::new(DOCKER));
     let runner = Arc::new(crate::runner(DOCKER));
     let user = |name: &str| Owner::User(UserId::new(name).unwrap());
     for name in ["one", "two"] {
-        let spec = ground.spec(Command::Line(
+        let spec = fixture.spec(Command::Line(
             "id -u; cat /tmp/x; echo x > /tmp/x".to_owned(),
         ));
         let outcome = run(&runner, &user(name), spec).unwrap();
         assert_eq!(text(&outcome.stdout).lines().count(), 1, "{outcome:?}");
     }
     assert_eq!(api.ours().len(), 2, "owners share one");
-    // Two at once, of one owner: the first waits until the second has ended.
+    // Two at once, of one owner: the first one waits for the end of the second.
     let line = "set -- /proc/[0-9]*; echo $#; cat";
     let (wait, over) = std::io::pipe().unwrap();
-    let mut spec = ground.spec(Command::Line(line.to_owned()));
+    let mut spec = fixture.spec(Command::Line(line.to_owned()));
     spec.input = Input::Reader(Arc::new(Mutex::new(wait)));
     let (first, tells) = (Arc::clone(&runner), Mutex::new(None));
     let (tell, told) = std::sync::mpsc::channel();
     *tells.lock().unwrap() = Some(tell);
     let first = std::thread::spawn(move || {
         let heard = Arc::new(move |_, _: &[u8]| {
-            // One that was heard already isn't waited for any more.
+            // Only the first output counts.
             let tell = tells.lock().unwrap().take();
             let _ = tell.map(|tell| tell.send(()));
         });
@@ -181,24 +179,24 @@ fn nobody_shares_one() {
     });
     told.recv().unwrap();
     assert_eq!(
-        says(&runner, &ground, "set -- /proc/[0-9]*; echo $#"),
+        output_of(&runner, &fixture, "set -- /proc/[0-9]*; echo $#"),
         "2\n"
     );
     assert_eq!(api.ours().len(), 4, "runs share one");
     drop(over);
     assert_eq!(text(&first.join().unwrap().stdout), "2\n");
     drop(runner);
-    gone(&api);
+    wait_until_removed(&api);
 }
 
-/// Something that lies in what is cleared keeps its container from the next run.
-fn not_cleared() {
-    let (api, ground) = (Api::of_tests(), Ground::new(DOCKER));
-    ground.write("more/file", "more");
+/// A mount inside of another one can't be cleared with it.
+fn container_with_nested_mounts_is_not_kept() {
+    let (api, fixture) = (Api::of_tests(), Fixture::new(DOCKER));
+    fixture.write("more/file", "more");
     let runner = crate::runner(DOCKER);
-    let mut spec = ground.spec(Command::Line("cat /workspace/more/file".to_owned()));
+    let mut spec = fixture.spec(Command::Line("cat /workspace/more/file".to_owned()));
     spec.mounts.push(Mount {
-        sources: vec![ground.path("more")],
+        sources: vec![fixture.path("more")],
         target: "/workspace/more".to_owned(),
         mode: Mode::ReadOnly,
         keep: None,
@@ -207,12 +205,12 @@ fn not_cleared() {
         text(&run(&runner, &Owner::Local, spec).unwrap().stdout),
         "more"
     );
-    gone(&api);
+    wait_until_removed(&api);
 }
 
-/// An image of a few programs of this machine, under names that none of them has.
-fn a_named_image() {
-    let (api, ground) = (Api::of_tests(), Ground::new(DOCKER));
+/// The image has a few programs of this machine, under other names.
+fn named_image_brings_its_own_programs() {
+    let (api, fixture) = (Api::of_tests(), Fixture::new(DOCKER));
     let name = format!("gongfu-test-image-{}", std::process::id());
     let root = tempfile::tempdir().unwrap();
     let script = "set -e; cd \"$1\"; mkdir -p bin lib64 etc opt/own; cp /bin/sh bin/sh; cp /bin/cat opt/own/meow; \
@@ -237,24 +235,24 @@ fn a_named_image() {
     let runner =
         Runner::new(Some(DOCKER)).with_backend(Arc::new(Docker::new(of(format!("{name}:1")))));
     let line = "meow /etc/image; echo kept > kept; echo x > /data/x && meow /data/x; echo /*";
-    let said = says(&runner, &ground, line);
+    let said = output_of(&runner, &fixture, line);
     assert!(said.starts_with("own\nx\n"), "{said}");
     assert!(!said.contains("/usr"), "{said}");
-    assert_eq!(ground.read("layer/kept"), "kept\n");
+    assert_eq!(fixture.read("layer/kept"), "kept\n");
     drop(runner);
-    gone(&api);
+    wait_until_removed(&api);
     api.delete(&format!("/images/{name}:1"));
     let runner =
         Runner::new(Some(DOCKER)).with_backend(Arc::new(Docker::new(of(format!("{name}:1")))));
-    let spec = ground.spec(Command::Line("true".to_owned()));
+    let spec = fixture.spec(Command::Line("true".to_owned()));
     let why = run(&runner, &Owner::Local, spec).unwrap_err().to_string();
     assert!(why.contains(&format!("docker pull {name}:1")), "{why}");
 }
 
-fn without_a_daemon() {
-    let ground = Ground::new(DOCKER);
-    let absent = ground.path("no.sock").display().to_string();
-    let deaf = ground.path("deaf.sock");
+fn missing_daemon_is_explained() {
+    let fixture = Fixture::new(DOCKER);
+    let absent = fixture.path("no.sock").display().to_string();
+    let deaf = fixture.path("deaf.sock");
     drop(std::os::unix::net::UnixListener::bind(&deaf).unwrap());
     let cases = [
         (absent, "install and start Docker"),
@@ -267,7 +265,7 @@ fn without_a_daemon() {
             image: None,
         };
         let runner = Runner::new(Some(DOCKER)).with_backend(Arc::new(Docker::new(docker)));
-        let spec = ground.spec(Command::Line("true".to_owned()));
+        let spec = fixture.spec(Command::Line("true".to_owned()));
         let error = run(&runner, &Owner::Local, spec).unwrap_err();
         assert!(matches!(error, PortError::Unavailable(_)), "{error:?}");
         assert!(error.to_string().contains(words), "{error}");
@@ -275,19 +273,19 @@ fn without_a_daemon() {
         let docker = statuses.iter().find(|one| one.level == DOCKER);
         let obstacle = docker.unwrap().obstacle.clone().unwrap();
         assert!(obstacle.contains(words), "{obstacle}");
-        // Nothing but what was asked for is ever used.
+        // No other level is used instead.
         assert_eq!(runtime().block_on(runner.level()), None);
     }
-    // And it is never used unless it is asked for.
+    // The level is opt-in.
     let runner = Runner::new(None).with_backend(Arc::new(Docker::new(daemon::settings())));
     assert_ne!(runtime().block_on(runner.level()), Some(DOCKER));
 }
 
-/// A container that a dead server made and never began.
-fn the_dead() {
-    let (api, ground) = (Api::of_tests(), Ground::new(DOCKER));
+/// The dead server created a container, and never started it.
+fn containers_of_dead_servers_are_removed() {
+    let (api, fixture) = (Api::of_tests(), Fixture::new(DOCKER));
     let runner = crate::runner(DOCKER);
-    assert_eq!(says(&runner, &ground, "echo"), "\n");
+    assert_eq!(output_of(&runner, &fixture, "echo"), "\n");
     let ours = api.ours();
     let found = api.get(&format!("/containers/{}/json", ours[0]));
     let image = found["Config"]["Image"].as_str().unwrap().to_owned();
@@ -308,22 +306,25 @@ fn the_dead() {
     let (dead, living) = (make(format!("{server}0")), make(server.to_owned()));
     drop(runner);
     let runner = crate::runner(DOCKER);
-    assert_eq!(says(&runner, &ground, "echo"), "\n");
+    assert_eq!(output_of(&runner, &fixture, "echo"), "\n");
     let all = api.get("/containers/json?all=1").to_string();
-    assert!(!all.contains(&dead), "what the dead left is still there");
+    assert!(
+        !all.contains(&dead),
+        "the container of the dead server is still there"
+    );
     assert!(
         all.contains(&living),
-        "what belongs to somebody was taken away"
+        "the container of the living server was removed"
     );
     api.delete(&format!("/containers/{living}?force=1"));
     drop(runner);
-    gone(&api);
+    wait_until_removed(&api);
 }
 
-/// A run of a daemon that this test begins, and that goes while it runs.
-fn a_daemon_that_dies() {
-    let mut daemon = Daemon::begin();
-    let ground = Ground::new(DOCKER);
+/// The test starts a daemon of its own, which ends during a run.
+fn run_survives_a_killed_daemon() {
+    let mut daemon = Daemon::start();
+    let fixture = Fixture::new(DOCKER);
     let docker = Settings {
         socket: Some(daemon.socket()),
         image: None,
@@ -331,7 +332,7 @@ fn a_daemon_that_dies() {
     let spec = |line: &str| Spec {
         command: Command::Line(line.to_owned()),
         folder: "/workspace".to_owned(),
-        mounts: ground.spec(Command::Line(String::new())).mounts,
+        mounts: fixture.spec(Command::Line(String::new())).mounts,
         programs: Vec::new(),
         environment: BTreeMap::new(),
         input: Input::Nothing,
@@ -344,53 +345,53 @@ fn a_daemon_that_dies() {
     };
     let runner =
         Arc::new(Runner::new(Some(DOCKER)).with_backend(Arc::new(Docker::new(docker.clone()))));
-    let begin = |line: &str| {
+    let start_run = |line: &str| {
         let (runner, spec) = (Arc::clone(&runner), spec(line));
-        let (tells, begun) = std::sync::mpsc::channel();
+        let (tells, started) = std::sync::mpsc::channel();
         let running = std::thread::spawn(move || {
             let tells = Mutex::new(tells);
             let heard = Arc::new(move |_, _: &[u8]| {
-                // One that was heard already isn't waited for any more.
+                // Only the first output is waited for.
                 let _ = tells.lock().unwrap().send(());
             });
             runtime().block_on(runner.run(&Owner::Local, spec, heard))
         });
-        begun.recv().unwrap();
+        started.recv().unwrap();
         running
     };
-    // One that is killed is not needed by what runs already, nor by what comes into a warm container.
-    let running = begin("echo begun; sleep 1; echo end > end");
+    // A killed daemon disturbs neither a run that goes on nor a new one in a warm container.
+    let running = start_run("echo started; sleep 1; echo end > end");
     daemon.kill();
     let outcome = running.join().unwrap().unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
-    assert_eq!(ground.read("workspace/end"), "end\n");
+    assert_eq!(fixture.read("workspace/end"), "end\n");
     let again = run(&runner, &Owner::Local, spec("echo again")).unwrap();
     assert_eq!(text(&again.stdout), "again\n");
-    // But nothing new is begun, and it is said why.
+    // A new container can't be made, and the error says why.
     let user = Owner::User(UserId::new("other").unwrap());
     let why = run(&runner, &user, spec("true")).unwrap_err();
     assert!(matches!(why, PortError::Unavailable(_)), "{why:?}");
     assert!(why.to_string().contains("Docker daemon"), "{why}");
-    // One that ends takes its containers with it.
-    daemon.begin_again();
-    let running = begin("echo begun; exec sleep 100");
-    let begun = Instant::now();
+    // A daemon that ends in order ends its containers.
+    daemon.restart();
+    let running = start_run("echo started; exec sleep 100");
+    let start = Instant::now();
     daemon.end();
     let why = running.join().unwrap().unwrap_err();
-    assert!(begun.elapsed() < Duration::from_mins(1));
+    assert!(start.elapsed() < Duration::from_mins(1));
     assert!(matches!(why, PortError::Unavailable(_)), "{why:?}");
     assert!(why.to_string().contains("docker info"), "{why}");
-    // Nothing of all that is there when it is begun once more.
+    // After another start no container is left.
     drop(runner);
-    daemon.begin_again();
+    daemon.restart();
     let runner = Runner::new(Some(DOCKER)).with_backend(Arc::new(Docker::new(docker)));
     let outcome = run(&runner, &Owner::Local, spec("echo new")).unwrap();
     assert_eq!(text(&outcome.stdout), "new\n");
     drop(runner);
     let api = daemon.api();
-    let begun = Instant::now();
+    let start = Instant::now();
     while api.get("/containers/json?all=1") != json!([]) {
-        assert!(begun.elapsed() < SOON);
+        assert!(start.elapsed() < REMOVE_TIMEOUT);
         std::thread::sleep(Duration::from_millis(20));
     }
     daemon.end();

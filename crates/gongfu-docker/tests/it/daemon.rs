@@ -1,4 +1,4 @@
-//! A daemon, as seen from beside gongfu: asked plainly over its socket, or begun for one test alone.
+//! A Docker daemon from outside: a plain client of its API, and a daemon for one test alone.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use gongfu_docker::Settings;
 
-/// How long a daemon may take to begin or to end.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time that a daemon may take to start or to end.
+const DAEMON_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The daemon that the tests are told of, as `docker` itself is.
+/// The settings of the daemon of the tests, which `DOCKER_HOST` names.
 pub(crate) fn settings() -> Settings {
     Settings {
         socket: std::env::var("DOCKER_HOST").ok(),
@@ -22,20 +22,20 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// Whether a daemon is there.
+/// Tells whether that daemon exists.
 pub(crate) fn is_there() -> bool {
     let socket = settings().socket;
     let socket = socket.as_deref().unwrap_or("/var/run/docker.sock");
     Path::new(socket.trim_start_matches("unix://")).exists()
 }
 
-/// What a daemon is asked by.
+/// A client of the API.
 pub(crate) struct Api {
     socket: PathBuf,
 }
 
 impl Api {
-    /// The one that the tests are told of.
+    /// A client of the daemon of the tests.
     pub(crate) fn of_tests() -> Self {
         let socket = settings().socket;
         let socket = socket.unwrap_or("/var/run/docker.sock".to_owned());
@@ -98,9 +98,9 @@ pub(crate) struct Daemon {
 }
 
 impl Daemon {
-    pub(crate) fn begin() -> Self {
+    pub(crate) fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let process = begun(folder.path());
+        let process = start_process(folder.path());
         let daemon = Self { folder, process };
         daemon.wait();
         daemon
@@ -116,18 +116,18 @@ impl Daemon {
         }
     }
 
-    /// Begins it once more, with all that it had.
-    pub(crate) fn begin_again(&mut self) {
-        // Whoever reaps what others leave may not have reaped yet what ended with one that was killed.
+    /// Starts it again, with the same folder.
+    pub(crate) fn restart(&mut self) {
+        // Processes of a killed daemon may not be reaped yet, and their files would stop the new one.
         for number in ["pid", "exec/containerd/containerd.pid"] {
             let _ = std::fs::remove_file(self.folder.path().join(number));
         }
-        self.process = begun(self.folder.path());
+        self.process = start_process(self.folder.path());
         self.wait();
     }
 
     fn wait(&self) {
-        let begun = Instant::now();
+        let start = Instant::now();
         let socket = self.folder.path().join("sock");
         let answers = || {
             let mut stream = UnixStream::connect(&socket).ok()?;
@@ -139,26 +139,26 @@ impl Daemon {
         while answers().is_none() {
             let log = std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
             assert!(
-                begun.elapsed() < PATIENCE,
-                "the daemon doesn't begin: {log}"
+                start.elapsed() < DAEMON_TIMEOUT,
+                "the daemon doesn't start: {log}"
             );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// Ends it at once, and nothing else.
+    /// Kills the daemon, and nothing else.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Has it end as it does with its machine: it ends its containers first.
+    /// Lets it end in order: it ends its containers first.
     pub(crate) fn end(&mut self) {
         let number = self.process.id().to_string();
         let _ = Command::new("kill").args(["-TERM", &number]).status();
-        let begun = Instant::now();
+        let start = Instant::now();
         while self.process.try_wait().unwrap().is_none() {
-            assert!(begun.elapsed() < PATIENCE, "the daemon doesn't end");
+            assert!(start.elapsed() < DAEMON_TIMEOUT, "the daemon doesn't end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -168,7 +168,7 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        // What it began ends with it, unless it was killed.
+        // Its children end with it, unless it was killed.
         let number =
             std::fs::read_to_string(self.folder.path().join("exec/containerd/containerd.pid"));
         if let Ok(number) = number {
@@ -182,15 +182,15 @@ impl Drop for Daemon {
     }
 }
 
-/// A daemon that touches nothing of the machine's but what lies in this folder.
-fn begun(folder: &Path) -> Child {
+/// Starts a daemon that uses nothing of the machine but this folder.
+fn start_process(folder: &Path) -> Child {
     let log = std::fs::File::options()
         .create(true)
         .append(true)
         .open(folder.join("log"))
         .unwrap();
     let at = |name: &str| folder.join(name).display().to_string();
-    // What it mounts is nobody else's: other tests look whether the machine's mounts stay as they are.
+    // Its mounts are private: other tests check that the machine's mounts stay the same.
     Command::new("unshare")
         .args(["--mount", "--propagation", "slave", "--", "dockerd"])
         .args(["--host", &format!("unix://{}", at("sock"))])

@@ -1,6 +1,6 @@
-//! Containers from outside: what every kind of sandbox must hold, and what is Docker's alone.
+//! Tests of the Docker backend from outside: those of every backend, and its own.
 //!
-//! This program is the first process of its containers as well, so it has no harness of the compiler's.
+//! This program becomes init of its containers as well, so it can't use the standard test harness.
 #![cfg(target_os = "linux")]
 #![allow(
     clippy::unwrap_used,
@@ -11,8 +11,8 @@
 
 mod container;
 mod daemon;
-#[path = "../../../gongfu-sandbox/tests/it/ground.rs"]
-mod ground;
+#[path = "../../../gongfu-sandbox/tests/it/fixture.rs"]
+mod fixture;
 #[path = "../../../gongfu-sandbox/tests/it/limit.rs"]
 mod limit;
 #[path = "../../../gongfu-sandbox/tests/it/mount.rs"]
@@ -29,12 +29,12 @@ use gongfu_core::sandbox::Level;
 use gongfu_docker::Docker;
 use gongfu_sandbox::Runner;
 
-/// The kinds of sandboxes that are tested, and whether what each is made with is installed.
+/// The levels that are tested, each with the fact that its program is installed.
 fn kinds() -> Vec<(Level, bool)> {
-    vec![(ground::DOCKER, daemon::is_there())]
+    vec![(fixture::DOCKER, daemon::is_there())]
 }
 
-/// A runner of this kind alone, by the daemon that the tests are told of.
+/// A runner of this level only, with the daemon of the tests.
 fn runner(level: Level) -> Runner {
     Runner::new(Some(level)).with_backend(Arc::new(Docker::new(daemon::settings())))
 }
@@ -43,8 +43,8 @@ fn main() -> ExitCode {
     if let Some(ended) = gongfu_sandbox::become_child() {
         return ended;
     }
-    if std::env::args().nth(1).as_deref() == Some(ground::VICTIM) {
-        return ground::victim();
+    if std::env::args().nth(1).as_deref() == Some(fixture::VICTIM) {
+        return fixture::victim();
     }
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [

@@ -48,7 +48,7 @@ pub(super) fn processes() -> Option<Vec<Process>> {
     Some(processes.collect())
 }
 
-/// Identifies a process, also one that has ended and wasn't reaped; `None` where there is none.
+/// Identifies a process, also one that has ended and wasn't reaped; `None` where it doesn't exist.
 fn identity(number: libc::c_int) -> Option<libc::proc_bsdinfo> {
     let mut room = MaybeUninit::<libc::proc_bsdinfo>::zeroed();
     let size = libc::c_int::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;

@@ -1,4 +1,4 @@
-//! Tests that have a process of their own, because they are about something that a process has once.
+//! Tests that need a process of their own, because a process has only one of their subject.
 
 use std::collections::BTreeMap;
 use std::process::{Command as Process, ExitCode};
@@ -8,9 +8,9 @@ use libtest_mimic::{Failed, Trial};
 
 use crate::fork_server;
 
-/// The argument by which this program runs one of these tests.
+/// The argument that makes this program run one of these tests.
 pub(crate) const ALONE: &str = "alone";
-/// How long a process may take to end.
+/// The time that a process may take to end.
 const END_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -45,8 +45,8 @@ pub(crate) fn children(called: &str) -> Vec<u32> {
         let Ok(process) = entry.file_name().to_string_lossy().parse::<u32>() else {
             continue;
         };
-        let told = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
-        let Some((name, rest)) = told.rsplit_once(") ") else {
+        let stat = std::fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let Some((name, rest)) = stat.rsplit_once(") ") else {
             continue;
         };
         let mut fields = rest.split(' ');
@@ -70,18 +70,18 @@ pub(crate) fn children(called: &str) -> Vec<u32> {
     named.into_iter().filter(is_ours).collect()
 }
 
-/// Whether a process hasn't ended.
+/// Tells whether a process hasn't ended.
 fn alive(process: u32) -> bool {
-    let told = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    told.rsplit_once(") ")
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ")
         .is_some_and(|(_, rest)| !rest.starts_with('Z'))
 }
 
 /// Waits for the end of a process.
 pub(crate) fn wait_for_end(process: u32) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while alive(process) {
-        assert!(begun.elapsed() < END_TIMEOUT, "{process} lives on");
+        assert!(start.elapsed() < END_TIMEOUT, "{process} lives on");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

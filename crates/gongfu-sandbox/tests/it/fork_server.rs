@@ -1,5 +1,4 @@
-//! The fork server: runs have its low priority, and go on after it was killed. Each test has a process of its own,
-//! because a process has one fork server.
+//! Tests of the fork server. Each has a process of its own, because a process has one fork server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,32 +9,36 @@ use gongfu_sandbox::Runner;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::alone::{children, wait_for_end};
-use crate::ground::{Ground, LITE, NAMESPACES, gone, runtime, text, word};
+use crate::fixture::{Fixture, LITE, NAMESPACES, gone, runtime, text, word};
 
 pub(crate) const ALL: [(&str, fn()); 6] = [
-    ("runs_have_a_low_priority", have_a_low_priority),
-    ("is_forked_once", is_forked_once),
-    ("namespaces_go_on_without_it", || go_on(NAMESPACES)),
-    ("lite_goes_on_without_it", || go_on(LITE)),
-    ("namespaces_end_on_timeout", || end(NAMESPACES)),
-    ("lite_ends_on_timeout", || end(LITE)),
+    ("runs_have_a_low_priority", runs_have_a_low_priority),
+    ("one_server_forks_all_runs", one_server_forks_all_runs),
+    ("namespaces_work_after_it_was_killed", || {
+        works_after_it_was_killed(NAMESPACES);
+    }),
+    ("lite_works_after_it_was_killed", || {
+        works_after_it_was_killed(LITE);
+    }),
+    ("namespaces_end_on_timeout", || ends_on_timeout(NAMESPACES)),
+    ("lite_ends_on_timeout", || ends_on_timeout(LITE)),
 ];
 
 /// The name of its process.
 const NAME: &str = "gongfu-fork";
 
-/// A ground without control groups, and a runner that has started its fork server.
-fn start(level: Level) -> (Ground, Runner, u32) {
-    let ground = Ground::new(level);
+/// A fixture without control groups, and a runner that has started its fork server.
+fn start_server(level: Level) -> (Fixture, Runner, u32) {
+    let fixture = Fixture::new(level);
     let runner = Runner::new(Some(level)).without_groups();
-    says(&ground, &runner, "true");
+    output_of(&fixture, &runner, "true");
     let server = children(NAME);
     assert_eq!(server.len(), 1, "{server:?}");
-    (ground, runner, server[0])
+    (fixture, runner, server[0])
 }
 
-fn says(ground: &Ground, runner: &Runner, line: &str) -> String {
-    let spec = ground.spec(Command::Line(line.to_owned()));
+fn output_of(fixture: &Fixture, runner: &Runner, line: &str) -> String {
+    let spec = fixture.spec(Command::Line(line.to_owned()));
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
@@ -47,30 +50,30 @@ fn kill(process: u32) {
     kill_process(process, Signal::KILL).unwrap();
 }
 
-fn have_a_low_priority() {
-    let (ground, runner, _) = start(NAMESPACES);
+fn runs_have_a_low_priority() {
+    let (fixture, runner, _) = start_server(NAMESPACES);
     if !std::path::Path::new("/proc/self/autogroup").exists() {
         println!("not run: sessions share nothing here");
         return;
     }
-    let begun = Instant::now();
-    // Only so many sessions may be lowered in a second.
+    let start = Instant::now();
+    // The kernel limits how many sessions are lowered in a second.
     let line = "cat /proc/self/autogroup";
-    while !says(&ground, &runner, line).ends_with(" nice 10\n") {
-        assert!(begun.elapsed() < Duration::from_mins(1), "it isn't lowered");
+    while !output_of(&fixture, &runner, line).ends_with(" nice 10\n") {
+        assert!(start.elapsed() < Duration::from_mins(1), "it isn't lowered");
     }
     for _ in 0..3 {
-        let told = says(&ground, &runner, line);
-        assert!(told.ends_with(" nice 10\n"), "{told}");
+        let text = output_of(&fixture, &runner, line);
+        assert!(text.ends_with(" nice 10\n"), "{text}");
     }
 }
 
-fn is_forked_once() {
-    let (ground, runner, server) = start(NAMESPACES);
+fn one_server_forks_all_runs() {
+    let (fixture, runner, server) = start_server(NAMESPACES);
     // At the same time namespaces have different numbers.
     let line = "readlink /proc/self/ns/pid /proc/self/ns/user /proc/self/ns/net; sleep 1";
     let run = || {
-        let spec = ground.spec(Command::Line(line.to_owned()));
+        let spec = fixture.spec(Command::Line(line.to_owned()));
         runner.run(&Owner::Local, spec, Arc::new(|_, _| {}))
     };
     let (one, other) = runtime().block_on(async { tokio::join!(run(), run()) });
@@ -82,25 +85,25 @@ fn is_forked_once() {
     );
     assert_eq!(children(NAME), [server]);
     // The exit code passes through it.
-    let spec = ground.spec(Command::Line("exit 7".to_owned()));
+    let spec = fixture.spec(Command::Line("exit 7".to_owned()));
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(7)));
 }
 
-fn go_on(level: Level) {
-    let (ground, runner, server) = start(level);
+fn works_after_it_was_killed(level: Level) {
+    let (fixture, runner, server) = start_server(level);
     kill(server);
     wait_for_end(server);
     for _ in 0..3 {
-        assert_eq!(says(&ground, &runner, "echo said"), "said\n");
+        assert_eq!(output_of(&fixture, &runner, "echo said"), "said\n");
     }
 }
 
-fn end(level: Level) {
-    let (ground, runner, server) = start(level);
-    let word = word(ground.folder.path());
-    let mut spec = ground.spec(Command::Line(format!("sleep {word} & exec sleep {word}")));
+fn ends_on_timeout(level: Level) {
+    let (fixture, runner, server) = start_server(level);
+    let word = word(fixture.folder.path());
+    let mut spec = fixture.spec(Command::Line(format!("sleep {word} & exec sleep {word}")));
     spec.limits.wall = Duration::from_secs(2);
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();

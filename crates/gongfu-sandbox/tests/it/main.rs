@@ -1,7 +1,6 @@
-//! The sandbox from outside: what runs in it, and what must not get out of it.
+//! Tests of the sandbox from outside: real programs in every backend of this machine.
 //!
-//! This program is the child as well, as gongfu is: a sandbox begins the program that it is asked by.
-//! So it has no harness of the compiler's.
+//! This program becomes the child as well, as gongfu does, so it can't use the standard test harness.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -11,14 +10,14 @@
 
 #[cfg(target_os = "linux")]
 mod alone;
-#[cfg(target_os = "linux")]
-mod fork_server;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[cfg_attr(
     target_os = "macos",
-    allow(dead_code, reason = "what is tried there needs less of it")
+    allow(dead_code, reason = "the tests there need less of it")
 )]
-mod ground;
+mod fixture;
+#[cfg(target_os = "linux")]
+mod fork_server;
 #[cfg(target_os = "linux")]
 mod limit;
 #[cfg(target_os = "linux")]
@@ -40,7 +39,7 @@ use std::process::ExitCode;
 use gongfu_core::sandbox::Level;
 use gongfu_sandbox::Runner;
 
-/// The kinds of sandboxes that are tested, and whether what each is made with is installed.
+/// The levels that are tested, each with the fact that its program is installed.
 fn kinds() -> Vec<(Level, bool)> {
     let is_installed =
         |level: Level| level.as_str() != "bubblewrap" || Path::new("/usr/bin/bwrap").exists();
@@ -49,7 +48,7 @@ fn kinds() -> Vec<(Level, bool)> {
     levels.map(|level| (level, is_installed(level))).collect()
 }
 
-/// A runner of this kind alone.
+/// A runner of this level only.
 fn runner(level: Level) -> Runner {
     Runner::new(Some(level))
 }
@@ -59,8 +58,8 @@ fn main() -> ExitCode {
     if let Some(ended) = gongfu_sandbox::become_child() {
         return ended;
     }
-    if std::env::args().nth(1).as_deref() == Some(ground::VICTIM) {
-        return ground::victim();
+    if std::env::args().nth(1).as_deref() == Some(fixture::VICTIM) {
+        return fixture::victim();
     }
     if std::env::args().nth(1).as_deref() == Some(proxy::PROVE) {
         return proxy::prove();

@@ -1,4 +1,4 @@
-//! Folders that a run sees, and what others planted in them.
+//! Tests of mounts, and of links that others planted in them.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::sync::Arc;
@@ -8,45 +8,39 @@ use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Command, Level, Mode, Mount, Outcome};
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, LITE, Test, of_every_level, runtime, text};
+use crate::fixture::{Fixture, LITE, Test, of_every_level, runtime, tests, text};
 use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 4] = [
-        ("mount::one_inside_of_another", one_inside_of_another),
-        ("mount::a_planted_link_leads_nowhere", a_planted_link),
-        (
-            "mount::what_is_mounted_is_its_own",
-            what_is_mounted_is_its_own,
-        ),
-        (
-            "mount::nothing_is_run_as_its_owner",
-            nothing_is_run_as_its_owner,
-        ),
+    let all: [Test; 4] = tests![
+        "mount": mount_inside_of_another_is_visible,
+        planted_link_leads_nowhere,
+        mounted_files_belong_to_the_run,
+        set_user_id_file_can_not_be_made,
     ];
     of_every_level(&all)
 }
 
-/// Runs a line with one more folder of the ground mounted.
-fn with(
-    ground: &Ground,
+/// Runs a line with one more folder of the fixture mounted.
+fn run_with_mount(
+    fixture: &Fixture,
     (source, target): (&str, &str),
     mode: Mode,
     line: &str,
 ) -> Result<Outcome, PortError> {
-    let mut spec = ground.spec(Command::Line(line.to_owned()));
+    let mut spec = fixture.spec(Command::Line(line.to_owned()));
     spec.mounts.push(Mount {
-        sources: vec![ground.path(source)],
+        sources: vec![fixture.path(source)],
         target: target.to_owned(),
         mode,
         keep: None,
     });
-    let runner = runner(ground.level);
+    let runner = runner(fixture.level);
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 
-/// Where a mount is: lite has no view of its own, and says by a variable where it is.
-fn at(level: Level, target: &str) -> String {
+/// The guest path of a mount: lite has no view of its own, and passes it in a variable.
+fn guest_path(level: Level, target: &str) -> String {
     if level == LITE {
         let name = target.replace('/', "_").to_uppercase();
         format!("$GONGFU{name}")
@@ -55,100 +49,107 @@ fn at(level: Level, target: &str) -> String {
     }
 }
 
-fn one_inside_of_another(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("more/file", "more");
-    ground.write("workspace/there/own", "own");
+fn mount_inside_of_another_is_visible(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("more/file", "more");
+    fixture.write("workspace/there/own", "own");
     for mode in [Mode::ReadOnly, Mode::Layered] {
         for target in ["/workspace/there", "/workspace/new", "/tmp/a/b", "/skill/x"] {
-            let line = format!("cat {}/file", at(level, target));
-            let outcome = with(&ground, ("more", target), mode, &line).unwrap();
+            let line = format!("cat {}/file", guest_path(level, target));
+            let outcome = run_with_mount(&fixture, ("more", target), mode, &line).unwrap();
             assert_eq!(text(&outcome.stdout), "more", "{target}: {outcome:?}");
         }
     }
-    let outcome = with(
-        &ground,
+    let outcome = run_with_mount(
+        &fixture,
         ("more/file", "/workspace/one"),
         Mode::ReadOnly,
-        &format!("cat {}", at(level, "/workspace/one")),
+        &format!("cat {}", guest_path(level, "/workspace/one")),
     );
     assert_eq!(text(&outcome.unwrap().stdout), "more");
-    // What lies in the workspace is as it was.
-    assert_eq!(ground.read("workspace/there/own"), "own");
-    assert!(!ground.path("workspace/there/file").exists());
+    // The workspace is unchanged.
+    assert_eq!(fixture.read("workspace/there/own"), "own");
+    assert!(!fixture.path("workspace/there/file").exists());
 }
 
-/// A link in the workspace, where the view is built: by its path it leads to the machine.
-fn a_planted_link(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("more/file", "more");
-    ground.write("victim/file", "victim");
-    let victim = ground.path("victim").display().to_string();
-    // Anybody may write there, so nothing but the way to it keeps a run from it.
-    std::fs::set_permissions(ground.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+/// The link is in the workspace when the view is built, and leads to a folder of the host.
+fn planted_link_leads_nowhere(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("more/file", "more");
+    fixture.write("victim/file", "victim");
+    let victim = fixture.path("victim").display().to_string();
+    // Every user may write there, so only the path protects it.
+    std::fs::set_permissions(
+        fixture.folder.path(),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
     std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o777)).unwrap();
     for to in [
         format!("/old{victim}"),
         victim.clone(),
         format!("../../../../../../..{victim}"),
     ] {
-        symlink(&to, ground.path("workspace/sub")).unwrap();
+        symlink(&to, fixture.path("workspace/sub")).unwrap();
         for (source, target) in [
             ("more", "/workspace/sub"),
             ("more", "/workspace/sub/made/deep"),
             ("more/file", "/workspace/sub/made"),
             ("more/file", "/workspace/sub/file"),
         ] {
-            let ran = with(&ground, (source, target), Mode::ReadOnly, "true");
+            let ran = run_with_mount(&fixture, (source, target), Mode::ReadOnly, "true");
             assert!(ran.is_err(), "{to} {target}: {ran:?}");
             let names = std::fs::read_dir(&victim)
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name());
             assert_eq!(names.collect::<Vec<_>>(), ["file"], "{to} {target}");
         }
-        assert_eq!(ground.read("victim/file"), "victim");
-        std::fs::remove_file(ground.path("workspace/sub")).unwrap();
+        assert_eq!(fixture.read("victim/file"), "victim");
+        std::fs::remove_file(fixture.path("workspace/sub")).unwrap();
     }
-    // Without the link it is where it was meant to be.
-    let ran = with(
-        &ground,
+    // The control: without the link it is mounted there.
+    let ran = run_with_mount(
+        &fixture,
         ("more", "/workspace/sub"),
         Mode::ReadOnly,
-        &format!("cat sub/file; cat {}/file", at(level, "/workspace/sub")),
+        &format!(
+            "cat sub/file; cat {}/file",
+            guest_path(level, "/workspace/sub")
+        ),
     );
     assert_eq!(text(&ran.unwrap().stdout), "more");
 }
 
-/// What only its owner may read can be read, and what is made is the owner's.
-fn what_is_mounted_is_its_own(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("more/file", "more");
-    ground.write("alone", "alone");
+/// Private files of the owner are readable, and new files get the same owner.
+fn mounted_files_belong_to_the_run(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("more/file", "more");
+    fixture.write("alone", "alone");
     for (path, mode) in [("more", 0o700), ("more/file", 0o600), ("alone", 0o600)] {
         let shut = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(ground.path(path), shut).unwrap();
+        std::fs::set_permissions(fixture.path(path), shut).unwrap();
     }
     let says = |source: &str, mode, line: &str| {
-        let line = line.replace("/more", &at(level, "/more"));
-        let ran = with(&ground, (source, "/more"), mode, &line).unwrap();
+        let line = line.replace("/more", &guest_path(level, "/more"));
+        let ran = run_with_mount(&fixture, (source, "/more"), mode, &line).unwrap();
         format!("{}{}", text(&ran.stdout), text(&ran.stderr))
     };
     assert_eq!(says("alone", Mode::ReadOnly, "cat /more"), "alone");
     assert_eq!(says("more", Mode::ReadOnly, "cat /more/file"), "more");
     let refused = says("more", Mode::ReadOnly, "echo x > /more/new");
-    // Where it is no mount, Landlock says so.
+    // Without a mount, Landlock refuses it.
     let is_refused = ["Read-only", "denied"].map(|why| refused.contains(why));
     assert!(is_refused.contains(&true), "{refused}");
     let line = "cat /more/file; echo new > /more/new; echo x >> /more/file";
     assert_eq!(says("more", Mode::ReadWrite, line), "more");
-    assert_eq!(ground.read("more/new"), "new\n");
-    assert_eq!(ground.read("more/file"), "morex\n");
-    let owner = |path: &str| std::fs::metadata(ground.path(path)).unwrap().uid();
+    assert_eq!(fixture.read("more/new"), "new\n");
+    assert_eq!(fixture.read("more/file"), "morex\n");
+    let owner = |path: &str| std::fs::metadata(fixture.path(path)).unwrap().uid();
     assert_eq!(owner("more/new"), owner("more"));
 }
 
-/// What is run as its owner would be so by everybody on the machine.
-const AS_OWNER: &str = r"
+/// Tries every way to make a set-user-ID file; any user of the host could execute it.
+const SET_USER_ID_SCRIPT: &str = r"
 import ctypes, os, sys
 folder = sys.argv[1]
 libc = ctypes.CDLL(None, use_errno=True)
@@ -190,23 +191,23 @@ print('done')
 ";
 
 #[cfg(target_arch = "x86_64")]
-fn nothing_is_run_as_its_owner(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("skill/try.py", AS_OWNER);
-    std::fs::create_dir(ground.path("more")).unwrap();
-    let ran = with(
-        &ground,
+fn set_user_id_file_can_not_be_made(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("skill/try.py", SET_USER_ID_SCRIPT);
+    std::fs::create_dir(fixture.path("more")).unwrap();
+    let ran = run_with_mount(
+        &fixture,
         ("more", "/more"),
         Mode::ReadWrite,
-        &format!("python3 try.py {}", at(level, "/more")),
+        &format!("python3 try.py {}", guest_path(level, "/more")),
     )
     .unwrap();
     assert_eq!(text(&ran.stdout), "done\n", "{ran:?}");
-    // Outside, each of these is a way.
+    // The control: each way works outside.
     let control = tempfile::tempdir().unwrap();
     let mut python = std::process::Command::new("python3");
     let output = python
-        .args(["-c", AS_OWNER])
+        .args(["-c", SET_USER_ID_SCRIPT])
         .arg(control.path())
         .output()
         .unwrap();
@@ -216,6 +217,6 @@ fn nothing_is_run_as_its_owner(level: Level) {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn nothing_is_run_as_its_owner(_: Level) {
+fn set_user_id_file_can_not_be_made(_: Level) {
     println!("not run: its calls are those of another processor");
 }

@@ -1,6 +1,6 @@
-//! What a run reaches of the network: hosts that were granted, by the proxy, and nothing else.
+//! Tests of the network of a run: granted hosts are reached by the proxy, and nothing else is.
 //!
-//! Hosts are played by this machine: what is tried leads to loopback alone, whatever it is called.
+//! All hosts are on loopback.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -13,9 +13,9 @@ use gongfu_core::sandbox::{Command, Contact, Outcome, Reach};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::ground::{Ground, NAMESPACES, runtime, text};
+use crate::fixture::{Fixture, NAMESPACES, runtime, tests, text};
 
-/// What the program does: it says what it asked for and what came of it, a line each.
+/// The beginning of each program: functions that ask the proxy, and describe the result in a line.
 const ASK: &str = r#"
 import errno, os, socket, ssl, sys
 
@@ -62,7 +62,7 @@ def direct(family, kind, address, protocol=0):
 
 "#;
 
-/// A host on this machine that says `hi` to whoever says anything, and keeps what it heard.
+/// A host on this machine that answers `hi` to any bytes, and records them.
 struct Host {
     port: u16,
     heard: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -96,7 +96,7 @@ impl Host {
     }
 }
 
-/// These hosts; those of these names may be here.
+/// The reach of these rules; the hosts of these names may be private.
 fn reach(rules: &[String], private: &[&str]) -> Reach {
     let is_private = |rule: &&String| private.contains(&rule.split(':').next().unwrap());
     let of = |rule: &String| rule.parse().unwrap();
@@ -107,27 +107,27 @@ fn reach(rules: &[String], private: &[&str]) -> Reach {
     }
 }
 
-/// Runs a program of Python that comes after what is above.
-fn runs(runner: &Runner, ground: &Ground, reach: Reach, program: &str) -> Outcome {
-    ground.write("skill/ask.py", &format!("{ASK}{program}"));
-    let mut spec = ground.spec(Command::Line("python3 ask.py".to_owned()));
+/// Runs a Python program after [`ASK`].
+fn run(runner: &Runner, fixture: &Fixture, reach: Reach, program: &str) -> Outcome {
+    fixture.write("skill/ask.py", &format!("{ASK}{program}"));
+    let mut spec = fixture.spec(Command::Line("python3 ask.py".to_owned()));
     spec.reach = reach;
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     runtime().block_on(running).unwrap()
 }
 
-/// The same, which must go well; answers its lines.
-fn says(ground: &Ground, reach: Reach, program: &str) -> (Vec<String>, Vec<Contact>) {
+/// Runs a program that must succeed; answers its lines, and the hosts that it asked for.
+fn output_of(fixture: &Fixture, reach: Reach, program: &str) -> (Vec<String>, Vec<Contact>) {
     let runner = Runner::new(Some(NAMESPACES));
-    let outcome = runs(&runner, ground, reach, program);
+    let outcome = run(&runner, fixture, reach, program);
     let errors = String::from_utf8_lossy(&outcome.stderr.head).into_owned();
     let lines = text(&outcome.stdout).lines().map(str::to_owned).collect();
     assert_eq!(errors, "");
     (lines, outcome.contacts)
 }
 
-fn a_granted_host_is_reached() {
-    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
+fn granted_host_is_reached() {
+    let (fixture, host) = (Fixture::new(NAMESPACES), Host::new());
     let port = host.port;
     let program = format!(
         r#"
@@ -136,12 +136,12 @@ at = b"localhost:{port}"
 print(ask(connect(at), hello("localhost")))
 print(ask(connect(b"LocalHost:{port}"), hello("LOCALHOST")))
 print(ask(connect(at), pieces=[bytes([byte]) for byte in hello("localhost")]))
-# What is said at once with the request isn't lost.
+# Bytes that come together with the request aren't lost.
 print(ask(connect(at) + hello("localhost"), b""))
 "#
     );
     let granted = reach(&[format!("localhost:{port}")], &["localhost"]);
-    let (lines, contacts) = says(&ground, granted, &program);
+    let (lines, contacts) = output_of(&fixture, granted, &program);
     assert_eq!(
         lines,
         [
@@ -167,8 +167,8 @@ print(ask(connect(at) + hello("localhost"), b""))
     assert_eq!(contacts, [it]);
 }
 
-fn nothing_else_is_reached_by_the_proxy() {
-    let (ground, host, other) = (Ground::new(NAMESPACES), Host::new(), Host::new());
+fn proxy_refuses_every_other_request() {
+    let (fixture, host, other) = (Fixture::new(NAMESPACES), Host::new(), Host::new());
     let (port, others) = (host.port, other.port);
     let program = format!(
         r#"
@@ -195,7 +195,7 @@ for request in [
     print(ask(request))
 for request in [b"\x05\x01\x00", greeting, b"\r\n\r\n\r\nx y z\r\n\r\n"]:
     print(ask(request + b"\r\n\r\n"))
-# Whom it is for by TLS, or that it isn't TLS at all.
+# Another host by TLS, or no TLS at all.
 for first in [
     hello("other.test"), hello("a.localhost"), hello(None), b"GET / HTTP/1.1\r\n\r\n", b"SSH-2.0-x\r\n",
     hello("other.test") + greeting, b"\x16\x03\x01\xff\xff" + b"x" * 70000,
@@ -204,7 +204,7 @@ for first in [
 "#
     );
     let granted = reach(&[format!("localhost:{port}")], &["localhost"]);
-    let (lines, contacts) = says(&ground, granted, &program);
+    let (lines, contacts) = output_of(&fixture, granted, &program);
     let (first, rest) = lines.split_first().unwrap();
     assert_eq!(first, "200 hi");
     let (names, rest) = rest.split_at(5);
@@ -220,7 +220,7 @@ for first in [
         "{greetings:?}"
     );
     assert_eq!(greetings.len(), 7);
-    // Only what came with the control.
+    // Only the control reached it.
     assert_eq!((host.heard(), other.heard()), (1, 0));
     let refused: Vec<&Contact> = contacts
         .iter()
@@ -237,24 +237,24 @@ for first in [
     );
 }
 
-fn a_name_that_leads_here_is_no_host_of_the_internet() {
-    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
+fn name_of_this_machine_is_no_public_host() {
+    let (fixture, host) = (Fixture::new(NAMESPACES), Host::new());
     let program = format!(
         r#"print(ask(connect(b"localhost:{}"), hello("localhost")))"#,
         host.port
     );
     let rules = [format!("localhost:{}", host.port)];
-    let (lines, contacts) = says(&ground, reach(&rules, &["other.test"]), &program);
+    let (lines, contacts) = output_of(&fixture, reach(&rules, &["other.test"]), &program);
     assert_eq!((lines, host.heard()), (vec!["403".to_owned()], 0));
     let why = contacts[0].refused.as_deref().unwrap();
     assert!(why.contains("this machine"), "{why}");
     // The control: it is reached where that was granted.
-    let (lines, _) = says(&ground, reach(&rules, &["localhost"]), &program);
+    let (lines, _) = output_of(&fixture, reach(&rules, &["localhost"]), &program);
     assert_eq!((lines, host.heard()), (vec!["200 hi".to_owned()], 1));
 }
 
-fn there_is_no_way_but_the_proxy() {
-    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
+fn network_has_nothing_but_the_proxy() {
+    let (fixture, host) = (Fixture::new(NAMESPACES), Host::new());
     let port = host.port;
     let program = format!(
         r#"
@@ -286,7 +286,7 @@ for act in [
 "#
     );
     let granted = || reach(&[format!("localhost:{port}")], &["localhost"]);
-    let (lines, _) = says(&ground, granted(), &program);
+    let (lines, _) = output_of(&fixture, granted(), &program);
     assert_eq!(lines.len(), 16, "{lines:?}");
     assert_eq!(lines[0], "200 hi");
     assert_eq!(lines[1], "ECONNREFUSED");
@@ -295,8 +295,8 @@ for act in [
     assert_eq!(host.heard(), 1);
 }
 
-fn a_run_without_hosts_has_no_network_after_one_with() {
-    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
+fn run_without_hosts_has_no_network_after_one_with_hosts() {
+    let (fixture, host) = (Fixture::new(NAMESPACES), Host::new());
     let port = host.port;
     let runner = Runner::new(Some(NAMESPACES));
     let granted = || reach(&[format!("localhost:{port}")], &["localhost"]);
@@ -310,14 +310,14 @@ print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
 "#
     );
     for _ in 0..3 {
-        let with = runs(&runner, &ground, granted(), &asks);
-        assert_eq!(text(&with.stdout), "200 hi\nTrue\n");
-        let without = runs(&runner, &ground, Reach::default(), &asks);
+        let with_hosts = run(&runner, &fixture, granted(), &asks);
+        assert_eq!(text(&with_hosts.stdout), "200 hi\nTrue\n");
+        let without = run(&runner, &fixture, Reach::default(), &asks);
         assert_eq!(text(&without.stdout), "EPERM\nFalse\n");
-        // A grant of another run is none of this one.
-        let other = runs(
+        // The grant of another run doesn't count.
+        let other = run(
             &runner,
-            &ground,
+            &fixture,
             reach(&["other.test".to_owned()], &[]),
             &asks,
         );
@@ -327,9 +327,9 @@ print(sorted(name for name in os.environ if "proxy" in name.lower()) != [])
 }
 
 fn connections_end_with_the_run() {
-    let (ground, host) = (Ground::new(NAMESPACES), Host::new());
+    let (fixture, host) = (Fixture::new(NAMESPACES), Host::new());
     let port = host.port;
-    // More than there may be at once, which say nothing, and one that works after them.
+    // More silent connections than the limit, and one that works after them.
     let program = format!(
         r#"
 ends = [socket.create_connection(PROXY, 20) for _ in range(150)]
@@ -347,33 +347,21 @@ os._exit(0)
 "#
     );
     let granted = reach(&[format!("localhost:{port}")], &["localhost"]);
-    let (lines, _) = says(&ground, granted, &program);
+    let (lines, _) = output_of(&fixture, granted, &program);
     assert_eq!(lines, ["200 hi", "hi"]);
 }
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, fn()); 6] = [
-        ("a_granted_host_is_reached", a_granted_host_is_reached),
-        (
-            "nothing_else_is_reached_by_the_proxy",
-            nothing_else_is_reached_by_the_proxy,
-        ),
-        (
-            "a_name_that_leads_here_is_no_host_of_the_internet",
-            a_name_that_leads_here_is_no_host_of_the_internet,
-        ),
-        (
-            "there_is_no_way_but_the_proxy",
-            there_is_no_way_but_the_proxy,
-        ),
-        (
-            "a_run_without_hosts_has_no_network_after_one_with",
-            a_run_without_hosts_has_no_network_after_one_with,
-        ),
-        ("connections_end_with_the_run", connections_end_with_the_run),
+    let all: [(&str, fn()); 6] = tests![
+        "network": granted_host_is_reached,
+        proxy_refuses_every_other_request,
+        name_of_this_machine_is_no_public_host,
+        network_has_nothing_but_the_proxy,
+        run_without_hosts_has_no_network_after_one_with_hosts,
+        connections_end_with_the_run,
     ];
     let trial = |(name, test): (&str, fn())| {
-        Trial::test(format!("network::{name}"), move || {
+        Trial::test(name, move || {
             test();
             Ok(())
         })

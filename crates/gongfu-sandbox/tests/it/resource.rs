@@ -1,26 +1,28 @@
-//! Attacks on what a machine has: each would take all of it, and must end soon with nothing left.
+//! Attacks on the resources of the machine: each would take all of one, and must end soon.
 
 use std::time::Duration;
 
 use gongfu_core::sandbox::{Exit, Level, Reason};
 use libtest_mimic::Trial;
 
-use crate::ground::{DOCKER, Ground, LITE, NAMESPACES, Test, gone, of_every_level, text, word};
+use crate::fixture::{
+    DOCKER, Fixture, LITE, NAMESPACES, Test, gone, of_every_level, tests, text, word,
+};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 7] = [
-        ("resource::programs_stand_behind_others", behind),
-        ("resource::sessions_stand_behind_others", sessions_behind),
-        ("resource::memory_of_fifty_processes", fifty_processes),
-        ("resource::processes_that_beget_others", beget_others),
-        ("resource::more_small_files_than_there_may_be", small_files),
-        ("resource::more_open_files_than_there_may_be", open_files),
-        ("resource::names_that_are_hard_to_follow", hard_names),
+    let all: [Test; 7] = tests![
+        "resource": programs_have_a_low_priority,
+        sessions_have_a_low_priority,
+        memory_limit_covers_fifty_processes,
+        process_limit_holds_against_endless_forking,
+        file_limit_holds_against_small_files,
+        open_file_limit_holds,
+        odd_and_deep_names_disturb_no_later_run,
     ];
     of_every_level(&all)
 }
 
-fn behind(level: Level) {
+fn programs_have_a_low_priority(level: Level) {
     const OWN: &str =
         "import os; print(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0))";
     let outside = std::process::Command::new("python3")
@@ -29,33 +31,33 @@ fn behind(level: Level) {
         .unwrap();
     let outside = String::from_utf8(outside.stdout).unwrap();
     let (nice, rule) = outside.trim().split_once(' ').unwrap();
-    assert_ne!(rule, "3", "outside it must be otherwise");
+    assert_ne!(rule, "3", "the control: outside it is another one");
     let nice = nice.parse::<i32>().unwrap().max(10);
-    let ground = Ground::new(level);
-    // What it begins stands there as well, and can't come forward by itself.
+    let fixture = Fixture::new(level);
+    // Its children have the same priority, and can't raise it.
     let line = format!("nice -n -5 python3 -c '{OWN}' 2>/dev/null; true");
-    assert_eq!(ground.says(&line), format!("{nice} 3\n"));
+    assert_eq!(fixture.output_of(&line), format!("{nice} 3\n"));
 }
 
-fn sessions_behind(level: Level) {
+fn sessions_have_a_low_priority(level: Level) {
     let path = "/proc/sys/kernel/sched_autogroup_enabled";
-    let is_shared = std::fs::read_to_string(path).is_ok_and(|told| told.trim() == "1");
+    let is_shared = std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1");
     // Lite hides the file. A container always has a control group, and its share of the processors.
     if !is_shared || level == LITE || level == DOCKER {
         return;
     }
-    let mut ground = Ground::new(level);
-    // A control group of its own would hold it to its share.
-    ground.grouped = false;
+    let mut fixture = Fixture::new(level);
+    // A control group would limit its share.
+    fixture.uses_groups = false;
     let line = "until grep -q ' nice 10$' /proc/self/autogroup; do sleep 0.05; done; echo it is";
-    assert_eq!(ground.says(line), "it is\n");
+    assert_eq!(fixture.output_of(line), "it is\n");
 }
 
-fn fifty_processes(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.memory = 300 << 20;
-    let word = word(ground.folder.path());
-    ground.write(
+fn memory_limit_covers_fifty_processes(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.memory = 300 << 20;
+    let word = word(fixture.folder.path());
+    fixture.write(
         "skill/many.py",
         "import os, sys, time
 for _ in range(50):
@@ -67,19 +69,19 @@ for _ in range(50):
 time.sleep(55)
 ",
     );
-    let outcome = ground.line(&format!("exec python3 many.py {word}"));
-    // By a limit of each process the last of them would be refused, and the others go on.
+    let outcome = fixture.run_line(&format!("exec python3 many.py {word}"));
+    // With a limit for each process only the last one would be refused.
     assert_eq!((outcome.reason, outcome.exit), (Reason::Oom, None));
     gone(&word);
 }
 
-fn beget_others(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.processes = 30;
-    ground.limits.wall = Duration::from_secs(3);
-    let word = word(ground.folder.path());
-    // None of them belongs to the group or the session of another, and none listens to signals.
-    ground.write(
+fn process_limit_holds_against_endless_forking(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.processes = 30;
+    fixture.limits.wall = Duration::from_secs(3);
+    let word = word(fixture.folder.path());
+    // Each has a session of its own, and ignores signals.
+    fixture.write(
         "skill/beget.py",
         "import os, signal, time
 for number in range(1, 65):
@@ -91,36 +93,36 @@ while True:
     except OSError: time.sleep(0.01)
 ",
     );
-    let outcome = ground.line(&format!("exec python3 beget.py {word}"));
+    let outcome = fixture.run_line(&format!("exec python3 beget.py {word}"));
     assert!(
         matches!(outcome.reason, Reason::Timeout | Reason::Pids),
         "{outcome:?}"
     );
     gone(&word);
-    assert_eq!(ground.says("echo next"), "next\n");
+    assert_eq!(fixture.output_of("echo next"), "next\n");
 }
 
-fn small_files(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.files = 3_000;
-    ground.write(
+fn file_limit_holds_against_small_files(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.files = 3_000;
+    fixture.write(
         "skill/small.py",
         "import sys
 for number in range(1_000_000):
     open(f'small-{number}', 'w').close()
 ",
     );
-    let outcome = ground.line("exec python3 small.py");
+    let outcome = fixture.run_line("exec python3 small.py");
     assert_eq!(outcome.reason, Reason::Disk, "{outcome:?}");
-    // What may be there is there, and the next run works.
+    // The allowed files are kept, and the next run works.
     assert!(outcome.changed <= 3_000 || level != NAMESPACES);
-    assert_eq!(ground.says("echo next"), "next\n");
+    assert_eq!(fixture.output_of("echo next"), "next\n");
 }
 
-fn open_files(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.open_files = 100;
-    ground.write(
+fn open_file_limit_holds(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.open_files = 100;
+    fixture.write(
         "skill/open.py",
         "import os
 held = []
@@ -130,19 +132,19 @@ except OSError as error:
     print(50 < len(held) <= 100, error.errno)
 ",
     );
-    assert_eq!(ground.says("exec python3 open.py"), "True 24\n");
+    assert_eq!(fixture.output_of("exec python3 open.py"), "True 24\n");
 }
 
-fn hard_names(level: Level) {
-    let ground = Ground::new(level);
-    ground.write(
+fn odd_and_deep_names_disturb_no_later_run(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write(
         "skill/names.py",
         "import os
 home = os.environ['HOME']
 os.chdir(home)
 for name in (b'x' * 255, b'\\xff\\xfe', b'a\\nb', b' ', b'\\x1b[2J', '\u{202e}'.encode()):
     os.close(os.open(name, os.O_CREAT | os.O_WRONLY))
-# Deeper than any path can say.
+# Deeper than the longest path.
 for _ in range(1_500):
     os.mkdir('deep-deep')
     os.chdir('deep-deep')
@@ -150,11 +152,11 @@ os.close(os.open('end', os.O_CREAT | os.O_WRONLY))
 print('made')
 ",
     );
-    let outcome = ground.line("exec python3 names.py");
-    // Where somebody counts what is written, what can't be counted is too much.
+    let outcome = fixture.run_line("exec python3 names.py");
+    // Where files are counted, a folder that can't be counted exceeds the limit.
     if level != LITE || outcome.reason != Reason::Disk {
         assert_eq!(text(&outcome.stdout), "made\n", "{outcome:?}");
         assert_eq!(outcome.exit, Some(Exit::Code(0)));
     }
-    assert_eq!(ground.says("echo next"), "next\n");
+    assert_eq!(fixture.output_of("echo next"), "next\n");
 }

@@ -1,4 +1,4 @@
-//! What scripts do, and what becomes of it.
+//! Tests of what scripts do: files, output, input and environment.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -11,83 +11,60 @@ use gongfu_core::sandbox::{
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::ground::{DOCKER, Ground, LITE, Test, of_every_level, runtime, text};
+use crate::fixture::{DOCKER, Fixture, LITE, Test, of_every_level, runtime, tests, text};
 use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 14] = [
-        ("work::what_is_for_one_is_not_for_many", not_for_many),
-        (
-            "work::a_script_runs_in_its_folder",
-            a_script_runs_in_its_folder,
-        ),
-        (
-            "work::what_is_written_is_kept_and_the_skill_is_not_changed",
-            what_is_written_is_kept,
-        ),
-        (
-            "work::the_workspace_takes_what_is_written_and_loses_what_is_removed",
-            the_workspace,
-        ),
-        (
-            "work::a_skill_stays_as_it_is_below_what_is_kept",
-            a_skill_stays_as_it_is,
-        ),
-        (
-            "work::what_was_written_in_time_is_kept",
-            what_was_written_in_time,
-        ),
-        ("work::how_it_ended_is_told", how_it_ended_is_told),
-        ("work::what_is_not_there_is_said", what_is_not_there_is_said),
-        ("work::usual_lines_of_a_shell", usual_lines),
-        (
-            "work::long_output_is_cut_and_kept",
-            long_output_is_cut_and_kept,
-        ),
-        (
-            "work::what_nobody_else_may_read_is_seen",
-            what_nobody_else_may_read,
-        ),
-        ("work::what_can_only_be_read", what_can_only_be_read),
-        ("work::what_it_is_given_to_read", what_it_is_given_to_read),
-        (
-            "work::the_environment_is_what_was_declared",
-            the_environment,
-        ),
+    let all: [Test; 14] = tests![
+        "work": single_tenant_level_refuses_users,
+        script_runs_in_its_folder,
+        written_files_are_kept_and_the_skill_is_unchanged,
+        workspace_takes_writes_and_removals,
+        skill_below_its_layer_stays_unchanged,
+        files_written_before_a_timeout_are_kept,
+        exit_and_outputs_are_reported,
+        missing_program_is_reported_as_by_a_shell,
+        usual_shell_lines_work,
+        long_output_is_cut_and_logged_whole,
+        private_files_are_readable,
+        read_only_mount_can_not_be_written,
+        input_is_complete_and_can_not_be_changed,
+        environment_is_the_declared_one,
     ];
     of_every_level(&all)
 }
 
-fn a_script_runs_in_its_folder(level: Level) {
-    let ground = Ground::new(level);
-    ground.write(
+fn script_runs_in_its_folder(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write(
         "skill/scripts/gcd.py",
         "import math, sys\nprint(math.gcd(*map(int, sys.argv[1:])))\n",
     );
-    assert_eq!(ground.says("python scripts/gcd.py 12 18"), "6\n");
+    assert_eq!(fixture.output_of("python scripts/gcd.py 12 18"), "6\n");
     if level == LITE {
-        // It is where it is, and who it is on the machine.
+        // It keeps its paths and its user of the host.
         let line = "[ $PWD = $GONGFU_SKILL ] && [ $HOME = $GONGFU_WORKSPACE ] && [ $(id -u) != 0 ]";
-        assert_eq!(ground.says(line), "");
+        assert_eq!(fixture.output_of(line), "");
         return;
     }
     if level == DOCKER {
-        // It is whom it is on the machine, by a name of its own.
+        // It keeps its user of the host, which has a name there.
         let line = "pwd; echo $HOME; whoami; [ $(id -u) != 0 ]";
-        assert_eq!(ground.says(line), "/skill\n/workspace\nuser\n");
+        assert_eq!(fixture.output_of(line), "/skill\n/workspace\nuser\n");
         return;
     }
     assert_eq!(
-        ground.says("pwd; echo $HOME; id -u"),
+        fixture.output_of("pwd; echo $HOME; id -u"),
         "/skill\n/workspace\n1000\n"
     );
 }
 
-fn what_is_written_is_kept(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("skill/input.txt", "in");
-    let outcome = ground
-        .line("mkdir -p output/data && cat input.txt > output/data/copy && echo more >> input.txt");
+fn written_files_are_kept_and_the_skill_is_unchanged(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("skill/input.txt", "in");
+    let outcome = fixture.run_line(
+        "mkdir -p output/data && cat input.txt > output/data/copy && echo more >> input.txt",
+    );
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     let changed = outcome
         .artifacts
@@ -100,20 +77,23 @@ fn what_is_written_is_kept(level: Level) {
             ("/skill/output/data/copy", Change::Written(2)),
         ]
     );
-    assert_eq!(ground.read("skill/input.txt"), "in");
-    assert_eq!(ground.read("layer/output/data/copy"), "in");
-    // The next run sees it, and nobody else's skill is touched.
-    assert_eq!(ground.says("cat output/data/copy input.txt"), "ininmore\n");
-    assert!(!ground.path("skill/output").exists());
+    assert_eq!(fixture.read("skill/input.txt"), "in");
+    assert_eq!(fixture.read("layer/output/data/copy"), "in");
+    // The next run sees them.
+    assert_eq!(
+        fixture.output_of("cat output/data/copy input.txt"),
+        "ininmore\n"
+    );
+    assert!(!fixture.path("skill/output").exists());
 }
 
-fn a_skill_stays_as_it_is(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("skill/run.sh", "echo first");
-    ground.write("skill/data/old", "old");
+fn skill_below_its_layer_stays_unchanged(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("skill/run.sh", "echo first");
+    fixture.write("skill/data/old", "old");
     let line =
         "chmod +x run.sh; bash run.sh > /dev/null && echo made > made && rm data/old && ls data";
-    let outcome = ground.line(line);
+    let outcome = fixture.run_line(line);
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     let paths: Vec<&str> = outcome
         .artifacts
@@ -122,43 +102,43 @@ fn a_skill_stays_as_it_is(level: Level) {
         .collect();
     assert_eq!(paths, ["/skill/data/old", "/skill/made"]);
     assert!(matches!(outcome.artifacts[0].change, Change::Refused(_)));
-    assert_eq!(std::fs::read_dir(ground.path("layer")).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(fixture.path("layer")).unwrap().count(), 1);
     // The next version of the skill isn't hidden by what was only made executable.
-    ground.write("skill/run.sh", "echo second");
+    fixture.write("skill/run.sh", "echo second");
     assert_eq!(
-        ground.says("bash run.sh; cat made data/old"),
+        fixture.output_of("bash run.sh; cat made data/old"),
         "second\nmade\nold"
     );
-    // What is put back to what it was is the skill's again.
-    ground.line("echo mine > run.sh");
-    assert_eq!(ground.says("cat run.sh"), "mine\n");
-    ground.line("printf 'echo second' > run.sh; rm made");
-    assert_eq!(std::fs::read_dir(ground.path("layer")).unwrap().count(), 0);
-    // A folder that is made anew shows what the skill has in it.
-    let outcome = ground.line("rm -r data && mkdir data && echo new > data/new && ls data");
+    // A file with its old content is the skill's again.
+    fixture.run_line("echo mine > run.sh");
+    assert_eq!(fixture.output_of("cat run.sh"), "mine\n");
+    fixture.run_line("printf 'echo second' > run.sh; rm made");
+    assert_eq!(std::fs::read_dir(fixture.path("layer")).unwrap().count(), 0);
+    // A folder that is removed and made again shows the skill's files.
+    let outcome = fixture.run_line("rm -r data && mkdir data && echo new > data/new && ls data");
     assert_eq!(text(&outcome.stdout), "new\n");
     let refused = outcome
         .artifacts
         .iter()
         .filter(|one| matches!(one.change, Change::Refused(_)));
     let refused: Vec<&str> = refused.map(|one| one.path.as_str()).collect();
-    // Of a copy it is known what was in it.
+    // A copy reports the files in it.
     assert!(refused == ["/skill/data"] || refused == ["/skill/data/old"]);
-    assert_eq!(ground.says("ls data"), "new\nold\n");
+    assert_eq!(fixture.output_of("ls data"), "new\nold\n");
 }
 
-fn what_was_written_in_time(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.wall = std::time::Duration::from_secs(3);
-    let outcome = ground.line(&ground.placed("echo in time > /workspace/made; sleep 60"));
+fn files_written_before_a_timeout_are_kept(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.wall = std::time::Duration::from_secs(3);
+    let outcome = fixture.run_line(&fixture.guest_line("echo in time > /workspace/made; sleep 60"));
     assert_eq!(outcome.reason, Reason::Timeout);
-    assert_eq!(ground.read("workspace/made"), "in time\n");
-    // Of what nobody waits for nobody is told, so it isn't kept.
-    ground.limits.wall = std::time::Duration::from_mins(1);
+    assert_eq!(fixture.read("workspace/made"), "in time\n");
+    // Nobody would be told about the files of a cancelled run, so they aren't kept.
+    fixture.limits.wall = std::time::Duration::from_mins(1);
     runtime().block_on(async {
         let runner = runner(level);
         let line = "echo late > /workspace/late; echo said; sleep 60";
-        let spec = ground.spec(Command::Line(ground.placed(line)));
+        let spec = fixture.spec(Command::Line(fixture.guest_line(line)));
         let (said, mut hears) = tokio::sync::mpsc::unbounded_channel();
         let listener = Arc::new(move |_, _: &[u8]| {
             let _ = said.send(());
@@ -169,21 +149,21 @@ fn what_was_written_in_time(level: Level) {
         }
     });
     // The runtime has waited for its end.
-    assert!(!ground.path("workspace/late").exists());
-    assert!(ground.path("workspace/made").exists());
+    assert!(!fixture.path("workspace/late").exists());
+    assert!(fixture.path("workspace/made").exists());
 }
 
-fn the_workspace(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("workspace/old", "old");
-    ground.write("workspace/folder/below", "x");
+fn workspace_takes_writes_and_removals(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("workspace/old", "old");
+    fixture.write("workspace/folder/below", "x");
     let line = "cd /workspace && rm old && rm -r folder && mkdir folder && echo new > folder/new && ln -s folder/new link && ln -s /etc/passwd out";
-    let outcome = ground.line(&ground.placed(line));
+    let outcome = fixture.run_line(&fixture.guest_line(line));
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
-    assert!(!ground.path("workspace/old").exists());
-    assert!(!ground.path("workspace/folder/below").exists());
-    assert_eq!(ground.read("workspace/link"), "new\n");
-    assert!(std::fs::symlink_metadata(ground.path("workspace/out")).is_err());
+    assert!(!fixture.path("workspace/old").exists());
+    assert!(!fixture.path("workspace/folder/below").exists());
+    assert_eq!(fixture.read("workspace/link"), "new\n");
+    assert!(std::fs::symlink_metadata(fixture.path("workspace/out")).is_err());
     let refused = outcome
         .artifacts
         .iter()
@@ -194,9 +174,9 @@ fn the_workspace(level: Level) {
     );
 }
 
-fn how_it_ended_is_told(level: Level) {
-    let ground = Ground::new(level);
-    let outcome = ground.line("echo out; echo err >&2; exit 3");
+fn exit_and_outputs_are_reported(level: Level) {
+    let fixture = Fixture::new(level);
+    let outcome = fixture.run_line("echo out; echo err >&2; exit 3");
     assert_eq!(
         (outcome.exit, outcome.reason),
         (Some(Exit::Code(3)), Reason::Ok)
@@ -208,16 +188,16 @@ fn how_it_ended_is_told(level: Level) {
         ),
         ("out\n", "err\n")
     );
-    let outcome = ground.line("kill -TERM $$");
+    let outcome = fixture.run_line("kill -TERM $$");
     assert_eq!(outcome.exit, Some(Exit::Signal(15)));
-    // Nobody answers a script that asks.
-    assert_eq!(ground.says("read line || echo nothing"), "nothing\n");
+    // Without input a question gets no answer.
+    assert_eq!(fixture.output_of("read line || echo nothing"), "nothing\n");
 }
 
-fn what_is_not_there_is_said(level: Level) {
-    let ground = Ground::new(level);
-    let outcome = ground
-        .runs(Command::Program(vec!["no-such-program".to_owned()]))
+fn missing_program_is_reported_as_by_a_shell(level: Level) {
+    let fixture = Fixture::new(level);
+    let outcome = fixture
+        .run(Command::Program(vec!["no-such-program".to_owned()]))
         .unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(127)));
     assert!(text(&outcome.stderr).contains("no-such-program: command not found"));
@@ -226,25 +206,28 @@ fn what_is_not_there_is_said(level: Level) {
         let _ = said.send((stream, bytes.to_vec()));
     });
     let program = vec!["no-such-program".to_owned()];
-    let spec = ground.spec(Command::Program(program));
+    let spec = fixture.spec(Command::Program(program));
     let runner = runner(level);
     let ran = runtime().block_on(runner.run(&Owner::Local, spec, listener));
     let heard: Vec<_> = hears.try_iter().collect();
     assert_eq!(heard, [(Stream::Stderr, ran.unwrap().stderr.head)]);
-    ground.write("skill/plain", "x");
-    let outcome = ground
-        .runs(Command::Program(vec!["./plain".to_owned()]))
+    fixture.write("skill/plain", "x");
+    let outcome = fixture
+        .run(Command::Program(vec!["./plain".to_owned()]))
         .unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(126)), "{outcome:?}");
-    assert_eq!(ground.line("no-such-program").exit, Some(Exit::Code(127)));
+    assert_eq!(
+        fixture.run_line("no-such-program").exit,
+        Some(Exit::Code(127))
+    );
 }
 
-fn usual_lines(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("skill/a/x.txt", "a pattern\n");
-    ground.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
+fn usual_shell_lines_work(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("skill/a/x.txt", "a pattern\n");
+    fixture.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
     let processes = if level == LITE {
-        // Locks between processes lie in /dev/shm, where all of the machine could see them.
+        // Locks between processes are in /dev/shm, where every process of the host could see them.
         "python3 -c 'import multiprocessing as m; p = m.Process(target=print, args=(3,)); p.start(); p.join()'"
     } else {
         "python3 -c 'import multiprocessing as m; p = m.Pool(2); print(sum(p.map(abs, [-1, -2])))'"
@@ -262,19 +245,19 @@ fn usual_lines(level: Level) {
         (processes, "3\n"),
         ("echo x > /tmp/y && cat /tmp/y && echo z > /dev/null", "x\n"),
     ] {
-        assert_eq!(ground.says(&ground.placed(line)), says, "{line}");
+        assert_eq!(fixture.output_of(&fixture.guest_line(line)), says, "{line}");
     }
 }
 
-fn long_output_is_cut_and_kept(level: Level) {
-    let mut ground = Ground::new(level);
-    ground.limits.shown = 1_000;
-    let outcome = ground.line("seq 1 100000; echo end");
+fn long_output_is_cut_and_logged_whole(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.shown = 1_000;
+    let outcome = fixture.run_line("seq 1 100000; echo end");
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     let (head, tail) = (&outcome.stdout.head, &outcome.stdout.tail);
     assert!(head.starts_with(b"1\n2\n3\n") && tail.ends_with(b"100000\nend\n"));
     let log = outcome.stdout.log.as_ref().unwrap();
-    assert_eq!(*log, ground.path("logs").join("stdout.log"));
+    assert_eq!(*log, fixture.path("logs").join("stdout.log"));
     let whole = std::fs::read(log).unwrap();
     let total = (head.len() + tail.len()) as u64 + outcome.stdout.left_out;
     assert_eq!(
@@ -284,20 +267,24 @@ fn long_output_is_cut_and_kept(level: Level) {
     assert!(whole.starts_with(head) && whole.ends_with(tail));
 }
 
-/// Runs a line with something changed about it.
-fn changed(level: Level, line: &str, change: impl FnOnce(&mut Spec)) -> Result<Outcome, PortError> {
-    let ground = Ground::new(level);
-    let mut spec = ground.spec(Command::Line(line.to_owned()));
+/// Runs a line after a change of its specification.
+fn run_changed(
+    level: Level,
+    line: &str,
+    change: impl FnOnce(&mut Spec),
+) -> Result<Outcome, PortError> {
+    let fixture = Fixture::new(level);
+    let mut spec = fixture.spec(Command::Line(line.to_owned()));
     change(&mut spec);
     let runner = runner(level);
     runtime().block_on(runner.run(&Owner::Local, spec, Arc::new(|_, _| {})))
 }
 
-fn not_for_many(level: Level) {
-    let ground = Ground::new(level);
+fn single_tenant_level_refuses_users(level: Level) {
+    let fixture = Fixture::new(level);
     let user = Owner::User(UserId::new("one").unwrap());
     let run = |runner: Runner| {
-        let spec = ground.spec(Command::Line("echo said".to_owned()));
+        let spec = fixture.spec(Command::Line("echo said".to_owned()));
         runtime().block_on(runner.run(&user, spec, Arc::new(|_, _| {})))
     };
     let ran = run(runner(level));
@@ -311,22 +298,22 @@ fn not_for_many(level: Level) {
     assert_eq!(text(&all_the_same.unwrap().stdout), "said\n");
 }
 
-fn what_it_is_given_to_read(level: Level) {
+fn input_is_complete_and_can_not_be_changed(level: Level) {
     let long = "line\n".repeat(100_000);
-    let outcome = changed(level, "wc -l", |spec| {
+    let outcome = run_changed(level, "wc -l", |spec| {
         spec.input = Input::Bytes(long.into_bytes());
     })
     .unwrap();
     assert_eq!(text(&outcome.stdout), "100000\n");
-    // By its name it is the same, whether it is all there or comes as it comes.
+    // It can be opened by name, as a file and as a pipe.
     let comes = Arc::new(std::sync::Mutex::new(&b"read"[..]));
     for input in [Input::Bytes(b"read".to_vec()), Input::Reader(comes)] {
-        let outcome = changed(level, "cat /dev/stdin", |spec| spec.input = input).unwrap();
+        let outcome = run_changed(level, "cat /dev/stdin", |spec| spec.input = input).unwrap();
         assert_eq!(text(&outcome.stdout), "read", "{outcome:?}");
     }
-    // It lies in memory that no limit counts, so it stays as it is.
+    // It is in memory that no limit counts, so it can't be changed.
     let write = "python3 -c 'import os; os.open(\"/proc/self/fd/0\", os.O_RDWR); os.write(os.open(\"/proc/self/fd/0\", os.O_RDWR), b\"x\")' 2>&1 | tail -1";
-    let outcome = changed(level, write, |spec| {
+    let outcome = run_changed(level, write, |spec| {
         spec.input = Input::Bytes(b"read".to_vec());
     })
     .unwrap();
@@ -334,7 +321,7 @@ fn what_it_is_given_to_read(level: Level) {
         text(&outcome.stdout).contains("not permitted"),
         "{outcome:?}"
     );
-    let outcome = changed(
+    let outcome = run_changed(
         level,
         "ulimit -c 0; ulimit -c unlimited; ulimit -c; cat",
         |spec| {
@@ -345,8 +332,8 @@ fn what_it_is_given_to_read(level: Level) {
     assert_eq!(text(&outcome.stdout), "0\nread", "{outcome:?}");
 }
 
-fn the_environment(level: Level) {
-    let outcome = changed(level, "env | sort", |spec| {
+fn environment_is_the_declared_one(level: Level) {
+    let outcome = run_changed(level, "env | sort", |spec| {
         spec.environment.insert("MINE".to_owned(), "a b".to_owned());
     });
     let told = text(&outcome.unwrap().stdout);
@@ -363,36 +350,36 @@ fn the_environment(level: Level) {
     }
     assert_eq!(names, expected);
     for name in ["LD_PRELOAD", "BASH_ENV", "PYTHONSTARTUP", "", "A=B"] {
-        let refused = changed(level, "true", |spec| {
+        let refused = run_changed(level, "true", |spec| {
             spec.environment.insert(name.to_owned(), "x".to_owned());
         });
         assert!(matches!(refused, Err(PortError::Denied(_))), "{name}");
     }
 }
 
-fn what_nobody_else_may_read(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("skill/private/file", "mine");
+fn private_files_are_readable(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("skill/private/file", "mine");
     for (path, mode) in [("skill/private/file", 0o600), ("skill/private", 0o700)] {
         let mode = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(ground.path(path), mode).unwrap();
+        std::fs::set_permissions(fixture.path(path), mode).unwrap();
     }
     assert_eq!(
-        ground.says("cat private/file && echo more >> private/file"),
+        fixture.output_of("cat private/file && echo more >> private/file"),
         "mine"
     );
-    assert_eq!(ground.read("layer/private/file"), "minemore\n");
+    assert_eq!(fixture.read("layer/private/file"), "minemore\n");
 }
 
-fn what_can_only_be_read(level: Level) {
-    let ground = Ground::new(level);
-    ground.write("given/file", "given");
-    let mut spec = ground.spec(Command::Line(
+fn read_only_mount_can_not_be_written(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("given/file", "given");
+    let mut spec = fixture.spec(Command::Line(
         "cat $GIVEN/file; echo x > $GIVEN/file; echo x > $GIVEN/new; rm -f $GIVEN/file; true"
             .to_owned(),
     ));
     let given = if level == LITE {
-        // Nothing is anywhere else than it is; this is what says where.
+        // It keeps its path on the host.
         "$GONGFU_GIVEN"
     } else {
         "/given"
@@ -401,7 +388,7 @@ fn what_can_only_be_read(level: Level) {
         *line = line.replace("$GIVEN", given);
     }
     spec.mounts.push(Mount {
-        sources: vec![ground.path("given")],
+        sources: vec![fixture.path("given")],
         target: "/given".to_owned(),
         mode: Mode::ReadOnly,
         keep: None,
@@ -410,6 +397,6 @@ fn what_can_only_be_read(level: Level) {
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(text(&outcome.stdout), "given", "{outcome:?}");
-    assert_eq!(ground.read("given/file"), "given");
-    assert!(!ground.path("given/new").exists());
+    assert_eq!(fixture.read("given/file"), "given");
+    assert!(!fixture.path("given/new").exists());
 }

@@ -1,4 +1,4 @@
-//! Hosts that say `hi`, and keep who came to which of their addresses and what they heard.
+//! Hosts that answer `hi`, and record the connections to each of their addresses.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -7,46 +7,46 @@ use std::os::unix::net::UnixListener;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Where they listen, at every address of their namespace.
+/// The port of all hosts, at every address of their namespace.
 pub(super) const PORT: u16 = 8443;
-/// Where they listen as well, which is granted to nobody.
+/// Another port of all hosts, which no run was granted.
 pub(super) const OTHER_PORT: u16 = 9443;
-/// Where a host of their network listens, and no other.
+/// A port of one private host only.
 pub(super) const PRIVATE_PORT: u16 = 7443;
-/// How long it is waited for what has to come.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// The time to wait for an event that must come.
+const EVENT_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// What they know.
+/// The record of all hosts.
 #[derive(Debug, Default)]
-struct Known {
-    /// The address that each connection was made to, and the port that it came from.
-    came: Vec<(IpAddr, u16)>,
-    /// The addresses that were told something.
+struct Record {
+    /// The address of each connection, and the port that it came from.
+    connections: Vec<(IpAddr, u16)>,
+    /// The addresses that received bytes.
     heard: Vec<IpAddr>,
-    /// How many connections haven't ended.
+    /// The number of connections that haven't ended.
     open: usize,
 }
 
-/// All hosts of the world.
+/// All hosts of the test network.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Hosts(Arc<Mutex<Known>>);
+pub(super) struct Hosts(Arc<Mutex<Record>>);
 
-/// What they knew at some moment.
+/// The lengths of the record at some moment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    came: usize,
+    connections: usize,
     heard: usize,
 }
 
 /// Listens at every address of the namespace that this thread is in.
 pub(super) fn everywhere(port: u16) -> std::io::Result<TcpListener> {
-    // Where there is no IPv6, the older kind is everything.
+    // Without IPv6, IPv4 is everything.
     TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
         .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
 }
 
 impl Hosts {
-    /// Says `hi` to whoever says something, from now on.
+    /// Starts to answer `hi` to any bytes.
     pub(super) fn serve(&self, listener: TcpListener) {
         let hosts = self.clone();
         std::thread::spawn(move || {
@@ -54,10 +54,10 @@ impl Hosts {
                 let ends = stream.local_addr().ok().zip(stream.peer_addr().ok());
                 let Some((at, from)) = ends else { continue };
                 let at = at.ip().to_canonical();
-                let mut known = hosts.0.lock().unwrap();
-                known.came.push((at, from.port()));
-                known.open += 1;
-                drop(known);
+                let mut record = hosts.0.lock().unwrap();
+                record.connections.push((at, from.port()));
+                record.open += 1;
+                drop(record);
                 let hosts = hosts.clone();
                 std::thread::spawn(move || hosts.hear(stream, at));
             }
@@ -65,20 +65,20 @@ impl Hosts {
     }
 
     fn hear(&self, mut stream: TcpStream, at: IpAddr) {
-        let _ = stream.set_read_timeout(Some(PATIENCE));
+        let _ = stream.set_read_timeout(Some(EVENT_TIMEOUT));
         let mut bytes = [0; 4_096];
-        let mut is_told = false;
+        let mut has_answered = false;
         while matches!(stream.read(&mut bytes), Ok(1..)) {
-            if !is_told {
+            if !has_answered {
                 self.0.lock().unwrap().heard.push(at);
                 let _ = stream.write_all(format!("hi from {at}").as_bytes());
             }
-            is_told = true;
+            has_answered = true;
         }
         self.0.lock().unwrap().open -= 1;
     }
 
-    /// The same for what needs no connection.
+    /// Starts to answer datagrams.
     pub(super) fn answer(&self, socket: UdpSocket, at: IpAddr) {
         let hosts = self.clone();
         std::thread::spawn(move || {
@@ -90,56 +90,57 @@ impl Hosts {
         });
     }
 
-    /// The same for a socket of this machine.
+    /// Starts to answer on a Unix socket.
     pub(super) fn local(&self, listener: UnixListener) {
         let hosts = self.clone();
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
-                // Whoever comes is told, since nobody may even come.
+                // It counts at once, since no run may even connect.
                 hosts
                     .0
                     .lock()
                     .unwrap()
                     .heard
                     .push(Ipv4Addr::LOCALHOST.into());
-                // What isn't read would have the system take the answer back.
-                let _ = stream.set_read_timeout(Some(PATIENCE));
+                // Unread bytes would make the kernel drop the answer.
+                let _ = stream.set_read_timeout(Some(EVENT_TIMEOUT));
                 let _ = stream.read(&mut [0; 4_096]);
                 let _ = stream.write_all(b"hi from here");
             }
         });
     }
 
-    /// What they know when all who came before were let in, and have gone; `None` when somebody stays.
+    /// Waits until all earlier connections were accepted and have ended; answers the moment, or `None` when one
+    /// doesn't end.
     pub(super) fn settle(&self, listeners: &[SocketAddr]) -> Option<Moment> {
-        // They are let in one after the other: who comes last sees that all others were.
+        // Connections are accepted in their order: after ours all others were.
         let mut ours = BTreeSet::new();
         for listener in listeners {
             let last = TcpStream::connect(listener).ok()?;
             ours.insert((listener.ip(), last.local_addr().ok()?.port()));
         }
-        let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
-            let mut known = self.0.lock().unwrap();
-            let seen = known.came.iter().filter(|one| ours.contains(one));
-            if known.open == 0 && seen.count() >= ours.len() {
-                known.came.retain(|one| !ours.contains(one));
+        let start = Instant::now();
+        while start.elapsed() < EVENT_TIMEOUT {
+            let mut record = self.0.lock().unwrap();
+            let seen = record.connections.iter().filter(|one| ours.contains(one));
+            if record.open == 0 && seen.count() >= ours.len() {
+                record.connections.retain(|one| !ours.contains(one));
                 return Some(Moment {
-                    came: known.came.len(),
-                    heard: known.heard.len(),
+                    connections: record.connections.len(),
+                    heard: record.heard.len(),
                 });
             }
-            drop(known);
+            drop(record);
             std::thread::sleep(Duration::from_millis(1));
         }
         None
     }
 
-    /// The addresses to which somebody came since a moment, and those that were told something.
+    /// The addresses of the connections since a moment, and those that received bytes.
     pub(super) fn since(&self, moment: Moment) -> (Vec<IpAddr>, Vec<IpAddr>) {
-        let known = self.0.lock().unwrap();
-        let came = known.came.iter().skip(moment.came).map(|(at, _)| *at);
-        let heard = known.heard.iter().skip(moment.heard).copied();
-        (came.collect(), heard.collect())
+        let record = self.0.lock().unwrap();
+        let connections = record.connections.iter().skip(moment.connections);
+        let heard = record.heard.iter().skip(moment.heard).copied();
+        (connections.map(|(at, _)| *at).collect(), heard.collect())
     }
 }

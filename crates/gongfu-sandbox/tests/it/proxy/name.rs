@@ -1,9 +1,9 @@
-//! Names that lead where an attack wants them to: a server of DNS that answers from a list (RFC 1035).
+//! A DNS server that answers from a list, with the addresses that attacks need (RFC 1035).
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, UdpSocket};
 
-/// Where names lead: each time to the next of these answers, and again from the first one.
+/// The answers for each name: each question gets the next one, and after the last the first again.
 pub(super) const NAMES: &[(&str, &[&[&str]])] = &[
     ("good.test", &[&[GOOD]]),
     ("other.test", &[&["11.22.0.3"]]),
@@ -48,7 +48,7 @@ pub(super) const NAMES: &[(&str, &[&[&str]])] = &[
     ("group.test", &[&["224.0.0.1"]]),
     ("group-six.test", &[&["ff02::1"]]),
     ("everybody.test", &[&["255.255.255.255"]]),
-    // This machine, by addresses that look like everybody's.
+    // This machine, by addresses that look public.
     ("own.test", &[&["11.22.0.1"]]),
     ("own-six.test", &[&["2a00:1::1"]]),
     ("own-prefix.test", &[&["11.33.0.77"]]),
@@ -80,7 +80,7 @@ pub(super) const GOOD: &str = "11.22.0.2";
 /// One that isn't.
 pub(super) const EVIL: &str = "11.22.0.66";
 
-/// Answers all questions that come to a socket, as long as there is this process.
+/// Answers all questions that arrive on a socket, until this process ends.
 pub(super) fn serve(socket: UdpSocket) {
     let mut asked = BTreeMap::new();
     let mut bytes = [0; 1_500];
@@ -91,7 +91,7 @@ pub(super) fn serve(socket: UdpSocket) {
     }
 }
 
-/// What is answered to a question; how often each name was asked for an address is counted.
+/// Makes the answer to a question, and counts how often each name was asked for.
 fn answer(question: &[u8], asked: &mut BTreeMap<String, usize>) -> Option<Vec<u8>> {
     let mut at = 12;
     let mut labels = Vec::new();
@@ -140,7 +140,7 @@ fn answer(question: &[u8], asked: &mut BTreeMap<String, usize>) -> Option<Vec<u8
     for (owner, of, data) in records {
         bytes.extend(owner);
         bytes.extend(u16::to_be_bytes(of));
-        // Of the internet, and for no time at all.
+        // Class IN, and a lifetime of zero.
         bytes.extend([0, 1, 0, 0, 0, 0]);
         bytes.extend(u16::try_from(data.len()).ok()?.to_be_bytes());
         bytes.extend(data);

@@ -1,4 +1,4 @@
-//! Interfaces, addresses and routes, asked of the kernel as `ip` does (rtnetlink(7)).
+//! Makes interfaces, addresses and routes, as `ip` does (rtnetlink(7)).
 
 use std::io;
 use std::net::IpAddr;
@@ -12,22 +12,22 @@ const NEW_LINK: u16 = 16;
 const NEW_ADDRESS: u16 = 20;
 const NEW_ROUTE: u16 = 24;
 const ERROR: u16 = 2;
-/// It is a request, which is answered, and makes something that isn't there yet.
-const MAKES: u16 = 0x001 | 0x004 | 0x200 | 0x400;
-/// It is a request, which is answered.
-const CHANGES: u16 = 0x001 | 0x004;
+/// Flags of a request that creates an object, and is acknowledged.
+const CREATE: u16 = 0x001 | 0x004 | 0x200 | 0x400;
+/// Flags of a request that changes an object, and is acknowledged.
+const CHANGE: u16 = 0x001 | 0x004;
 const FAMILY_4: u8 = 2;
 const FAMILY_6: u8 = 10;
-/// An address of IPv6 that can be used at once: nobody is asked whether it is theirs (`IFA_F_NODAD`).
+/// The flag of an IPv6 address without duplicate detection (`IFA_F_NODAD`).
 const AT_ONCE: u32 = 2;
 
-/// Speaks with the kernel about the network namespace that it was made in.
+/// A netlink socket of a network namespace.
 pub(super) struct Netlink(OwnedFd);
 
 impl Netlink {
     pub(super) fn new() -> io::Result<Self> {
         let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
-        // No protocol is the first one, which is about routes and what belongs to them.
+        // The default protocol is the one for routes.
         Ok(Self(socket(family, kind, None)?))
     }
 
@@ -48,12 +48,12 @@ impl Netlink {
             attribute(18, &kind),
         ]
         .concat();
-        self.ask(NEW_LINK, MAKES, &body)
+        self.ask(NEW_LINK, CREATE, &body)
     }
 
-    /// Begins to use an interface.
+    /// Brings an interface up.
     pub(super) fn up(&self, name: &str) -> io::Result<()> {
-        self.ask(NEW_LINK, CHANGES, &link(index(name)?, true))
+        self.ask(NEW_LINK, CHANGE, &link(index(name)?, true))
     }
 
     /// Gives an interface an address, in a network of so many bits.
@@ -65,17 +65,17 @@ impl Netlink {
         if family == FAMILY_6 {
             body.extend(attribute(8, &AT_ONCE.to_ne_bytes()));
         }
-        self.ask(NEW_ADDRESS, MAKES, &body)
+        self.ask(NEW_ADDRESS, CREATE, &body)
     }
 
-    /// Has all that leads nowhere else lead through an interface.
+    /// Makes an interface the default route.
     pub(super) fn route(&self, name: &str, is_six: bool) -> io::Result<()> {
         let family = if is_six { FAMILY_6 } else { FAMILY_4 };
-        // The main table, by a program, to what is beside, to one.
+        // The main table, the protocol "boot", the scope "link", the type "unicast".
         let scope = if is_six { 0 } else { 253 };
         let mut body = vec![family, 0, 0, 0, 254, 3, scope, 1, 0, 0, 0, 0];
         body.extend(attribute(4, &index(name)?.to_ne_bytes()));
-        self.ask(NEW_ROUTE, MAKES, &body)
+        self.ask(NEW_ROUTE, CREATE, &body)
     }
 
     fn ask(&self, kind: u16, flags: u16, body: &[u8]) -> io::Result<()> {
@@ -104,7 +104,7 @@ fn index(name: &str) -> io::Result<u32> {
     Ok(rustix::net::netdevice::name_to_index(&any, name)?)
 }
 
-/// `struct ifinfomsg`: an interface, and whether it is to be used.
+/// `struct ifinfomsg`: an interface with its state.
 fn link(index: u32, is_up: bool) -> Vec<u8> {
     let used = u32::from(is_up).to_ne_bytes();
     [[0; 4], index.to_ne_bytes(), used, used].concat()

@@ -1,4 +1,4 @@
-//! Programs of Python that do what they are told, line by line: in a sandbox, or beside the server.
+//! Python programs that evaluate one line after the other: in a sandbox, or beside the server.
 
 use std::io::{BufRead as _, BufReader, PipeWriter, Write};
 use std::process::{Child, Command as Process, Stdio};
@@ -15,19 +15,19 @@ use rustix::thread::{
     CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
 
-use crate::ground::{Ground, runtime};
+use crate::fixture::{Fixture, runtime};
 
-/// What attacks are made of.
+/// The program that evaluates lines.
 const AGENT: &str = include_str!("agent.py");
-/// How long a line may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+/// The time that a line may take.
+const LINE_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Where something is tried.
+/// The place of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// In a run that was granted `good.test` and the names that lead astray, some as private ones.
     Granted,
-    /// In a run in which all of them may be of this network.
+    /// In a run in which all of them may be private hosts.
     Private,
     /// In a run of another owner, which was granted another host.
     Other,
@@ -37,23 +37,23 @@ pub(super) enum Place {
     Outside,
 }
 
-/// A program that waits for what it is told.
+/// A program that waits for lines.
 pub(super) struct Session {
-    tell: Option<Box<dyn Write + Send>>,
+    input: Option<Box<dyn Write + Send>>,
     lines: Receiver<String>,
     run: Option<JoinHandle<Outcome>>,
     outside: Option<Child>,
 }
 
 impl Session {
-    pub(super) fn begin(place: Place, ground: &Arc<Ground>, runner: &Arc<Runner>) -> Self {
+    pub(super) fn start(place: Place, fixture: &Arc<Fixture>, runner: &Arc<Runner>) -> Self {
         let (line, lines) = channel();
         if place == Place::Outside {
-            return Self::outside(ground, line, lines);
+            return Self::outside(fixture, line, lines);
         }
-        ground.write("skill/agent.py", AGENT);
-        let mut spec = ground.spec(Command::Line("exec python3 -u agent.py".to_owned()));
-        let (reader, tell) = std::io::pipe().unwrap();
+        fixture.write("skill/agent.py", AGENT);
+        let mut spec = fixture.spec(Command::Line("exec python3 -u agent.py".to_owned()));
+        let (reader, input) = std::io::pipe().unwrap();
         spec.input = Input::Reader(Arc::new(Mutex::new(reader)));
         spec.reach = reach(place);
         spec.limits.wall = Duration::from_mins(10);
@@ -76,22 +76,22 @@ impl Session {
             let running = runner.run(&owner, spec, listener);
             runtime().block_on(running).unwrap()
         });
-        let tell: Box<PipeWriter> = Box::new(tell);
+        let input: Box<PipeWriter> = Box::new(input);
         Self {
-            tell: Some(tell),
+            input: Some(input),
             lines,
             run: Some(run),
             outside: None,
         }
     }
 
-    fn outside(ground: &Ground, line: Sender<String>, lines: Receiver<String>) -> Self {
-        ground.write("outside/agent.py", AGENT);
-        // Raw sockets need the rights that an ordinary user has in the world alone; no other child has them.
+    fn outside(fixture: &Fixture, line: Sender<String>, lines: Receiver<String>) -> Self {
+        fixture.write("outside/agent.py", AGENT);
+        // Raw sockets need capabilities, which an ordinary user has only in the test network.
         lend(true);
         let mut child = Process::new("python3")
-            .args(["-u".as_ref(), ground.path("outside/agent.py").as_os_str()])
-            .current_dir(ground.path("workspace"))
+            .args(["-u".as_ref(), fixture.path("outside/agent.py").as_os_str()])
+            .current_dir(fixture.path("workspace"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -104,30 +104,30 @@ impl Session {
             }
         });
         Self {
-            tell: child
+            input: child
                 .stdin
                 .take()
-                .map(|tell| Box::new(tell) as Box<dyn Write + Send>),
+                .map(|input| Box::new(input) as Box<dyn Write + Send>),
             lines,
             run: None,
             outside: Some(child),
         }
     }
 
-    /// What comes of a line.
+    /// Evaluates a line; answers the result.
     pub(super) fn ask(&mut self, line: &str) -> String {
         assert!(!line.contains('\n'), "{line}");
-        if let Some(tell) = &mut self.tell {
-            // Nobody is there to be told when there is no answer either.
-            let _ = writeln!(tell, "{line}");
+        if let Some(input) = &mut self.input {
+            // If it has ended, there is no answer either.
+            let _ = writeln!(input, "{line}");
         }
-        let answer = self.lines.recv_timeout(PATIENCE);
+        let answer = self.lines.recv_timeout(LINE_TIMEOUT);
         answer.unwrap_or_else(|_| "no answer".to_owned())
     }
 
-    /// Ends it; a run answers how it ended.
+    /// Ends it; answers the outcome of a run.
     pub(super) fn end(mut self) -> Option<Outcome> {
-        self.tell = None;
+        self.input = None;
         if let Some(mut child) = self.outside.take() {
             let _ = child.wait();
         }
@@ -135,7 +135,7 @@ impl Session {
     }
 }
 
-/// Lets programs that are begun by this thread have the rights about networks and processes that it has.
+/// Passes the capabilities for networks and processes on to the programs that this thread starts, or stops that.
 fn lend(is_lent: bool) {
     if rustix::process::geteuid().is_root() {
         return;
@@ -153,7 +153,7 @@ fn lend(is_lent: bool) {
     }
 }
 
-/// What runs reach there.
+/// The reach of runs at a place.
 fn reach(place: Place) -> Reach {
     let rule = |text: &str| text.parse().unwrap();
     let named = |is_its: fn(&str) -> bool| {

@@ -1,50 +1,50 @@
-//! An attack, what has to come of it, and its control.
+//! The cases: an attack with its expected result, and its control.
 
-mod around;
+mod address;
+mod bypass;
 mod client;
 mod greeting;
 mod host;
-mod machine;
+mod neighbor;
 mod request;
-mod resolved;
 
 use std::fmt;
 
 use super::session::Place;
 
-/// Something that is tried, and what must come of it.
+/// An attempt with its expected result.
 #[derive(Debug, Clone)]
-pub(super) struct Try {
+pub(super) struct Attempt {
     pub(super) place: Place,
     pub(super) line: String,
-    /// One of these; of a control, what its result begins with.
+    /// One of these results; of a control, one of these beginnings.
     pub(super) wanted: Vec<String>,
 }
 
 /// An attack with its control.
 #[derive(Debug, Clone)]
-pub(super) struct Row {
+pub(super) struct Case {
     pub(super) name: String,
-    pub(super) attack: Try,
-    pub(super) control: Try,
+    pub(super) attack: Attempt,
+    pub(super) control: Attempt,
     pub(super) needs: Option<Need>,
-    /// Whether the granted host may hear something while it goes on, and no other.
+    /// The granted host, and no other, may hear something during the attack.
     pub(super) is_heard: bool,
-    /// Whether it takes long: others go on meanwhile, for which it means nothing.
+    /// It takes long, and doesn't disturb the others.
     pub(super) is_slow: bool,
 }
 
-/// What not every machine has.
+/// A need that not every machine fulfils.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
     Six,
-    /// `openssl`, by which the host of TLS has a certificate.
+    /// `openssl`, which makes the certificate of the TLS host.
     Certificate,
     Curl,
 }
 
 impl Need {
-    /// Whether it is for the sake of a host that speaks TLS.
+    /// Tells whether the case needs the TLS host.
     pub(super) fn is_of_tls(self) -> bool {
         self != Self::Six
     }
@@ -61,13 +61,13 @@ impl fmt::Display for Need {
 }
 
 /// An attack by a run that was granted `good.test`, whose control is that host.
-fn row(name: impl Into<String>, line: impl Into<String>, refused: &[&'static str]) -> Row {
-    let of = |place, line: String, wanted: &[&'static str]| Try {
+fn case(name: impl Into<String>, line: impl Into<String>, refused: &[&'static str]) -> Case {
+    let of = |place, line: String, wanted: &[&'static str]| Attempt {
         place,
         line,
         wanted: wanted.iter().map(|one| (*one).to_owned()).collect(),
     };
-    Row {
+    Case {
         name: name.into(),
         attack: of(Place::Granted, line.into(), refused),
         control: of(
@@ -81,16 +81,16 @@ fn row(name: impl Into<String>, line: impl Into<String>, refused: &[&'static str
     }
 }
 
-impl Row {
-    /// It is tried elsewhere.
+impl Case {
+    /// Moves the attack to another place.
     fn at(mut self, place: Place) -> Self {
         self.attack.place = place;
         self
     }
 
-    /// Its control is another one.
+    /// Sets the control.
     fn control(mut self, place: Place, line: impl Into<String>, wanted: impl Into<String>) -> Self {
-        self.control = Try {
+        self.control = Attempt {
             place,
             line: line.into(),
             wanted: vec![wanted.into()],
@@ -98,13 +98,13 @@ impl Row {
         self
     }
 
-    /// Its control is the same without any sandbox.
+    /// Makes the control the same line outside of any sandbox.
     fn same_outside(self, wanted: impl Into<String>) -> Self {
         let line = self.attack.line.clone();
         self.control(Place::Outside, line, wanted)
     }
 
-    /// Its control is the same in a run that was granted it.
+    /// Makes the control the same line in a run that was granted the host.
     fn same_granted(self, wanted: impl Into<String>) -> Self {
         let line = self.attack.line.clone();
         self.control(Place::Granted, line, wanted)
@@ -126,20 +126,20 @@ impl Row {
     }
 }
 
-/// All of them.
-pub(super) fn all() -> Vec<Row> {
-    groups().into_iter().flat_map(|(_, rows)| rows).collect()
+/// All cases.
+pub(super) fn all() -> Vec<Case> {
+    groups().into_iter().flat_map(|(_, cases)| cases).collect()
 }
 
-/// Groups of attacks that are tried in one world, by what they reach for.
-pub(super) fn groups() -> Vec<(&'static str, Vec<Row>)> {
+/// The groups of cases; each is tried in a test network of its own.
+pub(super) fn groups() -> Vec<(&'static str, Vec<Case>)> {
     vec![
-        ("around", around::rows()),
-        ("host", host::rows()),
-        ("request", request::rows()),
-        ("resolved", resolved::rows()),
-        ("greeting", greeting::rows()),
-        ("client", client::rows()),
-        ("machine", machine::rows()),
+        ("bypass", bypass::cases()),
+        ("host", host::cases()),
+        ("request", request::cases()),
+        ("address", address::cases()),
+        ("greeting", greeting::cases()),
+        ("client", client::cases()),
+        ("neighbor", neighbor::cases()),
     ]
 }

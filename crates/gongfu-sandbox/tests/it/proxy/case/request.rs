@@ -1,12 +1,12 @@
-//! What isn't one plain request to connect.
+//! Requests other than one plain `CONNECT`.
 
 use super::super::session::Place;
-use super::{Need, Row, row};
+use super::{Case, Need, case};
 
 const EVIL: &str = "GET http://evil.test:8443/ HTTP/1.1\\r\\nHost: evil.test\\r\\n\\r\\n";
 
-pub(super) fn rows() -> Vec<Row> {
-    let mut rows = Vec::new();
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
     for method in [
         "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "PROPFIND",
     ] {
@@ -14,13 +14,13 @@ pub(super) fn rows() -> Vec<Row> {
             "each(*[tell(b'{method} ' + at + b' HTTP/1.1\\r\\nHost: good.test:8443\\r\\n\\r\\n') for at in \
              (b'http://good.test:8443/', b'https://good.test:8443/', b'http://evil.test:8443/', b'/', b'*', b'good.test:8443')])"
         );
-        rows.push(row(format!("{method} without TLS"), line, &["403"]));
+        cases.push(case(format!("{method} without TLS"), line, &["403"]));
     }
-    let tried = |name: &str, line: String, refused: &[&'static str]| row(name, line, refused);
+    let tried = |name: &str, line: String, refused: &[&'static str]| case(name, line, refused);
     let request = |name: &str, request: &str, refused: &[&'static str]| {
-        row(name, format!("tell(b'{request}')"), refused)
+        case(name, format!("tell(b'{request}')"), refused)
     };
-    rows.extend([
+    cases.extend([
         request("another way to write it", "connect good.test:8443 HTTP/1.1\\r\\n\\r\\n", &["403"]),
         request("the newer HTTP", "PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n", &["400"]),
         request("a version that isn't", "CONNECT good.test:8443 HTTP/9.9\\r\\n\\r\\n", &["400"]),
@@ -94,5 +94,5 @@ pub(super) fn rows() -> Vec<Row> {
         tried("10,000 connections, and what is forbidden behind them", "crowd(10000) + ' ' + via(b'evil.test:8443')".to_owned(), &["400 403"]),
         tried("more connections than may be carried at once", "together(120)".to_owned(), &["bounded"]).heard(),
     ]);
-    rows
+    cases
 }

@@ -1,9 +1,9 @@
-//! Hosts that weren't granted, and granted ones that are written in odd ways.
+//! Hosts that weren't granted, and odd spellings of granted ones.
 
 use super::super::session::Place;
-use super::{Need, Row, row};
+use super::{Case, Need, case};
 
-/// What wasn't granted: each is there, and would be reached by whoever may.
+/// Hosts that weren't granted; each of them answers outside.
 const UNGRANTED: &[(&str, &str, u16, &str)] = &[
     (
         "a host that wasn't granted",
@@ -79,7 +79,7 @@ const UNGRANTED: &[(&str, &str, u16, &str)] = &[
     ),
 ];
 
-/// What a client takes for an address, or for a name that is spelled in an odd way: by itself it leads there.
+/// Addresses, and odd spellings of addresses and names, which clients accept outside.
 const SPELLED: &[(&str, &str, &str)] = &[
     ("an address", "11.22.0.2", "hi from 11.22.0.2"),
     ("an address of loopback", "127.0.0.1", "hi from 127.0.0.1"),
@@ -135,7 +135,7 @@ const SIX: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Bytes that stand for something else to somebody: their control is the plain name.
+/// Authorities that another parser may read otherwise; the control is the plain name.
 const ODD: &[(&str, &str)] = &[
     ("nothing at all", ""),
     ("a port alone", ":8443"),
@@ -194,46 +194,46 @@ const ODD: &[(&str, &str)] = &[
     ("brackets around the name", "[good.test]:8443"),
 ];
 
-pub(super) fn rows() -> Vec<Row> {
-    let mut rows = Vec::new();
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
     for &(name, host, port, at) in UNGRANTED {
-        let attack = row(name, format!("via(b'{host}:{port}')"), &["403"]);
-        rows.push(attack.control(Place::Outside, format!("plain('{host}', {port})"), at));
+        let attack = case(name, format!("via(b'{host}:{port}')"), &["403"]);
+        cases.push(attack.control(Place::Outside, format!("plain('{host}', {port})"), at));
     }
     for &(name, host, at) in SPELLED {
-        let attack = row(name, format!("via(b'{host}:8443', b'good.test')"), &["400"]);
-        rows.push(attack.control(Place::Outside, format!("plain('{host}')"), at));
+        let attack = case(name, format!("via(b'{host}:8443', b'good.test')"), &["400"]);
+        cases.push(attack.control(Place::Outside, format!("plain('{host}')"), at));
     }
     for &(name, host, at) in SIX {
         let line =
             format!("each(via(b'[{host}]:8443', b'good.test'), via(b'{host}:8443', b'good.test'))");
-        let attack = row(name, line, &["400"]).needs(Need::Six);
-        rows.push(attack.control(Place::Outside, format!("plain('{host}')"), at));
+        let attack = case(name, line, &["400"]).needs(Need::Six);
+        cases.push(attack.control(Place::Outside, format!("plain('{host}')"), at));
     }
     for &(name, authority) in ODD {
-        rows.push(row(
+        cases.push(case(
             name,
             format!("via(b'{authority}', b'good.test')"),
             &["400"],
         ));
     }
-    rows.push(row(
+    cases.push(case(
         "a very long name",
         "via(b'a.' * 2000 + GOOD)",
         &["400"],
     ));
-    rows.push(row(
+    cases.push(case(
         "a very long part of a name",
         "via(b'a' * 64 + b'.' + GOOD)",
         &["400"],
     ));
-    rows.push(row(
+    cases.push(case(
         "a port of a thousand digits",
         "via(b'good.test:' + b'8' * 1000)",
         &["400"],
     ));
-    rows.push(
-        row(
+    cases.push(
+        case(
             "upper case, of a host that wasn't granted",
             "via(b'EVIL.TEST:8443')",
             &["403"],
@@ -244,8 +244,8 @@ pub(super) fn rows() -> Vec<Row> {
             "200 hi from 11.22.0.2",
         ),
     );
-    rows.push(
-        row(
+    cases.push(
+        case(
             "names below another name",
             "each(via(b'a.evil.test:8443'), via(b'test:8443'))",
             &["403"],
@@ -256,5 +256,5 @@ pub(super) fn rows() -> Vec<Row> {
             "200 hi from 11.22.0.2",
         ),
     );
-    rows
+    cases
 }

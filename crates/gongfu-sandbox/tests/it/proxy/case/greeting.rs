@@ -1,9 +1,9 @@
-//! Greetings of TLS that are for another host than the one that was asked for, or are none.
+//! TLS greetings for another host than the requested one, and bytes that are no greeting.
 
 use super::super::session::Place;
-use super::{Need, Row, row};
+use super::{Case, Need, case};
 
-/// What is said to a host that was granted.
+/// Bytes that are sent to a granted host.
 const GREETINGS: &[(&str, &str)] = &[
     ("a greeting for another host", "hello(b'evil.test')"),
     (
@@ -198,8 +198,8 @@ const GREETINGS: &[(&str, &str)] = &[
     ("what looks like no protocol at all", "b'\\xff' * 3000"),
 ];
 
-/// What is as it should be, however odd it is: it passes, else what stands above says nothing. The others
-/// have a plain greeting for their control.
+/// Odd greetings that are valid: the controls of the cases with the same names. The others have a plain greeting
+/// as their control.
 const PASSING: &[(&str, &str)] = &[
     ("upper case, for another host", "hello(b'GOOD.Test')"),
     ("another host with a dot at the end", "hello(b'good.test.')"),
@@ -234,14 +234,14 @@ const PASSING: &[(&str, &str)] = &[
     ),
 ];
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn cases() -> Vec<Case> {
     let closed = &["200 closed"][..];
     let tells = |greeting: &str| format!("tell(connect(GOOD), {greeting})");
-    let mut rows = Vec::new();
+    let mut cases = Vec::new();
     for (name, greeting) in GREETINGS {
-        let attack = row(*name, tells(greeting), closed);
+        let attack = case(*name, tells(greeting), closed);
         let passing = PASSING.iter().find(|(of, _)| of == name);
-        rows.push(match passing {
+        cases.push(match passing {
             Some((_, greeting)) => {
                 attack.control(Place::Granted, tells(greeting), "200 hi from 11.22.0.2")
             }
@@ -249,7 +249,7 @@ pub(super) fn rows() -> Vec<Row> {
         });
     }
     let library = |name, context: &str, of: &str| {
-        let attack = row(name, format!("inside({context}, {of})"), closed);
+        let attack = case(name, format!("inside({context}, {of})"), closed);
         let control = attack.control(
             Place::Granted,
             "inside(trusting(), 'good.test')",
@@ -257,20 +257,20 @@ pub(super) fn rows() -> Vec<Row> {
         );
         control.needs(Need::Certificate)
     };
-    rows.push(library(
+    cases.push(library(
         "a library that greets another host",
         "library()._create_unverified_context()",
         "'evil.test'",
     ));
-    rows.push(library(
+    cases.push(library(
         "a library that greets nobody",
         "library()._create_unverified_context()",
         "None",
     ));
-    rows.push(library(
+    cases.push(library(
         "a library that greets an address",
         "library()._create_unverified_context()",
         "'11.22.0.2'",
     ));
-    rows
+    cases
 }

@@ -1,10 +1,10 @@
-//! What programs do that know of no attack: they are led astray by a host, or weren't granted it.
+//! Ordinary clients: a host redirects them elsewhere, or they weren't granted the host.
 
 use super::super::session::Place;
-use super::{Need, Row, row};
+use super::{Case, Need, case};
 
-/// Where the granted host leads who comes to it.
-const LED: &[(&str, &str, &[&str])] = &[
+/// Redirects of the granted host.
+const REDIRECTS: &[(&str, &str, &[&str])] = &[
     (
         "led to a host that wasn't granted",
         "https://evil.test:8443/",
@@ -50,50 +50,50 @@ const LED: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn cases() -> Vec<Case> {
     let by_urllib = "opened('https://good.test/')";
     let led = &["403"][..];
     let all = [
-        row(
+        case(
             "urllib, in a run that wasn't granted the host",
             by_urllib,
             led,
         )
         .at(Place::Other)
         .same_granted("200 hi"),
-        row(
+        case(
             "http.client, in a run that wasn't granted the host",
             "fetched('good.test')",
             led,
         )
         .at(Place::Other)
         .same_granted("200 hi"),
-        row(
+        case(
             "urllib, in a run that was granted nothing",
             by_urllib,
             &["no address"],
         )
         .at(Place::Nothing)
         .same_granted("200 hi"),
-        row(
+        case(
             "a host of TLS that wasn't granted",
             "opened('https://evil.test:8443/')",
             led,
         )
         .control(Place::Granted, "opened('https://a.wild.test/')", "200 hi"),
-        row(
+        case(
             "a host of TLS at another port",
             "opened('https://good.test:9443/')",
             led,
         )
         .control(Place::Granted, by_urllib, "200 hi"),
-        row(
+        case(
             "data that is sent to a host that wasn't granted",
             "opened('https://evil.test:8443/', b'secret')",
             led,
         )
         .control(Place::Granted, by_urllib, "200 hi"),
-        row(
+        case(
             "an upgrade to WebSocket with a host that wasn't granted",
             "fetched('evil.test', port=8443, Upgrade='websocket')",
             led,
@@ -104,8 +104,8 @@ pub(super) fn rows() -> Vec<Row> {
             "101",
         ),
     ];
-    let redirects = LED.iter().map(|(name, to, refused)| {
-        let led = row(
+    let redirects = REDIRECTS.iter().map(|(name, to, refused)| {
+        let led = case(
             *name,
             format!("opened('https://good.test/to?{to}')"),
             refused,
@@ -117,23 +117,23 @@ pub(super) fn rows() -> Vec<Row> {
         )
     });
     let all = all.into_iter().chain(redirects);
-    let all = all.map(|row| row.needs(Need::Certificate));
+    let all = all.map(|case| case.needs(Need::Certificate));
     all.chain(by_curl()).collect()
 }
 
-fn by_curl() -> impl Iterator<Item = Row> {
+fn by_curl() -> impl Iterator<Item = Case> {
     let all = [
-        row("curl, in a run that wasn't granted the host", "curl('https://good.test/')", &["curl 56", "curl 7"])
+        case("curl, in a run that wasn't granted the host", "curl('https://good.test/')", &["curl 56", "curl 7"])
             .at(Place::Other)
             .same_granted("hi"),
-        row("curl, that is led to this network", "curl('--location', 'https://good.test/to?https://ten.test:8443/')", &["curl 56", "curl 7"])
+        case("curl, that is led to this network", "curl('--location', 'https://good.test/to?https://ten.test:8443/')", &["curl 56", "curl 7"])
             .control(Place::Granted, "curl('--location', 'https://good.test/to?https://a.wild.test/')", "hi"),
-        row("curl without the proxy", "curl('--noproxy', '*', 'https://good.test/')", &["curl 6", "curl 7"])
+        case("curl without the proxy", "curl('--noproxy', '*', 'https://good.test/')", &["curl 6", "curl 7"])
             .same_outside("hi"),
-        row("curl without the proxy, to an address that it is told", "curl('--noproxy', '*', '--resolve', 'good.test:443:11.22.0.2', 'https://good.test/')", &["curl 7"])
+        case("curl without the proxy, to an address that it is told", "curl('--noproxy', '*', '--resolve', 'good.test:443:11.22.0.2', 'https://good.test/')", &["curl 7"])
             .same_outside("hi"),
-        row("curl, that tells the proxy another host than TLS", "curl('--connect-to', 'good.test:443:evil.test:8443', 'https://good.test/')", &["curl 56", "curl 7"])
+        case("curl, that tells the proxy another host than TLS", "curl('--connect-to', 'good.test:443:evil.test:8443', 'https://good.test/')", &["curl 56", "curl 7"])
             .control(Place::Granted, "curl('--connect-to', 'good.test:443:a.wild.test:443', '--insecure', 'https://a.wild.test/')", "hi"),
     ];
-    all.into_iter().map(|row| row.needs(Need::Curl))
+    all.into_iter().map(|case| case.needs(Need::Curl))
 }

@@ -1,57 +1,57 @@
-//! Ways around the proxy: straight to a host, or by sockets of other kinds.
+//! Attacks that bypass the proxy: direct connections, and sockets of other kinds.
 
 use super::super::session::Place;
-use super::{Need, Row, row};
+use super::{Case, Need, case};
 
-/// What leads nowhere in the network of a run, which has nothing but loopback.
-const NOWHERE: &str = "ENETUNREACH";
-/// What leads to loopback, where nobody but the proxy is.
-const NOBODY: &str = "ECONNREFUSED";
-/// What there may not even be.
+/// The error where no route exists: the network of a run has only loopback.
+const NO_ROUTE: &str = "ENETUNREACH";
+/// The error on loopback, where only the proxy listens.
+const REFUSED: &str = "ECONNREFUSED";
+/// The error for a forbidden kind of socket.
 const FORBIDDEN: &str = "EPERM";
 
-/// What is tried, what must come of it, and what the same comes to in no sandbox.
-const AROUND: &[(&str, &str, &str, &str)] = &[
+/// Names, lines, the errors in a run, and the results outside of any sandbox.
+const BYPASSES: &[(&str, &str, &str, &str)] = &[
     (
         "straight to the granted host",
         "plain('11.22.0.2')",
-        NOWHERE,
+        NO_ROUTE,
         "hi from 11.22.0.2",
     ),
     (
         "straight to a host of this network",
         "plain('10.0.0.1')",
-        NOWHERE,
+        NO_ROUTE,
         "hi from 10.0.0.1",
     ),
     (
         "straight to what clouds tell their machines",
         "plain('169.254.169.254')",
-        NOWHERE,
+        NO_ROUTE,
         "hi from 169.254.169.254",
     ),
     (
         "straight to the server's loopback",
         "plain('127.0.0.1')",
-        NOBODY,
+        REFUSED,
         "hi from 127.0.0.1",
     ),
     (
         "straight to another address of loopback",
         "plain('127.99.0.7')",
-        NOBODY,
+        REFUSED,
         "hi from 127.99.0.7",
     ),
     (
         "straight to nobody, which is here",
         "plain('0.0.0.0')",
-        NOBODY,
+        REFUSED,
         "hi from 127.0.0.1",
     ),
     (
         "straight to the server's own address",
         "plain('11.22.0.1')",
-        NOWHERE,
+        NO_ROUTE,
         "hi from 11.22.0.1",
     ),
     (
@@ -63,13 +63,13 @@ const AROUND: &[(&str, &str, &str, &str)] = &[
     (
         "said with the first packet, without connecting",
         "quickly(('11.22.0.2', 8443))",
-        NOWHERE,
+        NO_ROUTE,
         "hi from 11.22.0.2",
     ),
     (
         "said with the first packet, to the server's loopback",
         "quickly(('127.0.0.1', 8443))",
-        NOBODY,
+        REFUSED,
         "hi from 127.0.0.1",
     ),
     (
@@ -147,7 +147,7 @@ const AROUND: &[(&str, &str, &str, &str)] = &[
         "2",
     ),
 ];
-const AROUND_SIX: &[(&str, &str, &str, &str)] = &[
+const BYPASSES_SIX: &[(&str, &str, &str, &str)] = &[
     (
         "straight by IPv6",
         "direct(INET6, STREAM, ('2a00:1::2', 8443))",
@@ -167,7 +167,7 @@ const AROUND_SIX: &[(&str, &str, &str, &str)] = &[
         "hi from 127.0.0.1",
     ),
 ];
-/// Families, kinds and protocols that a kernel may know; it isn't asked.
+/// Families, kinds and protocols that a kernel may have as modules; it must not look for them.
 const KINDS: &[(&str, &str)] = &[
     ("machines beside this one (vsock)", "40, STREAM"),
     ("SCTP", "INET, STREAM, 132"),
@@ -185,18 +185,23 @@ const KINDS: &[(&str, &str)] = &[
     ("telephones", "35, DGRAM"),
 ];
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn cases() -> Vec<Case> {
     let of = |(name, line, refused, wanted): &(&str, &str, &'static str, &str)| {
-        row(*name, *line, &[*refused]).same_outside(*wanted)
+        case(*name, *line, &[*refused]).same_outside(*wanted)
     };
-    let mut rows: Vec<Row> = AROUND.iter().map(of).collect();
-    rows.extend(AROUND_SIX.iter().map(of).map(|row| row.needs(Need::Six)));
+    let mut cases: Vec<Case> = BYPASSES.iter().map(of).collect();
+    cases.extend(
+        BYPASSES_SIX
+            .iter()
+            .map(of)
+            .map(|case| case.needs(Need::Six)),
+    );
     for (name, arguments) in KINDS {
         let line = format!("known({arguments})");
-        rows.push(row(*name, line, &[FORBIDDEN]).same_outside("made or unknown"));
+        cases.push(case(*name, line, &[FORBIDDEN]).same_outside("made or unknown"));
     }
-    rows.push(
-        row(
+    cases.push(
+        case(
             "TLS by the kernel",
             "tried(lambda: proxy().setsockopt(6, 31, b'tls'))",
             &[FORBIDDEN],
@@ -207,5 +212,5 @@ pub(super) fn rows() -> Vec<Row> {
             "None",
         ),
     );
-    rows
+    cases
 }

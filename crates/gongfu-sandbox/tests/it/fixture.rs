@@ -1,4 +1,4 @@
-//! What the tests stand on: folders, a runner, and words for what came out.
+//! The fixture of the tests: folders, a runner, and helpers to judge the outcome.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use gongfu_core::sandbox::{
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
 
-/// The argument by which this program runs something until it is killed.
+/// The argument that makes this program a server with one run, until it is killed.
 pub(crate) const VICTIM: &str = "victim";
 
-/// The kinds whose differences tests know.
+/// The levels whose differences tests know.
 pub(crate) const NAMESPACES: Level = Level::new("namespaces");
 pub(crate) const LITE: Level = Level::new("lite");
 pub(crate) const DOCKER: Level = Level::new("docker");
 
-/// A skill, a workspace, and what is kept.
-pub(crate) struct Ground {
-    /// In what it runs.
+/// The folders of a skill, its layer and a workspace, and the limits of runs.
+pub(crate) struct Fixture {
+    /// The level of the runs.
     pub(crate) level: Level,
     pub(crate) folder: TempDir,
     pub(crate) limits: Limits,
-    /// Whether runs may have control groups.
-    pub(crate) grouped: bool,
+    /// Runs may have control groups.
+    pub(crate) uses_groups: bool,
 }
 
-impl Ground {
+impl Fixture {
     pub(crate) fn new(level: Level) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["skill", "layer", "workspace", "logs"] {
@@ -46,7 +46,7 @@ impl Ground {
             level,
             folder,
             limits,
-            grouped: true,
+            uses_groups: true,
         }
     }
 
@@ -87,10 +87,10 @@ impl Ground {
         }
     }
 
-    pub(crate) fn runs(&self, command: Command) -> Result<Outcome, PortError> {
+    pub(crate) fn run(&self, command: Command) -> Result<Outcome, PortError> {
         let runtime = runtime();
         let runner = crate::runner(self.level);
-        let runner = if self.grouped {
+        let runner = if self.uses_groups {
             runner
         } else {
             runner.without_groups()
@@ -99,9 +99,8 @@ impl Ground {
         runtime.block_on(running)
     }
 
-    /// A line of a shell with the places where this kind of sandbox has them: lite has no view of its
-    /// own, and says by variables where they are.
-    pub(crate) fn placed(&self, line: &str) -> String {
+    /// A line with the guest paths of this level: lite has no view of its own, and passes them in variables.
+    pub(crate) fn guest_line(&self, line: &str) -> String {
         if self.level != LITE {
             return line.to_owned();
         }
@@ -111,13 +110,13 @@ impl Ground {
     }
 
     /// Runs a line for a shell.
-    pub(crate) fn line(&self, line: &str) -> Outcome {
-        self.runs(Command::Line(line.to_owned())).unwrap()
+    pub(crate) fn run_line(&self, line: &str) -> Outcome {
+        self.run(Command::Line(line.to_owned())).unwrap()
     }
 
-    /// Runs a line that ends well; answers what it says.
-    pub(crate) fn says(&self, line: &str) -> String {
-        let outcome = self.line(line);
+    /// Runs a line that must succeed; answers its output.
+    pub(crate) fn output_of(&self, line: &str) -> String {
+        let outcome = self.run_line(line);
         assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
         text(&outcome.stdout)
     }
@@ -133,8 +132,7 @@ pub(crate) fn text(said: &Said) -> String {
     String::from_utf8(said.head.clone()).unwrap()
 }
 
-/// Runs something that takes long, in the level and on the folder that come next, and waits to be
-/// killed.
+/// Runs a line at a level, with a folder for logs, and waits to be killed; the arguments name all three.
 pub(crate) fn victim() -> ExitCode {
     let mut arguments = std::env::args().skip(2);
     let level = arguments.next().unwrap();
@@ -184,25 +182,25 @@ pub(crate) fn groups_of(process: u32) -> Vec<PathBuf> {
     found
 }
 
-/// How many processes of this machine have a word in their command line.
+/// Counts the processes of this machine with a word in their command line.
 pub(crate) fn alive(word: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let told = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
-    let has = |told: &Vec<u8>| told.windows(word.len()).any(|part| part == word.as_bytes());
-    told.filter(has).count()
+    let lines = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    let has = |line: &Vec<u8>| line.windows(word.len()).any(|part| part == word.as_bytes());
+    lines.filter(has).count()
 }
 
 /// Waits until no process has a word in its command line; answers how long that took.
 pub(crate) fn gone(word: &str) -> Duration {
-    let begun = Instant::now();
+    let start = Instant::now();
     while alive(word) > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(10), "{word} lives on");
+        assert!(start.elapsed() < Duration::from_secs(10), "{word} lives on");
         std::thread::sleep(Duration::from_millis(10));
     }
-    begun.elapsed()
+    start.elapsed()
 }
 
-/// A word that no other process has.
+/// A word that no other process has in its command line.
 pub(crate) fn word(path: &Path) -> String {
     let name = path.file_name().unwrap().to_string_lossy();
     format!(
@@ -213,13 +211,20 @@ pub(crate) fn word(path: &Path) -> String {
     )
 }
 
-/// A test of one kind of sandbox, and its name.
+/// A test of one level, with its name.
 pub(crate) type Test = (&'static str, fn(Level));
 
-/// Tests that every kind of sandbox must pass, once for each that can be here.
+/// Lists test functions with their names, below the name of a group.
+macro_rules! tests {
+    ($group:literal: $($test:ident),* $(,)?) => {
+        [$((concat!($group, "::", stringify!($test)), $test)),*]
+    };
+}
+pub(crate) use tests;
+
+/// Tests that every level must pass, once for each level of this system.
 ///
-/// A kind that doesn't work here fails them, unless what it is made with isn't installed: then they
-/// are ignored, but not where everything is to be tried.
+/// A level that doesn't work here fails them. Where its program isn't installed they are ignored, except under CI.
 pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
     let of_one = |(level, is_ignored): (Level, bool)| {
         all.iter().map(move |(name, test)| {
@@ -234,8 +239,7 @@ pub(crate) fn of_every_level(all: &[Test]) -> Vec<Trial> {
     levels().flat_map(of_one).collect()
 }
 
-/// Every kind of sandbox that this program tests, and whether it is ignored here: what it is made with
-/// isn't installed, and not everything is to be tried.
+/// The levels that this program tests, each with the fact that it is ignored here: its program isn't installed.
 pub(crate) fn levels() -> impl Iterator<Item = (Level, bool)> {
     let everything = std::env::var_os("CI").is_some();
     let all = crate::kinds().into_iter();

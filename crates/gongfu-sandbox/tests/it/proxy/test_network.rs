@@ -1,7 +1,7 @@
-//! A world of its own: the namespace of the server, in which proxies live, and one of all other hosts.
+//! The test network: the namespace of the server with its proxies, and one of all other hosts.
 //!
-//! Addresses of every kind are there and answer, so that what is refused is refused by a rule. Nothing
-//! leads out of it.
+//! Addresses of every kind answer there, so that a refusal can only come from a rule. It is connected to no other
+//! network.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -22,33 +22,33 @@ use super::netlink::Netlink;
 const OWN: &[(&str, &str, u8)] = &[
     ("server", "11.22.0.1", 32),
     ("server", "2a00:1::1", 128),
-    // A network, all of which is this machine.
+    // A whole network that is this machine.
     ("lo", "11.33.0.1", 24),
 ];
-/// Addresses of others, besides those that names lead to.
+/// Addresses of other hosts, besides those of the names.
 const OTHERS: &[&str] = &[LAST, "198.51.100.1", "255.1.1.1"];
-/// Where it is seen that all who came before were let in.
+/// The address for connections that prove that all earlier ones were accepted.
 const LAST: &str = "11.22.0.250";
-/// The same of the server.
+/// The same for hosts beside the server.
 const LAST_HERE: &str = "127.0.0.250";
-/// The name of a socket that has none in the file system, as an attack has it.
+/// The name of an abstract socket, which an attack uses.
 const ABSTRACT: &str = "gongfu-proxy-attack";
 
-/// The world, as long as there is this process.
-pub(super) struct World {
+/// The test network, until this process ends.
+pub(super) struct TestNetwork {
     pub(super) folder: TempDir,
     pub(super) hosts: Hosts,
-    /// Hosts of the internet that speak TLS listen by it.
+    /// The listener of the host that speaks TLS.
     pub(super) tls: std::net::TcpListener,
-    /// Whether there is IPv6.
+    /// The system has IPv6.
     pub(super) has_six: bool,
 }
 
-impl World {
-    /// Makes it and comes into it; nobody who was there before can be reached from then on.
+impl TestNetwork {
+    /// Makes the network and enters it; no host of another network can be reached from then on.
     ///
     /// # Errors
-    /// The system doesn't allow it: the text says what.
+    /// The system doesn't allow a step, which the text names.
     pub(super) fn enter() -> Result<Self, String> {
         let at = |step: &'static str| move |error: io::Error| format!("{step}: {error}");
         leave().map_err(at("no namespaces can be made"))?;
@@ -59,7 +59,7 @@ impl World {
         let hosts = Hosts::default();
         let (named, namespace) = mpsc::channel();
         let (paired, pairing) = mpsc::channel::<bool>();
-        // What this thread listens by goes on when it has ended, and with it its namespace.
+        // The sockets of this thread keep its namespace alive.
         let others = std::thread::spawn(move || -> io::Result<_> {
             alone(UnshareFlags::NEWNET)?;
             let _ = named.send(File::open("/proc/thread-self/ns/net")?);
@@ -110,14 +110,14 @@ impl World {
         })
     }
 
-    /// Connections to these are the last ones.
+    /// The addresses for the connections of [`Hosts::settle`].
     pub(super) fn last() -> [SocketAddr; 3] {
         let at = |address: &str, port| SocketAddr::new(address.parse().unwrap(), port);
         [at(LAST, PORT), at(LAST, OTHER_PORT), at(LAST_HERE, PORT)]
     }
 }
 
-/// What the other hosts listen by: streams, datagrams, and what is said by TLS.
+/// The sockets of the other hosts: streams, datagrams, and the one for TLS.
 type Listeners = (Vec<std::net::TcpListener>, UdpSocket, std::net::TcpListener);
 
 /// Gives the namespace of this thread all addresses of others.
@@ -130,12 +130,12 @@ fn inhabit(has_six: bool) -> io::Result<Listeners> {
     for address in named.chain(OTHERS.iter().copied()) {
         let address: IpAddr = address.parse().unwrap();
         let is_own = OWN.iter().any(|(_, own, _)| own.parse() == Ok(address));
-        if is_own || !is_somebody(address) || (address.is_ipv6() && !has_six) {
+        if is_own || !can_be_a_host(address) || (address.is_ipv6() && !has_six) {
             continue;
         }
         let bits = if address.is_ipv4() { 32 } else { 128 };
         match others.address("others", address, bits) {
-            // Several names lead to it.
+            // Several names may have it.
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 return Err(io::Error::other(format!("{address}: {error}")));
             }
@@ -152,8 +152,8 @@ fn inhabit(has_six: bool) -> io::Result<Listeners> {
     Ok((streams, UdpSocket::bind((GOOD, PORT))?, tls))
 }
 
-/// Whether another machine can have this address.
-fn is_somebody(address: IpAddr) -> bool {
+/// Tells whether another machine can have this address.
+fn can_be_a_host(address: IpAddr) -> bool {
     let is_mapped = address != address.to_canonical();
     let is_link = matches!(address, IpAddr::V6(six) if six.is_unicast_link_local());
     let is_everybody = address == IpAddr::from([255, 255, 255, 255]);
@@ -162,7 +162,7 @@ fn is_somebody(address: IpAddr) -> bool {
     !(is_mapped || is_link || is_everybody || is_here || is_none)
 }
 
-/// Leaves the machine's network and what is mounted there; an ordinary user leaves its users first.
+/// Enters new network and mount namespaces; an ordinary user needs a user namespace first.
 fn leave() -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     if user.is_root() {
@@ -179,14 +179,14 @@ fn leave() -> io::Result<()> {
 
 #[expect(
     unsafe_code,
-    reason = "no library offers it safely; the table of open files, for whose sake it isn't safe, stays"
+    reason = "no library offers it safely; only `FILES` would be unsafe, which is excluded"
 )]
 fn alone(flags: UnshareFlags) -> io::Result<()> {
-    // SAFETY: only `FILES` could have another thread lose its handles.
+    // SAFETY: only `FILES` could close handles of another thread.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags - UnshareFlags::FILES) }?)
 }
 
-/// Has the system ask the server of names of this world.
+/// Makes the system use the DNS server of this network.
 fn resolve_by(folder: &Path) -> io::Result<()> {
     for (name, text) in [
         ("resolv.conf", "nameserver 127.0.0.1\noptions attempts:1\n"),

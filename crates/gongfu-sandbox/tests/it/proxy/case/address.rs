@@ -1,10 +1,10 @@
-//! Granted names that lead to what isn't everybody's: every such address is there, and answers.
+//! Granted names with addresses that aren't public; every such address answers outside.
 
 use super::super::session::Place;
-use super::{Need, Row, row};
+use super::{Case, Need, case};
 
-/// What leads astray, and who answers there.
-const ASTRAY: &[(&str, &str, &str)] = &[
+/// Names with the addresses that answer.
+const PRIVATE: &[(&str, &str, &str)] = &[
     ("loopback", "loopback.test", "127.0.0.1"),
     (
         "another address of loopback",
@@ -67,7 +67,7 @@ const ASTRAY: &[(&str, &str, &str)] = &[
 ];
 
 /// The same by IPv6.
-const ASTRAY_SIX: &[(&str, &str, &str)] = &[
+const PRIVATE_SIX: &[(&str, &str, &str)] = &[
     ("loopback by IPv6", "loopback-six.test", "::1"),
     ("nobody's address by IPv6", "nobody-six.test", "::1"),
     (
@@ -101,8 +101,8 @@ const ASTRAY_SIX: &[(&str, &str, &str)] = &[
     ("a site by IPv6", "site-six.test", "fec0::1"),
 ];
 
-/// To what nobody can connect by TCP, or not by the address alone: the control is that the name leads there.
-const NOBODY: &[(&str, &str, &str)] = &[
+/// Addresses without TCP; the control is that the name resolves to them.
+const UNCONNECTABLE: &[(&str, &str, &str)] = &[
     ("a group", "group.test", "224.0.0.1"),
     (
         "everybody of a network",
@@ -110,12 +110,12 @@ const NOBODY: &[(&str, &str, &str)] = &[
         "255.255.255.255",
     ),
 ];
-const NOBODY_SIX: &[(&str, &str, &str)] = &[
+const UNCONNECTABLE_SIX: &[(&str, &str, &str)] = &[
     ("a group by IPv6", "group-six.test", "ff02::1"),
     ("a link by IPv6", "link-six.test", "fe80::1"),
 ];
 
-/// What not even who was allowed this network reaches.
+/// Services with secrets, which are refused even as private hosts.
 const SECRETS: &[(&str, &str, &str, bool)] = &[
     (
         "what clouds tell, as a private host",
@@ -161,26 +161,26 @@ const SECRETS: &[(&str, &str, &str, bool)] = &[
     ),
 ];
 
-pub(super) fn rows() -> Vec<Row> {
-    let mut rows = Vec::new();
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
     let refused = |name: &str, host: &str| {
         let name = format!("a granted name that leads to {name}");
-        row(name, format!("via(b'{host}:8443')"), &["403"])
+        case(name, format!("via(b'{host}:8443')"), &["403"])
     };
-    let six = |row: Row, is_six: bool| if is_six { row.needs(Need::Six) } else { row };
-    for (is_six, all) in [(false, ASTRAY), (true, ASTRAY_SIX)] {
+    let six = |case: Case, is_six: bool| if is_six { case.needs(Need::Six) } else { case };
+    for (is_six, all) in [(false, PRIVATE), (true, PRIVATE_SIX)] {
         for (name, host, at) in all {
             let (line, at) = (format!("plain('{host}')"), format!("hi from {at}"));
-            rows.push(six(
+            cases.push(six(
                 refused(name, host).control(Place::Outside, line, at),
                 is_six,
             ));
         }
     }
-    for (is_six, all) in [(false, NOBODY), (true, NOBODY_SIX)] {
+    for (is_six, all) in [(false, UNCONNECTABLE), (true, UNCONNECTABLE_SIX)] {
         for (name, host, at) in all {
             let line = format!("leads('{host}')");
-            rows.push(six(
+            cases.push(six(
                 refused(name, host).control(Place::Outside, line, *at),
                 is_six,
             ));
@@ -188,20 +188,20 @@ pub(super) fn rows() -> Vec<Row> {
     }
     for (name, host, at, is_six) in SECRETS {
         let (line, at) = (format!("plain('{host}')"), format!("hi from {at}"));
-        rows.push(six(
+        cases.push(six(
             refused(name, host).control(Place::Outside, line, at),
             *is_six,
         ));
     }
-    rows.extend(turning());
-    rows.extend(granted_here());
-    rows
+    cases.extend(changing());
+    cases.extend(private_hosts());
+    cases
 }
 
-/// Names that are of the internet at first sight.
-fn turning() -> Vec<Row> {
+/// Names that look public, or change their address.
+fn changing() -> Vec<Case> {
     let machine = |name: &str, host: &str, at| {
-        let attack = row(name, format!("via(b'{host}:8443')"), &["403", "502"]);
+        let attack = case(name, format!("via(b'{host}:8443')"), &["403", "502"]);
         attack.control(Place::Outside, format!("plain('{host}')"), at)
     };
     vec![
@@ -221,7 +221,7 @@ fn turning() -> Vec<Row> {
             "hi from 2a00:1::1",
         )
         .needs(Need::Six),
-        row(
+        case(
             "a name that leads elsewhere the second time",
             "' '.join(sorted({via(b'turns.test:8443') for _ in range(6)}))",
             &["200 hi from 11.22.0.2 403"],
@@ -232,7 +232,7 @@ fn turning() -> Vec<Row> {
             "hi from 10.0.0.1 hi from 11.22.0.2",
         )
         .heard(),
-        row(
+        case(
             "several addresses, of which the private one answers",
             "via(b'several.test:7443')",
             &["502"],
@@ -242,7 +242,7 @@ fn turning() -> Vec<Row> {
             "plain('10.0.0.1', 7443)",
             "hi from 10.0.0.1",
         ),
-        row(
+        case(
             "a public and a private address: the private one",
             "via(b'mixed.test:8443').replace('200 hi from 11.22.0.2', 'not')",
             &["not"],
@@ -253,7 +253,7 @@ fn turning() -> Vec<Row> {
             "200 hi from 10.0.0.1",
         )
         .heard(),
-        row(
+        case(
             "a public address, and loopback by IPv6",
             "via(b'families.test:8443').replace('200 hi from 11.22.0.2', 'not')",
             &["not"],
@@ -265,7 +265,7 @@ fn turning() -> Vec<Row> {
         )
         .needs(Need::Six)
         .heard(),
-        row(
+        case(
             "another host of the internet",
             "via(b'evil.test:8443')",
             &["403"],
@@ -276,7 +276,7 @@ fn turning() -> Vec<Row> {
             "200 hi from 2a00:1::2",
         )
         .needs(Need::Six),
-        row(
+        case(
             "another name for a host that wasn't granted",
             "via(b'EVIL.test:8443')",
             &["403"],
@@ -286,7 +286,7 @@ fn turning() -> Vec<Row> {
             "via(b'fair-alias.test:8443')",
             "200 hi from 11.22.0.2",
         ),
-        row(
+        case(
             "a name that nobody knows",
             "via(b'unknown.a.wild.test:8443')",
             &["502"],
@@ -299,17 +299,17 @@ fn turning() -> Vec<Row> {
     ]
 }
 
-/// Hosts of this network that a person allowed, and what is named beside them.
-fn granted_here() -> Vec<Row> {
+/// Private hosts that a person allowed, and hosts beside them.
+fn private_hosts() -> Vec<Case> {
     let is_index = "200 hi from 10.0.0.1";
     vec![
-        row(
+        case(
             "a host of this network that wasn't allowed as one",
             "via(b'ten.test:8443')",
             &["403"],
         )
         .control(Place::Private, "via(b'ten.test:8443')", is_index),
-        row(
+        case(
             "loopback that wasn't allowed",
             "via(b'loopback.test:8443')",
             &["403"],
@@ -319,32 +319,32 @@ fn granted_here() -> Vec<Row> {
             "via(b'loopback.test:8443')",
             "200 hi from 127.0.0.1",
         ),
-        row(
+        case(
             "another port of a host of this network",
             "via(b'index.test:9443')",
             &["403"],
         )
         .control(Place::Granted, "via(b'index.test:8443')", is_index),
-        row(
+        case(
             "a host beside the index, which is another one",
             "via(b'mirror.test:8443')",
             &["403"],
         )
         .control(Place::Granted, "via(b'files.test:8443')", is_index),
-        row(
+        case(
             "a host that is where the index is, and isn't beside it",
             "via(b'ten.test:8443')",
             &["403"],
         )
         .control(Place::Granted, "via(b'files.test:8443')", is_index),
-        row(
+        case(
             "a host beside the index, for a run without the index",
             "via(b'files.test:8443')",
             &["403"],
         )
         .at(Place::Other)
         .control(Place::Granted, "via(b'files.test:8443')", is_index),
-        row(
+        case(
             "a host beside the index, greeted by the index's name",
             "via(b'files.test:8443', b'index.test')",
             &["200 closed"],

@@ -1,34 +1,34 @@
-//! The proxy itself, its neighbours, and whose it is.
+//! Attacks on the proxy's process and its sockets, and on the proxies of other runs.
 
 use super::super::session::Place;
-use super::{Row, row};
+use super::{Case, case};
 
-pub(super) fn rows() -> Vec<Row> {
+pub(super) fn cases() -> Vec<Case> {
     let good = "200 hi from 11.22.0.2";
-    let rows = [
-        row(
+    let cases = [
+        case(
             "the proxy of another run, without one's own",
             "via(GOOD)",
             &["EPERM"],
         )
         .at(Place::Nothing)
         .same_granted(good),
-        row("the proxy of another owner's run", "via(GOOD)", &["403"])
+        case("the proxy of another owner's run", "via(GOOD)", &["403"])
             .at(Place::Other)
             .same_granted(good),
-        row("another owner's host", "via(b'other.test:8443')", &["403"]).control(
+        case("another owner's host", "via(b'other.test:8443')", &["403"]).control(
             Place::Other,
             "via(b'other.test:8443')",
             "200 hi from 11.22.0.3",
         ),
-        row(
+        case(
             "the proxy's address from outside",
             "via(GOOD)",
             &["ECONNREFUSED"],
         )
         .at(Place::Outside)
         .same_granted(good),
-        row(
+        case(
             "the proxy by another address of loopback",
             "direct(INET, STREAM, ('127.0.0.2', 3128))",
             &["ECONNREFUSED"],
@@ -38,7 +38,7 @@ pub(super) fn rows() -> Vec<Row> {
             "direct(INET, STREAM, ('127.0.0.1', 3128), said=b'x\\r\\n\\r\\n')",
             "HTTP/1.1 400",
         ),
-        row(
+        case(
             "another port beside the proxy",
             "direct(INET, STREAM, ('127.0.0.1', 3129))",
             &["ECONNREFUSED"],
@@ -48,15 +48,15 @@ pub(super) fn rows() -> Vec<Row> {
             "direct(INET, STREAM, ('127.0.0.1', 3128), said=b'x\\r\\n\\r\\n')",
             "HTTP/1.1 400",
         ),
-        row("waiting where the proxy waits", "listens(3128)", &["EPERM"]).same_outside("listens"),
-        row("waiting elsewhere", "listens(0)", &["EPERM"]).same_outside("listens"),
-        row("waiting without a place", "listens_unbound()", &["EPERM"]).same_outside("listens"),
-        row("handles that were left behind", "handles()", &["0 sockets"]).control(
+        case("waiting where the proxy waits", "listens(3128)", &["EPERM"]).same_outside("listens"),
+        case("waiting elsewhere", "listens(0)", &["EPERM"]).same_outside("listens"),
+        case("waiting without a place", "listens_unbound()", &["EPERM"]).same_outside("listens"),
+        case("handles that were left behind", "handles()", &["0 sockets"]).control(
             Place::Granted,
             "(lambda end: handles())(proxy())",
             "1 sockets",
         ),
-        row(
+        case(
             "a handle that is sent to the proxy",
             "handed(proxy())",
             &["closed"],
@@ -66,21 +66,21 @@ pub(super) fn rows() -> Vec<Row> {
             "handed(*socket.socketpair())",
             "kept 1 True",
         ),
-        row(
+        case(
             "what the machine knows of its connections",
             "str(':20FB ' in open('/proc/net/tcp').read() + open('/proc/net/tcp6').read())",
             &["False", "ENOENT", "EACCES"],
         )
         .same_outside("True"),
     ];
-    rows.into_iter().chain(process()).collect()
+    cases.into_iter().chain(process()).collect()
 }
 
 /// The process that the proxy is in.
-fn process() -> Vec<Row> {
-    let mut rows = Vec::new();
+fn process() -> Vec<Case> {
+    let mut cases = Vec::new();
     let server = std::process::id();
-    // What the server has, by its number outside, and by whatever number its parent has.
+    // Objects of the server, by its number outside.
     for (name, line, refused) in [
         (
             "the memory of the proxy",
@@ -123,26 +123,26 @@ fn process() -> Vec<Row> {
             &["ENOENT"],
         ),
     ] {
-        rows.push(row(name, line, refused).same_outside("read"));
+        cases.push(case(name, line, refused).same_outside("read"));
     }
-    rows.extend([
-        row(
+    cases.extend([
+        case(
             "a signal to the proxy",
             format!("tried(lambda: os.kill({server}, 0))"),
             &["ESRCH"],
         )
         .same_outside("None"),
-        row(
+        case(
             "a handle of the proxy's process",
             format!("tried(lambda: os.pidfd_open({server}) > 0)"),
             &["ESRCH"],
         )
         .same_outside("True"),
-        row(
+        case(
             "ending everybody who can be ended",
             "ends_all() and via(b'evil.test:8443')",
             &["403"],
         ),
     ]);
-    rows
+    cases
 }
