@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::Permissions;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,7 +13,9 @@ use bollard::query_parameters::{
     ContainerArchiveInfoOptions, CreateContainerOptions, InspectContainerOptions,
     StartContainerOptions,
 };
-use gongfu_sandbox::backend::{ChildHandle, ContainerInit, Failure, RunDir, UnixId, clear, random};
+use gongfu_sandbox::backend::{
+    ChildHandle, ContainerInit, Failure, RunDir, UnixId, clear, give, random,
+};
 use rustix::fs::{Mode, OFlags, ftruncate, open};
 use tokio::net::UnixListener;
 
@@ -170,12 +172,12 @@ impl Container {
         spec.destinations(layers, &self.copies)
     }
 
-    /// Tells whether its init lives and waits for a run.
+    /// Returns whether its init lives and waits for a run.
     pub(super) fn is_idle(&self) -> bool {
         self.init.is_idle()
     }
 
-    /// Removes everything that a run left; answers whether nothing of it is left for certain.
+    /// Removes everything that a run left; returns whether nothing of it is left for certain.
     pub(super) fn clean(&self) -> bool {
         self.try_clean().unwrap_or(false)
     }
@@ -223,15 +225,7 @@ fn user(tenant: Option<UnixId>, daemon: &Daemon) -> UnixId {
     })
 }
 
-/// Gives a file to the tenant.
-fn give(path: &Path, tenant: Option<UnixId>) -> io::Result<()> {
-    let Some(UnixId { user, group }) = tenant else {
-        return Ok(());
-    };
-    chown(path, Some(user), Some(group))
-}
-
-/// Makes the folders and files of the copies; answers a handle of each.
+/// Makes the folders and files of the copies; returns a handle of each.
 fn make_copies(folder: &Path, spec: &ContainerSpec) -> io::Result<Vec<OwnedFd>> {
     let made = spec.copies.iter().enumerate().map(|(number, copy)| {
         let path = copy_path(folder, number);

@@ -231,7 +231,7 @@ impl ContainerSpec {
         all.map(PathBuf::from).collect()
     }
 
-    /// Tells whether one run can follow another: a file system in memory can't be cleared where something else
+    /// Returns whether one run can follow another: a file system in memory can't be cleared where something else
     /// is mounted in it.
     pub(super) fn is_reusable(&self) -> bool {
         let copies = self.copies.iter().map(|copy| &copy.at);
@@ -250,7 +250,7 @@ impl ContainerSpec {
     }
 }
 
-/// Tells whether something can be mounted at a path.
+/// Returns whether something can be mounted at a path.
 fn is_mount_point(at: &str) -> bool {
     let Some(below) = at.strip_prefix('/') else {
         return false;

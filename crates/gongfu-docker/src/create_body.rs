@@ -100,7 +100,7 @@ pub(super) fn create_body(context: &CreateContext<'_>) -> Result<ContainerCreate
         cpu_shares: Some(CPU_SHARES),
         ulimits: Some(vec![
             limit("nofile", MAX_OPEN_FILES),
-            // With one byte the kernel gives a dump to nobody; with none it would still pipe it to a program.
+            // With one byte there is no dump; with zero the kernel would still pipe it to a program.
             limit("core", 1),
         ]),
         auto_remove: Some(true),

@@ -131,7 +131,7 @@ fn add_entry(archive: &mut Vec<u8>, at: &str, kind: u8, to: &str, text: &str) {
     archive.resize(archive.len().next_multiple_of(BLOCK), 0);
 }
 
-/// FNV-1a: the content is our own, so nobody has a reason to look for a collision.
+/// FNV-1a: the content is our own, so a collision is no attack.
 fn digest(bytes: &[u8]) -> u64 {
     let each = bytes.iter();
     each.fold(0xCBF2_9CE4_8422_2325, |hash, byte| {

@@ -6,7 +6,7 @@
 //! and layers are handles that go over a socket between the server and init, so a daemon that hangs or dies
 //! disturbs no run.
 //!
-//! The only crate that names bollard. It knows no other kind of sandbox.
+//! The only crate that names bollard. It knows no other backend.
 #![cfg(target_os = "linux")]
 
 mod container;
@@ -144,7 +144,7 @@ fn unavailable(why: impl Into<String>) -> Failure {
     Failure::Unavailable(why.into())
 }
 
-/// Adds to an error of the system what failed.
+/// Adds to an error of the system the step that failed.
 fn failed_to(what: &str) -> impl Fn(io::Error) -> Failure + '_ {
     move |error| unavailable(format!("{what}: {error}"))
 }

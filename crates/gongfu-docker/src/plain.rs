@@ -79,7 +79,7 @@ impl WarmContainer {
         Ok(Self { settings, name })
     }
 
-    /// Runs a command in it; answers its exit code.
+    /// Runs a command in it; returns its exit code.
     ///
     /// # Errors
     /// There is no daemon, or it fails.
@@ -120,7 +120,7 @@ fn with<T>(
     daemon::with(settings, None, work).map_err(io::Error::other)
 }
 
-/// Starts a container with the daemon's defaults and these mounts; answers its name.
+/// Starts a container with the daemon's defaults and these mounts; returns its name.
 async fn start(daemon: &Daemon, command: &PlainCommand) -> Result<String, Failure> {
     let wrong = |error| daemon_failure("a container can't be started", &error);
     let image = image::of_host_programs(daemon).await?;

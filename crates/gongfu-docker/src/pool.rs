@@ -16,7 +16,7 @@ const MAX_IDLE: usize = 16;
 pub(crate) struct Containers {
     settings: Settings,
     idle: Mutex<Idle>,
-    /// Removes once what dead servers left behind.
+    /// Removes the containers of dead servers once.
     sweep: Once,
 }
 
@@ -43,7 +43,7 @@ impl Containers {
         &self.settings
     }
 
-    /// Leases a container of this specification to one run; answers it with the run, which waits for its plan.
+    /// Leases a container of this specification to one run; returns it with the run, which waits for its plan.
     pub(super) fn lease(
         &self,
         spec: &ContainerSpec,
@@ -103,7 +103,7 @@ impl Containers {
         idle.is_closed = true;
         let containers = std::mem::take(&mut idle.containers);
         drop(idle);
-        // All of them are told to end before the first is waited for.
+        // All of them are released before the first is waited for.
         for (_, container) in &containers {
             container.release();
         }

@@ -13,7 +13,7 @@ pub(super) fn label() -> Option<String> {
     Some(format!("{boot}/{namespace}/{number}/{}", start(number)?))
 }
 
-/// Tells whether the server of a label is dead for certain; one of another PID namespace may live.
+/// Returns whether the server of a label is dead for certain; one of another PID namespace may live.
 pub(super) fn is_dead(label: &str) -> bool {
     let parts: Vec<&str> = label.split('/').collect();
     let [its_boot, its_namespace, number, its_start] = parts[..] else {

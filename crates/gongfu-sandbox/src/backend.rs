@@ -1,8 +1,8 @@
-//! The kinds of sandboxes: one file each, and a line in `all`. The other files hold what several kinds share.
-//! Only a kind's own file knows the kind; everything else asks its [`Profile`].
+//! The backends: one file each, and a line in `all`. The other files hold their shared parts. Only its own file
+//! knows a backend; everything else reads its [`Profile`] and its plans.
 //!
-//! A kind that needs a library of its own is a crate of its own: it implements [`Backend`] with what is public
-//! here, and is added to a runner by [`Runner::with_backend`](crate::Runner::with_backend).
+//! A backend that needs a library of its own is a crate of its own: it implements [`Backend`] with the public
+//! items here, and is added to a runner by [`Runner::with_backend`](crate::Runner::with_backend).
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -37,6 +37,7 @@ pub use crate::child_handle::ChildHandle;
 pub use crate::copier::Before;
 pub use crate::plan::{Piece, Plan, Source, UnixId};
 pub use crate::random::bytes as random;
+pub use crate::run_as::give;
 pub use crate::run_dir::{RunDir, clear};
 #[cfg(target_os = "linux")]
 pub use crate::seccomp::table as refused_calls;
@@ -53,7 +54,7 @@ pub use layer::merge_layers;
 pub use namespaces::{PLACES, SCRATCH};
 pub use program::{Places, variables};
 
-/// The kinds of this crate, the strongest first.
+/// The backends of this crate, the strongest first.
 #[cfg(target_os = "linux")]
 pub(crate) fn all() -> Vec<Arc<dyn Backend>> {
     vec![
@@ -75,7 +76,7 @@ pub enum HostView {
     Open,
 }
 
-/// The properties of a kind of sandbox.
+/// The properties of a backend.
 #[derive(Debug)]
 pub struct Profile {
     /// Its name in settings and answers.
@@ -92,7 +93,7 @@ pub struct Profile {
     pub host: HostView,
     /// The means that limits the number of processes, where no control group does.
     pub processes: Means,
-    /// The means that limits how much is written.
+    /// The means that limits disk space.
     pub disk: Means,
 }
 
@@ -104,11 +105,11 @@ pub struct RunContext<'a> {
     pub owner: &'a account::Owner,
     /// The run only tries the backend: nothing is kept warm for later runs.
     pub is_trial: bool,
-    /// Readable once nobody wants the run any more.
+    /// Readable once the run is cancelled.
     pub cancel: BorrowedFd<'a>,
     /// Makes a control group for the run, if it can have one.
     pub(crate) groups: Option<&'static Groups>,
-    /// The threads for work that nobody waits for.
+    /// The threads for work in the background.
     pub(crate) threads: &'a Arc<Threads>,
     pub(crate) throttle: &'a Throttle,
     /// When the run was asked for.
@@ -153,7 +154,7 @@ impl Failure {
     }
 }
 
-/// A kind of sandbox. A runner tries for itself whether it works here, by a run that changes a file.
+/// A way to make sandboxes. The runner tries whether it works here, by a run that changes a file.
 pub trait Backend: Send + Sync {
     /// Its properties.
     fn profile(&self) -> &'static Profile;

@@ -63,7 +63,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Answers what was captured.
+    /// Ends the capture.
     pub(crate) fn finish(self) -> Said {
         let mut said = Said {
             head: self.head,
@@ -92,7 +92,7 @@ fn create(path: &PathBuf) -> io::Result<File> {
 mod tests {
     use super::Capture;
 
-    /// Captures a text in pieces; answers its head, what is left out, its tail and the log.
+    /// Captures a text in pieces; returns its head, what is left out, its tail and the log.
     fn capture(
         text: &[u8],
         piece: usize,

@@ -1,8 +1,8 @@
 //! Control groups: each run gets its own where the machine allows it, so that the kernel counts its memory and
-//! its processes, and nobody has to poll.
+//! its processes, and no watchdog has to poll.
 //!
-//! Both versions are supported. This module knows neither what is run nor how a sandbox is built: it makes a
-//! group, says how a process joins it, and reads what the kernel limit_hits in it.
+//! Both versions are supported. This module knows neither runs nor sandboxes: it makes a
+//! group, says how a process joins it, and reads the kernel's counters of it.
 
 mod file;
 mod hierarchy;
@@ -27,8 +27,8 @@ use hierarchy::{Hierarchy, Version};
 /// Memory for each process of the sandbox itself, which a group counts as well, in bytes.
 const SUPERVISOR_MEMORY: u64 = 2 * 1024 * 1024;
 /// The share of a run while others want the processors as well: an eighth of the default, in either version.
-const SHARES: u64 = 1024 / 8;
-const WEIGHT: u64 = 100 / 8;
+const CPU_SHARES: u64 = 1024 / 8;
+const CPU_WEIGHT: u64 = 100 / 8;
 /// The time that the processes of a group may take to end once they are killed.
 const KILL_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause before looking again whether they have.
@@ -47,7 +47,7 @@ impl Groups {
         FOUND.get_or_init(Self::find).as_ref()
     }
 
-    /// Finds where groups can be made, and removes what dead servers left behind.
+    /// Finds the folders for groups, and removes the groups of dead servers.
     fn find() -> Option<Self> {
         let hierarchies = hierarchy::find();
         for hierarchy in &hierarchies {
@@ -74,7 +74,7 @@ impl Groups {
             return Err(io::ErrorKind::NotFound.into());
         }
         let name = hierarchy::next_name();
-        // When a step fails, dropping it removes what was made.
+        // When a step fails, dropping it removes the folders.
         let mut group = Group::of(Vec::new());
         for hierarchy in &self.hierarchies {
             let folder = hierarchy.folder.join(&name);
@@ -189,7 +189,7 @@ impl Group {
         self.alarm.as_ref().map(Alarm::handle)
     }
 
-    /// Tells whether memory has really run out, after the alarm went off.
+    /// Returns whether memory has really run out, after the alarm went off.
     pub(crate) fn is_out_of_memory(&mut self) -> bool {
         let alarm = self.alarm.as_mut();
         alarm.is_some_and(|alarm| alarm.is_true(self.start.killed)) || self.limit_hits().oom
@@ -221,7 +221,7 @@ impl Group {
         counters
     }
 
-    /// Kills what is left in it; answers whether nothing is.
+    /// Kills its processes; returns whether none is left.
     pub(crate) fn end(&self) -> bool {
         let deadline = Instant::now() + KILL_TIMEOUT;
         self.parts.iter().all(|part| part.end(deadline))
@@ -237,7 +237,7 @@ impl Drop for Group {
             let deadline = Instant::now() + KILL_TIMEOUT;
             let is_busy = |error: io::Error| error.kind() == io::ErrorKind::ResourceBusy;
             while std::fs::remove_dir(&part.folder).is_err_and(is_busy) {
-                // The last process is limit_hits for a moment after its end.
+                // The last process is counted for a moment after its end.
                 if !part.end(deadline) {
                     break;
                 }
@@ -280,8 +280,8 @@ impl Part {
         }
         if self.hierarchy.processors {
             match version {
-                Version::One => set("cpu.shares", SHARES)?,
-                Version::Two => set("cpu.weight", WEIGHT)?,
+                Version::One => set("cpu.shares", CPU_SHARES)?,
+                Version::Two => set("cpu.weight", CPU_WEIGHT)?,
             }
         }
         if self.hierarchy.processes {
@@ -290,7 +290,7 @@ impl Part {
         Ok(())
     }
 
-    /// Kills its processes until none is left or the deadline has passed; answers whether none is left.
+    /// Kills its processes until none is left or the deadline has passed; returns whether none is left.
     fn end(&self, deadline: Instant) -> bool {
         loop {
             let Ok(text) = read(&self.folder.join("cgroup.procs")) else {
@@ -362,7 +362,7 @@ impl Alarm {
         }
     }
 
-    /// Tells whether a process was killed, where so many were before.
+    /// Returns whether a process was killed, where so many were before.
     fn is_true(&mut self, before: u64) -> bool {
         match self {
             Self::Counter(counter) => {

@@ -1,4 +1,4 @@
-//! A child and its control group: how it is started, told its plan, and ended.
+//! A child and its control group: starts it, sends it the plan, and ends it.
 
 use std::io::{self, PipeReader};
 use std::net::Shutdown;
@@ -56,7 +56,7 @@ impl ChildHandle {
         let child = Self::new(process, is_needed, group, grouping, ends);
         let handles = handles.unwrap_or_default();
         let handles: Vec<BorrowedFd<'_>> = handles.iter().map(|handle| handle.as_fd()).collect();
-        // It joins before it is told anything, so that everything is counted.
+        // It joins before it gets the plan, so that everything is counted.
         wire::send(child.control(), &grouping, &handles)?;
         Ok(child)
     }
@@ -119,7 +119,7 @@ impl ChildHandle {
         let _ = self.control().shutdown(Shutdown::Both);
     }
 
-    /// Ends the run if it goes on; answers whether every process of it is dead for certain. `init` is the
+    /// Ends the run if it goes on; returns whether every process of it is dead for certain. `init` is the
     /// handle of its init, if there is one.
     pub(crate) fn end(&mut self, init: Option<&OwnedFd>) -> bool {
         self.disconnect();
@@ -137,8 +137,8 @@ impl ChildHandle {
 }
 
 impl Lifeline {
-    /// Ends the run; answers whether every process of it is dead for certain. Nobody may be left who could
-    /// change what the run wrote while it is collected.
+    /// Ends the run; returns whether every process of it is dead for certain. No process may change what the
+    /// run wrote while it is merged.
     ///
     /// Only the process can say so: it waits for init, whose end is the end of all others. It is killed only
     /// when it doesn't end by itself. Where its end isn't the end of others, it is left to itself instead.
@@ -157,7 +157,7 @@ impl Lifeline {
         if !has_ended {
             self.process.kill();
         }
-        // A process that was killed has waited for nobody.
+        // A supervisor that was killed has waited for no process.
         let code = self.process.code();
         has_ended && code.is_some_and(|code| code != i32::from(UNCERTAIN))
     }

@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 64;
 /// The unit in which files take space.
 const PAGE: u64 = 4096;
 /// The resolution of the clock of files, in nanoseconds.
-const TICK: i128 = 20_000_000;
+const CLOCK_TICK: i128 = 20_000_000;
 
 /// The content of a folder when it was copied.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ struct Stamp {
 }
 
 impl Before {
-    /// Tells whether a file or link hasn't changed, or is a mount point.
+    /// Returns whether a file or link hasn't changed, or is a mount point.
     pub(crate) fn is_unchanged(&self, name: &CStr, found: &Stat) -> bool {
         match self.0.get(name) {
             Some(Entry::Other(stamp)) => *stamp == Stamp::of(found),
@@ -166,8 +166,8 @@ impl Copier {
 
     /// Waits until every later change gets another time than the copies have.
     pub(crate) fn settle(&self) {
-        if self.newest >= self.start.saturating_sub(TICK) {
-            let tick = u64::try_from(TICK).unwrap_or_default();
+        if self.newest >= self.start.saturating_sub(CLOCK_TICK) {
+            let tick = u64::try_from(CLOCK_TICK).unwrap_or_default();
             std::thread::sleep(std::time::Duration::from_nanos(tick));
         }
     }
@@ -314,7 +314,7 @@ impl Copier {
     }
 }
 
-/// Sources that were open_sources.
+/// Handles of the sources.
 enum SourceHandles {
     Folders(Vec<OwnedFd>),
     File(OwnedFd),
@@ -355,7 +355,7 @@ enum Below<'a> {
 }
 
 impl Below<'_> {
-    /// Tells whether a file can lie there: below a mount point, or as a folder around some.
+    /// Returns whether a file can lie there: below a mount point, or as a folder around some.
     fn fits(&self, found: &Stat) -> bool {
         let kind = FileType::from_raw_mode(found.st_mode);
         match self {

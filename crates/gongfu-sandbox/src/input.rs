@@ -35,7 +35,7 @@ pub(crate) fn open(input: &Input, tenant: Option<UnixId>) -> io::Result<Option<O
     Ok(Some(pipe))
 }
 
-/// A pipe that carries what a reader delivers, until nobody reads it any more.
+/// A pipe that carries what a reader delivers, until the reading end is closed.
 fn pipe_from(reader: Reader) -> io::Result<OwnedFd> {
     let (ours, mut theirs) = io::pipe()?;
     let copy = move || {

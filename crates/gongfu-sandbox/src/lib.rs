@@ -3,7 +3,7 @@
 //!
 //! The kernel's boundary is the security. [`Runner`] implements the port; it executes this program once more
 //! as the child, which turns itself into the sandbox. This crate knows no skill, no tool and no setting: a
-//! [`Spec`](gongfu_core::sandbox::Spec) says what to run and what it sees.
+//! [`Spec`](gongfu_core::sandbox::Spec) names the command and its mounts.
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!("there is no sandbox for this system; build gongfu for Linux or macOS");
@@ -15,6 +15,7 @@ mod cgroup;
 mod child;
 mod child_handle;
 mod copier;
+mod folder;
 #[cfg(target_os = "linux")]
 mod fork_server;
 mod input;

@@ -9,7 +9,6 @@
 //! below isn't remembered. The file is back in the next run, which is reported.
 
 mod below;
-mod entries;
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -27,10 +26,10 @@ use gongfu_core::sandbox::Change;
 pub(crate) use below::Below;
 
 use crate::copier::Before;
+use crate::folder::{names, open_folder};
 use crate::plan::UnixId;
 use crate::poll::is_readable;
 use crate::random;
-use entries::{names, open_folder};
 
 /// The deepest nesting of folders.
 const MAX_DEPTH: usize = 64;
@@ -39,7 +38,7 @@ const MAX_LISTED: usize = 10_000;
 /// The most bytes of all listed paths together.
 const MAX_LISTED_BYTES: usize = 1024 * 1024;
 /// The message for a removal from below a layer.
-const STAYS: &str =
+const REMOVAL_REFUSED: &str =
     "what lies there stays as it is, whatever a run removes: it is there again in the next one";
 /// The longest path, in bytes.
 const MAX_PATH: usize = 4096;
@@ -67,9 +66,9 @@ impl Changes {
 pub(crate) struct Terms<'a> {
     /// The owner of new files; `None` for this process's own.
     pub(crate) owner: Option<UnixId>,
-    /// When it stops; what isn't merged by then is refused.
+    /// The time at which it stops; later entries are refused.
     pub(crate) deadline: Instant,
-    /// Readable once nobody wants the run any more.
+    /// Readable once the run is cancelled.
     pub(crate) cancel: BorrowedFd<'a>,
 }
 
@@ -196,7 +195,8 @@ impl Merging<'_> {
                 };
                 self.folder(&from, &to, &inside, &format!("{below}/"), depth + 1)?;
                 if self.is_replacement(&from) && under.has(name) {
-                    self.changes.add(below, Change::Refused(STAYS.to_owned()));
+                    self.changes
+                        .add(below, Change::Refused(REMOVAL_REFUSED.to_owned()));
                 }
                 if is_new && (under.has(name) || inside.before.is_some()) {
                     // A folder that isn't empty stays.
@@ -222,12 +222,12 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Tells whether the deadline has passed.
+    /// Returns whether the deadline has passed.
     fn is_late(&self) -> bool {
         Instant::now() > self.terms.deadline
     }
 
-    /// Tells whether a folder of a layer replaces another one.
+    /// Returns whether a folder of a layer replaces another one.
     fn is_replacement(&self, from: &OwnedFd) -> bool {
         !self.is_copy && is_opaque(from)
     }
@@ -242,7 +242,8 @@ impl Merging<'_> {
     ) -> io::Result<()> {
         let was_there = remove(target, name, MAX_DEPTH)?;
         if under.has(name) {
-            self.changes.add(path, Change::Refused(STAYS.to_owned()));
+            self.changes
+                .add(path, Change::Refused(REMOVAL_REFUSED.to_owned()));
         } else if was_there {
             self.changes.add(path, Change::Removed);
         }
@@ -288,7 +289,7 @@ impl Merging<'_> {
         Ok(())
     }
 
-    /// Opens or makes a folder in the target; answers whether it is new.
+    /// Opens or makes a folder in the target; returns whether it is new.
     fn open_target(
         &self,
         target: &OwnedFd,
@@ -372,7 +373,7 @@ impl Merging<'_> {
     }
 }
 
-/// Tells whether an error means that nothing more can be merged.
+/// Returns whether an error means that nothing more can be merged.
 fn is_final(error: &io::Error) -> bool {
     let number = error.raw_os_error().map(Errno::from_raw_os_error);
     let ends = [
@@ -386,14 +387,14 @@ fn is_final(error: &io::Error) -> bool {
     number.is_some_and(|number| ends.contains(&number))
 }
 
-/// Tells whether a folder of an overlay hides the folders below it.
+/// Returns whether a folder of an overlay hides the folders below it.
 fn is_opaque(folder: &OwnedFd) -> bool {
     let mut value = [0_u8; 1];
     let length = fs::fgetxattr(folder, c"user.overlay.opaque", &mut value[..]);
     length == Ok(1) && value == *b"y"
 }
 
-/// A name for a temporary file that nobody can guess.
+/// A name for a temporary file that can't be guessed.
 fn temporary_name() -> io::Result<CString> {
     let number = random::bytes::<12>()?
         .iter()
@@ -408,7 +409,7 @@ fn make_temporary(target: &OwnedFd) -> io::Result<(CString, OwnedFd)> {
     Ok((name, made))
 }
 
-/// Renames a temporary file, and replaces whatever has that name.
+/// Renames a temporary file, and replaces any entry of that name.
 fn replace(target: &OwnedFd, temporary: &CStr, name: &CStr) -> io::Result<()> {
     let mut renamed = fs::renameat(target, temporary, target, name);
     if matches!(renamed, Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY)) {
@@ -421,7 +422,7 @@ fn replace(target: &OwnedFd, temporary: &CStr, name: &CStr) -> io::Result<()> {
     Ok(renamed?)
 }
 
-/// Removes a file, or a folder with everything in it; answers whether there was one.
+/// Removes a file, or a folder with everything in it; returns whether there was one.
 fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
     match fs::unlinkat(parent, name, AtFlags::empty()) {
         Ok(()) => return Ok(true),
@@ -440,7 +441,7 @@ fn remove(parent: &OwnedFd, name: &CStr, depth: usize) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Tells whether a link at this path stays inside of the merged folder.
+/// Returns whether a link at this path stays inside of the merged folder.
 ///
 /// It may climb only before it descends, because what it descends through may be a link by then. The folders
 /// above a link are real ones, so a chain of such links stays inside as well.

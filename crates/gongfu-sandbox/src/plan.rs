@@ -1,4 +1,4 @@
-//! A run as plain data: what the server tells the child, and what the child reports back.
+//! A run as plain data: the plan for the child, and the events that it reports.
 //!
 //! Everything is decided in the plan. The child looks nothing up, and has no settings and no environment of
 //! its own.
@@ -74,7 +74,7 @@ pub(crate) enum Launch {
 }
 
 impl Launch {
-    /// Tells whether only the supervisor can end every process of the run.
+    /// Returns whether only the supervisor can end every process of the run.
     pub(crate) fn needs_supervisor(&self) -> bool {
         !matches!(self, Self::Namespaces | Self::Launcher { .. })
     }
@@ -194,7 +194,7 @@ pub enum Piece {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grouping {
     pub(crate) join: Join,
-    /// It limits memory, so that nobody has to poll.
+    /// It limits memory, so that no watchdog has to poll.
     pub(crate) memory: bool,
     /// It limits processes.
     pub(crate) processes: bool,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// Waits until a handle is readable, or at its end; answers whether it is.
+/// Waits until a handle is readable, or at its end; returns whether it is.
 pub(crate) fn is_readable_within(handle: impl AsFd, timeout: Duration) -> bool {
     let mut handles = [PollFd::new(&handle, PollFlags::IN)];
     let deadline = Instant::now() + timeout;
@@ -18,7 +18,7 @@ pub(crate) fn is_readable_within(handle: impl AsFd, timeout: Duration) -> bool {
     }
 }
 
-/// Tells whether a handle is readable, or at its end, by now.
+/// Returns whether a handle is readable, or at its end, by now.
 pub(crate) fn is_readable(handle: impl AsFd) -> bool {
     is_readable_within(handle, Duration::ZERO)
 }

@@ -19,7 +19,7 @@ pub(crate) enum Process {
 }
 
 impl Process {
-    /// Waits until the run is over; answers whether it is.
+    /// Waits until the run is over; returns whether it is.
     pub(crate) fn ends_within(&mut self, timeout: Duration) -> bool {
         match self {
             #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ impl Process {
         }
     }
 
-    /// Tells whether the run is over by now.
+    /// Returns whether the run is over by now.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.ends_within(Duration::ZERO)
     }
@@ -50,7 +50,7 @@ impl Process {
         }
     }
 
-    /// Reaps the process; answers its exit code, if it had one.
+    /// Reaps the process; returns its exit code, if it had one.
     pub(crate) fn code(&mut self) -> Option<i32> {
         match self {
             #[cfg(target_os = "linux")]

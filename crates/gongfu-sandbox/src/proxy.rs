@@ -81,7 +81,7 @@ impl Proxy {
         })
     }
 
-    /// Ends it with every connection; answers the hosts that were asked for.
+    /// Ends it with every connection; returns the hosts that were asked for.
     pub(crate) fn end(mut self) -> Vec<Contact> {
         self.join();
         self.contacts.take()

@@ -1,4 +1,4 @@
-//! Random bytes, for names that nobody else can guess.
+//! Random bytes, for names that can't be guessed.
 
 use std::io;
 

@@ -10,9 +10,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
-use rustix::fs::{self, AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
+use crate::folder::{names, open_folder};
 use crate::{platform, random};
 
 /// The start of their names.
@@ -32,7 +33,7 @@ pub struct RunDir {
 
 impl RunDir {
     /// Makes one; where it `is_passage`, other users may pass through it, but not list it. The first one of a
-    /// process removes what dead servers left behind.
+    /// process removes those of dead servers.
     ///
     /// # Errors
     /// The folder for temporary files can't be written.
@@ -50,7 +51,7 @@ impl RunDir {
                 Err(Errno::EXIST) => continue,
                 made => made?,
             }
-            let Ok(handle) = fs::openat(&parent, &*name, folder_flags(), Mode::empty()) else {
+            let Ok(handle) = open_folder(&parent, &name) else {
                 continue;
             };
             // Another server may have removed it as left behind.
@@ -91,7 +92,7 @@ fn remove_left_behind() {
         if !name.to_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
-        let Ok(handle) = fs::openat(&parent, &*name, folder_flags(), Mode::empty()) else {
+        let Ok(handle) = open_folder(&parent, &name) else {
             continue;
         };
         let is_ours = fs::fstat(&handle)
@@ -112,7 +113,7 @@ fn empty(folder: &OwnedFd, path: &Path) {
     }
 }
 
-/// Tells whether a folder still has this name.
+/// Returns whether a folder still has this name.
 fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool> {
     let opened = fs::fstat(handle)?;
     match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -129,16 +130,16 @@ fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool>
 pub fn clear(folder: &OwnedFd) -> io::Result<()> {
     let mut moved = 0_u64;
     loop {
-        let names = names(folder)?;
-        if names.is_empty() {
+        let all = names(folder)?;
+        if all.is_empty() {
             return Ok(());
         }
-        for name in names {
+        for name in all {
             if remove(folder, &name)? {
                 continue;
             }
             let below = open(folder, &name)?;
-            for name in self::names(&below)? {
+            for name in names(&below)? {
                 if remove(&below, &name)? {
                     continue;
                 }
@@ -158,7 +159,7 @@ pub fn clear(folder: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Removes a file or an empty folder; answers whether it was one.
+/// Removes a file or an empty folder; returns whether it was one.
 fn remove(parent: &OwnedFd, name: &CStr) -> io::Result<bool> {
     match fs::unlinkat(parent, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => return Ok(true),
@@ -179,18 +180,7 @@ fn open(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
         return Err(Errno::NOTDIR.into());
     }
     fs::chmodat(parent, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
-    Ok(fs::openat(parent, name, folder_flags(), Mode::empty())?)
-}
-
-fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    Ok(names)
+    Ok(open_folder(parent, name)?)
 }
 
 fn folder_flags() -> OFlags {

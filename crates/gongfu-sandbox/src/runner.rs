@@ -100,12 +100,12 @@ impl Runner {
         self
     }
 
-    /// The kinds that this system may have, the strongest first; whether one works has to be tried.
+    /// The backends of this system, the strongest first; they may not work here.
     pub fn profiles(&self) -> impl Iterator<Item = &'static Profile> {
         self.backends.iter().map(|backend| backend.profile())
     }
 
-    /// Every kind that settings may name, with a description; some are of other systems only.
+    /// Every level that settings may name, with a description; some exist only on other systems.
     pub fn known(&self) -> impl Iterator<Item = (Level, &'static str)> {
         let here = self
             .profiles()
@@ -113,7 +113,7 @@ impl Runner {
         here.chain(unavailable::foreign())
     }
 
-    /// A runner of the kind that reaches hosts, where this one's kind doesn't.
+    /// A runner of the level that reaches hosts, where this one's level doesn't.
     pub fn for_hosts(&self) -> Option<Self> {
         let wanted = self.wanted?;
         let reaching = self.profiles().find(|profile| profile.reaches_hosts)?;
@@ -135,8 +135,8 @@ impl Runner {
         self
     }
 
-    /// Waits a few seconds for runs that nobody wants any more, and removes what is kept for later runs. What a
-    /// server leaves without this, the next one removes.
+    /// Waits a few seconds for cancelled runs, and removes the warm sandboxes. The next server removes what is left
+    /// without this.
     pub fn end(&self) {
         self.threads.join(END_TIMEOUT);
         for backend in &self.backends {
@@ -319,7 +319,7 @@ impl Runner {
             let outcome = backend.execute(&job, &context);
             // Only now has the run really ended.
             drop(slot);
-            // Nobody receives the outcome of a run that nobody wants any more.
+            // The receiver of a cancelled run is gone.
             let _ = sender.send(outcome);
         })?;
         let outcome = receiver.await;
@@ -392,7 +392,7 @@ impl Runner {
         Box::pin(async move {
             let backend = self.strongest(owner).await?;
             if !backend.profile().reaches_hosts && !job.reach.is_off() {
-                // Elsewhere its network would be the machine's, or nobody could listen in it.
+                // Elsewhere its network would be the host's, or the proxy couldn't listen in it.
                 let why = "hosts can be reached from a sandbox of gongfu's own namespaces alone, which doesn't work here; see gongfu doctor";
                 return Err(PortError::Denied(why.to_owned()));
             }

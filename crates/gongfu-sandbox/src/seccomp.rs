@@ -17,16 +17,16 @@ use filter::{any_of, compile, condition, rule};
 use table::{MISSING, Operator, Rule};
 
 /// IPv4 (`AF_INET`).
-const INTERNET: u64 = 2;
+const AF_INET: u64 = 2;
 /// All types of sockets but streams: the unknown ones would make the kernel look for a module.
 const NO_STREAMS: [u64; 15] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
 /// The option of TCP with which the kernel speaks another protocol over it (`TCP_ULP`).
-const UPPER_PROTOCOL: u64 = 31;
+const TCP_ULP: u64 = 31;
 /// The protocol of streams.
 const TCP: u64 = 6;
 
 /// The bit of calls by the x32 convention, which `seccompiler` lets pass.
-const X32: u32 = 0x4000_0000;
+const X32_BIT: u32 = 0x4000_0000;
 
 /// The filters of a program; each of them sees every call.
 pub(crate) type Filters = [BpfProgram; 4];
@@ -59,7 +59,7 @@ fn refused(is_proxied: bool) -> Option<BpfProgram> {
         rules.remove(&libc::SYS_connect);
         rules.insert(libc::SYS_socket, no_streams()?);
         let is_tcp = condition(1, false, Operator::Same, TCP);
-        let is_upper = condition(2, false, Operator::Same, UPPER_PROTOCOL);
+        let is_upper = condition(2, false, Operator::Same, TCP_ULP);
         let upper_protocol = rule(vec![is_tcp, is_upper]);
         rules.insert(libc::SYS_setsockopt, any_of([upper_protocol])?);
     }
@@ -73,7 +73,7 @@ fn no_streams() -> Option<Vec<SeccompRule>> {
         // The other bits are flags.
         rule(vec![condition(1, false, Operator::Masked(0xF), kind)])
     });
-    let family = rule(vec![unless(0, INTERNET)]);
+    let family = rule(vec![unless(0, AF_INET)]);
     // Another protocol would make the kernel look for a module.
     let protocol = rule(vec![unless(2, 0), unless(2, TCP)]);
     any_of(kinds.into_iter().chain([family, protocol]))
@@ -84,8 +84,8 @@ fn missing() -> Option<BpfProgram> {
     compile(rules.collect(), libc::ENOSYS)
 }
 
-/// Setting the size of core dumps. With a limit of one byte nobody gets a dump; with none at all the kernel would
-/// still pipe it to a program of the machine. So the limit stays, and programs are told that they changed it.
+/// Setting the size of core dumps. With a limit of one byte there is no dump; with zero the kernel would still
+/// pipe it to a program of the host. So the limit stays, and the calls pretend to have changed it.
 fn pretended() -> Option<BpfProgram> {
     let core = u64::from(libc::RLIMIT_CORE);
     let is_core = |argument| condition(argument, false, Operator::Same, core);
@@ -108,7 +108,7 @@ fn other_convention() -> BpfProgram {
     vec![
         // Load the number, compare it, and return one of two answers.
         instruction(0x20, 0, 0, 0),
-        instruction(0x35, 0, 1, X32),
+        instruction(0x35, 0, 1, X32_BIT),
         instruction(0x06, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
         instruction(0x06, 0, 0, libc::SECCOMP_RET_ALLOW),
     ]

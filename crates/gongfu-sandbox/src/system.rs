@@ -1,5 +1,4 @@
-//! The part of the machine that every run sees: programs and libraries, and nothing that tells whose machine
-//! it is.
+//! The part of the host that every run sees: programs and libraries, and nothing about its users.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -212,7 +211,8 @@ impl View {
         Ok(())
     }
 
-    /// Adds a source; `is_required` tells whether the run must own it, and `None` that it keeps its owner.
+    /// Adds a source. With `Some(true)` the run must own it, with `Some(false)` it may; with `None` it keeps its
+    /// owner.
     fn add_source(&mut self, path: &Path, is_required: Option<bool>) -> io::Result<usize> {
         // The real path: links of the machine lead nowhere while the view is built.
         let path = std::fs::canonicalize(path)?;

@@ -15,7 +15,7 @@ use gongfu_core::account::Owner;
 use crate::plan;
 
 /// The numbers of tenants.
-const FAR: Range<u32> = 2_000_000_000..2_100_000_000;
+const TENANT_RANGE: Range<u32> = 2_000_000_000..2_100_000_000;
 /// The number that the kernel shows for users who aren't mapped.
 const NOBODY: u32 = 65_534;
 
@@ -49,8 +49,8 @@ impl Tenants {
         }
     }
 
-    /// The tenant of an owner; `None` where runs have gongfu's own user. It stays the same, and is nobody
-    /// else's until there are more owners than numbers.
+    /// The tenant of an owner; `None` where runs have gongfu's own user. It stays the same, and no
+    /// other owner has it until there are more owners than numbers.
     pub(crate) fn of(&self, owner: &Owner) -> Option<plan::UnixId> {
         let range = self.range.clone()?;
         if self.is_disabled.load(Ordering::Relaxed) {
@@ -79,9 +79,12 @@ impl Tenants {
     }
 
     /// Lets runs have gongfu's own user, where that is root of a container whose files others can't reach;
-    /// answers whether that changes anything. Root of a machine never does so.
+    /// returns whether that changes anything. Root of a machine never does so.
     pub(crate) fn disable(&self) -> bool {
-        let is_far = self.range.as_ref().is_none_or(|range| *range == FAR);
+        let is_far = self
+            .range
+            .as_ref()
+            .is_none_or(|range| *range == TENANT_RANGE);
         !is_far && !self.is_disabled.swap(true, Ordering::Relaxed)
     }
 
@@ -110,8 +113,8 @@ fn range(users: &str, groups: &str) -> Option<Range<u32>> {
     for user in mapped(users) {
         for group in mapped(groups) {
             let both = user.start.max(group.start).max(1)..user.end.min(group.end);
-            if both.start <= FAR.start && FAR.end <= both.end {
-                return Some(FAR);
+            if both.start <= TENANT_RANGE.start && TENANT_RANGE.end <= both.end {
+                return Some(TENANT_RANGE);
             }
             if !both.is_empty() && best.as_ref().is_none_or(|best| best.end < both.end) {
                 best = Some(both);
@@ -143,7 +146,7 @@ fn mapped(map: &str) -> Vec<Range<u32>> {
 mod tests {
     use gongfu_core::account::{Owner, UserId};
 
-    use super::{FAR, NOBODY, Tenants, range};
+    use super::{NOBODY, TENANT_RANGE, Tenants, range};
 
     const EVERYBODY: &str = "         0          0 4294967295\n";
 
@@ -153,7 +156,7 @@ mod tests {
 
     #[test]
     fn range_is_far_away_or_as_high_as_the_maps_allow() {
-        assert_eq!(range(EVERYBODY, EVERYBODY), Some(FAR));
+        assert_eq!(range(EVERYBODY, EVERYBODY), Some(TENANT_RANGE));
         let container = "0 1000 1\n1 100000 65536\n";
         assert_eq!(range(container, container), Some(32_769..65_537));
         assert_eq!(range(container, EVERYBODY), Some(32_769..65_537));
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn tenant_of_an_owner_stays_the_same_and_is_nobody_elses() {
+    fn tenant_stays_the_same_and_belongs_to_one_owner() {
         let tenants = Tenants::among(Some(NOBODY - 4..NOBODY + 4));
         let of = |owner: &Owner| tenants.of(owner).unwrap().user;
         let owners: Vec<Owner> = (0..6)
@@ -186,7 +189,7 @@ mod tests {
 
     #[test]
     fn root_of_a_machine_never_disables_tenants() {
-        let far = Tenants::among(Some(FAR));
+        let far = Tenants::among(Some(TENANT_RANGE));
         assert!(!far.disable());
         assert!(far.of(&Owner::Local).is_some());
         let container = Tenants::among(Some(7..9));

@@ -1,5 +1,5 @@
-//! Limits how many runs go on at once, and how fast they start: building a sandbox takes longer than most of
-//! what runs in it, and requests must be answered in between.
+//! Limits the number of runs at once, and their rate: building a sandbox takes longer than most programs in it,
+//! and requests must be answered in between.
 //!
 //! The kernel doesn't preempt a thread that makes namespaces, whatever the priorities. So the more requests
 //! are answered, the longer the next run of a queue waits before it starts, up to a limit.

@@ -70,7 +70,7 @@ pub(crate) fn receive<T: DeserializeOwned>(
     Ok(Some((message, handles)))
 }
 
-/// Fills a buffer; answers how many bytes were received: all of them, or none.
+/// Fills a buffer; returns the number of received bytes: all of them, or zero.
 fn fill(from: &impl AsFd, buffer: &mut [u8], handles: &mut Vec<OwnedFd>) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

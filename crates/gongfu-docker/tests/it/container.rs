@@ -50,7 +50,7 @@ fn run(runner: &Runner, owner: &Owner, spec: Spec) -> Result<Outcome, PortError>
     runtime().block_on(runner.run(owner, spec, Arc::new(|_, _| {})))
 }
 
-/// Runs a line that must succeed; answers its output.
+/// Runs a line that must succeed; returns its output.
 fn output_of(runner: &Runner, fixture: &Fixture, line: &str) -> String {
     let spec = fixture.spec(Command::Line(line.to_owned()));
     let outcome = run(runner, &Owner::Local, spec).unwrap();

@@ -22,7 +22,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// Tells whether that daemon exists.
+/// Returns whether that daemon exists.
 pub(crate) fn is_there() -> bool {
     let socket = settings().socket;
     let socket = socket.as_deref().unwrap_or("/var/run/docker.sock");

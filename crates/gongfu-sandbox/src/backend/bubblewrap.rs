@@ -1,4 +1,4 @@
-//! Namespaces that bubblewrap makes, for machines on which nobody else may make any.
+//! Namespaces that bubblewrap makes, for machines that allow them to no other program.
 //!
 //! bubblewrap builds the view; everything after that is the same as in namespaces of our own. What is written
 //! lies in one file system in memory of a fixed size, and the layers are copies in it. The root of the view
@@ -117,7 +117,7 @@ fn plan(
         }
     }
     let size = job.limits.disk.saturating_add(copies.bytes + OVERHEAD);
-    // A setuid program lets nobody choose the size: then it is only watched.
+    // A setuid bubblewrap refuses a size: then it is only watched.
     let found = std::fs::metadata(program)?;
     let size = (found.permissions().mode() & 0o4000 == 0).then_some(size);
     let launch = Launch::Launcher {
@@ -198,13 +198,13 @@ fn options(
     options
 }
 
-/// An entry of `/proc` that tells something about the machine.
+/// An entry of `/proc` with facts about the machine.
 pub struct HiddenEntry {
     pub name: String,
     is_folder: bool,
 }
 
-/// Entries of `/proc` that programs read and that tell nothing about anybody: hiding one takes a millisecond.
+/// Entries of `/proc` without private facts, which programs read: hiding one takes a millisecond.
 const HARMLESS: [&str; 22] = [
     "buddyinfo",
     "cgroups",
@@ -230,7 +230,7 @@ const HARMLESS: [&str; 22] = [
     "zoneinfo",
 ];
 
-/// The entries of `/proc` that tell something about the machine.
+/// The entries of `/proc` with facts about the machine.
 pub fn hidden() -> Vec<HiddenEntry> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let hidden = entries.filter_map(|entry| {

@@ -17,7 +17,7 @@ use crate::poll::{is_readable, is_readable_within};
 use crate::process::InContainer;
 use crate::wire;
 
-/// The time that init may take to remove what a run left.
+/// The time that init may take to clean up after a run.
 const CLEAN_TIMEOUT: Duration = Duration::from_secs(10);
 /// Processes that the same user may have elsewhere. The kernel counts those of a user; the container's control
 /// group limits those of a run.
@@ -54,7 +54,7 @@ impl ContainerInit {
         }))
     }
 
-    /// Waits until it reports that it has started; answers whether it has within this time.
+    /// Waits until it reports that it has started; returns whether it has within this time.
     pub fn is_ready_within(&self, timeout: Duration) -> bool {
         is_readable_within(&self.socket, timeout)
             && matches!(wire::receive(&self.socket), Ok(Some((Reply::Started, _))))
@@ -89,12 +89,12 @@ impl ContainerInit {
         })
     }
 
-    /// Tells whether it lives and waits for a request.
+    /// Returns whether it lives and waits for a request.
     pub fn is_idle(&self) -> bool {
         !is_readable(&self.socket) && !is_readable(&self.process)
     }
 
-    /// Removes everything that a run left; answers whether nothing is left for certain.
+    /// Removes everything that a run left; returns whether nothing is left for certain.
     ///
     /// # Errors
     /// It has ended.
@@ -120,7 +120,7 @@ impl ContainerInit {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
 
-    /// Waits for its end; answers whether it has ended within this time.
+    /// Waits for its end; returns whether it has ended within this time.
     pub fn ends_within(&self, timeout: Duration) -> bool {
         is_readable_within(&self.process, timeout)
     }

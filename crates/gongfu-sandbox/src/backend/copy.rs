@@ -1,4 +1,4 @@
-//! Copies of the folders that a run sees, for kinds that can't put a layer above them.
+//! Copies of the folders that a run sees, for backends that can't mount an overlay.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -34,7 +34,7 @@ pub enum Exposure {
 /// The user that binds folders into the view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountedBy {
-    /// The user of the run, who reaches only what everybody can reach.
+    /// The user of the run, who reaches only public folders.
     Tenant,
     /// Root, who reaches every folder.
     Root,
@@ -54,7 +54,7 @@ pub fn exposure(mount: &Mount, tenant: Option<UnixId>, by: MountedBy) -> Exposur
     }
 }
 
-/// Tells whether every user can read a folder, and reach it where the tenant has to.
+/// Returns whether every user can read a folder, and reach it where the tenant has to.
 fn is_open_to_all(path: &Path, by: MountedBy) -> bool {
     let Ok(path) = std::fs::canonicalize(path) else {
         return false;
@@ -108,7 +108,7 @@ impl<'a> MountCopies<'a> {
         for mount in &job.mounts {
             let (exposure, nested) = (exposure(mount, tenant, by), nested(job, mount));
             match exposure {
-                // It would have to be made on the host, past whatever others planted there.
+                // The mount point would have to be made on the host, where others may have planted a link.
                 Exposure::Bind if !nested.is_empty() => {
                     return Err(Failure::Refused(format!(
                         "nothing else can be seen in `{}`, which is shown as it is",
@@ -141,7 +141,7 @@ impl<'a> MountCopies<'a> {
         })
     }
 
-    /// Copies each mount into its folder; answers what the layers hold before the run.
+    /// Copies each mount into its folder; returns the state of the layers before the run.
     ///
     /// # Errors
     /// A mount can't be read, or a folder can't be written.

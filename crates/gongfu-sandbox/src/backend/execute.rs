@@ -1,8 +1,8 @@
-//! Executes a plan: starts the child, follows it to its end, and says how the run ended.
+//! Executes a plan: starts the child, follows it to its end, and makes the outcome.
 //!
 //! The path of a run: a backend makes a [`Plan`] of the job, [`execute`] sends it to the child and makes an
-//! [`Outcome`] of what the child reports, and `layer.rs` merges what the run wrote. Knows no kind of sandbox: what
-//! differs is asked of its backend.
+//! [`Outcome`] of the child's events, and `layer.rs` merges the layers. It knows no backend: the
+//! differences are in the plan and in the profile.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -28,7 +28,7 @@ const NOT_EXECUTABLE: i32 = 126;
 /// The most output that is read at once.
 const BUFFER: usize = 64 * 1024;
 /// The amount of output after which reading pauses, so that a flood doesn't take the server's time.
-const FLOOD: usize = 1024 * 1024;
+const FLOOD_BYTES: usize = 1024 * 1024;
 const FLOOD_PAUSE: Duration = Duration::from_millis(4);
 
 /// A run that has ended.
@@ -208,7 +208,7 @@ impl Run<'_> {
                         continue;
                     }
                     Source::Init => {
-                        // Its last events are in the socket, and nobody sends more.
+                        // Its last events are in the socket, and no more will come.
                         while has_control && is_readable(child.control()) {
                             has_control = self.take_event(&child);
                         }
@@ -232,7 +232,7 @@ impl Run<'_> {
                     break 'run;
                 }
             }
-            if read_without_pause >= FLOOD {
+            if read_without_pause >= FLOOD_BYTES {
                 read_without_pause = 0;
                 std::thread::sleep(FLOOD_PAUSE);
             }
@@ -240,7 +240,7 @@ impl Run<'_> {
         self.end(child)
     }
 
-    /// Takes an event of the child; answers whether there may be more.
+    /// Takes an event of the child; returns whether there may be more.
     fn take_event(&mut self, child: &ChildHandle) -> bool {
         match self.try_take_event(child) {
             Ok(is_open) => is_open,
@@ -288,7 +288,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// Kills what is left of the run, and says how it ended.
+    /// Kills the processes that are left, and makes the outcome.
     fn end(mut self, mut child: ChildHandle) -> Result<RunResult, Failure> {
         if !child.end(self.init.as_ref()) {
             return Err(io::Error::other("the sandbox didn't end").into());
@@ -314,7 +314,7 @@ impl Run<'_> {
         (outcome.stdout, outcome.stderr) = self.outputs.finish()?;
         if let Some((step, number)) = self.failure {
             let (code, text) = explain(self.job, plan, step, number)?;
-            // The listener hears what a shell would have said.
+            // The listener gets the message as from a shell.
             (self.context.listener)(Stream::Stderr, text.as_bytes());
             outcome.exit = Some(Exit::Code(code));
             outcome.stderr = Said {
@@ -419,7 +419,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Takes output; answers whether there may be more.
+    /// Takes output; returns whether there may be more.
     fn take(&mut self, stream: Stream, bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return true;

@@ -4,7 +4,7 @@
 //! and so on for every mount. Arguments are passed as they are.
 
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use gongfu_core::sandbox::{Mode, Mount, Spec};
@@ -14,6 +14,7 @@ use super::Failure;
 use super::copy::{Exposure, MountedBy, exposure};
 use super::program::{self, Places};
 use crate::plan::{Isolation, Launch, Plan, UnixId};
+use crate::run_as::give;
 
 /// The child counts the other processes of the user itself.
 const OTHER_PROCESSES: u64 = 0;
@@ -201,12 +202,4 @@ fn variable(target: &Path) -> String {
         }
     });
     format!("GONGFU_{}", name.collect::<String>())
-}
-
-/// Gives a folder to the tenant.
-fn give(folder: &Path, tenant: Option<UnixId>) -> std::io::Result<()> {
-    let Some(UnixId { user, group }) = tenant else {
-        return Ok(());
-    };
-    chown(folder, Some(user), Some(group))
 }

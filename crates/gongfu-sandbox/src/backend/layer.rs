@@ -1,4 +1,4 @@
-//! The layers that a run writes to: what is in them is merged into the folders of the host in the end.
+//! The layers that a run writes to; their files are merged into folders of the host in the end.
 
 use std::fs::File;
 use std::io;
@@ -58,11 +58,11 @@ pub(super) fn layers(job: &Spec) -> Vec<Layer<'_>> {
     layers.map(Layer::of).collect()
 }
 
-/// Merges the layers of a run; answers how it ended, with what it changed. `before` is what they held at its
+/// Merges the layers of a run; returns its outcome with the changes. `before` is what they held at its
 /// beginning, where they are copies.
 ///
 /// It doesn't matter why the run ended: a timeout takes the time, and not the results. Only a cancelled run isn't
-/// merged, because nobody would be told.
+/// merged, because nobody would learn about the changes.
 ///
 /// # Errors
 /// A layer can't be read, or a folder can't be written.
@@ -83,7 +83,7 @@ pub fn merge_layers(
     if handles.len() != layers.len() {
         return Err(io::Error::other("the run's layers can't be reached").into());
     }
-    // A run may leave as much as it may write, whatever it makes of it, and in the time that it has left.
+    // The merge may write as much as the run, and take the rest of its time.
     let mut bytes = job.limits.disk;
     let left = job.limits.wall.saturating_sub(outcome.took);
     let deadline = Instant::now() + left + MERGE_TIMEOUT;

@@ -1,4 +1,4 @@
-//! No namespaces: for machines on which nobody may make any, as inside of a default container.
+//! No namespaces: for machines that don't allow any, as inside of a default container.
 //!
 //! Landlock restricts the files of the program, seccomp its system calls, and where gongfu is root it is
 //! another user. The rest of the machine is visible, so this is for a single person. The run's folders keep

@@ -1,4 +1,4 @@
-//! The program of a run: its command and its environment, whatever isolates it.
+//! The program of a run: its command and its environment, the same for every backend.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::Failure;
 use crate::plan::{Isolation, Launch, PROXY_ADDRESS, Plan, UnixId};
 use crate::platform;
 
-/// Variables by which programs run code that nobody asked for.
+/// Variables by which programs run other code than their own.
 const CODE_VARIABLES: [&str; 6] = [
     "BASH_ENV",
     "ENV",
@@ -85,7 +85,7 @@ pub fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)
     Ok(variables)
 }
 
-/// Tells whether a variable makes a program run other code, or has no valid name.
+/// Returns whether a variable makes a program run other code, or has no valid name.
 fn is_refused(name: &str) -> bool {
     name.is_empty()
         || name.contains(['=', '\0'])

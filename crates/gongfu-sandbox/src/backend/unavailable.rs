@@ -1,4 +1,4 @@
-//! Why a sandbox is unavailable, and what to do about it, for people.
+//! Explains to people why a sandbox is unavailable, and what to do about it.
 
 use std::io;
 
@@ -51,13 +51,13 @@ pub(super) fn step_failed(step: Step, plan: &Plan, error: &io::Error) -> String 
         Step::Group => "it can't be counted by a control group".to_owned(),
         Step::Tenant | Step::Identity => "it can't be run as somebody else".to_owned(),
         Step::Root | Step::Init | Step::Limits | Step::Folder | Step::Program => {
-            "it can't be begun".to_owned()
+            "it can't be started".to_owned()
         }
     };
     format!("{what} ({step:?}: {error})")
 }
 
-/// A kind that only other systems have. Settings may name it here as well, and are told so.
+/// A level of another system. Settings may name it, and the error says where it exists.
 struct Foreign {
     level: Level,
     about: &'static str,
@@ -89,12 +89,12 @@ const FOREIGN: &[Foreign] = &[
     },
 ];
 
-/// The kinds that only other systems have, each with a description.
+/// The levels of other systems, each with a description.
 pub(crate) fn foreign() -> impl Iterator<Item = (Level, &'static str)> {
     FOREIGN.iter().map(|one| (one.level, one.about))
 }
 
-/// Explains that this system doesn't have the kind that settings name, and which it has instead.
+/// Explains that this system doesn't have the level that settings name, and lists those that it has.
 pub(crate) fn not_of_this_system(wanted: Level, here: impl Iterator<Item = Level>) -> String {
     let why = FOREIGN.iter().find(|one| one.level == wanted);
     let why = why.map_or("this build doesn't have it", |one| one.why);

@@ -1,4 +1,4 @@
-//! The files by which the kernel is told about control groups, and tells about them.
+//! The files that control groups consist of.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};

@@ -206,13 +206,13 @@ pub(super) fn of_version_two(own: &Path, controllers: &[&str]) -> Option<PathBuf
         .map(Path::to_owned)
 }
 
-/// Tells whether this process is the only one in a group.
+/// Returns whether this process is the only one in a group.
 fn is_alone(group: &Path) -> bool {
     let text = read(&group.join("cgroup.procs")).unwrap_or_default();
     text.lines().map(str::parse).eq([Ok(std::process::id())])
 }
 
-/// Tells whether a group can be made in a folder.
+/// Returns whether a group can be made in a folder.
 fn is_usable(folder: &Path) -> bool {
     let made = folder.join(next_name());
     std::fs::create_dir(&made)

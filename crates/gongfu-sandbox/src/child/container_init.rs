@@ -37,9 +37,9 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(8);
 /// The pause before looking again whether they have.
 const KILL_POLL: Duration = Duration::from_micros(200);
 /// Message queues (`mq_overview(7)`), in which a run could leave something as well.
-const QUEUES: &str = "/dev/mqueue";
+const MESSAGE_QUEUES: &str = "/dev/mqueue";
 /// The mode of a folder for everybody, such as `/tmp`.
-const SHARED: u32 = 0o1777;
+const SHARED_MODE: u32 = 0o1777;
 
 /// A file system in memory, as it was before the first run.
 struct Memory {
@@ -100,7 +100,7 @@ fn execute_run(grouping: Grouping, handles: Vec<OwnedFd>) -> io::Result<()> {
     kill_all()
 }
 
-/// Runs the program, and watches over it; answers the end of the run, if somebody waits for it.
+/// Runs the program, and watches it; returns the end of the run, unless it was cancelled.
 fn run_program(
     control: &OwnedFd,
     outputs: [OwnedFd; 2],
@@ -202,7 +202,7 @@ impl Memory {
     fn clear(&self) -> io::Result<()> {
         let left = |what: &str| io::Error::other(format!("{what} is left in {}", self.path));
         // Only the owner, the run itself, can have changed the mode; a shared folder belongs to root.
-        if self.mode != SHARED {
+        if self.mode != SHARED_MODE {
             fchmod(&self.folder, Mode::from_raw_mode(self.mode))?;
         }
         run_dir::clear(&self.folder)?;
@@ -225,16 +225,16 @@ fn used(space: &StatVfs) -> (u64, u64) {
     )
 }
 
-/// Kills what is left of a run, and removes everything that it wrote.
+/// Kills the processes of a run, and removes everything that it wrote.
 ///
 /// # Errors
-/// Something is left, or nobody can know.
+/// Something is left, or that is unknown.
 fn clean(memories: &[Memory]) -> io::Result<()> {
     kill_all()?;
     for memory in memories {
         memory.clear()?;
     }
-    match fs::read_dir(QUEUES) {
+    match fs::read_dir(MESSAGE_QUEUES) {
         Ok(mut queues) => match queues.next() {
             Some(_) => Err(io::Error::other("a queue is left")),
             None => Ok(()),

@@ -14,7 +14,7 @@ use super::usage;
 use super::watch::Reaper;
 
 /// The time for which descendants are stopped before they are killed, and the time for which they are killed.
-/// Mostly it takes a few milliseconds, but nobody else would ever end them, however busy they keep the machine.
+/// Mostly it takes a few milliseconds, but nothing else would ever end them, however busy they keep the machine.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 const KILL_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -58,7 +58,7 @@ pub(super) fn all() -> io::Result<Vec<Descendant>> {
 /// Reads a process and the number of its parent (`proc_pid_stat(5)`).
 fn read(number: u32) -> Option<(u32, Descendant)> {
     let text = fs::read(format!("/proc/{number}/stat")).ok()?;
-    // Its name may be anything, and stands in parentheses.
+    // Its name may contain any bytes, and is in parentheses.
     let after = text.iter().rposition(|byte| *byte == b')')?;
     let text = std::str::from_utf8(text.get(after + 1..)?).ok()?;
     let fields: Vec<&str> = text.split_whitespace().collect();
@@ -89,7 +89,7 @@ impl Descendant {
     }
 }
 
-/// Kills all descendants; answers whether none is left for certain.
+/// Kills all descendants; returns whether none is left for certain.
 ///
 /// They are stopped first, so that none of them forks while others are killed.
 pub(super) fn kill_all(reaper: &mut Reaper) -> bool {

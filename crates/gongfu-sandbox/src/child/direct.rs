@@ -1,4 +1,4 @@
-//! Supervises a run without namespaces: measures what it uses, and kills all its descendants.
+//! Supervises a run without namespaces: measures its usage, and kills all its descendants.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,7 +1,7 @@
 //! The fork server: a small process that forks a supervisor for each run.
 //!
-//! A fork of it is faster than to execute this program anew, and safe, because it has a single thread and
-//! nothing of anybody's in its memory. Its session is lowered, for Linux shares processors among sessions
+//! A fork of it is faster than another execution of this program, and safe, because it has a single thread and no
+//! data of any run in its memory. Its session is lowered, for Linux shares processors among sessions
 //! (`sched(7)`, autogroups): otherwise the time that sandboxes take to build would be the server's.
 
 use std::fs::File;
@@ -21,7 +21,7 @@ use super::syscall::{self, Fork};
 use super::{priority, stdio, supervisor};
 use crate::{seccomp, wire};
 
-/// The argument by which this program is told to be the fork server.
+/// The argument that makes this program the fork server.
 pub(crate) const ARGUMENT: &str = "sandbox-fork-server";
 
 /// The name of this process.
@@ -87,7 +87,7 @@ struct ForkServer {
 }
 
 impl ForkServer {
-    /// Waits for something and does it. In a new supervisor it answers what that one starts with.
+    /// Waits for an event and handles it. In a new supervisor it returns its input and outputs.
     fn serve(&mut self) -> io::Result<Option<InputAndOutputs>> {
         let handles = self.socket.iter();
         let handles = handles.chain(self.supervisors.iter().map(|one| &one.handle));
@@ -172,7 +172,7 @@ fn lower_session() -> io::Result<()> {
 }
 
 impl Supervisor {
-    /// Passes its exit code on, if it has ended; answers whether it has.
+    /// Passes its exit code on, if it has ended; returns whether it has.
     fn has_ended(&mut self) -> bool {
         match waitpid(Some(self.pid), WaitOptions::NOHANG) {
             Ok(None) => false,

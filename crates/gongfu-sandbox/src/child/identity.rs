@@ -11,7 +11,7 @@ use super::step::{Failure, at};
 use crate::plan::{Step, UnixId};
 
 /// The user and the group that a run sees itself as.
-const GUEST: u32 = 1000;
+const GUEST_ID: u32 = 1000;
 
 /// The user of this process.
 pub(super) fn current() -> UnixId {
@@ -36,7 +36,7 @@ pub(super) fn become_tenant(tenant: UnixId) -> Result<(), Failure> {
 }
 
 /// Gives a pipe to a user, so that they can open it by name as scripts do (`/dev/stderr`). Another kind of
-/// file may belong to somebody else, and stays theirs.
+/// file may belong to another user, and stays so.
 pub(super) fn hand_over(handle: BorrowedFd<'_>, to: UnixId) -> Result<(), Failure> {
     let kind = fs::fstat(handle).map(|found| fs::FileType::from_raw_mode(found.st_mode));
     if kind == Ok(fs::FileType::Fifo) {
@@ -49,7 +49,7 @@ pub(super) fn hand_over(handle: BorrowedFd<'_>, to: UnixId) -> Result<(), Failur
 /// Maps one user and one group into the new user namespace of this process, and no others.
 pub(super) fn map_into_namespace(outside: UnixId) -> io::Result<()> {
     write(c"/proc/self/setgroups", b"deny")?;
-    let map = |number: u32| format!("{GUEST} {number} 1");
+    let map = |number: u32| format!("{GUEST_ID} {number} 1");
     write(c"/proc/self/uid_map", map(outside.user).as_bytes())?;
     write(c"/proc/self/gid_map", map(outside.group).as_bytes())
 }

@@ -90,7 +90,7 @@ impl<'a> SizedFileSystems<'a> {
         }
     }
 
-    /// Measures their contents; `None` where nobody can know.
+    /// Measures their contents; `None` where that fails.
     pub(super) fn contents(&self) -> Option<Contents> {
         let mut contents = Contents {
             bytes: 0,
@@ -109,7 +109,7 @@ impl<'a> SizedFileSystems<'a> {
         Some(contents)
     }
 
-    /// Tells whether nothing more can be written to one of them.
+    /// Returns whether nothing more can be written to one of them.
     fn is_full(&self) -> bool {
         self.places.iter().any(|place| {
             let space = fs::statvfs(&**place);
@@ -127,7 +127,7 @@ impl Meter for SizedFileSystems<'_> {
     }
 
     fn files_in_memory(&self) -> u64 {
-        // Where nobody knows how much it is, it is over every limit.
+        // An unknown amount counts as more than every limit.
         self.contents().map_or(u64::MAX, |contents| contents.bytes)
     }
 

@@ -10,18 +10,17 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{self, MemfdFlags, Mode, OFlags};
 use rustix::io::{Errno, FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{
-    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal,
-    set_child_subreaper, set_dumpable_behavior, set_parent_process_death_signal, wait,
+    DumpableBehavior, Pid, Signal, WaitOptions, getpid, set_child_subreaper, set_dumpable_behavior,
+    set_parent_process_death_signal, wait,
 };
 use rustix::stdio::stdin;
 
 use super::step::{Failure, at};
-use super::{identity, init, stdio, view_check};
+use super::{identity, init, stdio, view_check, watch};
 use crate::plan::{Event, Grouping, Plan, Step};
 use crate::wire;
 
@@ -69,14 +68,9 @@ pub(super) fn start(
     // If this fails, the launcher has ended and has said why.
     let _ = wire::send(&ours, &(plan, grouping), &handles);
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) {
-        let mut handles = [
-            PollFd::new(control, PollFlags::empty()),
-            PollFd::new(&handle, PollFlags::IN),
-        ];
-        while poll(&mut handles, None).is_err() {}
-        // With it init dies, and with that all others.
-        let _ = pidfd_send_signal(&handle, Signal::KILL);
+    // With the launcher init dies, and with that all others.
+    if let Some(pid) = pid {
+        watch::kill_when_cancelled(control, pid);
     }
     while !matches!(wait(WaitOptions::empty()), Err(Errno::CHILD)) {}
     Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ use super::syscall;
 pub(super) const NICE: i32 = 10;
 /// The time slice, in nanoseconds. It is longer than the default, so that processes that ask for less go first
 /// (since Linux 6.12).
-const SLICE: u64 = 6_000_000;
+const TIME_SLICE: u64 = 6_000_000;
 
 /// Gives this thread and its children at least this niceness.
 ///
@@ -21,5 +21,5 @@ const SLICE: u64 = 6_000_000;
 /// The system doesn't allow it.
 pub(crate) fn lower(nice: i32) -> io::Result<()> {
     let now = getpriority_process(None)?;
-    syscall::set_batch(now.max(nice), SLICE)
+    syscall::set_batch(now.max(nice), TIME_SLICE)
 }

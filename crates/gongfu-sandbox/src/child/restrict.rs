@@ -22,9 +22,9 @@ use crate::plan::{Grouping, Isolation, Plan, Step};
 use crate::seccomp;
 
 /// Processes above the limit of a control group, so that the group refuses them, and counts that it did.
-const GROUP_MARGIN: u64 = 8;
+const GROUP_PROCESS_MARGIN: u64 = 8;
 /// The devices that a program may write to.
-const DEVICES: [&str; 5] = [
+const WRITABLE_DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -33,7 +33,7 @@ const DEVICES: [&str; 5] = [
 ];
 
 /// The files in `/proc/self` that a program may read where other processes are visible.
-const ITSELF: [&str; 10] = [
+const OWN_PROC_FILES: [&str; 10] = [
     "auxv",
     "cmdline",
     "comm",
@@ -107,12 +107,12 @@ fn set_limits(plan: &Plan, is_grouped: bool) -> rustix::io::Result<()> {
         current: Some(limit),
         maximum: Some(limit),
     };
-    // With one byte the kernel gives a dump to nobody; with none it would still pipe it to a program.
+    // With one byte there is no dump; with zero the kernel would still pipe it to a program.
     setrlimit(Resource::Core, both(1))?;
     setrlimit(Resource::Rtprio, both(0))?;
     // Memory that is used counts elsewhere; this keeps one process from asking for all there is.
     setrlimit(Resource::Data, both(limits.memory.saturating_mul(2)))?;
-    let margin = if is_grouped { GROUP_MARGIN } else { 0 };
+    let margin = if is_grouped { GROUP_PROCESS_MARGIN } else { 0 };
     let processes = u64::from(limits.processes) + plan.other_processes + margin;
     // The server may be allowed fewer.
     let allowed = getrlimit(Resource::Nproc).maximum.unwrap_or(u64::MAX);
@@ -179,20 +179,20 @@ fn restrict_files(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetErr
     let everything = AccessFs::from_all(abi);
     let writable = plan.writable.iter().map(PathBuf::as_path);
     let writable = writable
-        .chain(DEVICES.map(Path::new))
+        .chain(WRITABLE_DEVICES.map(Path::new))
         .filter(|path| path.exists());
     let mut rules = Ruleset::default();
     let readable = match &plan.isolation {
         Isolation::Full | Isolation::SharedInit => vec![PathBuf::from("/")],
         Isolation::Host { readable } => {
-            // There is no other wall, so a kernel without this can't have this kind of sandbox.
+            // There is no other wall, so a kernel must enforce all of it.
             rules = rules
                 .set_compatibility(CompatLevel::HardRequirement)
                 .handle_access(AccessFs::from_all(ABI::V3))?;
             if plan.tenant.is_none() {
                 rules = rules.scope(Scope::from_all(abi))?;
             }
-            let itself = ITSELF.map(|name| PathBuf::from(format!("/proc/self/{name}")));
+            let itself = OWN_PROC_FILES.map(|name| PathBuf::from(format!("/proc/self/{name}")));
             readable.iter().cloned().chain(itself).collect()
         }
     };

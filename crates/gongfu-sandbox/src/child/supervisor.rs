@@ -6,17 +6,14 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::ExitCode;
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::fcntl_dupfd_cloexec;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid,
-};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 use rustix::stdio::stdin;
 use rustix::thread::{UnshareFlags, set_name};
 
 use super::step::{Failure, at};
 use super::syscall::{self, Fork};
-use super::{UNCERTAIN, direct, identity, init, launcher, mounts, stdio};
+use super::{UNCERTAIN, direct, identity, init, launcher, mounts, stdio, watch};
 use crate::plan::{Event, Grouping, Join, Launch, PROXY_ADDRESS, Plan, Step};
 use crate::wire;
 
@@ -75,7 +72,7 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Joins the control group of the run; answers the process inside, where this one has to stay outside.
+/// Joins the control group of the run; returns the process inside, where this one has to stay outside.
 fn join(grouping: Grouping, handles: &[OwnedFd]) -> io::Result<Option<Pid>> {
     match (grouping.join, handles) {
         (Join::Threads(count), files) if files.len() == count => {
@@ -160,16 +157,9 @@ fn listen(control: &OwnedFd) -> io::Result<()> {
     wire::send(control, &Event::Listening, &[listener.as_fd()])
 }
 
-/// Waits for the end of init, and kills it when the server doesn't want the run any more.
+/// Waits for the end of init, and kills it when the server has cancelled the run.
 fn wait(control: &OwnedFd, init: Pid) -> ExitCode {
-    if let Ok(handle) = pidfd_open(init, PidfdFlags::empty()) {
-        let mut handles = [
-            PollFd::new(control, PollFlags::empty()),
-            PollFd::new(&handle, PollFlags::IN),
-        ];
-        while poll(&mut handles, None).is_err() {}
-        let _ = pidfd_send_signal(&handle, Signal::KILL);
-    }
+    watch::kill_when_cancelled(control, init);
     let _ = waitpid(Some(init), WaitOptions::empty());
     ExitCode::SUCCESS
 }

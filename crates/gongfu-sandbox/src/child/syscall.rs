@@ -28,6 +28,14 @@ pub(crate) enum Fork {
     Child,
 }
 
+/// The result of a call that answers zero if it succeeded.
+fn result(answer: libc::c_long) -> io::Result<()> {
+    match answer {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Forks this process.
 ///
 /// # Errors
@@ -92,14 +100,14 @@ pub(super) fn fork_into(group: impl AsFd) -> io::Result<Fork> {
 /// # Errors
 /// The system doesn't allow it.
 pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    // SAFETY: `UnshareFlags::FILES`, the one that could close a descriptor under somebody's hands, is
+    // SAFETY: `UnshareFlags::FILES`, the only one that could close a descriptor in use, is
     // not among those given here.
     unsafe { rustix::thread::unshare_unsafe(flags - UnshareFlags::FILES) }?;
     Ok(())
 }
 
 /// The flag of an interface that is up (`IFF_UP`).
-const UP: libc::c_short = 1;
+const IFF_UP: libc::c_short = 1;
 
 /// Brings a network interface up.
 ///
@@ -120,17 +128,12 @@ pub(super) fn set_up(interface: &CStr) -> io::Result<()> {
     }
     let handle = socket.as_raw_fd();
     // SAFETY: the request is whole, and the system writes its flags into it and nothing else.
-    if unsafe { libc::ioctl(handle, libc::SIOCGIFFLAGS, &raw mut request) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
+    result(unsafe { libc::ioctl(handle, libc::SIOCGIFFLAGS, &raw mut request) }.into())?;
     // SAFETY: the system has just written the flags, which are numbers in any case.
     let flags = unsafe { request.ifr_ifru.ifru_flags };
-    request.ifr_ifru.ifru_flags = flags | UP;
+    request.ifr_ifru.ifru_flags = flags | IFF_UP;
     // SAFETY: the system only reads the request.
-    if unsafe { libc::ioctl(handle, libc::SIOCSIFFLAGS, &raw const request) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
+    result(unsafe { libc::ioctl(handle, libc::SIOCSIFFLAGS, &raw const request) }.into())
 }
 
 /// Changes to the attributes of a mount (`struct mount_attr`).
@@ -177,10 +180,7 @@ pub(super) fn set_mount(
             size_of::<MountAttributes>(),
         )
     };
-    match done {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    result(done)
 }
 
 /// Makes this thread and its children batch work of this niceness, which runs for so many nanoseconds at a
@@ -209,10 +209,7 @@ pub(super) fn set_batch(nice: i32, slice: u64) -> io::Result<()> {
             0,
         )
     };
-    match done {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    result(done)
 }
 
 /// Marks every handle but the standard three to be closed when a program is executed.
@@ -220,7 +217,7 @@ pub(super) fn set_batch(nice: i32, slice: u64) -> io::Result<()> {
 /// # Errors
 /// The system is older than Linux 5.11.
 pub(super) fn close_handles_on_exec() -> io::Result<()> {
-    // SAFETY: nothing is closed here: the handles are marked, and closed when a program begins.
+    // SAFETY: nothing is closed here: the handles are marked, and closed when a program starts.
     let done = unsafe {
         libc::syscall(
             libc::SYS_close_range,
@@ -229,10 +226,7 @@ pub(super) fn close_handles_on_exec() -> io::Result<()> {
             libc::CLOSE_RANGE_CLOEXEC,
         )
     };
-    match done {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    result(done)
 }
 
 /// Kills every process that this one can see, except itself and init.
@@ -241,10 +235,7 @@ pub(super) fn close_handles_on_exec() -> io::Result<()> {
 /// There is no other.
 pub(super) fn kill_all() -> io::Result<()> {
     // SAFETY: no memory is touched.
-    match unsafe { libc::kill(-1, libc::SIGKILL) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    result(unsafe { libc::kill(-1, libc::SIGKILL) }.into())
 }
 
 /// A child that has ended.

@@ -4,21 +4,21 @@ use std::fs;
 use std::io;
 
 /// Memory of a process; pages that several processes share are counted for each of them.
-const ROUGH: [&str; 4] = ["VmRSS:", "VmSwap:", "VmPTE:", "HugetlbPages:"];
+const ROUGH_MEMORY: [&str; 4] = ["VmRSS:", "VmSwap:", "VmPTE:", "HugetlbPages:"];
 /// The part of it that `smaps_rollup` doesn't count.
-const BESIDES: [&str; 2] = ["VmPTE:", "HugetlbPages:"];
+const PAGE_TABLE_MEMORY: [&str; 2] = ["VmPTE:", "HugetlbPages:"];
 /// Memory of a process; shared pages are divided among those who share them.
-const EXACT: [&str; 3] = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"];
+const EXACT_MEMORY: [&str; 3] = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"];
 
 /// Bytes of memory of these processes, and of files of `written` bytes. The exact figure is slow to read, so
 /// it counts only above half of `limit`.
 pub(super) fn memory(processes: &[u32], written: u64, limit: u64) -> u64 {
-    let rough = written.saturating_add(sum_of_all(processes, &ROUGH, "status"));
+    let rough = written.saturating_add(sum_of_all(processes, &ROUGH_MEMORY, "status"));
     if rough <= limit / 2 {
         return rough;
     }
-    let exact = sum_of_all(processes, &EXACT, "smaps_rollup");
-    let exact = exact.saturating_add(sum_of_all(processes, &BESIDES, "status"));
+    let exact = sum_of_all(processes, &EXACT_MEMORY, "smaps_rollup");
+    let exact = exact.saturating_add(sum_of_all(processes, &PAGE_TABLE_MEMORY, "status"));
     rough.min(written.saturating_add(exact))
 }
 

@@ -19,41 +19,47 @@ use super::step::{Failure, at};
 use super::syscall::{self, MountAttributes};
 use crate::plan::{Piece, Plan, Step};
 
-/// The folder that everything is built on; what lies there is hidden from this process alone.
+/// The folder that everything is built on; its content is hidden only from this process.
 const BASE: &str = "/tmp";
 /// The old root, while the view is built. Mounting `/proc` takes another one that is visible.
-const MACHINE: &str = "/old";
+const OLD_ROOT: &str = "/old";
 /// The view, while it is built.
-const NEW: &str = "/new";
+const NEW_ROOT: &str = "/new";
 /// The file system that the run writes to.
 const DATA: &str = "/data";
 
-const FOLDER: Mode = Mode::from_raw_mode(0o755);
-const FILE: Mode = Mode::from_raw_mode(0o644);
-const SAFE: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
+const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
+const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+const SAFE_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 /// The same for a detached mount.
 const SAFE_ATTRIBUTES: MountAttrFlags =
     MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
 
-/// Mounts a root of our own, the file system that the run writes to, and an empty view; answers a handle of the
+/// Mounts a root of our own, the file system that the run writes to, and an empty view; returns a handle of the
 /// view.
 fn mount_base(plan: &Plan) -> rustix::io::Result<OwnedFd> {
     // What is unmounted on the machine must not be kept busy from here.
     let downstream = MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC;
     mount_change(c"/", downstream)?;
-    mount(c"tmpfs", BASE, c"tmpfs", SAFE, c"mode=755,size=1m")?;
+    mount(c"tmpfs", BASE, c"tmpfs", SAFE_FLAGS, c"mode=755,size=1m")?;
     chdir(BASE)?;
-    for folder in [MACHINE, NEW, DATA] {
-        fs::mkdir(folder.trim_start_matches('/'), FOLDER)?;
+    for folder in [OLD_ROOT, NEW_ROOT, DATA] {
+        fs::mkdir(folder.trim_start_matches('/'), FOLDER_MODE)?;
     }
-    pivot_root(c".", MACHINE.trim_start_matches('/'))?;
+    pivot_root(c".", OLD_ROOT.trim_start_matches('/'))?;
     chdir(c"/")?;
     let limits = &plan.limits;
     let sized = format!("mode=755,size={},nr_inodes={}\0", limits.disk, limits.files);
     let sized = std::ffi::CStr::from_bytes_with_nul(sized.as_bytes()).unwrap_or(c"size=1m");
-    mount(c"tmpfs", DATA, c"tmpfs", SAFE, sized)?;
-    mount(c"tmpfs", NEW, c"tmpfs", SAFE, c"mode=755,size=4m")?;
-    fs::open(NEW, HANDLE | OFlags::DIRECTORY, Mode::empty())
+    mount(c"tmpfs", DATA, c"tmpfs", SAFE_FLAGS, sized)?;
+    mount(
+        c"tmpfs",
+        NEW_ROOT,
+        c"tmpfs",
+        SAFE_FLAGS,
+        c"mode=755,size=4m",
+    )?;
+    fs::open(NEW_ROOT, HANDLE | OFlags::DIRECTORY, Mode::empty())
 }
 
 /// Makes the view the root, and unmounts everything else.
@@ -74,7 +80,7 @@ fn enter(root: &OwnedFd) -> io::Result<()> {
 /// Opens a handle that only names a file.
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// Builds the view of a plan out of mounts of its sources, and makes it the root; answers a handle of each
+/// Builds the view of a plan out of mounts of its sources, and makes it the root; returns a handle of each
 /// layer, in their order.
 pub(super) fn build(plan: &Plan, mounts: Vec<OwnedFd>) -> Result<Vec<OwnedFd>, Failure> {
     let root = mount_base(plan).map_err(at(Step::Root))?;
@@ -113,7 +119,7 @@ impl Builder {
             Piece::Text { at, text } => {
                 let (folder, name) = self.parent(at)?;
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                let file = fs::openat(folder, name, flags, FILE)?;
+                let file = fs::openat(folder, name, flags, FILE_MODE)?;
                 io::Write::write_all(&mut std::fs::File::from(file), text.as_bytes())?;
             }
             Piece::Bind {
@@ -164,7 +170,7 @@ impl Builder {
     /// Makes a folder of the view, unless it is there.
     fn folder(&self, at: &str) -> io::Result<OwnedFd> {
         let (parent, name) = self.parent(at)?;
-        match fs::mkdirat(&parent, name, FOLDER) {
+        match fs::mkdirat(&parent, name, FOLDER_MODE) {
             Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),
         }
@@ -178,7 +184,7 @@ impl Builder {
         }
         let (parent, name) = self.parent(at)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        match fs::openat(&parent, name, flags, FILE) {
+        match fs::openat(&parent, name, flags, FILE_MODE) {
             Ok(_) | Err(Errno::EXIST) => Ok(beneath(&parent, name)?),
             Err(error) => Err(error.into()),
         }
@@ -188,7 +194,7 @@ impl Builder {
     fn data_folder(&mut self) -> rustix::io::Result<String> {
         let folder = format!("{DATA}/{}", self.data_folders);
         self.data_folders += 1;
-        fs::mkdir(&folder, FOLDER)?;
+        fs::mkdir(&folder, FOLDER_MODE)?;
         Ok(folder)
     }
 
@@ -215,12 +221,12 @@ impl Builder {
         Ok(())
     }
 
-    /// Shows a folder read-only without its path on the machine: `mountinfo` tells the path of a bind mount,
+    /// Shows a folder read-only without its path on the machine: `mountinfo` has the path of a bind mount,
     /// but not those of the lower folders of an overlay.
     fn show(&mut self, at: &str, number: usize) -> io::Result<()> {
         let folder = self.data_folder()?;
         let empty = format!("{folder}/empty");
-        fs::mkdir(&empty, FOLDER)?;
+        fs::mkdir(&empty, FOLDER_MODE)?;
         let below = self.lower(&folder, number)?;
         // An overlay without an upper folder needs two lower ones.
         let below = format!("{below}:{empty}");
@@ -230,11 +236,11 @@ impl Builder {
         Ok(())
     }
 
-    /// Mounts a source as a lower folder of an overlay; answers its path.
+    /// Mounts a source as a lower folder of an overlay; returns its path.
     fn lower(&mut self, folder: &str, number: usize) -> io::Result<String> {
         let tree = self.source(number)?;
         let lower = format!("{folder}/{number}");
-        fs::mkdir(&lower, FOLDER)?;
+        fs::mkdir(&lower, FOLDER_MODE)?;
         attach(&tree, fs::open(&lower, HANDLE, Mode::empty())?)?;
         Ok(lower)
     }
@@ -242,8 +248,8 @@ impl Builder {
     fn layer(&mut self, at: &str, sources: &[usize]) -> io::Result<()> {
         let folder = self.data_folder()?;
         let (upper, work) = (format!("{folder}/upper"), format!("{folder}/work"));
-        fs::mkdir(&upper, FOLDER)?;
-        fs::mkdir(&work, FOLDER)?;
+        fs::mkdir(&upper, FOLDER_MODE)?;
+        fs::mkdir(&work, FOLDER_MODE)?;
         let lower = sources.iter().map(|source| self.lower(&folder, *source));
         let lower = lower.collect::<io::Result<Vec<_>>>()?;
         self.layers.push(fs::open(
@@ -251,7 +257,7 @@ impl Builder {
             OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )?);
-        // No name in these paths was chosen by somebody else.
+        // All names in these paths are ours.
         let lower = lower.join(":");
         let options = [
             ("lowerdir", Some(lower.as_str())),
@@ -286,7 +292,7 @@ fn is_folder(handle: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(kind == FileType::Directory)
 }
 
-/// Answers the handle, if it is of a folder.
+/// Returns the handle, if it is of a folder.
 fn folder_of(handle: OwnedFd) -> io::Result<OwnedFd> {
     if is_folder(&handle)? {
         Ok(handle)

@@ -15,7 +15,7 @@ use crate::wire;
 const OVERHEAD: u64 = 1024 * 1024;
 
 /// Checks the view, reports that the program can start, and waits until the server has filled the layers;
-/// answers their contents, which no longer count as written by the run. `None` when the server is gone.
+/// returns their contents, which no longer count as written by the run. `None` when the server is gone.
 pub(super) fn prepare(control: &OwnedFd, plan: &mut Plan) -> Result<Option<Contents>, Failure> {
     let layers = check(plan)?;
     init::report_ready(control, &layers)?;

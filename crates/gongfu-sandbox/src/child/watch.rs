@@ -1,4 +1,4 @@
-//! Watches a run until its program ends, it exceeds a limit, or nobody waits for it any more.
+//! Watches a run until its program ends, it exceeds a limit, or it is cancelled.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Exit, Limits, Reason};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::syscall::{self, ExitedChild, Usage};
 use super::usage;
@@ -23,7 +23,7 @@ pub(super) trait Meter {
     /// Lists its processes.
     ///
     /// # Errors
-    /// They can't be listed: nobody knows what the run uses, and it must end.
+    /// They can't be listed: then the usage is unknown, and the run must end.
     fn processes(&self) -> io::Result<Vec<u32>>;
 
     /// Bytes of its files that lie in memory.
@@ -39,7 +39,7 @@ pub(super) enum Disk {
     Free,
     /// Nothing more can be written somewhere.
     Full,
-    /// More is written than the run may, or nobody knows how much.
+    /// More is written than the run may, or an unknown amount.
     Exceeded,
 }
 
@@ -62,7 +62,7 @@ impl Reaper {
         }
     }
 
-    /// Reaps every child that has ended; answers whether there are others.
+    /// Reaps every child that has ended; returns whether there are others.
     pub(super) fn reap(&mut self) -> bool {
         loop {
             match syscall::reap() {
@@ -94,12 +94,12 @@ pub(super) enum Verdict {
     },
     /// The run must be killed for a limit.
     Exceeded(Reason),
-    /// Nobody waits for the run, or nobody knows what it uses.
+    /// The run was cancelled, or its usage is unknown.
     Abandoned,
 }
 
 impl Verdict {
-    /// The event that tells the server, if there is one to tell.
+    /// The event for the server, if it waits for one.
     pub(super) fn event(self, reaper: &Reaper) -> Option<Event> {
         let Usage { cpu, memory } = reaper.usage;
         match self {
@@ -111,6 +111,18 @@ impl Verdict {
             Self::Exceeded(reason) => Some(Event::killed(reason)),
             Self::Abandoned => None,
         }
+    }
+}
+
+/// Waits until a process ends or the server cancels the run, and kills it then.
+pub(super) fn kill_when_cancelled(control: &OwnedFd, process: Pid) {
+    if let Ok(handle) = pidfd_open(process, PidfdFlags::empty()) {
+        let mut handles = [
+            PollFd::new(control, PollFlags::empty()),
+            PollFd::new(&handle, PollFlags::IN),
+        ];
+        while poll(&mut handles, None).is_err() {}
+        let _ = pidfd_send_signal(&handle, Signal::KILL);
     }
 }
 

@@ -27,13 +27,13 @@ use crate::child::{UNCERTAIN, stdio};
 use crate::plan::{Event, Plan, Step};
 use crate::wire;
 
-/// The argument by which this program is told to be init.
+/// The argument that makes this program init.
 pub(super) const ARGUMENT: &str = "sandbox-init";
 
 /// The niceness of a run: a tenth of the default share.
 const NICE: i32 = 10;
 /// The number of times that all are killed where the supervisor is gone.
-const SWEEPS: u32 = 3;
+const KILL_ROUNDS: u32 = 3;
 /// The highest number of a process.
 const MAX_PID: u32 = 99_999;
 
@@ -152,7 +152,7 @@ fn set_limits(plan: &Plan) -> rustix::io::Result<()> {
     lower(Resource::Nofile, limits.open_files, limits.open_files)
 }
 
-/// Waits until the program ends, or the supervisor is gone; answers how the program ended.
+/// Waits until the program ends, or the supervisor is gone; returns how the program ended.
 fn wait_for(mut program: Child, line: &OwnedFd) -> Option<ExitStatus> {
     let (ended, end) = io::pipe().ok()?;
     let number = i32::try_from(program.id()).ok().and_then(Pid::from_raw)?;
@@ -181,13 +181,13 @@ fn serve(line: &OwnedFd) -> ExitCode {
         };
         let _ = wire::send(line, &Message::Reached(count), &[]);
     }
-    for _ in 0..SWEEPS {
+    for _ in 0..KILL_ROUNDS {
         kill(2..=MAX_PID);
     }
     ExitCode::SUCCESS
 }
 
-/// Kills those of these processes that are in the sandbox, except this one; answers how many it reached.
+/// Kills those of these processes that are in the sandbox, except this one; returns how many it reached.
 ///
 /// They are stopped first, so that none of them forks while others are killed.
 fn kill(numbers: impl Iterator<Item = u32>) -> usize {

@@ -147,7 +147,7 @@ impl Init {
         })
     }
 
-    /// Ends init, after it has killed all others; answers whether none is left for certain.
+    /// Ends init, after it has killed all others; returns whether none is left for certain.
     fn end(mut self, has_program: bool) -> bool {
         let is_killed = !has_program || self.kill_all();
         if has_program && is_killed {
@@ -163,7 +163,7 @@ impl Init {
         false
     }
 
-    /// Kills all others; answers whether none is left that init could reach.
+    /// Kills all others; returns whether none is left that init could reach.
     fn kill_all(&self) -> bool {
         let deadline = Instant::now() + KILL_TIMEOUT;
         // Candidates that init didn't reach, and that so aren't in the sandbox.
@@ -196,7 +196,7 @@ impl Init {
         false
     }
 
-    /// Sends a request; answers the number of processes that init reached.
+    /// Sends a request; returns the number of processes that init reached.
     fn reached_by(&self, request: &Request) -> Option<usize> {
         wire::send(&self.line, request, &[]).ok()?;
         loop {
@@ -209,7 +209,7 @@ impl Init {
     }
 }
 
-/// Watches until the run has ended or must be ended; answers the event for the server, if there is one.
+/// Watches until the run has ended or must be ended; returns the event for the server, if there is one.
 fn watch(
     control: &OwnedFd,
     init: &mut Init,

@@ -17,14 +17,14 @@ use super::descendants::Process;
 /// Asks for processes as well that have ended.
 const ALSO_ENDED: u64 = 1;
 /// Processes that may start before they are listed.
-const MORE: usize = 64;
+const LIST_MARGIN: usize = 64;
 
 /// Lists the processes of this user that haven't ended; `None` where they can't be listed.
 pub(super) fn processes() -> Option<Vec<Process>> {
     // SAFETY: without room nothing is written, and the number of processes is answered.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
     let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
-    let mut numbers: Vec<libc::c_int> = vec![0; count + MORE];
+    let mut numbers: Vec<libc::c_int> = vec![0; count + LIST_MARGIN];
     let size = libc::c_int::try_from(size_of_val(numbers.as_slice())).ok()?;
     // SAFETY: the room is as large as is said, and lives until the call returns.
     let count = unsafe { libc::proc_listallpids(numbers.as_mut_ptr().cast(), size) };

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 
-use super::entries::open_folder;
+use crate::folder::open_folder;
 
 /// The part of two files that is compared at once, in bytes.
 const BUFFER: usize = 64 * 1024;
@@ -32,7 +32,7 @@ impl Below {
         })
     }
 
-    /// Tells whether there is an entry of this name.
+    /// Returns whether there is an entry of this name.
     pub(super) fn has(&self, name: &CStr) -> bool {
         self.find(name).is_some()
     }
@@ -54,7 +54,7 @@ impl Below {
         }
     }
 
-    /// Tells whether an entry of a layer is the same here: a file of the same content, whatever its mode, or a link
+    /// Returns whether an entry of a layer is the same here: a file of the same content, whatever its mode, or a link
     /// to the same target.
     ///
     /// # Errors

@@ -50,7 +50,7 @@ pub(crate) fn kill(process: &OwnedFd) {
 /// Makes everything in a folder removable: it is already.
 pub(crate) fn make_removable(_folder: &Path) {}
 
-/// Makes an unnamed file of these bytes that nobody can change, if the system has such files.
+/// Makes an unnamed file of these bytes that can't be changed, if the system has such files.
 pub(crate) fn sealed_file(bytes: &[u8]) -> io::Result<Option<OwnedFd>> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let mut file = File::from(memfd_create(c"input", flags)?);
@@ -62,7 +62,7 @@ pub(crate) fn sealed_file(bytes: &[u8]) -> io::Result<Option<OwnedFd>> {
     Ok(Some(file.into()))
 }
 
-/// Makes this thread access files as another user. It stays root otherwise, so nobody else may signal it.
+/// Makes this thread access files as another user. It stays root otherwise, so no other user may signal it.
 pub(crate) fn become_file_owner(owner: UnixId) -> io::Result<()> {
     let reading = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
     set_thread_res_gid(Gid::ROOT, Gid::from_raw(owner.group), Gid::ROOT)?;

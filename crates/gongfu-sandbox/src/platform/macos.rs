@@ -23,7 +23,7 @@ pub(crate) const SEND_FLAGS: SendFlags = SendFlags::empty();
 /// See [`close_on_exec`].
 pub(crate) const RECEIVE_FLAGS: RecvFlags = RecvFlags::empty();
 
-/// The argument by which this program is told to be the supervisor.
+/// The argument that makes this program the supervisor.
 pub(crate) const SUPERVISOR: &str = "sandbox-child";
 /// The pause before looking again whether a process has ended.
 const POLL: Duration = Duration::from_millis(2);
@@ -80,7 +80,7 @@ pub(crate) fn start_child([input, out, error]: [OwnedFd; 3]) -> io::Result<Child
     command.stdin(input).stdout(out).stderr(error).spawn()
 }
 
-/// Waits for the end of a child; answers whether it has ended.
+/// Waits for the end of a child; returns whether it has ended.
 pub(crate) fn ends_within(child: &mut Child, timeout: Duration) -> bool {
     let deadline = Instant::now() + timeout;
     loop {

@@ -7,7 +7,7 @@ use gongfu_core::sandbox::Contact;
 /// The most hosts that are reported.
 pub(super) const MAX_CONTACTS: usize = 100;
 /// The reason for a host that is still being connected to.
-const OPEN: &str = "the run ended before it was known whether it is reached";
+const UNKNOWN_RESULT: &str = "the run ended before it was known whether it is reached";
 
 /// The hosts that a run asked for, and whether they were reached: each once, reached ones before others.
 #[derive(Debug, Clone, Default)]
@@ -18,14 +18,16 @@ impl Contacts {
     pub(super) fn open(&self, host: &str) {
         self.add(Contact {
             host: host.to_owned(),
-            refused: Some(OPEN.to_owned()),
+            refused: Some(UNKNOWN_RESULT.to_owned()),
         });
     }
 
     /// Notes whether the host was reached.
     pub(super) fn close(&self, contact: Contact) {
         let mut all = self.lock();
-        all.retain(|known| known.host != contact.host || known.refused.as_deref() != Some(OPEN));
+        all.retain(|known| {
+            known.host != contact.host || known.refused.as_deref() != Some(UNKNOWN_RESULT)
+        });
         drop(all);
         self.add(contact);
     }

@@ -30,7 +30,7 @@ impl Refusal {
     }
 }
 
-/// Reads a request; answers its destination and its length, or `None` while it is incomplete.
+/// Reads a request; returns its destination and its length, or `None` while it is incomplete.
 ///
 /// # Errors
 /// It isn't HTTP, or isn't `CONNECT`.

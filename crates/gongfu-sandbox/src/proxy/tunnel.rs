@@ -96,7 +96,7 @@ async fn read_request(inside: &mut TcpStream) -> io::Result<Result<Request, Refu
     }
 }
 
-/// Answers a refusal before the connection ends.
+/// Returns a refusal before the connection ends.
 async fn refuse(inside: &mut TcpStream, refusal: &Refusal) {
     let answer = async {
         inside.write_all(refusal.answer().as_bytes()).await?;
@@ -203,7 +203,7 @@ async fn nearby_addresses(
     nearby
 }
 
-/// Tells whether an address is this machine's own, however public: only those can be bound.
+/// Returns whether an address is this machine's own, however public: only those can be bound.
 fn is_own(address: IpAddr) -> bool {
     let binds = |address| UdpSocket::bind(SocketAddr::new(address, 0)).is_ok();
     let reserved = match address {
@@ -214,13 +214,13 @@ fn is_own(address: IpAddr) -> bool {
     binds(address) && !binds(reserved)
 }
 
-/// Tells whether both ends of a connection are on this machine.
+/// Returns whether both ends of a connection are on this machine.
 fn is_here(outside: &TcpStream) -> bool {
     let ends = outside.local_addr().ok().zip(outside.peer_addr().ok());
     ends.is_none_or(|(ours, theirs)| ours.ip() == theirs.ip())
 }
 
-/// Reads the greeting of TLS, which must name that host; else answers why it doesn't.
+/// Reads the greeting of TLS, which must name that host; else returns why it doesn't.
 async fn read_greeting(
     inside: &mut TcpStream,
     destination: &Destination,

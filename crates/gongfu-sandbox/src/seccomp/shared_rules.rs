@@ -31,7 +31,7 @@ const OTHERS: [(i64, u8); 4] = [
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setscheduler, 0),
 ];
-/// The same, where the first argument says what the second one is the number of: a process, a group or a user.
+/// The same, where the first argument is the kind of the second one: a process, a group or a user.
 const OTHERS_OF: [(i64, u64); 2] = [
     (libc::SYS_setpriority, PROCESS),
     (libc::SYS_ioprio_set, PROCESS_OF_DISK),

@@ -13,7 +13,7 @@ pub enum Operator {
     Same,
     /// It is any other value.
     Other,
-    /// In these bits, whatever the others are.
+    /// In these bits it is the value; the others don't count.
     Masked(u64),
 }
 
@@ -53,7 +53,7 @@ macro_rules! calls {
     };
 }
 
-/// Refused whatever the arguments are.
+/// Refused with any arguments.
 pub(super) const REFUSED: &[Call] = calls![
     // Mounts.
     SYS_mount,

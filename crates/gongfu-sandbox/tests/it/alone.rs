@@ -70,7 +70,7 @@ pub(crate) fn children(called: &str) -> Vec<u32> {
     named.into_iter().filter(is_ours).collect()
 }
 
-/// Tells whether a process hasn't ended.
+/// Returns whether a process hasn't ended.
 fn alive(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")

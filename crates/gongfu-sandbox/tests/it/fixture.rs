@@ -114,7 +114,7 @@ impl Fixture {
         self.run(Command::Line(line.to_owned())).unwrap()
     }
 
-    /// Runs a line that must succeed; answers its output.
+    /// Runs a line that must succeed; returns its output.
     pub(crate) fn output_of(&self, line: &str) -> String {
         let outcome = self.run_line(line);
         assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
@@ -190,7 +190,7 @@ pub(crate) fn alive(word: &str) -> usize {
     lines.filter(has).count()
 }
 
-/// Waits until no process has a word in its command line; answers how long that took.
+/// Waits until no process has a word in its command line; returns how long that took.
 pub(crate) fn gone(word: &str) -> Duration {
     let start = Instant::now();
     while alive(word) > 0 {

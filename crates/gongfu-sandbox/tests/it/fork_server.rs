@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
-use gongfu_core::sandbox::{Command, Exit, Level, Reason};
+use gongfu_core::sandbox::{Command, Exit, Level};
 use gongfu_sandbox::Runner;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::alone::{children, wait_for_end};
-use crate::fixture::{Fixture, LITE, NAMESPACES, gone, runtime, text, word};
+use crate::fixture::{Fixture, LITE, NAMESPACES, runtime, text};
 
-pub(crate) const ALL: [(&str, fn()); 6] = [
+pub(crate) const ALL: [(&str, fn()); 4] = [
     ("runs_have_a_low_priority", runs_have_a_low_priority),
     ("one_server_forks_all_runs", one_server_forks_all_runs),
     ("namespaces_work_after_it_was_killed", || {
@@ -20,8 +20,6 @@ pub(crate) const ALL: [(&str, fn()); 6] = [
     ("lite_works_after_it_was_killed", || {
         works_after_it_was_killed(LITE);
     }),
-    ("namespaces_end_on_timeout", || ends_on_timeout(NAMESPACES)),
-    ("lite_ends_on_timeout", || ends_on_timeout(LITE)),
 ];
 
 /// The name of its process.
@@ -98,16 +96,4 @@ fn works_after_it_was_killed(level: Level) {
     for _ in 0..3 {
         assert_eq!(output_of(&fixture, &runner, "echo said"), "said\n");
     }
-}
-
-fn ends_on_timeout(level: Level) {
-    let (fixture, runner, server) = start_server(level);
-    let word = word(fixture.folder.path());
-    let mut spec = fixture.spec(Command::Line(format!("sleep {word} & exec sleep {word}")));
-    spec.limits.wall = Duration::from_secs(2);
-    let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
-    let outcome = runtime().block_on(running).unwrap();
-    assert_eq!(outcome.reason, Reason::Timeout, "{outcome:?}");
-    gone(&word);
-    kill(server);
 }

@@ -49,7 +49,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     case::groups().into_iter().map(trial).collect()
 }
 
-/// Tells whether a case that can't be tried here is a failure.
+/// Returns whether a case that can't be tried here is a failure.
 fn is_ci() -> bool {
     std::env::var_os("CI").is_some()
 }
@@ -206,7 +206,7 @@ impl Table {
         AttemptResult { said, wrong }
     }
 
-    /// Tries the control, prints both, and answers whether both are as expected.
+    /// Tries the control, prints both, and returns whether both are as expected.
     fn passes(&mut self, case: &Case, attack: &AttemptResult) -> bool {
         let Attempt {
             place,
@@ -237,7 +237,7 @@ impl Table {
     }
 }
 
-/// Tells whether an address is the index's, in an attack that names the index.
+/// Returns whether an address is the index's, in an attack that names the index.
 fn is_index(case: &Case, at: IpAddr) -> bool {
     case.attack.line.contains("index.test") && at == IpAddr::from([10, 0, 0, 1])
 }

@@ -29,13 +29,13 @@ pub(crate) fn trials() -> Vec<Trial> {
     of_every_level(&all)
 }
 
-/// Tells whether a line succeeds outside of any sandbox.
+/// Returns whether a line succeeds outside of any sandbox.
 fn works_outside(line: &str) -> bool {
     let status = Process::new("/bin/bash").args(["-c", line]).status();
     status.unwrap().success()
 }
 
-/// Tells whether a line succeeds inside.
+/// Returns whether a line succeeds inside.
 fn works_inside(fixture: &Fixture, line: &str) -> bool {
     fixture.run_line(line).exit == Some(Exit::Code(0))
 }

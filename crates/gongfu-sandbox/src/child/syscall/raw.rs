@@ -16,7 +16,7 @@ use super::Fork;
 /// This process may be spoilt.
 static IS_EXPENDABLE: AtomicBool = AtomicBool::new(false);
 
-/// Says that this process may be spoilt, and that nobody relies on it. It has one thread, and ends soon.
+/// Declares that this process may be spoilt: it has one thread, ends soon, and nothing depends on it.
 pub fn declare_expendable() {
     IS_EXPENDABLE.store(true, Ordering::Relaxed);
 }
@@ -28,7 +28,7 @@ fn must_be_expendable() -> io::Result<()> {
     Err(io::ErrorKind::PermissionDenied.into())
 }
 
-/// Makes a process like this one; answers its number, and in the new one `None`.
+/// Makes a process like this one; returns its number, and in the new one `None`.
 ///
 /// # Errors
 /// There may be no more, or this one isn't expendable.
@@ -120,8 +120,8 @@ pub fn call(number: i64, arguments: &mut [Argument<'_>]) -> io::Result<i64> {
 pub fn anything(number: i64, arguments: [i64; 6]) -> io::Result<i64> {
     must_be_expendable()?;
     let [first, second, third, fourth, fifth, sixth] = arguments;
-    // SAFETY: what a caller names by reference lives until the call returns. What it names by number
-    // alone can spoil this process, which has said that it is there for that.
+    // SAFETY: arguments by reference live until the call returns. A number can spoil only this process,
+    // which has declared that it is expendable.
     let answer = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     match answer {
         -1 => Err(io::Error::last_os_error()),
@@ -129,7 +129,7 @@ pub fn anything(number: i64, arguments: [i64; 6]) -> io::Result<i64> {
     }
 }
 
-/// Makes a call without arguments as 32-bit programs do; answers what the system answers.
+/// Makes a call without arguments as 32-bit programs do; returns the system's answer.
 #[cfg(target_arch = "x86_64")]
 pub fn of_a_32_bit_program(number: u32) -> i64 {
     let answer: i64;

@@ -50,7 +50,7 @@ fn read(text: &str) -> Vec<Node> {
     open.pop().unwrap()
 }
 
-/// Tells whether the word of a rule covers an operation.
+/// Returns whether the word of a rule covers an operation.
 fn is_of(said: &str, what: &str) -> bool {
     said == "default"
         || said == what
@@ -59,7 +59,7 @@ fn is_of(said: &str, what: &str) -> bool {
             .is_some_and(|all| what.starts_with(all))
 }
 
-/// Tells whether a filter matches a path.
+/// Returns whether a filter matches a path.
 fn fits(filter: &Node, path: &Path) -> bool {
     let Node::List(parts) = filter else {
         return false;
@@ -74,7 +74,7 @@ fn fits(filter: &Node, path: &Path) -> bool {
     }
 }
 
-/// Tells whether a profile allows an operation on a path.
+/// Returns whether a profile allows an operation on a path.
 fn may(profile: &str, what: &str, path: &str) -> bool {
     let mut answer = true;
     for rule in read(profile) {

@@ -44,7 +44,7 @@ pub(super) enum Need {
 }
 
 impl Need {
-    /// Tells whether the case needs the TLS host.
+    /// Returns whether the case needs the TLS host.
     pub(super) fn is_of_tls(self) -> bool {
         self != Self::Six
     }

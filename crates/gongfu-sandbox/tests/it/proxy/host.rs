@@ -110,7 +110,7 @@ impl Hosts {
         });
     }
 
-    /// Waits until all earlier connections were accepted and have ended; answers the moment, or `None` when one
+    /// Waits until all earlier connections were accepted and have ended; returns the moment, or `None` when one
     /// doesn't end.
     pub(super) fn settle(&self, listeners: &[SocketAddr]) -> Option<Moment> {
         // Connections are accepted in their order: after ours all others were.

@@ -80,7 +80,7 @@ pub(super) const GOOD: &str = "11.22.0.2";
 /// One that isn't.
 pub(super) const EVIL: &str = "11.22.0.66";
 
-/// Answers all questions that arrive on a socket, until this process ends.
+/// Returns all questions that arrive on a socket, until this process ends.
 pub(super) fn serve(socket: UdpSocket) {
     let mut asked = BTreeMap::new();
     let mut bytes = [0; 1_500];

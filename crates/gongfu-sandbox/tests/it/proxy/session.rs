@@ -114,7 +114,7 @@ impl Session {
         }
     }
 
-    /// Evaluates a line; answers the result.
+    /// Evaluates a line; returns the result.
     pub(super) fn ask(&mut self, line: &str) -> String {
         assert!(!line.contains('\n'), "{line}");
         if let Some(input) = &mut self.input {
@@ -125,7 +125,7 @@ impl Session {
         answer.unwrap_or_else(|_| "no answer".to_owned())
     }
 
-    /// Ends it; answers the outcome of a run.
+    /// Ends it; returns the outcome of a run.
     pub(super) fn end(mut self) -> Option<Outcome> {
         self.input = None;
         if let Some(mut child) = self.outside.take() {

@@ -152,7 +152,7 @@ fn inhabit(has_six: bool) -> io::Result<Listeners> {
     Ok((streams, UdpSocket::bind((GOOD, PORT))?, tls))
 }
 
-/// Tells whether another machine can have this address.
+/// Returns whether another machine can have this address.
 fn can_be_a_host(address: IpAddr) -> bool {
     let is_mapped = address != address.to_canonical();
     let is_link = matches!(address, IpAddr::V6(six) if six.is_unicast_link_local());

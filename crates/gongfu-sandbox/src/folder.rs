@@ -1,4 +1,4 @@
-//! The entries of folders.
+//! The entries of folders, by handles that follow no link.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{self, Dir, Mode, OFlags};
 
 /// Lists the names in a folder, which isn't kept open meanwhile.
-pub(super) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
+pub(crate) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
@@ -19,7 +19,7 @@ pub(super) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
 }
 
 /// Opens a folder, which must not be a link.
-pub(super) fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::openat(parent, name, flags, Mode::empty())
 }
