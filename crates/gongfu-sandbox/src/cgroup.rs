@@ -98,7 +98,7 @@ pub(crate) struct Group {
     /// One for each hierarchy.
     parts: Vec<Part>,
     alarm: Option<Alarm>,
-    /// Somebody else made it and will remove it.
+    /// Another program made it and will remove it.
     is_borrowed: bool,
     /// The counters when the run began.
     start: Counters,

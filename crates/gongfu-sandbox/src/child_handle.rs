@@ -21,7 +21,7 @@ const KILL_TIMEOUT: Duration = Duration::from_mins(1);
 /// A child and its control group.
 pub struct ChildHandle {
     // Dropped before the group.
-    lifeline: Lifeline,
+    supervised: SupervisedProcess,
     pub(crate) group: Option<Group>,
     /// The limits that the group enforces.
     pub(crate) grouping: Option<Grouping>,
@@ -30,7 +30,7 @@ pub struct ChildHandle {
 }
 
 /// A process, and the socket without which it ends.
-struct Lifeline {
+struct SupervisedProcess {
     process: Process,
     control: UnixStream,
     /// Only the process can end every process of the run.
@@ -86,14 +86,14 @@ impl ChildHandle {
         grouping: Option<Grouping>,
         ends: Ends,
     ) -> Self {
-        let lifeline = Lifeline {
+        let supervised = SupervisedProcess {
             process,
             control: ends.control,
             is_needed,
             is_released: false,
         };
         Self {
-            lifeline,
+            supervised,
             group,
             grouping,
             out: ends.out,
@@ -103,7 +103,7 @@ impl ChildHandle {
 
     /// The control socket.
     pub(crate) fn control(&self) -> &UnixStream {
-        &self.lifeline.control
+        &self.supervised.control
     }
 
     /// Tells it the plan; the program reads `input`.
@@ -127,16 +127,16 @@ impl ChildHandle {
             // The supervisor would kill it as well, but may be the last to get a processor.
             Some(init) => {
                 platform::kill(init);
-                is_readable_within(init, END_TIMEOUT) || self.lifeline.end()
+                is_readable_within(init, END_TIMEOUT) || self.supervised.end()
             }
-            None => self.lifeline.end(),
+            None => self.supervised.end(),
         };
         // When the group is empty, all processes are dead, by whatever cause.
         has_ended || self.group.as_ref().is_some_and(Group::end)
     }
 }
 
-impl Lifeline {
+impl SupervisedProcess {
     /// Ends the run; returns whether every process of it is dead for certain. No process may change what the
     /// run wrote while it is merged.
     ///
@@ -163,7 +163,7 @@ impl Lifeline {
     }
 }
 
-impl Drop for Lifeline {
+impl Drop for SupervisedProcess {
     fn drop(&mut self) {
         if !self.is_released && !self.process.has_ended() {
             self.end();

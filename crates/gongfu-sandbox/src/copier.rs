@@ -1,6 +1,6 @@
 //! Copies folders, for sandboxes that can't mount an overlay.
 //!
-//! Strangers may have written the sources, and others may change them meanwhile: they are walked by handles, no
+//! Untrusted programs may have written the sources, and others may change them meanwhile: they are walked by handles, no
 //! link is followed, and only folders, files and links are copied. The state of each copy at its beginning is
 //! remembered, so that the run's changes can be found.
 
@@ -34,7 +34,7 @@ enum Entry {
     MountPoint,
 }
 
-/// The properties of a file that has not changed. Nobody can set the time of its last change.
+/// The properties of a file that has not changed. The time of its last change can't be set.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     mode: u32,

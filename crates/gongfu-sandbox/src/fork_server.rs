@@ -28,7 +28,7 @@ struct ForkServer {
 /// Forks a supervisor with this input and these outputs. It starts the fork server first, if it doesn't run.
 ///
 /// # Errors
-/// Nobody knows whether there is a supervisor: close the other ends of the handles before you try again.
+/// A supervisor may exist or not: close the other ends of the handles before you try again.
 pub(crate) fn fork(handles: [BorrowedFd<'_>; 3]) -> io::Result<SupervisorHandle> {
     let mut state = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let server = match state.take() {

@@ -1,6 +1,6 @@
 //! Merges the layer of a run into the folder that keeps it.
 //!
-//! Strangers wrote the layer: no link in it is followed, and only folders, files and links that stay inside are
+//! An untrusted program wrote the layer: no link in it is followed, and only folders, files and links that stay inside are
 //! merged. It is walked by handles after every process of the run has ended, so it doesn't change meanwhile.
 //! Others may be at work in the target, so no link is followed there either.
 //!

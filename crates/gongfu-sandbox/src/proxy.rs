@@ -70,7 +70,7 @@ impl Proxy {
                     _ = stopped => Ok(()),
                 }
             });
-            // Nobody waits for a name that is still being resolved.
+            // A name may still be being resolved.
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("proxy".to_owned());

@@ -1,7 +1,7 @@
 //! Temporary folders of runs on the disk, for sandboxes that can't mount anything.
 //!
 //! The server holds a lock on each folder. One without a lock was left behind by a server that was killed, and
-//! is removed. Strangers wrote in them, so removing follows no link, and copes with any depth.
+//! is removed. Untrusted programs wrote in them, so removing follows no link, and copes with any depth.
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io;

@@ -297,7 +297,7 @@ impl Run<'_> {
         if let Some(group) = &child.group {
             self.count(group.limit_hits());
         }
-        // Nobody waits until the group is removed. Without a thread it is done at once.
+        // The group is removed in the background; without a thread, at once.
         let _ = self.context.threads.spawn("cleanup", move || drop(child));
         // A child that is killed in the middle of a message breaks the socket.
         let is_explained = self.outcome.reason == Reason::Oom || self.failure.is_some();

@@ -38,7 +38,7 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(8);
 const KILL_POLL: Duration = Duration::from_micros(200);
 /// Message queues (`mq_overview(7)`), in which a run could leave something as well.
 const MESSAGE_QUEUES: &str = "/dev/mqueue";
-/// The mode of a folder for everybody, such as `/tmp`.
+/// The mode of a folder for all users, such as `/tmp`.
 const SHARED_MODE: u32 = 0o1777;
 
 /// A file system in memory, as it was before the first run.

@@ -1,7 +1,7 @@
 //! The sources of a view as detached mounts, which lie nowhere yet.
 //!
 //! As root they are taken before root is given up, because the tenant could not reach them, and what the run
-//! is to own is mapped to its tenant. Everybody else takes them in the run's own mount namespace, where alone
+//! is to own is mapped to its tenant. Any other user takes them in the run's own mount namespace, where alone
 //! the system allows it.
 
 use std::collections::BTreeMap;

@@ -172,8 +172,7 @@ pub(super) fn drop_bounding_set() -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Restricts file access with Landlock: with a view of its own as a second wall behind the mounts, without one
-/// as the only one.
+/// Restricts file access with Landlock: a second barrier behind the mounts of a view, or the only one on the host.
 fn restrict_files(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetError> {
     let abi = ABI::V6;
     let everything = AccessFs::from_all(abi);
@@ -185,7 +184,7 @@ fn restrict_files(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetErr
     let readable = match &plan.isolation {
         Isolation::Full | Isolation::SharedInit => vec![PathBuf::from("/")],
         Isolation::Host { readable } => {
-            // There is no other wall, so a kernel must enforce all of it.
+            // There is no other barrier, so the kernel must enforce all of it.
             rules = rules
                 .set_compatibility(CompatLevel::HardRequirement)
                 .handle_access(AccessFs::from_all(ABI::V3))?;

@@ -1,6 +1,6 @@
 //! Builds the file system that a run sees out of nothing, piece by piece: nothing else is visible.
 //!
-//! Some pieces lie in folders that strangers filled. So every path is resolved beneath a handle of the view,
+//! Some pieces lie in folders that untrusted programs filled. So every path is resolved beneath a handle of the view,
 //! and no link on the way is followed.
 
 use std::io;

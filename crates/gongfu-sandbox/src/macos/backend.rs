@@ -6,8 +6,8 @@
 //! - Memory, processes and disk space are watched, and not limited as a whole.
 //! - Unlinked files don't count, nor does a process that leaves its parent and its group between two looks. It
 //!   ends with the run all the same.
-//! - A run may kill or stop its init (`kill -9 -1`). Then every known process is killed, but nobody can say
-//!   that none is left, and nothing that the run wrote is collected.
+//! - A run may kill or stop its init (`kill -9 -1`). Then every known process is killed, but it is unknown
+//!   whether one is left, and nothing that the run wrote is collected.
 //! - A run sees that files and processes exist, the name of the machine, and the service that names its users.
 //!
 //! Each runner tries whether a run comes to its end, and each run tries whether a signal stays inside.

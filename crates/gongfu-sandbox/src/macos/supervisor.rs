@@ -46,7 +46,7 @@ const KILL_POLL: Duration = Duration::from_millis(2);
 /// Each such round tries the number of every process, for those that fork faster than they are listed.
 const FULL_ROUND: u32 = 4;
 /// The time for which known processes are killed where init can't do it.
-const HUNT_TIMEOUT: Duration = Duration::from_secs(10);
+const KILL_KNOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Runs as the supervisor; the control socket is the standard input.
 pub(super) fn run() -> ExitCode {
@@ -98,7 +98,7 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
     // When a step fails, init hasn't started the program.
     let has_program = init.is_ready && !matches!(event, Some(Event::Failed(..)));
     if !init.end(has_program) {
-        hunt(&mut descendants);
+        kill_known(&mut descendants);
         return Ok(ExitCode::from(UNCERTAIN));
     }
     if let Some(event) = event {
@@ -167,7 +167,7 @@ impl Init {
     fn kill_all(&self) -> bool {
         let deadline = Instant::now() + KILL_TIMEOUT;
         // Candidates that init didn't reach, and that so aren't in the sandbox.
-        let mut strangers = BTreeSet::new();
+        let mut others_of_the_host = BTreeSet::new();
         let mut rounds = 0;
         while Instant::now() < deadline {
             // Listing may fail for lack of memory; then it works in a while.
@@ -176,7 +176,10 @@ impl Init {
                 let Some(candidates) = candidates else {
                     return false;
                 };
-                if candidates.iter().all(|number| strangers.contains(number)) {
+                if candidates
+                    .iter()
+                    .all(|number| others_of_the_host.contains(number))
+                {
                     return true;
                 }
                 rounds += 1;
@@ -185,7 +188,7 @@ impl Init {
                 } else {
                     Request::Kill(candidates.clone())
                 };
-                strangers = match (self.reached_by(&request), request) {
+                others_of_the_host = match (self.reached_by(&request), request) {
                     (None, _) => return false,
                     (Some(0), Request::Kill(_)) => candidates.into_iter().collect(),
                     (Some(_), _) => BTreeSet::new(),
@@ -253,7 +256,7 @@ fn watch(
                 Ok(Some((Message::Reached(_), _)) | None) | Err(_) => return None,
             }
         }
-        // If they can't be listed, nobody knows what they use.
+        // If they can't be listed, their usage is unknown.
         let all = descendants.among(&syscall::processes()?);
         let processes: u64 = all.iter().map(|one| one.threads).sum();
         is_crowded = is_crowded || processes >= u64::from(limits.processes);
@@ -289,8 +292,8 @@ fn ended(event: Event, is_crowded: bool) -> Event {
 }
 
 /// Kills the known processes until none of them is left.
-fn hunt(descendants: &mut Descendants) {
-    let deadline = Instant::now() + HUNT_TIMEOUT;
+fn kill_known(descendants: &mut Descendants) {
+    let deadline = Instant::now() + KILL_KNOWN_TIMEOUT;
     while Instant::now() < deadline {
         let all: Vec<Process> = descendants.among(&syscall::processes().unwrap_or_default());
         if all.is_empty() {

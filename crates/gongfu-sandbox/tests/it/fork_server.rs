@@ -1,17 +1,23 @@
 //! Tests of the fork server. Each has a process of its own, because a process has one fork server.
 
+use std::process::{Command as Process, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
 use gongfu_core::sandbox::{Command, Exit, Level};
 use gongfu_sandbox::Runner;
+use libtest_mimic::{Failed, Trial};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::alone::{children, wait_for_end};
 use crate::fixture::{Fixture, LITE, NAMESPACES, runtime, text};
 
-pub(crate) const ALL: [(&str, fn()); 4] = [
+/// The argument that makes this program run one of these tests.
+pub(crate) const ARGUMENT: &str = "fork-server-test";
+/// The time that a process may take to end.
+const END_TIMEOUT: Duration = Duration::from_mins(1);
+
+const TESTS: [(&str, fn()); 4] = [
     ("runs_have_a_low_priority", runs_have_a_low_priority),
     ("one_server_forks_all_runs", one_server_forks_all_runs),
     ("namespaces_work_after_it_was_killed", || {
@@ -25,12 +31,68 @@ pub(crate) const ALL: [(&str, fn()); 4] = [
 /// The name of its process.
 const NAME: &str = "gongfu-fork";
 
+pub(crate) fn trials() -> Vec<Trial> {
+    let trials = TESTS.map(|(name, _)| {
+        let run = move || {
+            let ran = Process::new(std::env::current_exe().unwrap())
+                .args([ARGUMENT, name])
+                .output()
+                .unwrap();
+            let errors = String::from_utf8_lossy(&ran.stderr).into_owned();
+            let is_ok = ran.status.success();
+            is_ok.then_some(()).ok_or(Failed::from(errors))
+        };
+        Trial::test(format!("fork_server::{name}"), run)
+    });
+    trials.into()
+}
+
+/// Runs one of these tests in this process.
+pub(crate) fn run_one() -> ExitCode {
+    let wanted = std::env::args().nth(2);
+    let mut tests = TESTS.iter();
+    let test = tests.find(|(name, _)| wanted.as_deref() == Some(name));
+    test.unwrap().1();
+    ExitCode::SUCCESS
+}
+
+/// The parent and the name of a process; `None` when it has ended.
+fn stat(process: u32) -> Option<(u32, String)> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (start, rest) = stat.rsplit_once(") ")?;
+    let (state, rest) = rest.split_once(' ')?;
+    let parent = rest.split(' ').next()?.parse().ok()?;
+    let name = start.split_once('(')?.1.to_owned();
+    (state != "Z").then_some((parent, name))
+}
+
+/// The fork servers of this process.
+fn servers() -> Vec<u32> {
+    let own = (std::process::id(), NAME.to_owned());
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    processes
+        .filter(|process| stat(*process).as_ref() == Some(&own))
+        .collect()
+}
+
+/// Kills a fork server, and waits for its end.
+fn kill(server: u32) {
+    let pid = Pid::from_raw(i32::try_from(server).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    let start = Instant::now();
+    while stat(server).is_some() {
+        assert!(start.elapsed() < END_TIMEOUT, "{server} lives on");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// A fixture without control groups, and a runner that has started its fork server.
 fn start_server(level: Level) -> (Fixture, Runner, u32) {
     let fixture = Fixture::new(level);
     let runner = Runner::new(Some(level)).without_groups();
     output_of(&fixture, &runner, "true");
-    let server = children(NAME);
+    let server = servers();
     assert_eq!(server.len(), 1, "{server:?}");
     (fixture, runner, server[0])
 }
@@ -41,11 +103,6 @@ fn output_of(fixture: &Fixture, runner: &Runner, line: &str) -> String {
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{line}: {outcome:?}");
     text(&outcome.stdout)
-}
-
-fn kill(process: u32) {
-    let process = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
-    kill_process(process, Signal::KILL).unwrap();
 }
 
 fn runs_have_a_low_priority() {
@@ -81,7 +138,7 @@ fn one_server_forks_all_runs() {
             .zip(other.lines())
             .all(|(one, other)| one != other)
     );
-    assert_eq!(children(NAME), [server]);
+    assert_eq!(servers(), [server]);
     // The exit code passes through it.
     let spec = fixture.spec(Command::Line("exit 7".to_owned()));
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
@@ -92,7 +149,6 @@ fn one_server_forks_all_runs() {
 fn works_after_it_was_killed(level: Level) {
     let (fixture, runner, server) = start_server(level);
     kill(server);
-    wait_for_end(server);
     for _ in 0..3 {
         assert_eq!(output_of(&fixture, &runner, "echo said"), "said\n");
     }

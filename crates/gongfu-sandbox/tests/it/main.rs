@@ -8,8 +8,6 @@
     reason = "these are tests, which clippy can't tell without the harness"
 )]
 
-#[cfg(target_os = "linux")]
-mod alone;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[cfg_attr(
     target_os = "macos",
@@ -64,8 +62,8 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(proxy::PROVE) {
         return proxy::prove();
     }
-    if std::env::args().nth(1).as_deref() == Some(alone::ALONE) {
-        return alone::alone();
+    if std::env::args().nth(1).as_deref() == Some(fork_server::ARGUMENT) {
+        return fork_server::run_one();
     }
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
@@ -74,7 +72,7 @@ fn main() -> ExitCode {
         resource::trials(),
         mount::trials(),
         network::trials(),
-        alone::trials(),
+        fork_server::trials(),
         proxy::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()

@@ -199,7 +199,7 @@ impl Table {
         // The proxy connects to the granted host before it reads the greeting.
         let is_astray = |at: &&IpAddr| **at != granted && !is_index(case, **at);
         let wrong = match (came.iter().find(is_astray), heard.first()) {
-            (Some(at), _) => Some(format!("somebody came to {at}")),
+            (Some(at), _) => Some(format!("a connection to {at}")),
             (None, Some(at)) if !case.is_heard => Some(format!("{at} heard something")),
             _ => None,
         };

@@ -133,7 +133,7 @@ fn files_written_before_a_timeout_are_kept(level: Level) {
     let outcome = fixture.run_line(&fixture.guest_line("echo in time > /workspace/made; sleep 60"));
     assert_eq!(outcome.reason, Reason::Timeout);
     assert_eq!(fixture.read("workspace/made"), "in time\n");
-    // Nobody would be told about the files of a cancelled run, so they aren't kept.
+    // The files of a cancelled run can't be reported, so they aren't kept.
     fixture.limits.wall = std::time::Duration::from_mins(1);
     runtime().block_on(async {
         let runner = runner(level);

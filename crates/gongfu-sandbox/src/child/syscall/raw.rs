@@ -13,10 +13,10 @@ use rustix::process::Pid;
 
 use super::Fork;
 
-/// This process may be spoilt.
+/// Any call may be made in this process.
 static IS_EXPENDABLE: AtomicBool = AtomicBool::new(false);
 
-/// Declares that this process may be spoilt: it has one thread, ends soon, and nothing depends on it.
+/// Declares that any call may be made in this process: it has one thread, ends soon, and nothing depends on it.
 pub fn declare_expendable() {
     IS_EXPENDABLE.store(true, Ordering::Relaxed);
 }
@@ -120,7 +120,7 @@ pub fn call(number: i64, arguments: &mut [Argument<'_>]) -> io::Result<i64> {
 pub fn anything(number: i64, arguments: [i64; 6]) -> io::Result<i64> {
     must_be_expendable()?;
     let [first, second, third, fourth, fifth, sixth] = arguments;
-    // SAFETY: arguments by reference live until the call returns. A number can spoil only this process,
+    // SAFETY: arguments by reference live until the call returns. A number can harm only this process,
     // which has declared that it is expendable.
     let answer = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     match answer {

@@ -12,53 +12,37 @@ const PRIVATE: &[(&str, &str, &str)] = &[
         "127.99.0.7",
     ),
     (
-        "nobody's address, which is here",
+        "the unspecified address, which is this machine",
         "nobody.test",
         "127.0.0.1",
     ),
-    ("a network of one's own (10/8)", "ten.test", "10.0.0.1"),
-    (
-        "a network of one's own (172.16/12)",
-        "office.test",
-        "172.16.0.1",
-    ),
-    (
-        "a network of one's own (192.168/16)",
-        "home.test",
-        "192.168.1.1",
-    ),
+    ("a private network (10/8)", "ten.test", "10.0.0.1"),
+    ("a private network (172.16/12)", "office.test", "172.16.0.1"),
+    ("a private network (192.168/16)", "home.test", "192.168.1.1"),
     (
         "a network of a carrier (100.64/10)",
         "carrier.test",
         "100.64.0.1",
     ),
+    ("a metadata service", "metadata.test", "169.254.169.254"),
     (
-        "what clouds tell their machines",
-        "metadata.test",
-        "169.254.169.254",
-    ),
-    (
-        "what Azure tells its machines",
+        "the metadata service of Azure",
         "metadata-azure.test",
         "168.63.129.16",
     ),
     (
-        "what Alibaba tells its machines",
+        "the metadata service of Alibaba",
         "metadata-alibaba.test",
         "100.100.100.200",
     ),
     (
-        "what Oracle tells its machines",
+        "the metadata service of Oracle",
         "metadata-oracle.test",
         "192.0.0.192",
     ),
     ("a network for measuring", "benchmark.test", "198.18.0.1"),
     ("a network for examples", "example.test", "192.0.2.1"),
-    (
-        "an address that is kept for later",
-        "reserved.test",
-        "240.0.0.1",
-    ),
+    ("a reserved address", "reserved.test", "240.0.0.1"),
     (
         "another name for one that leads to 10/8",
         "alias.test",
@@ -69,7 +53,7 @@ const PRIVATE: &[(&str, &str, &str)] = &[
 /// The same by IPv6.
 const PRIVATE_SIX: &[(&str, &str, &str)] = &[
     ("loopback by IPv6", "loopback-six.test", "::1"),
-    ("nobody's address by IPv6", "nobody-six.test", "::1"),
+    ("the unspecified address of IPv6", "nobody-six.test", "::1"),
     (
         "loopback of IPv4 in IPv6",
         "mapped-loopback.test",
@@ -77,20 +61,16 @@ const PRIVATE_SIX: &[(&str, &str, &str)] = &[
     ),
     ("10/8 in IPv6", "mapped-ten.test", "10.0.0.1"),
     (
-        "what clouds tell, in IPv6",
+        "a metadata service, mapped to IPv6",
         "mapped-metadata.test",
         "169.254.169.254",
     ),
     (
-        "what clouds tell by IPv6",
+        "a metadata service by IPv6",
         "metadata-six.test",
         "fd00:ec2::254",
     ),
-    (
-        "a network of one's own by IPv6",
-        "local-six.test",
-        "fd00::1",
-    ),
+    ("a private network by IPv6", "local-six.test", "fd00::1"),
     (
         "a network for examples by IPv6",
         "example-six.test",
@@ -103,58 +83,54 @@ const PRIVATE_SIX: &[(&str, &str, &str)] = &[
 
 /// Addresses without TCP; the control is that the name resolves to them.
 const UNCONNECTABLE: &[(&str, &str, &str)] = &[
-    ("a group", "group.test", "224.0.0.1"),
-    (
-        "everybody of a network",
-        "everybody.test",
-        "255.255.255.255",
-    ),
+    ("a multicast address", "group.test", "224.0.0.1"),
+    ("a broadcast address", "everybody.test", "255.255.255.255"),
 ];
 const UNCONNECTABLE_SIX: &[(&str, &str, &str)] = &[
-    ("a group by IPv6", "group-six.test", "ff02::1"),
+    ("a multicast address of IPv6", "group-six.test", "ff02::1"),
     ("a link by IPv6", "link-six.test", "fe80::1"),
 ];
 
 /// Services with secrets, which are refused even as private hosts.
 const SECRETS: &[(&str, &str, &str, bool)] = &[
     (
-        "what clouds tell, as a private host",
+        "a metadata service, as a private host",
         "private-metadata.test",
         "169.254.169.254",
         false,
     ),
     (
-        "nobody's address, as a private host",
+        "the unspecified address, as a private host",
         "private-nobody.test",
         "127.0.0.1",
         false,
     ),
     (
-        "what Azure tells, as a private host",
+        "the metadata service of Azure, as a private host",
         "private-azure.test",
         "168.63.129.16",
         false,
     ),
     (
-        "what Alibaba tells, as a private host",
+        "the metadata service of Alibaba, as a private host",
         "private-alibaba.test",
         "100.100.100.200",
         false,
     ),
     (
-        "what Oracle tells, as a private host",
+        "the metadata service of Oracle, as a private host",
         "private-oracle.test",
         "192.0.0.192",
         false,
     ),
     (
-        "what Amazon tells by IPv6, as a private host",
+        "the metadata service of Amazon by IPv6, as a private host",
         "private-amazon.test",
         "fd00:ec2::254",
         true,
     ),
     (
-        "what Google tells by IPv6, as a private host",
+        "the metadata service of Google by IPv6, as a private host",
         "private-google.test",
         "fd20:ce::254",
         true,
@@ -206,7 +182,7 @@ fn changing() -> Vec<Case> {
     };
     vec![
         machine(
-            "this machine, by an address of everybody's",
+            "this machine, by a public address",
             "own.test",
             "hi from 11.22.0.1",
         ),
@@ -216,7 +192,7 @@ fn changing() -> Vec<Case> {
             "hi from 11.33.0.77",
         ),
         machine(
-            "this machine, by an address of everybody's of IPv6",
+            "this machine, by a public address of IPv6",
             "own-six.test",
             "hi from 2a00:1::1",
         )
@@ -287,7 +263,7 @@ fn changing() -> Vec<Case> {
             "200 hi from 11.22.0.2",
         ),
         case(
-            "a name that nobody knows",
+            "an unknown name",
             "via(b'unknown.a.wild.test:8443')",
             &["502"],
         )

@@ -6,23 +6,27 @@ use super::{Case, Need, case};
 /// Redirects of the granted host.
 const REDIRECTS: &[(&str, &str, &[&str])] = &[
     (
-        "led to a host that wasn't granted",
+        "redirected to a host that wasn't granted",
         "https://evil.test:8443/",
         &["403"],
     ),
     (
-        "led to a granted name of this network",
+        "redirected to a granted name of this network",
         "https://ten.test:8443/",
         &["403"],
     ),
     (
-        "led to another port of the same host",
+        "redirected to another port of the same host",
         "https://good.test:9443/",
         &["403"],
     ),
-    ("led to loopback", "https://loopback.test:8443/", &["403"]),
     (
-        "led to an address",
+        "redirected to loopback",
+        "https://loopback.test:8443/",
+        &["403"],
+    ),
+    (
+        "redirected to an address",
         "https://10.0.0.1:8443/",
         &[
             "closed",
@@ -30,13 +34,17 @@ const REDIRECTS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        "led to what clouds tell their machines",
+        "redirected to a metadata service",
         "http://169.254.169.254:8443/",
         &["403"],
     ),
-    ("led away from TLS", "http://good.test:8443/", &["403"]),
     (
-        "led to the proxy itself",
+        "redirected away from TLS",
+        "http://good.test:8443/",
+        &["403"],
+    ),
+    (
+        "redirected to the proxy itself",
         "https://127.0.0.1:3128/",
         &[
             "closed",
@@ -44,7 +52,7 @@ const REDIRECTS: &[(&str, &str, &[&str])] = &[
         ],
     ),
     (
-        "led to the server's loopback without TLS",
+        "redirected to the server's loopback without TLS",
         "http://127.0.0.1:8443/",
         &["403"],
     ),
@@ -126,7 +134,7 @@ fn by_curl() -> impl Iterator<Item = Case> {
         case("curl, in a run that wasn't granted the host", "curl('https://good.test/')", &["curl 56", "curl 7"])
             .at(Place::Other)
             .same_granted("hi"),
-        case("curl, that is led to this network", "curl('--location', 'https://good.test/to?https://ten.test:8443/')", &["curl 56", "curl 7"])
+        case("curl, redirected to a private network", "curl('--location', 'https://good.test/to?https://ten.test:8443/')", &["curl 56", "curl 7"])
             .control(Place::Granted, "curl('--location', 'https://good.test/to?https://a.wild.test/')", "hi"),
         case("curl without the proxy", "curl('--noproxy', '*', 'https://good.test/')", &["curl 6", "curl 7"])
             .same_outside("hi"),

@@ -12,7 +12,7 @@ const GREETINGS: &[(&str, &str)] = &[
     ),
     ("a greeting for a name below", "hello(b'a.good.test')"),
     ("a greeting for the name above", "hello(b'test')"),
-    ("a greeting for nobody", "hello()"),
+    ("a greeting without a host", "hello()"),
     ("a greeting for an empty name", "hello(b'')"),
     (
         "a greeting without any list of names",
@@ -86,11 +86,11 @@ const GREETINGS: &[(&str, &str)] = &[
         "hello(b'evil.test', more=extension(0x2a2a, b'') + extension(0xfafa, b'\\0'))",
     ),
     (
-        "another host, with what looks encrypted",
+        "another host, with an encrypted extension",
         "hello(b'evil.test', more=extension(0xfe0d, b'\\0\\0\\1\\0\\1\\7' + sized(b'k' * 32) + sized(named(b'good.test') * 9)))",
     ),
     (
-        "nobody, with what looks encrypted",
+        "no host, with an encrypted extension",
         "hello(more=extension(0xfe0d, b'\\0\\0\\1\\0\\1\\7' + sized(b'k' * 32) + sized(named(b'good.test') * 9)))",
     ),
     (
@@ -171,7 +171,7 @@ const GREETINGS: &[(&str, &str)] = &[
         "b'\\x80\\x2e\\1\\0\\2\\0\\x15\\0\\0\\0\\x10' + b'\\7' * 64",
     ),
     (
-        "a record of a version that isn't",
+        "a record of an unknown version",
         "b'\\x16\\x7f\\x7f' + hello(b'evil.test')[3:]",
     ),
     (
@@ -195,7 +195,7 @@ const GREETINGS: &[(&str, &str)] = &[
         "a line end before the greeting",
         "b'\\r\\n' + hello(b'good.test')",
     ),
-    ("what looks like no protocol at all", "b'\\xff' * 3000"),
+    ("bytes of no protocol", "b'\\xff' * 3000"),
 ];
 
 /// Odd greetings that are valid: the controls of the cases with the same names. The others have a plain greeting
@@ -208,7 +208,7 @@ const PASSING: &[(&str, &str)] = &[
         "hello(b'good.test', more=extension(0x2a2a, b'') + extension(0xfafa, b'\\0'))",
     ),
     (
-        "another host, with what looks encrypted",
+        "another host, with an encrypted extension",
         "hello(b'good.test', more=extension(0xfe0d, b'\\0\\0\\1\\0\\1\\7' + sized(b'k' * 32) + sized(named(b'evil.test') * 9)))",
     ),
     (
@@ -258,17 +258,17 @@ pub(super) fn cases() -> Vec<Case> {
         control.needs(Need::Certificate)
     };
     cases.push(library(
-        "a library that greets another host",
+        "a library that names another host",
         "library()._create_unverified_context()",
         "'evil.test'",
     ));
     cases.push(library(
-        "a library that greets nobody",
+        "a library that names no host",
         "library()._create_unverified_context()",
         "None",
     ));
     cases.push(library(
-        "a library that greets an address",
+        "a library that names an address",
         "library()._create_unverified_context()",
         "'11.22.0.2'",
     ));

@@ -128,11 +128,7 @@ const SIX: &[(&str, &str, &str)] = &[
         "::ffff:a00:1",
         "hi from 10.0.0.1",
     ),
-    (
-        "an address of IPv6 of everybody's",
-        "2a00:1::2",
-        "hi from 2a00:1::2",
-    ),
+    ("a public address of IPv6", "2a00:1::2", "hi from 2a00:1::2"),
 ];
 
 /// Authorities that another parser may read otherwise; the control is the plain name.
@@ -156,13 +152,13 @@ const ODD: &[(&str, &str)] = &[
     ("a line end in the name", "good.test\\n:8443"),
     ("percent for a letter", "g%6f%6fd.test:8443"),
     ("percent for a NUL", "good.test%00.evil.test:8443"),
-    ("somebody in front of the name", "good.test@evil.test:8443"),
+    ("a user name before the name", "good.test@evil.test:8443"),
     (
-        "somebody in front of the granted name",
+        "a user name before the granted name",
         "evil.test@good.test:8443",
     ),
     (
-        "a password in front of the name",
+        "a password before the name",
         "good.test:8443@evil.test:8443",
     ),
     ("a scheme in front", "https://good.test:8443"),

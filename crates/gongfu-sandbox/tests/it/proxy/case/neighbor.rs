@@ -48,9 +48,14 @@ pub(super) fn cases() -> Vec<Case> {
             "direct(INET, STREAM, ('127.0.0.1', 3128), said=b'x\\r\\n\\r\\n')",
             "HTTP/1.1 400",
         ),
-        case("waiting where the proxy waits", "listens(3128)", &["EPERM"]).same_outside("listens"),
-        case("waiting elsewhere", "listens(0)", &["EPERM"]).same_outside("listens"),
-        case("waiting without a place", "listens_unbound()", &["EPERM"]).same_outside("listens"),
+        case("listening at the proxy's port", "listens(3128)", &["EPERM"]).same_outside("listens"),
+        case("listening elsewhere", "listens(0)", &["EPERM"]).same_outside("listens"),
+        case(
+            "listening without an address",
+            "listens_unbound()",
+            &["EPERM"],
+        )
+        .same_outside("listens"),
         case("handles that were left behind", "handles()", &["0 sockets"]).control(
             Place::Granted,
             "(lambda end: handles())(proxy())",
@@ -67,7 +72,7 @@ pub(super) fn cases() -> Vec<Case> {
             "kept 1 True",
         ),
         case(
-            "what the machine knows of its connections",
+            "the host's list of connections",
             "str(':20FB ' in open('/proc/net/tcp').read() + open('/proc/net/tcp6').read())",
             &["False", "ENOENT", "EACCES"],
         )
@@ -139,7 +144,7 @@ fn process() -> Vec<Case> {
         )
         .same_outside("True"),
         case(
-            "ending everybody who can be ended",
+            "killing every process that can be killed",
             "ends_all() and via(b'evil.test:8443')",
             &["403"],
         ),

@@ -21,9 +21,9 @@ pub(super) fn cases() -> Vec<Case> {
         case(name, format!("tell(b'{request}')"), refused)
     };
     cases.extend([
-        request("another way to write it", "connect good.test:8443 HTTP/1.1\\r\\n\\r\\n", &["403"]),
+        request("a lower-case method", "connect good.test:8443 HTTP/1.1\\r\\n\\r\\n", &["403"]),
         request("the newer HTTP", "PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n", &["400"]),
-        request("a version that isn't", "CONNECT good.test:8443 HTTP/9.9\\r\\n\\r\\n", &["400"]),
+        request("an unknown version", "CONNECT good.test:8443 HTTP/9.9\\r\\n\\r\\n", &["400"]),
         request("no version", "CONNECT good.test:8443\\r\\n\\r\\n", &["400"]),
         request("two blanks", "CONNECT  good.test:8443 HTTP/1.1\\r\\n\\r\\n", &["400"]),
         request("two hosts", "CONNECT good.test:8443 evil.test:8443 HTTP/1.1\\r\\n\\r\\n", &["400"]),
