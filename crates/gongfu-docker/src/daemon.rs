@@ -30,7 +30,7 @@ pub(super) struct Daemon {
     pub(super) maps_users: bool,
     /// It isn't root: root of a container is the user who runs the daemon.
     pub(super) is_rootless: bool,
-    /// The system labels files (SELinux), and a container may read only some labels.
+    /// The system labels files (`SELinux`), and a container may read only some labels.
     pub(super) has_labels: bool,
 }
 

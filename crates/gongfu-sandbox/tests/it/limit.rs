@@ -35,10 +35,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         "limit": memory_limit_covers_all_processes_together,
         process_limit_stops_a_fork_bomb,
     ];
-    let only_in_groups: [FixtureTest; 2] = tests![
-        "limit": groups_of_a_dead_server_are_removed,
-        memory_limit_catches_a_short_peak,
-    ];
+    let only_in_groups: [FixtureTest; 1] = tests!["limit": memory_limit_catches_a_short_peak];
+    let of_own_groups: [FixtureTest; 1] = tests!["limit": groups_of_a_dead_server_are_removed];
     let mut trials = of_every_level(&all);
     for (level, is_ignored) in levels() {
         let there_are = !is_ignored && has_groups(level);
@@ -69,11 +67,11 @@ pub(crate) fn trials() -> Vec<Trial> {
                 .map(move |uses_groups| in_mode(test, *uses_groups))
         };
         trials.extend(in_both_modes.into_iter().flat_map(in_each));
-        // The groups of containers are the daemon's, which removes them.
-        let only_in_groups = only_in_groups
-            .into_iter()
-            .skip(usize::from(level == DOCKER));
         trials.extend(only_in_groups.map(|test| in_mode(test, true)));
+        // The daemon removes the groups of its containers.
+        if level != DOCKER {
+            trials.extend(of_own_groups.map(|test| in_mode(test, true)));
+        }
     }
     trials
 }
