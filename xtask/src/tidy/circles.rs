@@ -13,45 +13,33 @@ mod graph;
 
 use std::collections::BTreeMap;
 
-use super::ceilings::Group;
 use super::{Check, Finding, Rule};
 use crate::modules::{self, Module};
 use crate::rust_text::paths;
-use crate::tree::{Package, Tree};
+use crate::tree::Tree;
 use graph::Graph;
 
 pub(super) const CHECK: Check = Check {
     name: "circles",
     about: "inside a crate modules form no circle",
-    rule: Rule::Shrinking(run),
+    rule: Rule::Strict(run),
 };
 
-fn run(tree: &Tree) -> Vec<Group> {
+fn run(tree: &Tree) -> Vec<Finding> {
     let modules = modules::modules(tree);
-    let group = |package: &Package| {
+    let mut findings = Vec::new();
+    for package in &tree.packages {
         let source = format!("{}/src/", package.folder);
-        let roots = package
-            .roots
-            .iter()
-            .filter(|root| root.starts_with(&source));
-        let mut count = 0;
-        let mut findings = Vec::new();
-        for root in roots {
+        let roots = package.roots.iter();
+        for root in roots.filter(|root| root.starts_with(&source)) {
             let own = modules
                 .iter()
                 .filter(|module| module.root == *root && !module.only_tests);
-            let found = Crate::new(tree, own).graph();
-            count += found.values().map(Graph::edges_on_circles).sum::<usize>();
-            findings.extend(found.values().flat_map(Graph::circles).map(finding));
+            let graphs = Crate::new(tree, own).graph();
+            findings.extend(graphs.values().flat_map(Graph::circles).map(finding));
         }
-        Group {
-            table: "circles",
-            subject: package.name.clone(),
-            count,
-            findings,
-        }
-    };
-    tree.packages.iter().map(group).collect()
+    }
+    findings
 }
 
 fn finding(circle: Vec<graph::Edge>) -> Finding {

@@ -24,12 +24,6 @@ impl Graph {
         targets.entry(edge.to.clone()).or_insert(edge);
     }
 
-    /// The number of edges that lie on a circle. It never grows when an edge goes.
-    pub(super) fn edges_on_circles(&self) -> usize {
-        let edges = self.edges.values().flat_map(BTreeMap::values);
-        edges.filter(|edge| self.way_back(edge).is_some()).count()
-    }
-
     /// Circles, each as short as possible, that together hold every edge on a circle.
     pub(super) fn circles(&self) -> Vec<Vec<Edge>> {
         let mut covered: BTreeSet<(String, String)> = BTreeSet::new();

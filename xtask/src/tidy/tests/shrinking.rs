@@ -1,4 +1,4 @@
-//! The checks with ceilings: circles, words, documents.
+//! Circles, and the checks with ceilings: words, documents.
 
 use super::*;
 
@@ -96,32 +96,32 @@ fn circles_leave_parents_children_and_tests_alone() {
 }
 
 #[test]
-fn circles_beyond_the_ceiling_are_refused() {
+fn faults_beyond_the_ceiling_are_refused() {
     let mut tree = good();
     core(&[
-        ("name.rs", "use crate::place::Place;\n"),
-        ("place.rs", "use crate::name::Name;\n"),
+        ("name.rs", "/// What a name is.\nstruct Name;\n"),
+        ("place.rs", "/// Where it is.\nstruct Place;\n"),
     ])(&mut tree);
     put(
         &mut tree,
         ceilings::FILE,
-        "[circles]\n\"gongfu-core\" = 2\n",
+        "[openings]\n\"gongfu-core\" = 2\n",
     );
     assert_eq!(report(&tree), "");
     put(
         &mut tree,
         ceilings::FILE,
-        "[circles]\n\"gongfu-core\" = 1\n",
+        "[openings]\n\"gongfu-core\" = 1\n",
     );
     let refusal = report(&tree);
     assert!(
-        refusal.contains("xtask/ceilings.toml:2: circles of gongfu-core: 2, at most 1"),
+        refusal.contains("xtask/ceilings.toml:2: openings of gongfu-core: 2, at most 1"),
         "{refusal}"
     );
     put(
         &mut tree,
         ceilings::FILE,
-        "[circles]\n\"gongfu-core\" = 3\n\"gongfu-hub\" = 4\n",
+        "[openings]\n\"gongfu-core\" = 3\n\"gongfu-hub\" = 4\n",
     );
     let notes = report(&tree);
     assert_eq!(
@@ -134,7 +134,7 @@ fn circles_beyond_the_ceiling_are_refused() {
     );
     let lowered = Ceilings::read(&tree).unwrap().lowered(&groups(&tree));
     assert!(
-        lowered.ends_with("\n[circles]\n\"gongfu-core\" = 2\n"),
+        lowered.ends_with("\n[openings]\n\"gongfu-core\" = 2\n"),
         "{lowered}"
     );
 }
@@ -142,7 +142,7 @@ fn circles_beyond_the_ceiling_are_refused() {
 #[test]
 fn ceilings_must_be_numbers() {
     check(
-        file(ceilings::FILE, "[circles]\ngongfu-core = \"many\"\n"),
+        file(ceilings::FILE, "[openings]\ngongfu-core = \"many\"\n"),
         "xtask/ceilings.toml:1: the ceilings can't be read",
         "a table for each kind",
     );
