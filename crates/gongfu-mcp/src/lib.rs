@@ -11,4 +11,4 @@ mod wire;
 
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
 pub use server::{Adopt, Server, Settings};
-pub use stdio::{StdioError, serve_stdio};
+pub use stdio::{StdioError, serve_stdio, serve_streams};

@@ -55,6 +55,18 @@ pub enum StdioError {
 /// The session did not begin, or the server stopped by a fault of its own.
 pub async fn serve_stdio(server: Server) -> Result<(), StdioError> {
     let (input, output) = rmcp::transport::io::stdio_pipes();
+    serve_streams(server, input, output).await
+}
+
+/// Serves one client on two streams, as [`serve_stdio`] does on standard input and output.
+///
+/// # Errors
+/// The session did not begin, or the server stopped by a fault of its own.
+pub async fn serve_streams<R, W>(server: Server, input: R, output: W) -> Result<(), StdioError>
+where
+    R: AsyncRead + Unpin + Send + 'static,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
     let (telling, end) = (Arc::clone(&server.telling), server.end.clone());
     let served = serve(server, input, output, end).await;
     telling.lock().await.abort_all();

@@ -1,7 +1,8 @@
 //! Ports in memory and fakes, for tests alone.
 //!
 //! Every port that stores has an implementation in memory, and one [`story`] that both it and the one
-//! on files pass. The sandbox, environments and the clock are fakes that a test scripts.
+//! on files pass. The sandbox, environments and the clock are fakes that a test scripts. A [`client`]
+//! speaks MCP with a server in this process or another.
 
 #![expect(
     clippy::unwrap_used,
@@ -9,9 +10,11 @@
     reason = "a test that meets a poisoned lock or an impossible name should fail"
 )]
 
+pub mod client;
 mod environments;
+pub mod json;
 mod memory;
-mod sandbox;
+pub mod sandbox;
 mod spaces;
 pub mod story;
 mod time;

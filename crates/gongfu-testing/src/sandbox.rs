@@ -1,10 +1,14 @@
 //! A sandbox that runs nothing, and the folders of its runs.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use gongfu_core::library::Skill;
 use gongfu_core::port::{Listener, Pending, PortError, RunFolders, RunMounts, Sandbox, ready};
-use gongfu_core::sandbox::{BackendStatus, Mode, Mount, Outcome, SKILL, Spec, Stream, WORKSPACE};
+use gongfu_core::sandbox::{
+    BackendStatus, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason, SKILL, Said,
+    Spec, Stream, WORKSPACE,
+};
 
 use crate::memory::MemoryLayers;
 
@@ -56,6 +60,42 @@ impl Sandbox for ScriptedSandbox {
                 layers.put(skill, path, b"left");
             }
         }))
+    }
+}
+
+/// The outcome of a run that succeeded with this output.
+pub fn good(stdout: &str) -> Outcome {
+    outcome(Some(Exit::Code(0)), Reason::Ok, stdout, "")
+}
+
+/// The outcome of a run that ended like this, with this output of errors.
+pub fn failed(exit: Exit, stderr: &str) -> Outcome {
+    outcome(Some(exit), Reason::Ok, "", stderr)
+}
+
+/// The outcome of a run.
+pub fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Outcome {
+    let said = |text: &str| Said {
+        head: text.as_bytes().to_vec(),
+        ..Said::default()
+    };
+    Outcome {
+        level: Level::new("namespaces"),
+        enforcement: Enforcement {
+            memory: Means::ControlGroup,
+            processes: Means::ProcessLimit,
+            disk: Means::SizedFileSystem,
+        },
+        exit,
+        reason,
+        stdout: said(stdout),
+        stderr: said(stderr),
+        artifacts: Vec::new(),
+        changed: 0,
+        contacts: Vec::new(),
+        took: Duration::from_millis(2_500),
+        cpu: Duration::ZERO,
+        memory: 0,
     }
 }
 

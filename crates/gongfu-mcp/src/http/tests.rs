@@ -440,3 +440,81 @@ async fn refuses_a_second_initialize_in_a_session() {
         "{told}"
     );
 }
+
+#[tokio::test]
+async fn wrong_initialize_is_told_what_it_lacks() {
+    let endpoint = endpoint(HttpSettings::default());
+    let number = json!({"protocolVersion": 5, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    let unnamed = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}});
+    for (params, named) in [
+        (
+            json!({"protocolVersion": "2025-11-25", "capabilities": {}}),
+            "clientInfo",
+        ),
+        (json!({}), "protocolVersion"),
+        (number, "string"),
+        (unnamed, "name"),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 9, "method": "initialize", "params": params});
+        let request = post("/mcp", &[], &body.to_string());
+        let (status, told) = told(answer(&endpoint, request).await).await;
+        let error = &told["error"];
+        let seen = (status.as_u16(), &error["code"], &told["id"]);
+        assert_eq!(seen, (400, &json!(-32_602), &json!(9)), "{told}");
+        let message = error["message"].as_str().unwrap();
+        assert!(
+            message.contains("initialize") && message.contains(named),
+            "{message}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_clients_since_2025_11_get_an_event_without_data() {
+    let endpoint = endpoint(HttpSettings::default());
+    for (version, events) in [
+        ("2024-11-05", 0),
+        ("2025-03-26", 0),
+        ("2025-06-18", 0),
+        ("2025-11-25", 1),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+        let id = session(&answer(&endpoint, post("/mcp", &[], &body.to_string())).await);
+        let headers = [("mcp-session-id", &*id), ("mcp-protocol-version", version)];
+        let ping = r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#;
+        let response = answer(&endpoint, post("/mcp", &headers, ping)).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+        let empty = data.filter(|data| data.trim().is_empty()).count();
+        assert_eq!(empty, events, "{version}: {text}");
+        assert!(text.contains("\"id\":3"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn id_in_use_is_refused_within_a_session() {
+    let endpoint = endpoint(HttpSettings::default());
+    let id = session(&answer(&endpoint, initialize()).await);
+    let headers = [
+        ("mcp-session-id", &*id),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let call = r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"slow"}}"#;
+    let ask = || async { told(answer(&endpoint, post("/mcp", &headers, call)).await).await };
+    let (first, second) = tokio::join!(ask(), ask());
+    let (answered, refused) = if first.0 == StatusCode::OK {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    assert!(answered.1.to_string().contains("asked"), "{}", answered.1);
+    let error = &refused.1["error"];
+    let seen = (refused.0.as_u16(), &error["code"], refused.1.get("id"));
+    assert_eq!(seen, (400, &json!(-32_600), None), "{}", refused.1);
+    assert!(error["message"].as_str().unwrap().contains("its own id"));
+    // Afterwards the id is free again.
+    assert_eq!(ask().await.0, StatusCode::OK);
+}

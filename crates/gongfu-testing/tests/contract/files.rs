@@ -5,19 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use gongfu_core::account::Owner;
-use gongfu_core::dependency::Installs;
-use gongfu_core::port::{Clock, Materialize, RecordKey, SkillStore, SpaceParts};
-use gongfu_core::sandbox::Limits;
+use gongfu_core::port::{RecordKey, SpaceParts};
 use gongfu_core::skill::Digest;
-use gongfu_core::switches::Switches;
-use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace};
+use gongfu_files::{Home, LocalWorkspace};
 use gongfu_library::source::Settings;
-use gongfu_library::{LocalSkills, SwitchRecord};
-use gongfu_records::{FileBlobs, FileRecords};
-use gongfu_search::Search;
+use gongfu_records::FileRecords;
 use gongfu_testing::story::{Backend, Storage};
-use gongfu_testing::{FakeEnvironments, FixedClock, ScriptedSandbox};
 use tempfile::TempDir;
+
+use crate::disk;
 
 struct Files(TempDir);
 
@@ -85,45 +81,11 @@ impl Storage for Homes {
 
 fn parts_in(path: PathBuf, owner: &Owner) -> SpaceParts {
     let home = Home::at(path);
-    let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
-    let records = FileRecords::new(home.clone());
-    let switch_file = records.path_of(&Switches::key().unwrap());
-    let records = Arc::new(records);
     let settings = Settings {
         explicit: vec![home.skills()],
         writable: Some(home.skills()),
         ..Settings::default()
     };
-    let switches = SwitchRecord::new(Arc::<FileRecords>::clone(&records)).in_file(switch_file);
-    let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
-    let skills = Arc::new(skills);
-    let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
-    let materialize: Arc<dyn Materialize> = skills;
-    let layers = Arc::new(FileLayers::new(home.clone(), Arc::clone(&materialize)));
-    let workspace = home.path().join("workspaces/project");
-    let workspace = Arc::new(LocalWorkspace::new(workspace, &[]).unwrap());
-    let run_folders = LocalRunFolders::new(
-        home.clone(),
-        Arc::clone(&materialize),
-        Arc::<FileLayers>::clone(&layers),
-        Arc::clone(&workspace),
-        Box::new(Vec::new),
-        Arc::clone(&clock),
-    );
-    SpaceParts {
-        owner: owner.clone(),
-        search: Arc::new(Search::new(Arc::clone(&store), Some(home.clone()))),
-        skills: store,
-        materialize,
-        files: workspace,
-        layers,
-        records,
-        blobs: Arc::new(FileBlobs::new(home)),
-        environments: Arc::new(FakeEnvironments::default()),
-        run_folders: Arc::new(run_folders),
-        sandbox: Arc::new(ScriptedSandbox::default()),
-        limits: Limits::default(),
-        installs: Installs::default(),
-        clock,
-    }
+    let workspace = LocalWorkspace::new(home.path().join("workspaces/project"), &[]).unwrap();
+    disk::parts(home, owner, settings, workspace)
 }

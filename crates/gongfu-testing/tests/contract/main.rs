@@ -8,6 +8,7 @@
     reason = "a test prints its table, and fails on an impossible state"
 )]
 
+mod disk;
 mod files;
 mod memory;
 

@@ -7,29 +7,32 @@ mod list;
 mod place;
 mod workspace;
 
-use crate::world::World;
+use gongfu_testing::json::list_at;
+use serde_json::json;
+
+use crate::fixture::Fixture;
 
 #[test]
 fn completions_know_the_commands() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for (shell, mark) in [
         ("bash", "complete -F"),
         ("zsh", "#compdef gongfu"),
         ("fish", "complete -c gongfu"),
     ] {
-        let script = world.gongfu(["completions", shell]).good().text();
+        let script = fixture.gongfu(["completions", shell]).good().text();
         assert!(script.contains(mark), "{shell}");
         for command in ["mcp", "skill", "doctor", "init", "disable", "skills-dir"] {
             assert!(script.contains(command), "{shell}: {command}");
         }
     }
-    let wrong = world.gongfu(["completions", "tcsh"]).ends(2);
+    let wrong = fixture.gongfu(["completions", "tcsh"]).ends(2);
     assert!(wrong.stderr.contains("bash"), "{}", wrong.stderr);
 }
 
 #[test]
-fn wrong_use_ends_with_2_and_says_what_is_right() {
-    let world = World::with_skills();
+fn wrong_use_ends_with_2_and_a_hint() {
+    let fixture = Fixture::with_skills();
     for (arguments, said) in [
         (&["skil"][..], "skill"),
         (&["skill", "lst"], "list"),
@@ -43,28 +46,28 @@ fn wrong_use_ends_with_2_and_says_what_is_right() {
         (&["tool", "call"], "<NAME>"),
         (&["tool", "call", "skill_loads"], "skill_load"),
     ] {
-        let ran = world.gongfu(arguments).ends(2);
+        let ran = fixture.gongfu(arguments).ends(2);
         assert!(
             ran.stdout.is_empty() && ran.stderr.contains(said),
             "{arguments:?}: {}",
             ran.stderr
         );
     }
-    assert_eq!(world.gongfu([""; 0]).run().code, Some(2));
+    assert_eq!(fixture.gongfu([""; 0]).run().code, Some(2));
     for good in [
         &["--help"][..],
         &["--version"],
         &["skill", "--help"],
         &["skill", "check", "--help"],
     ] {
-        assert!(world.gongfu(good).good().text().contains("gongfu"));
+        assert!(fixture.gongfu(good).good().text().contains("gongfu"));
     }
 }
 
 #[test]
-fn no_colour_where_nobody_looks() {
-    let world = World::with_skills();
-    world.write("skills/broken/SKILL.md", "no frontmatter\n");
+fn output_has_no_colour_in_a_pipe() {
+    let fixture = Fixture::with_skills();
+    fixture.write("skills/broken/SKILL.md", "no frontmatter\n");
     for arguments in [
         &["skill", "list"][..],
         &["skill", "show", "pdf-tools"],
@@ -80,7 +83,7 @@ fn no_colour_where_nobody_looks() {
             &[("CLICOLOR_FORCE", "0")],
             &[("TERM", "xterm-256color")],
         ] {
-            let mut run = world.only(arguments);
+            let mut run = fixture.only(arguments);
             for (name, value) in variables {
                 run = run.with(name, value);
             }
@@ -91,5 +94,36 @@ fn no_colour_where_nobody_looks() {
                 "{arguments:?} {variables:?}: {both:?}"
             );
         }
+    }
+}
+
+#[test]
+fn tool_list_shows_the_tools_of_the_protocol() {
+    let fixture = Fixture::new();
+    let listed = fixture.only(["tool", "list", "--json"]).good().json();
+    let wire = fixture.client().ask("tools/list", json!({}));
+    let (shown, wire) = (list_at(&listed, ""), list_at(&wire, "/tools"));
+    assert_eq!(shown.len(), wire.len());
+    for (wire, shown) in wire.iter().zip(shown) {
+        for part in ["name", "title", "description", "inputSchema"] {
+            assert_eq!(wire.get(part), shown.get(part));
+        }
+    }
+    let words = fixture.only(["tool", "list"]).good().text();
+    assert!(
+        words.contains("skill_load") && words.contains("skill_name: "),
+        "{words}"
+    );
+}
+
+#[test]
+fn unknown_profile_names_the_known_ones() {
+    let fixture = Fixture::new();
+    for command in ["mcp", "tool list", "tool call skill_list"] {
+        let arguments = command.split(' ').chain(["--profile", "standards"]);
+        let said = fixture.only(arguments).ends(2).stderr;
+        let known =
+            "give one or more of: standard, agentskills, autosnippet, read_skill, skills, all";
+        assert!(said.contains("standards") && said.contains(known), "{said}");
     }
 }

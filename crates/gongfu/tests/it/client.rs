@@ -5,7 +5,7 @@ mod install;
 mod output;
 mod update;
 
-use crate::world::{Ran, World};
+use crate::fixture::{Fixture, Ran};
 
 /// A client with a file of its own style.
 struct Case {
@@ -139,23 +139,23 @@ const CASES: [Case; 17] = [
     },
 ];
 
-fn install(world: &World, name: &str, more: &[&str]) -> Ran {
-    world
+fn install(fixture: &Fixture, name: &str, more: &[&str]) -> Ran {
+    fixture
         .gongfu([&["client", "install", name], more].concat())
         .good()
 }
 
-fn uninstall(world: &World, name: &str, more: &[&str]) -> Ran {
-    world
+fn uninstall(fixture: &Fixture, name: &str, more: &[&str]) -> Ran {
+    fixture
         .gongfu([&["client", "uninstall", name], more].concat())
         .good()
 }
 
 /// Output without the paths of this machine.
-fn shown(world: &World, text: &str) -> String {
+fn shown(fixture: &Fixture, text: &str) -> String {
     text.replace(env!("CARGO_BIN_EXE_gongfu"), "[gongfu]")
         .replace(
-            world.path("").to_str().unwrap().trim_end_matches('/'),
+            fixture.path("").to_str().unwrap().trim_end_matches('/'),
             "[world]",
         )
 }

@@ -3,9 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
+use gongfu_testing::json::text_at;
 use serde_json::json;
 
-use crate::world::{World, text_at};
+use crate::fixture::Fixture;
 
 /// Asks the proxy for a host, greets it by TLS, and says what comes back.
 const ASK: &str = r#"
@@ -43,19 +44,19 @@ fn host() -> String {
 }
 
 #[test]
-fn a_person_grants_a_host_to_one_skill() {
-    let world = World::new();
+fn grant_opens_a_host_to_one_skill() {
+    let fixture = Fixture::new();
     for skill in ["asker", "other"] {
-        world.skill(skill, "Asks a host.");
-        world.write(format!("skills/{skill}/ask.py"), ASK);
+        fixture.skill(skill, "Asks a host.");
+        fixture.write(format!("skills/{skill}/ask.py"), ASK);
     }
     let host = host();
-    let mut client = world.client();
+    let mut client = fixture.client();
     let says = |skill: &str| {
-        let run = world.only(["run", skill, "--", "python3", "ask.py", &host]);
+        let run = fixture.only(["run", skill, "--", "python3", "ask.py", &host]);
         run.good().text()
     };
-    let grant = |words: &[&str]| world.only([&["grant"], words].concat());
+    let grant = |words: &[&str]| fixture.only([&["grant"], words].concat());
     assert_eq!(says("asker"), "EPERM\n");
     assert_eq!(grant(&["list"]).good().text(), "");
     // It leads to this machine, which isn't the internet, and whoever runs it is told.
@@ -73,7 +74,7 @@ fn a_person_grants_a_host_to_one_skill() {
         told.text()
     );
     assert_eq!(says("asker"), "403\n");
-    let run = world
+    let run = fixture
         .only(["run", "asker", "--", "python3", "ask.py", &host])
         .good();
     assert!(
@@ -111,15 +112,15 @@ fn a_person_grants_a_host_to_one_skill() {
     // to one that has gone can be taken back.
     grant(&["add", "asker", &host, "--private"]).good();
     assert_eq!(says("asker"), "200 hi\n");
-    std::fs::rename(world.path("skills/asker"), world.path("gone")).unwrap();
-    std::fs::rename(world.path("skills/other"), world.path("skills/asker")).unwrap();
+    std::fs::rename(fixture.path("skills/asker"), fixture.path("gone")).unwrap();
+    std::fs::rename(fixture.path("skills/other"), fixture.path("skills/asker")).unwrap();
     assert_eq!(says("other"), "EPERM\n");
     let gone = grant(&["remove", "skills/asker", &host]).good().text();
     assert!(gone.contains("can no longer reach"), "{gone}");
     assert_eq!(grant(&["list"]).good().text(), "");
     client.close();
     // Each is in the audit, with the call that it was of.
-    let audit = world.read("home/audit/audit.jsonl");
+    let audit = fixture.read("home/audit/audit.jsonl");
     let of_server = audit
         .lines()
         .find(|line| line.contains("evil.test"))
@@ -131,10 +132,10 @@ fn a_person_grants_a_host_to_one_skill() {
 }
 
 #[test]
-fn what_is_no_host_or_skill_is_told() {
-    let world = World::new();
-    world.skill("asker", "Asks a host.");
-    let grant = |words: &[&str]| world.only([&["grant"], words].concat());
+fn wrong_host_or_skill_is_refused_with_the_reason() {
+    let fixture = Fixture::new();
+    fixture.skill("asker", "Asks a host.");
+    let grant = |words: &[&str]| fixture.only([&["grant"], words].concat());
     let unknown = grant(&["add", "nobody", "example.com"]).ends(1);
     assert!(
         unknown.stderr.contains("SKILL_NOT_FOUND"),
@@ -151,8 +152,8 @@ fn what_is_no_host_or_skill_is_told() {
         assert!(refused.stderr.contains(why), "{host}: {}", refused.stderr);
     }
     // What nobody can read grants nothing, and nothing is run by it.
-    world.write("home/grants.json", "{");
-    let run = world.only(["run", "asker", "--", "true"]).ends(1);
+    fixture.write("home/grants.json", "{");
+    let run = fixture.only(["run", "asker", "--", "true"]).ends(1);
     assert!(
         run.stderr.contains("grants.json is damaged"),
         "{}",
@@ -160,5 +161,5 @@ fn what_is_no_host_or_skill_is_told() {
     );
     let add = grant(&["add", "asker", "example.com"]).ends(1);
     assert!(add.stderr.contains("damaged"), "{}", add.stderr);
-    assert_eq!(world.read("home/grants.json"), "{");
+    assert_eq!(fixture.read("home/grants.json"), "{");
 }

@@ -9,6 +9,8 @@ mod cli;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod grant;
 #[cfg(test)]
 mod hostile;
@@ -19,19 +21,12 @@ mod live;
 #[cfg(test)]
 mod many;
 #[cfg(test)]
-mod params;
-#[cfg(test)]
 mod protocol;
 #[cfg(test)]
 mod run;
-mod shelf;
 #[cfg(test)]
 mod site;
 #[cfg(test)]
 mod stdio;
 #[cfg(test)]
 mod story;
-#[cfg(test)]
-mod surface;
-#[cfg(test)]
-mod world;

@@ -6,22 +6,24 @@ use std::fs;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
+use gongfu_testing::client::TIMEOUT;
+use gongfu_testing::json::{at, keys, result, text_at};
 use serde_json::{Value, json};
 
+use crate::fixture::Fixture;
 use crate::site::Site;
-use crate::stdio::{Client, result};
-use crate::world::{PATIENCE, World, at, keys, text_at};
+use crate::stdio::Client;
 
 const GCD: &str = "import math, sys\nprint(math.gcd(int(sys.argv[1]), int(sys.argv[2])))\n";
 const SETUP: &str = "echo setting up\nmkdir -p output/data\necho 42 > output/data/result.txt\n";
 
-fn world() -> World {
-    let world = World::with_skills();
-    world.skill("gcd", "Divides.");
-    world.write("skills/gcd/scripts/gcd.py", GCD);
-    world.write("skills/gcd/scripts/setup.sh", SETUP);
-    world.write("skills/gcd/input.txt", "pattern one\n");
-    world
+fn fixture() -> Fixture {
+    let fixture = Fixture::with_skills();
+    fixture.skill("gcd", "Divides.");
+    fixture.write("skills/gcd/scripts/gcd.py", GCD);
+    fixture.write("skills/gcd/scripts/setup.sh", SETUP);
+    fixture.write("skills/gcd/input.txt", "pattern one\n");
+    fixture
 }
 
 /// How many processes have this word in their command line.
@@ -39,7 +41,7 @@ fn wait_for(word: &str, count: usize) {
     let begun = Instant::now();
     while alive(word) != count {
         assert!(
-            begun.elapsed() < PATIENCE,
+            begun.elapsed() < TIMEOUT,
             "there are {} of {word}",
             alive(word)
         );
@@ -61,12 +63,12 @@ fn stubborn(word: &str) -> String {
 }
 
 #[test]
-fn a_command_is_run_as_a_person_runs_it() {
-    let world = world();
+fn run_passes_output_input_and_exit_code() {
+    let fixture = fixture();
     let run = |more: &[&str]| {
         let mut arguments = vec!["run", "gcd"];
         arguments.extend(more);
-        world.only(arguments)
+        fixture.only(arguments)
     };
     let ran = run(&["--", "python", "scripts/gcd.py", "12", "18"]).good();
     assert_eq!((ran.text().as_str(), ran.stderr.as_str()), ("6\n", ""));
@@ -91,7 +93,7 @@ fn a_command_is_run_as_a_person_runs_it() {
     assert!(ran.stderr.contains("scripts/nonesuch.py"), "{}", ran.stderr);
     run(&[]).ends(2);
     run(&["--timeout", "0", "--", "true"]).ends(2);
-    let ran = world.only(["run", "gdc", "--", "true"]).ends(1);
+    let ran = fixture.only(["run", "gdc", "--", "true"]).ends(1);
     assert!(
         ran.stderr.contains("SKILL_NOT_FOUND") && ran.stderr.contains("gcd"),
         "{}",
@@ -114,11 +116,14 @@ fn a_command_is_run_as_a_person_runs_it() {
 }
 
 #[test]
-fn json_says_everything_about_the_end() {
-    let world = world();
+fn run_json_reports_the_end() {
+    let fixture = fixture();
     let ran = |arguments: &[&str], code| {
         let start = ["run", "gcd", "--json"];
-        world.only(start.iter().chain(arguments)).ends(code).json()
+        fixture
+            .only(start.iter().chain(arguments))
+            .ends(code)
+            .json()
     };
     let good = ran(&["--", "bash", "scripts/setup.sh"], 0);
     for name in [
@@ -171,9 +176,9 @@ fn json_says_everything_about_the_end() {
         .next()
         .unwrap();
     // A later run reads it where the answer says that it is.
-    let ran = world.only(["run", "gcd", "--", "wc", "-l", log]).good();
+    let ran = fixture.only(["run", "gcd", "--", "wc", "-l", log]).good();
     assert_eq!(ran.text(), format!("300000 {log}\n"));
-    let call = world.only([
+    let call = fixture.only([
         "tool",
         "call",
         "file_read",
@@ -182,7 +187,7 @@ fn json_says_everything_about_the_end() {
         "end_line=250000",
     ]);
     assert!(call.good().text().starts_with("250000\n"));
-    let binary = world
+    let binary = fixture
         .only([
             "run",
             "gcd",
@@ -202,14 +207,14 @@ fn json_says_everything_about_the_end() {
 }
 
 #[test]
-fn runs_and_calls_share_a_workspace_and_the_skill_stays() {
-    let world = world();
-    let before = fs::read(world.path("skills/gcd/input.txt")).unwrap();
+fn runs_share_the_workspace_and_leave_the_skill_alone() {
+    let fixture = fixture();
+    let before = fs::read(fixture.path("skills/gcd/input.txt")).unwrap();
     let line = "echo one > /workspace/a; echo changed >> input.txt; echo two > beside.txt; rm scripts/gcd.py";
-    world.only(["run", "gcd", "--", "sh", "-c", line]).good();
+    fixture.only(["run", "gcd", "--", "sh", "-c", line]).good();
     let call = |arguments: &[&str]| {
         let start = ["tool", "call", "--profile", "all"];
-        world.only(start.iter().chain(arguments)).good().text()
+        fixture.only(start.iter().chain(arguments)).good().text()
     };
     assert_eq!(call(&["file_read", "path=a"]), "one\n");
     assert_eq!(
@@ -217,7 +222,7 @@ fn runs_and_calls_share_a_workspace_and_the_skill_stays() {
         "one\n"
     );
     assert_eq!(
-        world
+        fixture
             .only(["run", "gcd", "--", "cat", "/workspace/b"])
             .good()
             .text(),
@@ -225,7 +230,7 @@ fn runs_and_calls_share_a_workspace_and_the_skill_stays() {
     );
     // What a run left is there for the next one and to be read; the skill is as it was.
     assert_eq!(
-        world
+        fixture
             .only(["run", "gcd", "--", "cat", "input.txt", "beside.txt"])
             .good()
             .text(),
@@ -248,17 +253,17 @@ fn runs_and_calls_share_a_workspace_and_the_skill_stays() {
         "pattern one\nchanged\n"
     );
     assert_eq!(
-        fs::read(world.path("skills/gcd/input.txt")).unwrap(),
+        fs::read(fixture.path("skills/gcd/input.txt")).unwrap(),
         before
     );
     assert!(
-        world.path("skills/gcd/scripts/gcd.py").exists()
-            && !world.path("skills/gcd/beside.txt").exists()
+        fixture.path("skills/gcd/scripts/gcd.py").exists()
+            && !fixture.path("skills/gcd/beside.txt").exists()
     );
     // A named workspace is the person's own folder.
-    let project = world.path("project");
-    world.write("project/notes.txt", "note\n");
-    let named = world.only([
+    let project = fixture.path("project");
+    fixture.write("project/notes.txt", "note\n");
+    let named = fixture.only([
         "run",
         "gcd",
         "--workspace",
@@ -269,22 +274,22 @@ fn runs_and_calls_share_a_workspace_and_the_skill_stays() {
         "cat /workspace/notes.txt; echo made > /workspace/made",
     ]);
     assert_eq!(named.good().text(), "note\n");
-    assert_eq!(world.read("project/made"), "made\n");
+    assert_eq!(fixture.read("project/made"), "made\n");
     // So is a mounted one, unless it may only be read.
-    world.write("data/x", "x\n");
-    let data = world.path("data").display().to_string();
+    fixture.write("data/x", "x\n");
+    let data = fixture.path("data").display().to_string();
     let mounted = |mount: &str, line: &str| {
-        world.only(["run", "gcd", "--mount", mount, "--", "sh", "-c", line])
+        fixture.only(["run", "gcd", "--mount", mount, "--", "sh", "-c", line])
     };
     mounted(&data, &format!("cat {data}/x; echo y > {data}/y")).good();
-    assert_eq!(world.read("data/y"), "y\n");
+    assert_eq!(fixture.read("data/y"), "y\n");
     mounted(&format!("{data}:/in:ro"), "cat /in/x && ! touch /in/z").good();
-    assert!(!world.path("data/z").exists());
+    assert!(!fixture.path("data/z").exists());
 }
 
 #[test]
-fn the_examples_of_the_documents_run_under_every_profile() {
-    let world = world();
+fn documented_commands_run_under_every_profile() {
+    let fixture = fixture();
     for (profile, tool, name, where_) in [
         ("standard", "skill_run", "skill_name", ""),
         ("agentskills", "run_shell_command", "skill_name", ""),
@@ -305,7 +310,7 @@ fn the_examples_of_the_documents_run_under_every_profile() {
             } else {
                 arguments.push(format!("{name}=gcd"));
             }
-            world.only(arguments).good().text()
+            fixture.only(arguments).good().text()
         };
         assert!(
             call("python scripts/gcd.py 12 18").starts_with("6\n"),
@@ -326,7 +331,7 @@ fn the_examples_of_the_documents_run_under_every_profile() {
         );
         assert!(call("ls -la").contains("SKILL.md"), "{tool}");
         call("sed s/one/two/ input.txt > input.out");
-        let left = world.only([
+        let left = fixture.only([
             "tool",
             "call",
             "skill_read",
@@ -334,7 +339,7 @@ fn the_examples_of_the_documents_run_under_every_profile() {
             "path=input.out",
         ]);
         assert_eq!(left.good().text(), "pattern two\n", "{tool}");
-        let left = world.only([
+        let left = fixture.only([
             "tool",
             "call",
             "skill_read",
@@ -355,16 +360,16 @@ fn begin(client: &mut Client, id: u32, params: &Value) {
 }
 
 #[test]
-fn what_is_said_is_told_while_it_runs() {
-    let world = world();
-    let mut client = world.client();
+fn output_is_reported_while_it_runs() {
+    let fixture = fixture();
+    let mut client = fixture.client();
     let mut params =
         call("echo one; sleep 0.5; echo two >&2; sleep 0.5; printf '\\033[1mthree\\033[0m'");
     params["_meta"] = json!({ "progressToken": "t" });
     begin(&mut client, 7, &params);
     let mut told = Vec::new();
     let answer = loop {
-        let message = client.receive(PATIENCE).unwrap();
+        let message = client.receive(TIMEOUT).unwrap();
         if message.get("id") == Some(&json!(7)) {
             break message;
         }
@@ -389,10 +394,10 @@ fn what_is_said_is_told_while_it_runs() {
 }
 
 #[test]
-fn a_client_that_cancels_or_goes_takes_what_runs_with_it() {
-    let world = world();
+fn cancelled_or_closed_client_leaves_no_process() {
+    let fixture = fixture();
     let word = word();
-    let mut client = world.client();
+    let mut client = fixture.client();
     begin(&mut client, 1, &call(&stubborn(&word)));
     wait_for(&word, 2);
     client.notify("notifications/cancelled", json!({ "requestId": 1 }));
@@ -412,10 +417,10 @@ fn a_client_that_cancels_or_goes_takes_what_runs_with_it() {
 }
 
 #[test]
-fn a_killed_server_leaves_no_process() {
-    let world = world();
+fn killed_server_leaves_no_process() {
+    let fixture = fixture();
     let word = word();
-    let mut client = world.client();
+    let mut client = fixture.client();
     for id in 1..=5 {
         begin(&mut client, id, &call(&stubborn(&word)));
     }
@@ -426,10 +431,10 @@ fn a_killed_server_leaves_no_process() {
 }
 
 #[test]
-fn over_http_as_well() {
-    let world = world();
+fn closed_http_connection_leaves_no_process() {
+    let fixture = fixture();
     let word = word();
-    let site = Site::start(&world.only(["serve", "--listen", "127.0.0.1:0"]));
+    let site = Site::start(&fixture.only(["serve", "--listen", "127.0.0.1:0"]));
     let line = stubborn(&word);
     // The newest revision: whoever closes the connection cancels.
     let mut params = call(&line);
@@ -480,17 +485,17 @@ fn over_http_as_well() {
             );
             break;
         }
-        assert!(begun.elapsed() < PATIENCE, "{health}");
+        assert!(begun.elapsed() < TIMEOUT, "{health}");
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(site.terminate().0, Some(0));
 }
 
 #[test]
-fn a_long_run_becomes_a_task_for_a_client_that_knows_them() {
-    let world = world();
+fn long_run_becomes_a_task() {
+    let fixture = fixture();
     let word = word();
-    let site = Site::start(&world.only(["serve", "--listen", "127.0.0.1:0"]));
+    let site = Site::start(&fixture.only(["serve", "--listen", "127.0.0.1:0"]));
     let ask = |method: &str, mut params: Value| {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -523,7 +528,7 @@ fn a_long_run_becomes_a_task_for_a_client_that_knows_them() {
         if text_at(&task, "/result/status") != "working" {
             break task;
         }
-        assert!(begun.elapsed() < PATIENCE, "{task:#}");
+        assert!(begun.elapsed() < TIMEOUT, "{task:#}");
         std::thread::sleep(Duration::from_millis(100));
     };
     assert_eq!(text_at(&done, "/result/status"), "completed");
@@ -539,7 +544,7 @@ fn a_long_run_becomes_a_task_for_a_client_that_knows_them() {
     wait_for(&word, 0);
     let begun = Instant::now();
     while text_at(&ask("tasks/get", id.clone()), "/result/status") != "cancelled" {
-        assert!(begun.elapsed() < PATIENCE);
+        assert!(begun.elapsed() < TIMEOUT);
     }
     let unknown = ask("tasks/get", json!({ "taskId": "nonesuch" }));
     assert_eq!(at(&unknown, "/error/code"), -32602);

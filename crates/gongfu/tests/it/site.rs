@@ -10,9 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use gongfu_testing::client::TIMEOUT;
 use serde_json::{Value, json};
 
-use crate::world::{PATIENCE, Run, collected, ended};
+use crate::fixture::{Run, collected, ended};
 
 /// What the newest revision wants with each request, besides its method and name.
 const META: &str = "io.modelcontextprotocol";
@@ -93,7 +94,7 @@ impl Site {
     /// A connection to it.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.authority()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -132,7 +133,7 @@ impl Site {
             #[cfg(unix)]
             {
                 let mut stream = UnixStream::connect(path).unwrap();
-                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_read_timeout(Some(TIMEOUT)).unwrap();
                 stream.write_all(wire.as_bytes()).unwrap();
                 stream.read_to_end(&mut answer).unwrap();
             }
@@ -214,7 +215,7 @@ impl Site {
         let process = i32::try_from(self.child.id()).unwrap();
         let process = rustix::process::Pid::from_raw(process).unwrap();
         rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
-        let status = ended(&mut self.child, PATIENCE);
+        let status = ended(&mut self.child, TIMEOUT);
         let log = self.stderr.take().unwrap().join().unwrap();
         (
             status.and_then(|status| status.code()),

@@ -2,10 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use gongfu_testing::json::{at, failed, keys, succeeded, text_at};
 use serde_json::{Value, json};
 
-use crate::stdio::{Client, told};
-use crate::world::{DOT, STORY, World, at, keys, text_at};
+use crate::fixture::{DOT, Fixture, STORY};
+use crate::stdio::Client;
 
 /// SHA-256 of `hello` and a line feed.
 const HELLO: &str = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
@@ -16,23 +17,11 @@ trait Surface {
     fn call(&mut self, tool: &str, arguments: Value) -> Value;
 
     fn good(&mut self, tool: &str, arguments: Value) -> Value {
-        let result = self.call(tool, arguments);
-        assert_ne!(
-            result.get("isError"),
-            Some(&Value::Bool(true)),
-            "{result:#}"
-        );
-        result
+        succeeded(self.call(tool, arguments))
     }
 
     fn bad(&mut self, tool: &str, arguments: Value) -> Value {
-        let result = self.call(tool, arguments);
-        assert_eq!(
-            result.get("isError"),
-            Some(&Value::Bool(true)),
-            "{result:#}"
-        );
-        told(&result)
+        failed(&self.call(tool, arguments))
     }
 
     fn text(&mut self, tool: &str, arguments: Value) -> String {
@@ -42,12 +31,12 @@ trait Surface {
 
 impl Surface for Client {
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        Client::call(self, tool, arguments)
+        (**self).call(tool, arguments)
     }
 }
 
 /// `gongfu tool call TOOL JSON --json`.
-struct CommandLine<'a>(&'a World);
+struct CommandLine<'a>(&'a Fixture);
 
 impl Surface for CommandLine<'_> {
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
@@ -200,25 +189,25 @@ fn go_wrong(surface: &mut dyn Surface) {
 }
 
 #[test]
-fn over_the_protocol() {
-    let world = World::with_skills();
-    let mut client = world.client();
+fn protocol_tells_the_story() {
+    let fixture = Fixture::with_skills();
+    let mut client = fixture.client();
     tell(&mut client);
     let end = client.close();
     assert_eq!(end.code, Some(0), "{}", end.stderr);
 }
 
 #[test]
-fn by_tool_call() {
-    let world = World::with_skills();
-    tell(&mut CommandLine(&world));
+fn tool_call_tells_the_story() {
+    let fixture = Fixture::with_skills();
+    tell(&mut CommandLine(&fixture));
 }
 
 #[test]
-fn each_result_is_the_same_on_both() {
-    let world = World::with_skills();
-    let mut client = world.client();
-    let mut line = CommandLine(&world);
+fn tool_call_and_protocol_answer_the_same() {
+    let fixture = Fixture::with_skills();
+    let mut client = fixture.client();
+    let mut line = CommandLine(&fixture);
     for (tool, arguments) in [
         ("skill_list", json!({ "limit": 1 })),
         (
@@ -251,9 +240,9 @@ fn each_result_is_the_same_on_both() {
 }
 
 #[test]
-fn by_the_commands_about_skills() {
-    let world = World::with_skills();
-    let names: Vec<String> = world
+fn skill_commands_tell_the_story() {
+    let fixture = Fixture::with_skills();
+    let names: Vec<String> = fixture
         .listed()
         .iter()
         .map(|skill| text_at(skill, "/name").to_owned())
@@ -263,7 +252,7 @@ fn by_the_commands_about_skills() {
     let read = |more: &[&str]| {
         let mut arguments = vec!["skill", "read", "pdf-tools"];
         arguments.extend(more);
-        world.only(arguments).good().stdout
+        fixture.only(arguments).good().stdout
     };
     assert_eq!(read(&[]), STORY.as_bytes());
     assert_eq!(read(&["SKILL.md"]), STORY.as_bytes());
@@ -280,14 +269,14 @@ fn by_the_commands_about_skills() {
     assert_eq!(read(&["references/guide.md"]), b"one\ntwo\nthree\n");
     assert_eq!(read(&["assets/dot.png"]), DOT);
 
-    let shown = world
+    let shown = fixture
         .only(["skill", "show", "pdf-tools", "--json"])
         .good()
         .json();
     assert_eq!(text_at(&shown, "/files/2/digest"), HELLO);
     assert_eq!(text_at(&shown, "/frontmatter/license"), "MIT");
 
-    let wrong = world.only(["skill", "read", "pdf_tool"]).ends(1);
+    let wrong = fixture.only(["skill", "read", "pdf_tool"]).ends(1);
     assert!(wrong.stdout.is_empty(), "{}", wrong.text());
     assert!(
         wrong.stderr.starts_with("error[SKILL_NOT_FOUND]: ")
@@ -297,7 +286,7 @@ fn by_the_commands_about_skills() {
         "{}",
         wrong.stderr
     );
-    let file = world
+    let file = fixture
         .only(["skill", "read", "pdf-tools", "guides.md"])
         .ends(1);
     assert!(
@@ -306,14 +295,14 @@ fn by_the_commands_about_skills() {
         file.stderr
     );
     for path in ["../release-notes/SKILL.md", "/etc/hostname", "..\\x"] {
-        let out = world.only(["skill", "read", "pdf-tools", path]).ends(1);
+        let out = fixture.only(["skill", "read", "pdf-tools", path]).ends(1);
         assert!(
             out.stdout.is_empty() && out.stderr.contains("INVALID_FILE_PATH"),
             "{path}: {}",
             out.stderr
         );
     }
-    let json = world
+    let json = fixture
         .only(["skill", "show", "pdf_tool", "--json"])
         .ends(1)
         .json();
@@ -322,11 +311,11 @@ fn by_the_commands_about_skills() {
 
 #[test]
 fn arguments_come_in_four_forms() {
-    let world = World::with_skills();
+    let fixture = Fixture::with_skills();
     let call = |arguments: &[&str]| {
         let mut all = vec!["tool", "call", "skill_load"];
         all.extend(arguments);
-        world.only(all)
+        fixture.only(all)
     };
     assert_eq!(call(&["skill_name=pdf-tools"]).good().text(), STORY);
     assert_eq!(
@@ -363,5 +352,11 @@ fn arguments_come_in_four_forms() {
             "{wrong:?}: {}",
             ran.stderr
         );
+    }
+    let huge = json!({ "skill_name": "x".repeat(5_000_000) }).to_string();
+    let deep = format!("{{\"skill_name\": {}", "[".repeat(100_000));
+    for (typed, part) in [(huge, "ARGUMENTS_TOO_LARGE"), (deep, "error")] {
+        let ran = call(&["-"]).reading(typed).ends(2);
+        assert!(ran.stderr.contains(part) && ran.stderr.len() < 2_000);
     }
 }

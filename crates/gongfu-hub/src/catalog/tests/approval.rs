@@ -4,9 +4,8 @@ use gongfu_core::account::{Actor, Role};
 use gongfu_core::approval::Approvals;
 use serde_json::{Value, json};
 
-use gongfu_testing::MemorySpace;
+use gongfu_testing::{MemorySpace, sandbox};
 
-use super::run;
 use super::world::reading;
 use super::{Catalog, call_in, now, shown};
 use crate::catalog::Request;
@@ -54,7 +53,7 @@ fn answer(catalog: &Catalog, id: &str, reply: Reply) -> bool {
 #[test]
 fn blocked_command_is_refused_to_everybody() {
     let (catalog, space) = setup();
-    space.sandbox.script(run::good(""));
+    space.sandbox.script(sandbox::good(""));
     for command in [
         "sudo ls",
         "bash -c 'sudo ls'",
@@ -70,7 +69,7 @@ fn blocked_command_is_refused_to_everybody() {
     }
     // Words that are no programs, and arguments that no shell sees, are nobody's business.
     tried(&catalog, "echo sudo ls").unwrap();
-    space.sandbox.script(run::good(""));
+    space.sandbox.script(sandbox::good(""));
     let arguments = json!({ "skill_name": "pdf", "command": "echo", "arguments": ["$(sudo ls)"] });
     call_in(&catalog, Profile::Standard, "skill_run", arguments).unwrap();
     let arguments = json!({ "skill_name": "pdf", "command": "bash", "input": "sudo ls" });
@@ -103,13 +102,13 @@ fn person_allows_once_always_or_never() {
     let id = waits(command);
     assert_eq!(waits(command), id);
     assert_ne!(waits("$(cat name) b"), id);
-    space.sandbox.script(run::good(""));
+    space.sandbox.script(sandbox::good(""));
     say(&id, Reply::Once);
     tried(&catalog, command).unwrap();
     assert_eq!(waits(command), id);
     say(&id, Reply::Always);
     for _ in 0..3 {
-        space.sandbox.script(run::good(""));
+        space.sandbox.script(sandbox::good(""));
         tried(&catalog, command).unwrap();
     }
     say(&id, Reply::Never);
@@ -117,7 +116,7 @@ fn person_allows_once_always_or_never() {
     assert_eq!(error.code(), ErrorCode::CommandBlocked);
     assert!(error.to_string().contains("a person declined"), "{error}");
     // A person at the command line needs nobody's approval.
-    space.sandbox.script(run::good(""));
+    space.sandbox.script(sandbox::good(""));
     tried_by_person(&catalog, command).unwrap();
 }
 
@@ -141,7 +140,7 @@ fn list_of_programs_belongs_to_one_dialect() {
         detail.contains(&format!("gongfu approve allow {id}")),
         "{detail}"
     );
-    space.sandbox.script(run::good(""));
+    space.sandbox.script(sandbox::good(""));
     assert!(answer(&catalog, &id, Reply::Once));
     call_in(&catalog, listed, "run_shell_command", arguments).unwrap();
     for (profile, tool, arguments) in [
@@ -157,7 +156,7 @@ fn list_of_programs_belongs_to_one_dialect() {
         ),
         ("skills", "skills_bash", json!({ "command": "git log" })),
     ] {
-        space.sandbox.script(run::good(""));
+        space.sandbox.script(sandbox::good(""));
         call_in(&catalog, profile.parse().unwrap(), tool, arguments).unwrap();
     }
 }

@@ -7,10 +7,10 @@ use gongfu_core::sandbox::{Exit, Mode};
 use gongfu_testing::{FakeEnvironments, MemorySpace};
 use serde_json::{Value, json};
 
-use super::run::{failed, good};
 use super::world::catalog_of;
 use super::{Catalog, call_in};
 use crate::profile::Profile;
+use gongfu_testing::sandbox::{failed, good};
 
 const DOCUMENT: &[u8] = b"---\nname: pdf\ndescription: Reads PDF\n---\n# PDF\n";
 

@@ -5,12 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_core::sandbox::{
-    Artifact, Change, Command, Enforcement, Exit, Level, Means, Outcome, Reason, Said,
-};
+use gongfu_core::sandbox::{Artifact, Change, Command, Exit, Outcome, Reason};
 use serde_json::{Value, json};
 
 use gongfu_testing::MemorySpace;
+use gongfu_testing::sandbox::{good, outcome};
 
 use super::world::reading;
 use super::{Catalog, call_in, now, shown};
@@ -25,42 +24,6 @@ fn setup() -> (Catalog, Arc<MemorySpace>) {
         "lib/pdf",
         &[("SKILL.md", DOCUMENT), ("data.txt", b"the skill's own")],
     )])
-}
-
-fn said(text: &str) -> Said {
-    Said {
-        head: text.as_bytes().to_vec(),
-        ..Said::default()
-    }
-}
-
-fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Outcome {
-    Outcome {
-        level: Level::new("namespaces"),
-        enforcement: Enforcement {
-            memory: Means::ControlGroup,
-            processes: Means::ProcessLimit,
-            disk: Means::SizedFileSystem,
-        },
-        exit,
-        reason,
-        stdout: said(stdout),
-        stderr: said(stderr),
-        artifacts: Vec::new(),
-        changed: 0,
-        contacts: Vec::new(),
-        took: Duration::from_millis(2_500),
-        cpu: Duration::ZERO,
-        memory: 0,
-    }
-}
-
-pub(super) fn good(stdout: &str) -> Outcome {
-    outcome(Some(Exit::Code(0)), Reason::Ok, stdout, "")
-}
-
-pub(super) fn failed(exit: Exit, stderr: &str) -> Outcome {
-    outcome(Some(exit), Reason::Ok, "", stderr)
 }
 
 /// The text of an answer; of a failure that of its own form or its code, behind `!`.

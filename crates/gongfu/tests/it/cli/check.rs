@@ -2,30 +2,31 @@
 
 use std::fs;
 
+use gongfu_testing::json::{at, codes, keys, text_at};
 use serde_json::{Value, json};
 
-use crate::world::{World, at, codes, keys, text_at};
+use crate::fixture::Fixture;
 
-fn checked(world: &World, paths: &[&str], more: &[&str], code: i32) -> Value {
+fn checked(fixture: &Fixture, paths: &[&str], more: &[&str], code: i32) -> Value {
     let mut arguments = vec!["skill".to_owned(), "check".to_owned(), "--json".to_owned()];
     arguments.extend(
         paths
             .iter()
-            .map(|path| world.path(path).to_string_lossy().into_owned()),
+            .map(|path| fixture.path(path).to_string_lossy().into_owned()),
     );
     arguments.extend(more.iter().map(|&argument| argument.to_owned()));
-    world.gongfu(arguments).ends(code).json()
+    fixture.gongfu(arguments).ends(code).json()
 }
 
 #[test]
-fn the_answer_has_exactly_this_shape() {
-    let world = World::new();
-    world.skill("good", "Does good.");
-    world.write(
+fn check_json_has_exactly_this_shape() {
+    let fixture = Fixture::new();
+    fixture.skill("good", "Does good.");
+    fixture.write(
         "skills/bad/SKILL.md",
         "---\nname: Bad\ndescription: Does harm: badly.\n---\n\n[gone](gone.md)\n",
     );
-    let answer = checked(&world, &["skills"], &[], 1);
+    let answer = checked(&fixture, &["skills"], &[], 1);
     assert_eq!(keys(&answer), ["skills", "summary"]);
     assert_eq!(
         keys(at(&answer, "/summary")),
@@ -55,7 +56,7 @@ fn the_answer_has_exactly_this_shape() {
     let bad = at(&answer, "/skills/0");
     assert_eq!(
         text_at(bad, "/path"),
-        world.path("skills/bad").to_str().unwrap()
+        fixture.path("skills/bad").to_str().unwrap()
     );
     let found = codes(bad);
     for code in ["name-uppercase", "yaml-unquoted", "reference-dangling"] {
@@ -80,38 +81,38 @@ fn the_answer_has_exactly_this_shape() {
 
 #[test]
 fn exit_codes_are_0_for_good_1_for_findings_2_for_wrong_use() {
-    let world = World::new();
-    world.skill("good", "Does good.");
-    world.write(
+    let fixture = Fixture::new();
+    fixture.skill("good", "Does good.");
+    fixture.write(
         "skills/warned/SKILL.md",
         "---\nname: warned\ndescription: Warns.\ncolour: red\n---\n\nText.\n",
     );
-    checked(&world, &["skills"], &[], 0);
-    world.write("skills/bad/SKILL.md", "no frontmatter\n");
-    checked(&world, &["skills"], &[], 1);
-    checked(&world, &["skills/good", "skills/warned"], &[], 0);
-    world.gongfu(["skill", "check", "--no-such-flag"]).ends(2);
+    checked(&fixture, &["skills"], &[], 0);
+    fixture.write("skills/bad/SKILL.md", "no frontmatter\n");
+    checked(&fixture, &["skills"], &[], 1);
+    checked(&fixture, &["skills/good", "skills/warned"], &[], 0);
+    fixture.gongfu(["skill", "check", "--no-such-flag"]).ends(2);
     // Without a path it is the library that is judged.
-    let all = world.only(["skill", "check", "--json"]).ends(1).json();
+    let all = fixture.only(["skill", "check", "--json"]).ends(1).json();
     assert_eq!(at(&all, "/summary/skills"), 3);
 }
 
 #[test]
 fn strict_is_the_verdict_of_the_reference() {
-    let world = World::new();
-    world.skill("good", "Does good.");
+    let fixture = Fixture::new();
+    fixture.skill("good", "Does good.");
     // A field of one's own is a warning here, and a refusal there.
-    world.write(
+    fixture.write(
         "skills/own/SKILL.md",
         "---\nname: own\ndescription: Has a field.\ncolour: red\n---\n\nText.\n",
     );
     // A flow collection is YAML, and nothing that the reference reads.
-    world.write(
+    fixture.write(
         "skills/flow/SKILL.md",
         "---\nname: flow\ndescription: Flows.\nmetadata: {a: b}\n---\n\nText.\n",
     );
-    checked(&world, &["skills"], &[], 0);
-    let strict = checked(&world, &["skills"], &["--strict"], 1);
+    checked(&fixture, &["skills"], &[], 0);
+    let strict = checked(&fixture, &["skills"], &["--strict"], 1);
     let valid: Vec<(&str, bool)> = at(&strict, "/skills")
         .as_array()
         .unwrap()
@@ -124,15 +125,15 @@ fn strict_is_the_verdict_of_the_reference() {
         })
         .collect();
     assert_eq!(valid, [("flow", false), ("good", true), ("own", false)]);
-    checked(&world, &["skills/good"], &["--strict"], 0);
+    checked(&fixture, &["skills/good"], &["--strict"], 0);
 }
 
 #[test]
-fn what_is_no_skill_is_told_as_a_finding() {
-    let world = World::new();
-    fs::create_dir(world.path("empty")).unwrap();
-    world.write("code/skill.py", "SKILL_MANIFEST = {}\n");
-    world.write("readme.md", "text");
+fn path_without_a_skill_is_a_finding() {
+    let fixture = Fixture::new();
+    fs::create_dir(fixture.path("empty")).unwrap();
+    fixture.write("code/skill.py", "SKILL_MANIFEST = {}\n");
+    fixture.write("readme.md", "text");
     for (path, code) in [
         ("empty", "skill-file-missing"),
         ("code", "skill-file-is-code"),
@@ -141,7 +142,7 @@ fn what_is_no_skill_is_told_as_a_finding() {
         ("readme.md", "path-not-a-folder"),
         ("readme.md/x", "path-missing"),
     ] {
-        let answer = checked(&world, &[path], &[], 1);
+        let answer = checked(&fixture, &[path], &[], 1);
         let skill = at(&answer, "/skills/0");
         let found = codes(skill);
         assert!(
@@ -162,10 +163,10 @@ fn what_is_no_skill_is_told_as_a_finding() {
 }
 
 #[test]
-fn a_skill_is_named_by_its_folder_its_file_or_the_folder_above() {
-    let world = World::new();
-    world.skill("good", "Does good.");
-    let wanted = world.path("skills/good");
+fn check_takes_a_skill_its_file_or_the_folder_above() {
+    let fixture = Fixture::new();
+    fixture.skill("good", "Does good.");
+    let wanted = fixture.path("skills/good");
     for path in [
         "skills",
         "skills/good",
@@ -173,7 +174,7 @@ fn a_skill_is_named_by_its_folder_its_file_or_the_folder_above() {
         "skills/good/SKILL.md",
         "skills/good/../good",
     ] {
-        let answer = checked(&world, &[path], &[], 0);
+        let answer = checked(&fixture, &[path], &[], 0);
         assert_eq!(
             text_at(&answer, "/skills/0/path"),
             wanted.to_str().unwrap(),
@@ -183,7 +184,7 @@ fn a_skill_is_named_by_its_folder_its_file_or_the_folder_above() {
     }
     // Relative paths start in the current folder.
     for path in [".", "SKILL.md", "./SKILL.md", "../good"] {
-        let answer = world
+        let answer = fixture
             .gongfu(["skill", "check", "--json", path])
             .within(wanted.clone())
             .good()
@@ -195,29 +196,29 @@ fn a_skill_is_named_by_its_folder_its_file_or_the_folder_above() {
         );
     }
     // One skill named twice is judged once.
-    let twice = checked(&world, &["skills", "skills/good"], &[], 0);
+    let twice = checked(&fixture, &["skills", "skills/good"], &[], 0);
     assert_eq!(at(&twice, "/summary/skills"), 1);
-    world.write(
+    fixture.write(
         "lower/skill.md",
         "---\nname: lower\ndescription: Small letters.\n---\n\nText.\n",
     );
-    let lower = checked(&world, &["lower/skill.md"], &[], 0);
+    let lower = checked(&fixture, &["lower/skill.md"], &[], 0);
     assert_eq!(codes(at(&lower, "/skills/0")), ["skill-file-spelling"]);
 }
 
 #[test]
-fn people_see_what_where_and_how_to_mend_it() {
-    let world = World::new();
-    world.write(
+fn check_shows_finding_place_and_repair() {
+    let fixture = Fixture::new();
+    fixture.write(
         "skills/bad/SKILL.md",
         "---\nname: bad\ndescription: Does harm: badly.\n---\n\nText.\n",
     );
-    let shown = world
+    let shown = fixture
         .gongfu(
             ["skill", "check"]
                 .map(std::path::PathBuf::from)
                 .into_iter()
-                .chain([world.path("skills")]),
+                .chain([fixture.path("skills")]),
         )
         .ends(1)
         .text();
@@ -233,27 +234,10 @@ fn people_see_what_where_and_how_to_mend_it() {
 }
 
 #[test]
-fn two_skills_of_one_name_are_told() {
-    let world = World::new();
-    world.skill("a/same", "First.");
-    world.write(
-        "skills/a/same/SKILL.md",
-        "---\nname: same\ndescription: First.\n---\n\nText.\n",
-    );
-    world.write(
-        "skills/b/same/SKILL.md",
-        "---\nname: same\ndescription: Second.\n---\n\nText.\n",
-    );
-    let answer = checked(&world, &["skills"], &[], 0);
-    assert_eq!(codes(at(&answer, "/skills/0")), [""; 0]);
-    assert_eq!(codes(at(&answer, "/skills/1")), ["name-taken"]);
-}
-
-#[test]
-fn a_place_that_is_named_and_missing_is_an_error() {
-    let world = World::new();
-    world.skill("good", "Does good.");
-    let ran = world
+fn missing_skills_dir_is_an_error() {
+    let fixture = Fixture::new();
+    fixture.skill("good", "Does good.");
+    let ran = fixture
         .gongfu([
             "skill",
             "check",
@@ -267,12 +251,12 @@ fn a_place_that_is_named_and_missing_is_an_error() {
 }
 
 #[test]
-fn what_was_left_out_does_not_hide_the_skill_above_it() {
-    let world = World::new();
+fn files_left_out_do_not_hide_their_skill() {
+    let fixture = Fixture::new();
     let deep = "d/".repeat(70);
-    world.write("skills/deep/SKILL.md", "---\nname: Deep\n---\n\nText.\n");
-    world.write(format!("skills/deep/{deep}x"), "x");
-    let answer = checked(&world, &["skills/deep"], &[], 1);
+    fixture.write("skills/deep/SKILL.md", "---\nname: Deep\n---\n\nText.\n");
+    fixture.write(format!("skills/deep/{deep}x"), "x");
+    let answer = checked(&fixture, &["skills/deep"], &[], 1);
     assert_eq!(at(&answer, "/summary/skills"), 1);
     let found = codes(at(&answer, "/skills/0"));
     for code in ["description-missing", "depth-left-out"] {
@@ -281,21 +265,25 @@ fn what_was_left_out_does_not_hide_the_skill_above_it() {
 }
 
 #[test]
-fn a_name_is_held_across_paths() {
-    let world = World::new();
-    world.skill_in("one", "same", "First.");
-    world.skill_in("two", "same", "Second.");
-    let answer = checked(&world, &["one", "two"], &[], 0);
-    assert!(codes(at(&answer, "/skills/1")).contains(&"name-taken".to_owned()));
+fn second_skill_of_a_name_is_reported() {
+    let fixture = Fixture::new();
+    fixture.skill_in("one/a", "same", "First.");
+    fixture.skill_in("one/b", "same", "Second.");
+    fixture.skill_in("two", "same", "Third.");
+    for paths in [&["one"][..], &["one/a", "two"]] {
+        let answer = checked(&fixture, paths, &[], 0);
+        assert_eq!(codes(at(&answer, "/skills/0")), [""; 0]);
+        assert_eq!(codes(at(&answer, "/skills/1")), ["name-taken"]);
+    }
 }
 
 #[test]
-fn a_key_of_keys_costs_nothing() {
-    let world = World::new();
-    let keys = "? ".repeat(60);
-    world.write(
-        "skills/k/SKILL.md",
-        format!("---\nname: k\n{keys}\n---\nb\n"),
-    );
-    checked(&world, &["skills"], &[], 1);
+fn too_many_files_are_reported() {
+    let fixture = Fixture::new();
+    fixture.skill("many", "Has many files.");
+    for number in 0..512 {
+        fixture.write(format!("skills/many/{number}.txt"), "x");
+    }
+    let answer = checked(&fixture, &["skills"], &[], 0);
+    assert_eq!(codes(at(&answer, "/skills/0")), ["files-too-many"]);
 }

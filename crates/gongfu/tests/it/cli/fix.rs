@@ -2,30 +2,31 @@
 
 use std::fs;
 
+use gongfu_testing::json::at;
 use serde_json::json;
 
-use crate::world::{World, at};
+use crate::fixture::Fixture;
 
 const BROKEN: &str = "\u{feff}---\r\nname: Broken\r\ndescription: Mends: a lot, \"quoted\"   \r\nlicense:   MIT # mine\r\n---\r\n\r\nText  \r\n\tends\r\n\r\n";
 const MENDED: &str = "---\r\nname: broken\r\ndescription: \"Mends: a lot, \\\"quoted\\\"\"   \r\nlicense:   MIT # mine\r\n---\r\n\r\nText  \r\n\tends\r\n\r\n";
 
-fn arguments(world: &World, more: &[&str]) -> Vec<String> {
+fn arguments(fixture: &Fixture, more: &[&str]) -> Vec<String> {
     let mut arguments = vec![
         "skill".to_owned(),
         "check".to_owned(),
-        world.path("skills").to_string_lossy().into_owned(),
+        fixture.path("skills").to_string_lossy().into_owned(),
     ];
     arguments.extend(more.iter().map(|&argument| argument.to_owned()));
     arguments
 }
 
 #[test]
-fn a_dry_run_writes_nothing() {
-    let world = World::new();
-    let file = world.write("skills/broken/SKILL.md", BROKEN);
+fn dry_run_writes_nothing() {
+    let fixture = Fixture::new();
+    let file = fixture.write("skills/broken/SKILL.md", BROKEN);
     let before = fs::metadata(&file).unwrap();
-    let ran = world
-        .gongfu(arguments(&world, &["--fix", "--dry-run"]))
+    let ran = fixture
+        .gongfu(arguments(&fixture, &["--fix", "--dry-run"]))
         .ends(1);
     let after = fs::metadata(&file).unwrap();
     assert_eq!(fs::read(&file).unwrap(), BROKEN.as_bytes());
@@ -42,8 +43,8 @@ fn a_dry_run_writes_nothing() {
         diff.contains("would be mended by --fix without --dry-run"),
         "{diff}"
     );
-    let json = world
-        .gongfu(arguments(&world, &["--fix", "--dry-run", "--json"]))
+    let json = fixture
+        .gongfu(arguments(&fixture, &["--fix", "--dry-run", "--json"]))
         .ends(1)
         .json();
     assert!(at(&json, "/summary/fixed").as_u64().unwrap() >= 1);
@@ -56,20 +57,20 @@ fn a_dry_run_writes_nothing() {
 }
 
 #[test]
-fn what_needs_no_judgement_is_mended_and_nothing_else() {
-    let world = World::new();
-    let file = world.write("skills/broken/SKILL.md", BROKEN);
-    world.write("skills/broken/references/x.md", "a\r\nb: c: d\n");
-    let good = world.skill("good", "Does good.");
+fn fix_changes_only_what_needs_no_judgement() {
+    let fixture = Fixture::new();
+    let file = fixture.write("skills/broken/SKILL.md", BROKEN);
+    fixture.write("skills/broken/references/x.md", "a\r\nb: c: d\n");
+    let good = fixture.skill("good", "Does good.");
     let untouched = fs::read(&good).unwrap();
-    let ran = world
-        .gongfu(arguments(&world, &["--fix", "--json"]))
+    let ran = fixture
+        .gongfu(arguments(&fixture, &["--fix", "--json"]))
         .good()
         .json();
     assert_eq!(fs::read_to_string(&file).unwrap(), MENDED);
     assert_eq!(fs::read(&good).unwrap(), untouched);
     assert_eq!(
-        world.read("skills/broken/references/x.md"),
+        fixture.read("skills/broken/references/x.md"),
         "a\r\nb: c: d\n"
     );
     assert!(at(&ran, "/summary/fixed").as_u64().unwrap() >= 3, "{ran:#}");
@@ -79,8 +80,8 @@ fn what_needs_no_judgement_is_mended_and_nothing_else() {
         "nothing is left beside it"
     );
 
-    let again = world
-        .gongfu(arguments(&world, &["--fix", "--json"]))
+    let again = fixture
+        .gongfu(arguments(&fixture, &["--fix", "--json"]))
         .good()
         .json();
     assert_eq!(
@@ -93,13 +94,13 @@ fn what_needs_no_judgement_is_mended_and_nothing_else() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_stay() {
+fn fix_keeps_permissions() {
     use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new();
+    let fixture = Fixture::new();
     for mode in [0o600, 0o640, 0o644, 0o755] {
-        let file = world.write("skills/broken/SKILL.md", BROKEN);
+        let file = fixture.write("skills/broken/SKILL.md", BROKEN);
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-        world.gongfu(arguments(&world, &["--fix"])).good();
+        fixture.gongfu(arguments(&fixture, &["--fix"])).good();
         assert_eq!(fs::read_to_string(&file).unwrap(), MENDED);
         assert_eq!(
             fs::metadata(&file).unwrap().permissions().mode() & 0o7777,
@@ -107,9 +108,9 @@ fn permissions_stay() {
             "{mode:o}"
         );
     }
-    let file = world.write("skills/broken/SKILL.md", BROKEN);
+    let file = fixture.write("skills/broken/SKILL.md", BROKEN);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o444)).unwrap();
-    let ran = world.gongfu(arguments(&world, &["--fix"])).ends(1);
+    let ran = fixture.gongfu(arguments(&fixture, &["--fix"])).ends(1);
     assert!(ran.stderr.contains("was left as it is"), "{}", ran.stderr);
     assert_eq!(
         fs::read_to_string(&file).unwrap(),
@@ -120,35 +121,35 @@ fn permissions_stay() {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_written_through_a_link() {
-    let world = World::new();
-    let outside = world.write("outside/SKILL.md", BROKEN);
-    let inside = world.write("skills/broken/real.md", BROKEN);
-    fs::create_dir(world.path("skills/escaping")).unwrap();
+fn fix_writes_through_no_link() {
+    let fixture = Fixture::new();
+    let outside = fixture.write("outside/SKILL.md", BROKEN);
+    let inside = fixture.write("skills/broken/real.md", BROKEN);
+    fs::create_dir(fixture.path("skills/escaping")).unwrap();
     std::os::unix::fs::symlink(
         "../../outside/SKILL.md",
-        world.path("skills/escaping/SKILL.md"),
+        fixture.path("skills/escaping/SKILL.md"),
     )
     .unwrap();
-    std::os::unix::fs::symlink("real.md", world.path("skills/broken/SKILL.md")).unwrap();
-    world.gongfu(arguments(&world, &["--fix"])).ends(1);
+    std::os::unix::fs::symlink("real.md", fixture.path("skills/broken/SKILL.md")).unwrap();
+    fixture.gongfu(arguments(&fixture, &["--fix"])).ends(1);
     assert_eq!(fs::read_to_string(outside).unwrap(), BROKEN);
     assert_eq!(fs::read_to_string(inside).unwrap(), BROKEN);
     assert!(
-        fs::symlink_metadata(world.path("skills/broken/SKILL.md"))
+        fs::symlink_metadata(fixture.path("skills/broken/SKILL.md"))
             .unwrap()
             .is_symlink()
     );
 }
 
 #[test]
-fn many_at_once_mend_a_file_once() {
+fn fixes_at_once_change_a_file_once() {
     for _ in 0..8 {
-        let world = World::new();
-        let file = world.write("skills/broken/SKILL.md", BROKEN);
+        let fixture = Fixture::new();
+        let file = fixture.write("skills/broken/SKILL.md", BROKEN);
         std::thread::scope(|scope| {
             for _ in 0..6 {
-                scope.spawn(|| world.gongfu(arguments(&world, &["--fix"])).run());
+                scope.spawn(|| fixture.gongfu(arguments(&fixture, &["--fix"])).run());
             }
         });
         assert_eq!(fs::read_to_string(&file).unwrap(), MENDED);
@@ -158,9 +159,9 @@ fn many_at_once_mend_a_file_once() {
 }
 
 #[test]
-fn only_what_is_named_is_changed() {
-    let world = World::new();
-    let file = world.write("skills/broken/SKILL.md", BROKEN);
+fn fix_needs_a_path() {
+    let fixture = Fixture::new();
+    let file = fixture.write("skills/broken/SKILL.md", BROKEN);
     let here = file.parent().unwrap().to_owned();
     for arguments in [
         &["--fix"][..],
@@ -174,7 +175,7 @@ fn only_what_is_named_is_changed() {
     ] {
         let mut all = vec!["skill", "check"];
         all.extend(arguments);
-        let ran = world.gongfu(all).within(here.clone()).ends(2);
+        let ran = fixture.gongfu(all).within(here.clone()).ends(2);
         assert!(ran.stderr.contains("PATH"), "{}", ran.stderr);
         assert_eq!(fs::read(&file).unwrap(), BROKEN.as_bytes());
     }
@@ -182,14 +183,14 @@ fn only_what_is_named_is_changed() {
 
 #[test]
 #[cfg(unix)]
-fn what_would_lose_a_name_or_an_owner_is_refused() {
-    let world = World::new();
-    let file = world.write("skills/broken/SKILL.md", BROKEN);
-    fs::hard_link(&file, world.path("other")).unwrap();
-    let ran = world.gongfu(arguments(&world, &["--fix"])).ends(1);
+fn fix_refuses_a_file_with_hard_links() {
+    let fixture = Fixture::new();
+    let file = fixture.write("skills/broken/SKILL.md", BROKEN);
+    fs::hard_link(&file, fixture.path("other")).unwrap();
+    let ran = fixture.gongfu(arguments(&fixture, &["--fix"])).ends(1);
     assert!(ran.stderr.contains("hard links"), "{}", ran.stderr);
     assert_eq!(fs::read(&file).unwrap(), BROKEN.as_bytes());
-    fs::remove_file(world.path("other")).unwrap();
-    world.gongfu(arguments(&world, &["--fix"])).ends(0);
+    fs::remove_file(fixture.path("other")).unwrap();
+    fixture.gongfu(arguments(&fixture, &["--fix"])).ends(0);
     assert_eq!(fs::read(&file).unwrap(), MENDED.as_bytes());
 }

@@ -1,8 +1,10 @@
 //! `gongfu skill list` and `show`: the shapes that scripts read, and who wins a name.
 
+use gongfu_testing::client::TIMEOUT;
+use gongfu_testing::json::{at, keys, text_at};
 use serde_json::{Value, json};
 
-use crate::world::{World, at, keys, text_at};
+use crate::fixture::{Fixture, ended};
 
 const KEYS: [&str; 9] = [
     "bytes",
@@ -17,14 +19,14 @@ const KEYS: [&str; 9] = [
 ];
 
 #[test]
-fn an_entry_has_exactly_these_members() {
-    let world = World::with_skills();
-    let listed = world.listed();
+fn list_entry_has_exactly_these_members() {
+    let fixture = Fixture::with_skills();
+    let listed = fixture.listed();
     assert_eq!(listed.len(), 2);
     for skill in &listed {
         assert_eq!(keys(skill), KEYS);
     }
-    let path = world.path("skills/pdf-tools");
+    let path = fixture.path("skills/pdf-tools");
     let mine = &listed[0];
     assert_eq!(text_at(mine, "/name"), "pdf-tools");
     assert_eq!(text_at(mine, "/full_name"), "skills/pdf-tools");
@@ -34,9 +36,9 @@ fn an_entry_has_exactly_these_members() {
     assert_eq!(at(mine, "/files"), 4);
     assert!(at(mine, "/bytes").as_u64().unwrap() > 100);
     assert_eq!(at(mine, "/diagnostics"), 0, "{mine:#}");
-    world.write("skills/pdf-tools/notes.md", "see [more](missing.md)");
-    world.write("skills/release-notes/SKILL.md", "---\nname: Other\n---\n");
-    let again = world.listed();
+    fixture.write("skills/pdf-tools/notes.md", "see [more](missing.md)");
+    fixture.write("skills/release-notes/SKILL.md", "---\nname: Other\n---\n");
+    let again = fixture.listed();
     let other = again
         .iter()
         .find(|skill| text_at(skill, "/path").ends_with("release-notes"))
@@ -48,11 +50,11 @@ fn an_entry_has_exactly_these_members() {
 }
 
 #[test]
-fn nothing_is_an_empty_list_and_a_hint() {
-    let world = World::new();
-    let ran = world.only(["skill", "list", "--json"]).good();
+fn empty_library_is_an_empty_list_and_a_hint() {
+    let fixture = Fixture::new();
+    let ran = fixture.only(["skill", "list", "--json"]).good();
     assert_eq!(ran.json(), json!([]));
-    let ran = world.only(["skill", "list"]).good();
+    let ran = fixture.only(["skill", "list"]).good();
     assert!(
         ran.stdout.is_empty() && ran.stderr.contains("--skills-dir"),
         "{}",
@@ -61,9 +63,9 @@ fn nothing_is_an_empty_list_and_a_hint() {
 }
 
 #[test]
-fn show_adds_to_the_entry() {
-    let world = World::with_skills();
-    let shown = world
+fn show_adds_files_and_frontmatter() {
+    let fixture = Fixture::with_skills();
+    let shown = fixture
         .only(["skill", "show", "pdf-tools", "--json"])
         .good()
         .json();
@@ -75,7 +77,7 @@ fn show_adds_to_the_entry() {
         ["digest", "kind", "path", "size"]
     );
     assert!(at(&shown, "/diagnostics").is_array());
-    let text = world
+    let text = fixture
         .only(["skill", "show", "skills/pdf-tools"])
         .good()
         .text();
@@ -90,10 +92,10 @@ fn show_adds_to_the_entry() {
 }
 
 #[test]
-fn the_first_folder_wins_a_name_and_none_is_lost() {
-    let world = World::new();
+fn first_folder_wins_a_name_and_none_is_lost() {
+    let fixture = Fixture::new();
     for folder in ["one", "two", "three"] {
-        world.skill_in(folder, "pdf", folder);
+        fixture.skill_in(folder, "pdf", folder);
     }
     let listed = |order: [&str; 3]| {
         let mut arguments = vec![
@@ -105,10 +107,10 @@ fn the_first_folder_wins_a_name_and_none_is_lost() {
         for folder in order {
             arguments.extend([
                 "--skills-dir".to_owned(),
-                world.path(folder).to_string_lossy().into_owned(),
+                fixture.path(folder).to_string_lossy().into_owned(),
             ]);
         }
-        world
+        fixture
             .gongfu(arguments)
             .good()
             .json()
@@ -138,32 +140,36 @@ fn the_first_folder_wins_a_name_and_none_is_lost() {
     let places = [
         "--no-default-dirs".into(),
         "--skills-dir".into(),
-        world.path("one"),
+        fixture.path("one"),
         "--skills-dir".into(),
-        world.path("two"),
+        fixture.path("two"),
     ];
     let read = |name: &str| {
         let mut arguments: Vec<std::path::PathBuf> =
             vec!["skill".into(), "read".into(), name.into()];
         arguments.extend(places.clone());
-        world.gongfu(arguments).good().text()
+        fixture.gongfu(arguments).good().text()
     };
     assert!(read("pdf").contains("description: one"));
     assert!(read("two/pdf").contains("description: two"));
     let mut arguments: Vec<std::path::PathBuf> =
         vec!["skill".into(), "disable".into(), "one/pdf".into()];
     arguments.extend(places.clone());
-    world.gongfu(arguments).good();
+    fixture.gongfu(arguments).good();
     assert!(
         read("pdf").contains("description: two"),
         "the next one steps in"
     );
-    let list = world
+    let list = fixture
         .gongfu(
             ["skill", "list", "--no-default-dirs", "--skills-dir"]
                 .map(std::path::PathBuf::from)
                 .into_iter()
-                .chain([world.path("one"), "--skills-dir".into(), world.path("two")]),
+                .chain([
+                    fixture.path("one"),
+                    "--skills-dir".into(),
+                    fixture.path("two"),
+                ]),
         )
         .good()
         .text();
@@ -175,20 +181,20 @@ fn the_first_folder_wins_a_name_and_none_is_lost() {
 
 #[test]
 fn folders_of_one_name_have_sources_of_their_own() {
-    let world = World::new();
-    world.skill_in("a/tools", "x", "first");
-    world.skill_in("b/tools", "y", "second");
-    let ran = world.gongfu(
+    let fixture = Fixture::new();
+    fixture.skill_in("a/tools", "x", "first");
+    fixture.skill_in("b/tools", "y", "second");
+    let ran = fixture.gongfu(
         ["skill", "list", "--json", "--no-default-dirs"]
             .map(std::path::PathBuf::from)
             .into_iter()
             .chain([
                 "--skills-dir".into(),
-                world.path("a/tools"),
+                fixture.path("a/tools"),
                 "--skills-dir".into(),
-                world.path("b/tools"),
+                fixture.path("b/tools"),
                 "--skills-dir".into(),
-                world.path("a/tools"),
+                fixture.path("a/tools"),
             ]),
     );
     let names: Vec<String> = ran
@@ -203,37 +209,37 @@ fn folders_of_one_name_have_sources_of_their_own() {
 }
 
 #[test]
-fn a_folder_of_skills_may_be_a_skill_itself() {
-    let world = World::with_skills();
-    world.write(
+fn folder_of_skills_may_be_a_skill_itself() {
+    let fixture = Fixture::with_skills();
+    fixture.write(
         "skills/SKILL.md",
         "---\nname: skills\ndescription: Is all of it.\n---\n\n# Top\n",
     );
-    let listed = world.listed();
+    let listed = fixture.listed();
     let names: Vec<&str> = listed.iter().map(|skill| text_at(skill, "/name")).collect();
     assert_eq!(names, ["skills", "pdf-tools", "release-notes"]);
     for name in ["skills", text_at(&listed[0], "/full_name")] {
-        let read = world.only(["skill", "read", name]).good().text();
+        let read = fixture.only(["skill", "read", name]).good().text();
         assert!(read.contains("# Top"), "{name}");
-        let below = world.only(["skill", "read", name, "pdf-tools/hello.txt"]);
+        let below = fixture.only(["skill", "read", name, "pdf-tools/hello.txt"]);
         assert_eq!(below.good().text(), "hello\n");
     }
 }
 
 #[test]
-fn a_switch_holds_for_every_process() {
-    let world = World::with_skills();
+fn switch_holds_for_every_process() {
+    let fixture = Fixture::with_skills();
     let state = || -> Vec<bool> {
-        world
+        fixture
             .listed()
             .iter()
             .map(|skill| at(skill, "/enabled").as_bool().unwrap())
             .collect()
     };
     let switch = |verb: &str, name: &str| -> Value {
-        world.only(["skill", verb, name, "--json"]).good().json()
+        fixture.only(["skill", verb, name, "--json"]).good().json()
     };
-    let mut client = world.client();
+    let mut client = fixture.client();
     client.good("skill_load", json!({ "skill_name": "pdf-tools" }));
 
     assert_eq!(
@@ -242,7 +248,7 @@ fn a_switch_holds_for_every_process() {
     );
     assert_eq!(at(&switch("disable", "pdf_tools"), "/changed"), false);
     assert_eq!(state(), [false, true]);
-    let refused = world
+    let refused = fixture
         .only(["tool", "call", "skill_load", "skill_name=pdf-tools"])
         .ends(1);
     assert!(
@@ -271,36 +277,36 @@ fn a_switch_holds_for_every_process() {
     let all = client.good("skill_list", json!({ "include_disabled": true }));
     assert_eq!(at(&all, "/structuredContent/total"), 2);
     // The person at the command line may still look at it.
-    world.only(["skill", "show", "pdf-tools"]).good();
+    fixture.only(["skill", "show", "pdf-tools"]).good();
 
     assert_eq!(at(&switch("enable", "skills/pdf-tools"), "/changed"), true);
     assert_eq!(state(), [true, true]);
-    let unknown = world.only(["skill", "disable", "nope", "--json"]).ends(1);
+    let unknown = fixture.only(["skill", "disable", "nope", "--json"]).ends(1);
     assert_eq!(text_at(&unknown.json(), "/error/code"), "SKILL_NOT_FOUND");
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
-    let world = World::with_skills();
-    let mut child = world.only(["skill", "list", "--json"]).start();
+fn closed_pipe_is_no_error() {
+    let fixture = Fixture::with_skills();
+    let mut child = fixture.only(["skill", "list", "--json"]).start();
     drop(child.stdout.take());
-    let status = crate::world::ended(&mut child, crate::world::PATIENCE).expect("it hangs");
+    let status = ended(&mut child, TIMEOUT).expect("it hangs");
     assert_eq!(status.code(), Some(0));
 }
 
 #[test]
-fn a_budget_holds_for_people_and_programs() {
-    let world = World::new();
+fn budget_holds_for_text_and_json() {
+    let fixture = Fixture::new();
     for number in 0..60 {
         let description = format!("Does \"{number}\" for 技能 {}.", "and more ".repeat(20));
-        world.skill(&format!("skill-{number}"), &format!("'{description}'"));
+        fixture.skill(&format!("skill-{number}"), &format!("'{description}'"));
     }
     let length = |text: &str| text.chars().count();
     for budget in ["200", "500", "2000", "8000", "65536"] {
         let most: usize = budget.parse().unwrap();
         let list = ["skill", "list", "--budget", budget];
-        let text = world.only(list).good().text();
-        let page = world.only(list.iter().chain(&["--json"])).good().json();
+        let text = fixture.only(list).good().text();
+        let page = fixture.only(list.iter().chain(&["--json"])).good().json();
         let shown = at(&page, "/skills").as_array().unwrap();
         assert!(length(&text) <= most, "{budget}: {text}");
         assert!(length(&page.to_string()) <= most, "{budget}: {page}");
@@ -312,40 +318,8 @@ fn a_budget_holds_for_people_and_programs() {
         );
         assert!(most < 500 || !shown.is_empty(), "{budget}: {page}");
     }
-    world.only(["skill", "list", "--budget", "65537"]).ends(2);
+    fixture.only(["skill", "list", "--budget", "65537"]).ends(2);
     let call = ["tool", "call", "skill_list", r#"{"budget":65537}"#];
-    let refused = world.only(call).run();
+    let refused = fixture.only(call).run();
     assert_ne!(refused.code, Some(0));
-}
-
-#[test]
-fn a_catalogue_says_what_it_is() {
-    let world = World::new();
-    let called = |arguments: Value| {
-        let arguments = arguments.to_string();
-        world
-            .only(["tool", "call", "skill_list", &arguments])
-            .good()
-            .text()
-    };
-    let empty = called(json!({ "budget": 500 }));
-    assert!(empty.contains("there are no skills here"), "{empty}");
-    world.skill("first", "Does one thing.");
-    world.skill("second", "Does another thing.");
-    let none = called(json!({ "task": "zzzzqq" }));
-    assert!(
-        none.starts_with("no skill has a word of the task"),
-        "{none}"
-    );
-    assert!(none.contains("- first: Does one thing.\n"), "{none}");
-    let one = called(json!({ "task": "another" }));
-    assert!(one.starts_with("- second: "), "{one}");
-    world.only(["skill", "disable", "first"]).good();
-    let off = called(json!({ "include_disabled": true, "budget": 500 }));
-    assert!(off.contains("- first (switched off): "), "{off}");
-    world.only(["skill", "disable", "second"]).good();
-    for arguments in [json!({ "budget": 500 }), json!({})] {
-        let all_off = called(arguments);
-        assert!(all_off.contains("no skill is switched on"), "{all_off}");
-    }
 }

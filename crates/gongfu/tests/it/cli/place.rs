@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::world::{Run, World, text_at};
+use gongfu_testing::json::text_at;
+
+use crate::fixture::{Fixture, Run};
 
 /// The descriptions of what a run lists, in order, without the built-in skills.
 fn listed(run: &Run) -> Vec<String> {
@@ -16,13 +18,13 @@ fn listed(run: &Run) -> Vec<String> {
         .collect()
 }
 
-fn list(world: &World) -> Run {
-    world.gongfu(["skill", "list", "--json"])
+fn list(fixture: &Fixture) -> Run {
+    fixture.gongfu(["skill", "list", "--json"])
 }
 
 #[test]
-fn the_order_of_precedence() {
-    let world = World::new();
+fn sources_have_this_precedence() {
+    let fixture = Fixture::new();
     for (folder, name) in [
         ("flag", "flag"),
         ("settings", "settings"),
@@ -34,21 +36,21 @@ fn the_order_of_precedence() {
         ("user/.agents/skills", "user-agents"),
         ("user/.claude/skills", "user-claude"),
     ] {
-        world.skill_in(folder, "same", name);
+        fixture.skill_in(folder, "same", name);
     }
-    world.write(
+    fixture.write(
         "home/config.toml",
-        format!("skills_dirs = [{:?}]\n", world.path("settings")),
+        format!("skills_dirs = [{:?}]\n", fixture.path("settings")),
     );
-    let run = world
+    let run = fixture
         .gongfu([
             "skill".into(),
             "list".into(),
             "--json".into(),
             "--skills-dir".into(),
-            world.path("flag"),
+            fixture.path("flag"),
         ])
-        .with("GONGFU_SKILLS_DIRS", world.path("variable"));
+        .with("GONGFU_SKILLS_DIRS", fixture.path("variable"));
     let wanted = [
         "flag",
         "settings",
@@ -85,51 +87,51 @@ fn the_order_of_precedence() {
 }
 
 #[test]
-fn only_what_is_named_when_that_is_asked_for() {
-    let world = World::with_skills();
-    world.skill_in("project/.agents/skills", "a", "project");
-    world.skill_in("user/.claude/skills", "b", "user");
-    world.skill_in("variable", "c", "variable");
-    world.write(
+fn no_default_dirs_leaves_only_named_folders() {
+    let fixture = Fixture::with_skills();
+    fixture.skill_in("project/.agents/skills", "a", "project");
+    fixture.skill_in("user/.claude/skills", "b", "user");
+    fixture.skill_in("variable", "c", "variable");
+    fixture.write(
         "home/config.toml",
-        format!("skills_dirs = [{:?}]\n", world.path("variable")),
+        format!("skills_dirs = [{:?}]\n", fixture.path("variable")),
     );
-    let run = world
+    let run = fixture
         .only(["skill", "list", "--json"])
-        .with("GONGFU_SKILLS_DIRS", world.path("variable"));
+        .with("GONGFU_SKILLS_DIRS", fixture.path("variable"));
     assert_eq!(run.good().json().as_array().unwrap().len(), 2);
 }
 
 #[test]
-fn folders_up_to_the_repository_are_the_project() {
-    let world = World::new();
-    world.skill_in("project/skills", "a", "top");
-    world.skill_in("project/deep/er/.agents/skills", "b", "deep");
-    world.skill_in("skills", "c", "above the repository");
-    fs::create_dir_all(world.path("project/.git")).unwrap();
+fn project_reaches_up_to_its_repository() {
+    let fixture = Fixture::new();
+    fixture.skill_in("project/skills", "a", "top");
+    fixture.skill_in("project/deep/er/.agents/skills", "b", "deep");
+    fixture.skill_in("skills", "c", "above the repository");
+    fs::create_dir_all(fixture.path("project/.git")).unwrap();
     assert_eq!(
-        listed(&list(&world).within(world.path("project/deep/er"))),
+        listed(&list(&fixture).within(fixture.path("project/deep/er"))),
         ["deep", "top"]
     );
-    let elsewhere = world
+    let elsewhere = fixture
         .gongfu([
             "skill".into(),
             "list".into(),
             "--json".into(),
             "--workspace".into(),
-            world.path("project/deep/er"),
+            fixture.path("project/deep/er"),
         ])
-        .within(world.path("user"));
+        .within(fixture.path("user"));
     assert_eq!(listed(&elsewhere), ["deep", "top"]);
-    let wrong = world
+    let wrong = fixture
         .gongfu(["skill", "list", "--workspace", "/nowhere/at/all"])
         .ends(1);
     assert!(wrong.stderr.contains("--workspace"), "{}", wrong.stderr);
 }
 
 #[test]
-fn variables_of_the_source_systems() {
-    let world = World::new();
+fn variables_of_other_systems_name_folders() {
+    let fixture = Fixture::new();
     for folder in [
         "one",
         "two",
@@ -138,29 +140,29 @@ fn variables_of_the_source_systems() {
         "plain",
         "settings",
     ] {
-        world.skill_in(folder, &format!("in-{}", folder.replace('/', "-")), folder);
+        fixture.skill_in(folder, &format!("in-{}", folder.replace('/', "-")), folder);
     }
-    world.skill_in("user/.claude/skills", "mine", "mine");
-    let both = std::env::join_paths([world.path("one"), world.path("two")]).unwrap();
+    fixture.skill_in("user/.claude/skills", "mine", "mine");
+    let both = std::env::join_paths([fixture.path("one"), fixture.path("two")]).unwrap();
     assert_eq!(
-        listed(&list(&world).with("LLP_SKILLS_DIRS", &both)),
+        listed(&list(&fixture).with("LLP_SKILLS_DIRS", &both)),
         ["one", "two", "mine"]
     );
     assert_eq!(
-        listed(&list(&world).with("GONGFU_SKILLS_DIRS", &both)),
+        listed(&list(&fixture).with("GONGFU_SKILLS_DIRS", &both)),
         ["one", "two", "mine"]
     );
     // Its own name comes first.
     assert_eq!(
         listed(
-            &list(&world)
-                .with("GONGFU_SKILLS_DIRS", world.path("two"))
-                .with("LLP_SKILLS_DIRS", world.path("one"))
+            &list(&fixture)
+                .with("GONGFU_SKILLS_DIRS", fixture.path("two"))
+                .with("LLP_SKILLS_DIRS", fixture.path("one"))
         ),
         ["two", "one", "mine"]
     );
 
-    let claude = || list(&world).with("LLP_CLAUDE_SKILLS_DIR", world.path("claude"));
+    let claude = || list(&fixture).with("LLP_CLAUDE_SKILLS_DIR", fixture.path("claude"));
     assert_eq!(
         listed(&claude().with("LLP_ENABLE_CLAUDE_GLOBAL", "1")),
         ["claude", "mine"]
@@ -177,34 +179,34 @@ fn variables_of_the_source_systems() {
     );
 
     assert_eq!(
-        listed(&list(&world).with("SKILL_STORAGE_PATH", world.path("storage"))),
+        listed(&list(&fixture).with("SKILL_STORAGE_PATH", fixture.path("storage"))),
         ["storage/skills", "mine"]
     );
     assert_eq!(
-        listed(&list(&world).with("SKILL_STORAGE_PATH", world.path("plain"))),
+        listed(&list(&fixture).with("SKILL_STORAGE_PATH", fixture.path("plain"))),
         ["plain", "mine"]
     );
-    world.write(
+    fixture.write(
         "home/config.toml",
-        format!("skills_dirs = [{:?}]\n", world.path("settings")),
+        format!("skills_dirs = [{:?}]\n", fixture.path("settings")),
     );
     assert_eq!(
-        listed(&list(&world).with("SKILL_STORAGE_PATH", world.path("plain"))),
+        listed(&list(&fixture).with("SKILL_STORAGE_PATH", fixture.path("plain"))),
         ["settings", "mine"],
         "the settings win over it"
     );
 }
 
 #[test]
-fn settings_turn_places_off() {
-    let world = World::new();
-    world.skill_in("user/.agents/skills", "mine", "mine");
-    world.skill_in("user/extra", "extra", "extra");
-    world.write(
+fn settings_turn_sources_off() {
+    let fixture = Fixture::new();
+    fixture.skill_in("user/.agents/skills", "mine", "mine");
+    fixture.skill_in("user/extra", "extra", "extra");
+    fixture.write(
         "home/config.toml",
         "skills_dirs = [\"~/extra\"]\n[discovery]\nhome = false\nbuilt_in = false\n",
     );
-    let skills = list(&world).good().json();
+    let skills = list(&fixture).good().json();
     assert_eq!(
         skills
             .as_array()
@@ -217,9 +219,9 @@ fn settings_turn_places_off() {
 }
 
 #[test]
-fn a_place_that_is_missing_is_told_when_somebody_named_it() {
-    let world = World::with_skills();
-    let ran = world
+fn missing_folder_is_reported_only_if_named() {
+    let fixture = Fixture::with_skills();
+    let ran = fixture
         .gongfu([
             "skill",
             "list",
@@ -231,7 +233,7 @@ fn a_place_that_is_missing_is_told_when_somebody_named_it() {
         .good();
     assert_eq!(ran.json(), serde_json::json!([]));
     assert!(ran.stderr.contains("/nowhere/at/all"), "{}", ran.stderr);
-    let ran = list(&world).good();
+    let ran = list(&fixture).good();
     assert!(
         ran.stderr.is_empty(),
         "a conventional folder may be missing: {}",
@@ -240,35 +242,17 @@ fn a_place_that_is_missing_is_told_when_somebody_named_it() {
 }
 
 #[test]
-fn the_home_folder_of_the_platform_stands_in() {
-    let world = World::new();
-    let said = world
+fn home_defaults_to_the_data_folder_of_the_platform() {
+    let fixture = Fixture::new();
+    let said = fixture
         .gongfu(["init", "--offline"])
         .with("GONGFU_HOME", "")
-        .with("XDG_DATA_HOME", world.path("data"))
+        .with("XDG_DATA_HOME", fixture.path("data"))
         .good()
         .text();
     assert!(
-        said.contains(world.path("data/gongfu").to_str().unwrap())
+        said.contains(fixture.path("data/gongfu").to_str().unwrap())
             || cfg!(not(target_os = "linux")),
         "{said}"
     );
-}
-
-#[cfg(unix)]
-#[test]
-fn one_folder_by_two_ways_is_one_source_of_skills() {
-    let world = World::with_skills();
-    std::os::unix::fs::symlink(world.path("skills"), world.path("alias")).unwrap();
-    let run = world.gongfu([
-        "skill".into(),
-        "list".into(),
-        "--json".into(),
-        "--no-default-dirs".into(),
-        "--skills-dir".into(),
-        world.path("skills"),
-        "--skills-dir".into(),
-        world.path("alias"),
-    ]);
-    assert_eq!(run.good().json().as_array().unwrap().len(), 2);
 }

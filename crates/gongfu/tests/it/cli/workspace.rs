@@ -1,18 +1,18 @@
 //! The workspace and the mounts, on the command line.
 
-use crate::world::World;
+use crate::fixture::Fixture;
 
 #[test]
-fn a_project_has_a_workspace_of_its_own_in_the_home() {
-    let world = World::new();
-    world.write("project/.git/config", "");
-    std::fs::create_dir_all(world.path("project/deep")).unwrap();
+fn project_has_its_own_workspace_in_the_home() {
+    let fixture = Fixture::new();
+    fixture.write("project/.git/config", "");
+    std::fs::create_dir_all(fixture.path("project/deep")).unwrap();
     let call = |folder: &str, arguments: &[&str]| {
         let mut command = vec!["tool", "call"];
         command.extend(arguments);
-        world
+        fixture
             .gongfu(command)
-            .within(world.path(folder))
+            .within(fixture.path(folder))
             .good()
             .text()
     };
@@ -20,10 +20,10 @@ fn a_project_has_a_workspace_of_its_own_in_the_home() {
     assert_eq!(call("project/deep", &["file_read", "a.txt"]), "one\n");
     assert_eq!(call("user", &["file_list"]), "the folder is empty\n");
     assert!(
-        !world.path("project/a.txt").exists(),
+        !fixture.path("project/a.txt").exists(),
         "the project is not touched"
     );
-    let made: Vec<String> = std::fs::read_dir(world.path("home/workspaces"))
+    let made: Vec<String> = std::fs::read_dir(fixture.path("home/workspaces"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
@@ -37,14 +37,14 @@ fn a_project_has_a_workspace_of_its_own_in_the_home() {
         ".",
     ];
     call("project", &named);
-    assert_eq!(world.read("project/a.txt"), "two");
+    assert_eq!(fixture.read("project/a.txt"), "two");
 }
 
 #[test]
-fn a_mount_that_is_none_is_told() {
-    let world = World::new();
-    world.write("file", "");
-    let file = world.path("file").to_string_lossy().into_owned();
+fn wrong_mount_is_refused_with_the_reason() {
+    let fixture = Fixture::new();
+    fixture.write("file", "");
+    let file = fixture.path("file").to_string_lossy().into_owned();
     for (mount, code, words) in [
         ("/nowhere/at/all", 1, "give a folder that exists"),
         (file.as_str(), 1, "can't be mounted"),
@@ -59,19 +59,19 @@ fn a_mount_that_is_none_is_told() {
         ] {
             let mut arguments = command.to_vec();
             arguments.extend(["--mount", mount]);
-            let ran = world.only(arguments).ends(code);
+            let ran = fixture.only(arguments).ends(code);
             assert!(ran.stderr.contains(words), "{mount}: {}", ran.stderr);
         }
     }
 }
 
 #[test]
-fn dialects_answer_on_the_command_line_as_well() {
-    let world = World::with_skills();
+fn tool_call_answers_in_a_dialect() {
+    let fixture = Fixture::with_skills();
     let call = |arguments: &[&str]| {
         let mut command = vec!["tool", "call", "--profile", "skills,agentskills"];
         command.extend(arguments);
-        world.only(command)
+        fixture.only(command)
     };
     let listed = call(&["skills_ls", "skills"]).good().text();
     assert!(

@@ -1,18 +1,16 @@
 //! Links, permissions, two installs at once, and several files that could be meant.
 
 use std::fs;
-#[cfg(unix)]
-use std::path::Path;
 
 use super::{install, uninstall};
-use crate::world::World;
+use crate::fixture::Fixture;
 
 #[cfg(unix)]
 #[test]
-fn an_unwritable_folder_or_home_is_refused() {
-    let world = World::new();
+fn unwritable_folder_or_home_is_refused() {
+    let fixture = Fixture::new();
     // Not even root can make a folder there.
-    let ran = world
+    let ran = fixture
         .gongfu(["client", "install", "codex"])
         .with("CODEX_HOME", "/proc/gongfu-codex")
         .ends(1);
@@ -23,86 +21,64 @@ fn an_unwritable_folder_or_home_is_refused() {
         ran.stderr
     );
     // A home that can't be written: without a backup nothing is changed.
-    world.write("user/.cursor/mcp.json", "{}");
-    let ran = world
+    fixture.write("user/.cursor/mcp.json", "{}");
+    let ran = fixture
         .gongfu(["client", "install", "cursor"])
         .with("GONGFU_HOME", "/proc/gongfu-home")
         .ends(1);
     assert!(ran.stderr.contains("error[no-backup]"), "{}", ran.stderr);
-    assert_eq!(world.read("user/.cursor/mcp.json"), "{}");
-}
-
-#[cfg(unix)]
-#[test]
-fn links_and_permissions_stay_and_backups_are_private() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let world = World::new();
-    let real = world.write("dotfiles/zed.json", "{\n  \"a\": 1\n}\n");
-    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
-    fs::create_dir_all(world.path("user/.config/zed")).unwrap();
-    let link = world.path("user/.config/zed/settings.json");
-    std::os::unix::fs::symlink(&real, &link).unwrap();
-    let said = install(&world, "zed", &[]).text();
-    assert!(said.contains("a link to"), "{said}");
-    let is_link = |path: &Path| fs::symlink_metadata(path).unwrap().is_symlink();
-    assert!(is_link(&link) && world.read("dotfiles/zed.json").contains("gongfu"));
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(
-        (mode(&real), mode(&world.path("home/clients"))),
-        (0o600, 0o700)
-    );
-    uninstall(&world, "zed", &[]);
-    assert!(is_link(&link));
-    assert_eq!(world.read("dotfiles/zed.json"), "{\n  \"a\": 1\n}\n");
-    assert_eq!(mode(&real), 0o600);
+    assert_eq!(fixture.read("user/.cursor/mcp.json"), "{}");
 }
 
 #[cfg(unix)]
 #[test]
 fn uninstall_deletes_a_created_file_behind_a_linked_folder() {
-    let world = World::new();
-    fs::create_dir_all(world.path("dotfiles")).unwrap();
-    fs::create_dir_all(world.path("user")).unwrap();
-    std::os::unix::fs::symlink(world.path("dotfiles"), world.path("user/.cursor")).unwrap();
-    install(&world, "cursor", &[]);
-    assert!(world.path("dotfiles/mcp.json").exists());
-    uninstall(&world, "cursor", &[]);
-    assert!(!world.path("dotfiles/mcp.json").exists());
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.path("dotfiles")).unwrap();
+    fs::create_dir_all(fixture.path("user")).unwrap();
+    std::os::unix::fs::symlink(fixture.path("dotfiles"), fixture.path("user/.cursor")).unwrap();
+    install(&fixture, "cursor", &[]);
+    assert!(fixture.path("dotfiles/mcp.json").exists());
+    uninstall(&fixture, "cursor", &[]);
+    assert!(!fixture.path("dotfiles/mcp.json").exists());
 }
 
 #[test]
 fn two_installs_at_once_can_be_undone() {
     for round in 0..8 {
-        let world = World::new();
+        let fixture = Fixture::new();
         let file = "user/.codex/config.toml";
         let before = "a = 1\n";
-        world.write(file, before);
+        fixture.write(file, before);
         let codes = std::thread::scope(|scope| {
             let runs = [&[][..], &["--http"]].map(|more| {
-                let install = world.gongfu([&["client", "install", "codex"], more].concat());
+                let install = fixture.gongfu([&["client", "install", "codex"], more].concat());
                 scope.spawn(move || install.run().code)
             });
             runs.map(|run| run.join().unwrap())
         });
         // One of them may be told to try again.
         assert!(codes.contains(&Some(0)), "{codes:?}");
-        assert_ne!(world.read(file), before);
-        uninstall(&world, "codex", &[]);
-        assert_eq!(world.read(file), before, "round {round}");
+        assert_ne!(fixture.read(file), before);
+        uninstall(&fixture, "codex", &[]);
+        assert_eq!(fixture.read(file), before, "round {round}");
     }
 }
 
 #[test]
-fn a_newer_file_does_not_hide_the_one_with_the_entry() {
-    let world = World::new();
-    world.write("user/.config/opencode/opencode.jsonc", "{}");
-    install(&world, "opencode", &[]);
-    world.write("user/.config/opencode/opencode.json", "{}");
-    let said = world.gongfu(["client", "status", "opencode"]).good().text();
+fn newer_file_does_not_hide_the_one_with_the_entry() {
+    let fixture = Fixture::new();
+    fixture.write("user/.config/opencode/opencode.jsonc", "{}");
+    install(&fixture, "opencode", &[]);
+    fixture.write("user/.config/opencode/opencode.json", "{}");
+    let said = fixture
+        .gongfu(["client", "status", "opencode"])
+        .good()
+        .text();
     assert!(said.contains("stdio"), "{said}");
-    uninstall(&world, "opencode", &[]);
-    assert_eq!(world.read("user/.config/opencode/opencode.jsonc"), "{}");
-    let said = world
+    uninstall(&fixture, "opencode", &[]);
+    assert_eq!(fixture.read("user/.config/opencode/opencode.jsonc"), "{}");
+    let said = fixture
         .gongfu(["client", "status", "opencode"])
         .ends(1)
         .text();

@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::Path;
 
+use gongfu_testing::json::{at, text_at};
 use serde_json::json;
 
 use super::{install, shown};
-use crate::world::{World, at, text_at};
+use crate::fixture::Fixture;
 
 #[test]
 fn refusals_name_file_and_line_and_what_to_do() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let mut said = String::new();
     for (name, file, text) in [
         (
@@ -37,23 +38,25 @@ fn refusals_name_file_and_line_and_what_to_do() {
             "extensions:\n- a\n",
         ),
     ] {
-        world.write(file, text);
-        let ran = world.gongfu(["client", "install", name]).ends(1);
+        fixture.write(file, text);
+        let ran = fixture.gongfu(["client", "install", name]).ends(1);
         assert!(ran.stdout.is_empty(), "{}", ran.text());
         said += &ran.stderr;
-        let status = world.gongfu(["client", "status", name]).ends(1);
+        let status = fixture.gongfu(["client", "status", name]).ends(1);
         assert!(status.text().contains("can't be told"), "{}", status.text());
-        assert_eq!(world.read(file), text);
+        assert_eq!(fixture.read(file), text);
     }
     // One that can't be changed doesn't keep the others from it.
-    let ran = world.gongfu(["client", "install", "goose", "zed"]).ends(1);
+    let ran = fixture
+        .gongfu(["client", "install", "goose", "zed"])
+        .ends(1);
     assert!(ran.text().contains("zed"), "{}", ran.text());
     for arguments in [
         &["client", "install", "claude-desktop", "--http"][..],
         &["client", "install", "goose", "--scope", "project"],
         &["client", "print", "claude-desktop", "--http"],
     ] {
-        said += &world.gongfu(arguments).ends(1).stderr;
+        said += &fixture.gongfu(arguments).ends(1).stderr;
     }
     for arguments in [
         &["client", "install", "cursor", "--", "--profil", "x"][..],
@@ -72,35 +75,35 @@ fn refusals_name_file_and_line_and_what_to_do() {
             "all",
         ],
     ] {
-        let ran = world.gongfu(arguments).ends(2);
+        let ran = fixture.gongfu(arguments).ends(2);
         assert!(!ran.stderr.is_empty());
     }
-    insta::assert_snapshot!(shown(&world, &said));
+    insta::assert_snapshot!(shown(&fixture, &said));
 }
 
 #[test]
 fn list_and_status_describe_each_client() {
-    let world = World::new();
-    fs::create_dir_all(world.path("user/.cursor")).unwrap();
-    world.write(
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.path("user/.cursor")).unwrap();
+    fixture.write(
         "user/.codex/config.toml",
         "[mcp_servers.gongfu]\ncommand = \"/gone/gongfu\"\nargs = [\"mcp\"]\n",
     );
-    world.write("user/.config/goose/config.yaml", "extensions:\n  gongfu:\n    enabled: false\n    type: streamable_http\n    uri: http://127.0.0.1:7878/mcp\n");
-    world.write(
+    fixture.write("user/.config/goose/config.yaml", "extensions:\n  gongfu:\n    enabled: false\n    type: streamable_http\n    uri: http://127.0.0.1:7878/mcp\n");
+    fixture.write(
         "user/.config/zed/settings.json",
         "{\"context_servers\": {\"gongfu\": {\"settings\": {}}}}",
     );
-    install(&world, "claude-code", &[]);
-    let list = world.gongfu(["client", "list"]).good().text();
-    let status = world.gongfu(["client", "status"]).ends(1).text();
-    let project = world
+    install(&fixture, "claude-code", &[]);
+    let list = fixture.gongfu(["client", "list"]).good().text();
+    let status = fixture.gongfu(["client", "status"]).ends(1).text();
+    let project = fixture
         .gongfu(["client", "list", "--scope", "project"])
         .good()
         .text();
-    insta::assert_snapshot!(shown(&world, &format!("{list}\n{status}\n{project}")));
+    insta::assert_snapshot!(shown(&fixture, &format!("{list}\n{status}\n{project}")));
 
-    let list = world.gongfu(["client", "list", "--json"]).good().json();
+    let list = fixture.gongfu(["client", "list", "--json"]).good().json();
     assert_eq!(list.as_array().unwrap().len(), 10);
     let cursor = list
         .as_array()
@@ -112,7 +115,7 @@ fn list_and_status_describe_each_client() {
         (&cursor["found"], &cursor["exists"]),
         (&json!(true), &json!(false))
     );
-    let status = world
+    let status = fixture
         .gongfu([
             "client",
             "status",
@@ -131,25 +134,25 @@ fn list_and_status_describe_each_client() {
 
 #[test]
 fn print_shows_what_install_writes() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let mut all = String::new();
     for name in ["claude-code", "codex", "goose", "opencode", "vscode", "zed"] {
         for how in ["--stdio", "--http"] {
-            let printed = world.gongfu(["client", "print", name, how]).good().text();
+            let printed = fixture.gongfu(["client", "print", name, how]).good().text();
             all += &["==> ", name, " ", how, "\n", &printed].concat();
             if let ("codex", "--stdio") = (name, how) {
-                install(&world, name, &[how]);
-                assert_eq!(world.read("user/.codex/config.toml"), printed);
+                install(&fixture, name, &[how]);
+                assert_eq!(fixture.read("user/.codex/config.toml"), printed);
             }
         }
     }
-    insta::assert_snapshot!(shown(&world, &all));
+    insta::assert_snapshot!(shown(&fixture, &all));
 }
 
 #[test]
 fn relative_paths_become_absolute() {
-    let world = World::new();
-    let printed = world
+    let fixture = Fixture::new();
+    let printed = fixture
         .gongfu([
             "client",
             "print",

@@ -1,29 +1,30 @@
 //! Install over an entry that is there: gongfu's own is updated, any other is left alone.
 
+use gongfu_testing::json::{at, text_at};
 use serde_json::{Value, json};
 
 use super::{install, uninstall};
-use crate::world::{World, at, text_at};
+use crate::fixture::Fixture;
 
 #[test]
 fn update_keeps_what_a_person_added() {
-    let world = World::new();
+    let fixture = Fixture::new();
     let before = "{\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n";
-    world.write("user/.cursor/mcp.json", before);
-    install(&world, "cursor", &[]);
-    let mine = world.read("user/.cursor/mcp.json").replace(
+    fixture.write("user/.cursor/mcp.json", before);
+    install(&fixture, "cursor", &[]);
+    let mine = fixture.read("user/.cursor/mcp.json").replace(
         "\"args\"",
         "\"env\": {\"A\": \"b\"}, // mine\n      \"args\"",
     );
-    world.write("user/.cursor/mcp.json", &mine);
-    let said = install(&world, "cursor", &["--", "--profile", "all"]).text();
+    fixture.write("user/.cursor/mcp.json", &mine);
+    let said = install(&fixture, "cursor", &["--", "--profile", "all"]).text();
     assert!(said.contains("updated"), "{said}");
-    let text = world.read("user/.cursor/mcp.json");
+    let text = fixture.read("user/.cursor/mcp.json");
     assert_eq!(
         text,
         mine.replace("[\"mcp\"]", "[\"mcp\", \"--profile\", \"all\"]")
     );
-    let status = world
+    let status = fixture
         .gongfu(["client", "status", "cursor", "--json"])
         .good()
         .json();
@@ -31,38 +32,38 @@ fn update_keeps_what_a_person_added() {
         at(&status, "/0/arguments"),
         &json!(["mcp", "--profile", "all"])
     );
-    install(&world, "cursor", &["--http", "http://127.0.0.1:9/mcp"]);
-    let status = world
+    install(&fixture, "cursor", &["--http", "http://127.0.0.1:9/mcp"]);
+    let status = fixture
         .gongfu(["client", "status", "cursor", "--json"])
         .good()
         .json();
     assert_eq!(text_at(&status, "/0/transport"), "http");
     assert_eq!(text_at(&status, "/0/url"), "http://127.0.0.1:9/mcp");
-    uninstall(&world, "cursor", &[]);
-    let left = world.read("user/.cursor/mcp.json");
+    uninstall(&fixture, "cursor", &[]);
+    let left = fixture.read("user/.cursor/mcp.json");
     assert!(
         left.contains("\"x\": {}") && !left.contains("gongfu"),
         "{left}"
     );
 
     // One uninstall undoes two installs.
-    world.write("user/.cursor/mcp.json", before);
-    install(&world, "cursor", &[]);
-    world
+    fixture.write("user/.cursor/mcp.json", before);
+    install(&fixture, "cursor", &[]);
+    fixture
         .gongfu(["client", "install", "--http", "cursor"])
         .good();
     assert!(
-        world
+        fixture
             .read("user/.cursor/mcp.json")
             .contains("http://127.0.0.1:7878/mcp")
     );
-    uninstall(&world, "cursor", &[]);
-    assert_eq!(world.read("user/.cursor/mcp.json"), before);
+    uninstall(&fixture, "cursor", &[]);
+    assert_eq!(fixture.read("user/.cursor/mcp.json"), before);
 }
 
 #[test]
 fn update_keeps_an_entry_switched_off() {
-    let world = World::new();
+    let fixture = Fixture::new();
     for (name, file, text, switch) in [
         (
             "codex",
@@ -89,36 +90,40 @@ fn update_keeps_an_entry_switched_off() {
             "enabled: false # for now\n",
         ),
     ] {
-        world.write(file, text);
+        fixture.write(file, text);
         for (more, how) in [
             (&[][..], "updated"),
             (&[], "already there"),
             (&["--http"], "updated"),
         ] {
-            let said = install(&world, name, more).text();
+            let said = install(&fixture, name, more).text();
             assert!(
                 said.contains(how) && said.contains("switched off there and stays so"),
                 "{said}"
             );
-            let now = world.read(file);
+            let now = fixture.read(file);
             assert!(now.contains(switch) && !now.contains("/old/"), "{now}");
         }
-        let status = world.gongfu(["client", "status", name, "--json"]).good();
+        let status = fixture.gongfu(["client", "status", name, "--json"]).good();
         assert_eq!(at(&status.json(), "/0/switched_off"), &json!(true));
-        uninstall(&world, name, &[]);
-        assert!(!world.read(file).contains("gongfu"), "{}", world.read(file));
+        uninstall(&fixture, name, &[]);
+        assert!(
+            !fixture.read(file).contains("gongfu"),
+            "{}",
+            fixture.read(file)
+        );
     }
-    let said = install(&world, "cursor", &[]).text();
+    let said = install(&fixture, "cursor", &[]).text();
     assert!(!said.contains("switched off"), "{said}");
 }
 
 #[test]
-fn an_entry_of_another_program_needs_force() {
-    let world = World::new();
+fn entry_of_another_program_needs_force() {
+    let fixture = Fixture::new();
     let text = "{\"mcpServers\": {\"gongfu\": {\"command\": \"/opt/other\", \"args\": [\"serve\"], \"env\": {\"TOKEN\": \"x\"}}}}";
-    world.write("user/.cursor/mcp.json", text);
+    fixture.write("user/.cursor/mcp.json", text);
     for verb in ["install", "uninstall"] {
-        let ran = world.gongfu(["client", verb, "cursor"]).ends(1);
+        let ran = fixture.gongfu(["client", verb, "cursor"]).ends(1);
         assert!(
             ran.stderr.contains("foreign-entry")
                 && ran.stderr.contains("/opt/other serve")
@@ -126,55 +131,29 @@ fn an_entry_of_another_program_needs_force() {
             "{}",
             ran.stderr
         );
-        assert_eq!(world.read("user/.cursor/mcp.json"), text);
+        assert_eq!(fixture.read("user/.cursor/mcp.json"), text);
     }
-    let said = install(&world, "cursor", &["--force"]).text();
+    let said = install(&fixture, "cursor", &["--force"]).text();
     assert!(
         said.contains("replaced") && said.contains("/opt/other serve"),
         "{said}"
     );
-    let now: Value = serde_json::from_str(&world.read("user/.cursor/mcp.json")).unwrap();
+    let now: Value = serde_json::from_str(&fixture.read("user/.cursor/mcp.json")).unwrap();
     assert_eq!(
         at(&now, "/mcpServers/gongfu"),
         &json!({ "command": env!("CARGO_BIN_EXE_gongfu"), "args": ["mcp"] })
     );
-    uninstall(&world, "cursor", &[]);
+    uninstall(&fixture, "cursor", &[]);
     assert_eq!(
-        world.read("user/.cursor/mcp.json"),
+        fixture.read("user/.cursor/mcp.json"),
         text,
         "what was replaced is back"
     );
     // gongfu of another place is ours.
-    world.write(
+    fixture.write(
         "user/.cursor/mcp.json",
         "{\"mcpServers\": {\"gongfu\": {\"command\": \"/old/gongfu\", \"args\": [\"mcp\"]}}}",
     );
-    let said = install(&world, "cursor", &[]).text();
+    let said = install(&fixture, "cursor", &[]).text();
     assert!(said.contains("updated"), "{said}");
-}
-
-#[test]
-fn another_transport_drops_the_settings_of_the_old_one() {
-    let world = World::new();
-    let file = "user/.codex/config.toml";
-    let program = "[mcp_servers.gongfu]\ncommand = \"gongfu\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n\n[mcp_servers.gongfu.env]\nRUST_LOG = \"debug\"\n";
-    world.write(file, program);
-    let said = install(&world, "codex", &["--http"]).text();
-    assert!(said.contains("left out") && said.contains("env"), "{said}");
-    let now = world.read(file);
-    assert!(
-        now.contains("url = ") && now.contains("startup_timeout_sec = 5"),
-        "{now}"
-    );
-    assert!(!now.contains("env") && !now.contains("command"), "{now}");
-    world.write(
-        file,
-        "[mcp_servers.gongfu]\nurl = \"http://127.0.0.1:7878/mcp\"\nbearer_token_env_var = \"T\"\n",
-    );
-    install(&world, "codex", &[]);
-    let now = world.read(file);
-    assert!(
-        now.contains("command") && !now.contains("bearer") && !now.contains("url"),
-        "{now}"
-    );
 }

@@ -1,11 +1,13 @@
 //! A SKILL.md that is anything but a document.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
+use gongfu_testing::json::{at, codes, list_at, text_at};
 use serde_json::{Value, json};
 
-use super::{neighbour_is_well, read_on};
-use crate::world::{World, at, codes, text_at};
+use super::neighbour_is_well;
+use crate::fixture::Fixture;
 
 fn with_frontmatter(frontmatter: &str) -> Vec<u8> {
     format!("---\n{frontmatter}\n---\n\nText.\n").into_bytes()
@@ -224,189 +226,91 @@ fn documents() -> Vec<Planted> {
     [bytes(), yaml(), fields()].concat()
 }
 
-#[test]
-fn each_is_judged_and_none_harms_its_neighbour() {
-    for (what, bytes, loadable, code) in documents() {
-        let world = World::new();
-        world.skill("neighbour", "Lives next door.");
-        let file = world.write("skills/planted/SKILL.md", &bytes);
-        let judged = world
-            .gongfu([
-                "skill".into(),
-                "check".into(),
-                "--json".into(),
-                world.path("skills/planted"),
-            ])
-            .run()
-            .json();
-        let skill = at(&judged, "/skills/0");
-        let found = codes(skill);
-        assert_eq!(at(skill, "/loadable"), loadable, "{what}: {found:?}");
-        assert!(
-            code.is_empty() || found.iter().any(|known| known.starts_with(code)),
-            "{what}: {found:?}"
-        );
-        for mode in [
-            &["--strict"][..],
-            &["--fix", "--dry-run"],
-            &["--strict", "--fix", "--dry-run"],
-        ] {
-            let mut arguments = vec!["skill".into(), "check".into(), world.path("skills/planted")];
-            arguments.extend(mode.iter().map(std::path::PathBuf::from));
-            world.gongfu(arguments).run();
-        }
-        assert_eq!(
-            std::fs::read(&file).unwrap(),
-            bytes,
-            "{what}: nobody writes without --fix"
-        );
-        neighbour_is_well(&world);
-        let listed = world.listed();
-        let mine = listed
-            .iter()
-            .find(|skill| text_at(skill, "/path").ends_with("planted"));
-        assert_eq!(mine.is_some(), loadable, "{what}");
-        if let Some(mine) = mine {
-            reachable(
-                &world,
-                what,
-                text_at(mine, "/full_name"),
-                text_at(mine, "/name"),
-            );
-        }
-    }
+/// Plants every document in a folder of its own; returns the folders.
+fn plant(fixture: &Fixture) -> Vec<PathBuf> {
+    let planted = documents().into_iter().enumerate();
+    planted
+        .map(|(number, (_, bytes, ..))| {
+            let file = fixture.write(format!("skills/{number}/planted/SKILL.md"), bytes);
+            file.parent().unwrap().to_owned()
+        })
+        .collect()
 }
 
-/// A skill that is listed can be loaded by both of its names.
-fn reachable(world: &World, what: &str, full_name: &str, name: &str) {
-    assert!(
-        !name.is_empty() && !name.contains('/') && name != "..",
-        "{what}: {name}"
-    );
-    let mut client = world.client();
-    for name in [full_name, name] {
-        let loaded = client.call("skill_load", json!({ "skill_name": name }));
-        assert_ne!(
-            loaded.get("isError"),
-            Some(&Value::Bool(true)),
-            "{what}: {name}: {loaded:#}"
-        );
-        client.good("skill_read", json!({ "skill_name": name }));
-    }
-    assert_eq!(client.close().code, Some(0), "{what}");
-}
-
-#[test]
-fn mending_never_breaks_a_document_more() {
-    for (what, bytes, loadable, _) in documents() {
-        let world = World::new();
-        world.write("skills/planted/SKILL.md", &bytes);
-        let errors = |fix: &[&str]| {
-            let mut arguments = vec![
-                "skill".into(),
-                "check".into(),
-                "--json".into(),
-                world.path("skills/planted"),
-            ];
-            arguments.extend(fix.iter().map(std::path::PathBuf::from));
-            let judged = world.gongfu(arguments).run().json();
-            assert_eq!(at(&judged, "/skills/0/loadable"), loadable, "{what}");
-            at(&judged, "/summary/errors").as_u64().unwrap()
-        };
-        let before = errors(&[]);
-        assert!(errors(&["--fix"]) <= before, "{what}");
-        assert!(errors(&[]) <= before, "{what}");
-    }
-}
-
-#[test]
-fn line_ends_of_every_kind_arrive_as_they_are() {
-    let world = World::new();
-    let text = "---\r\nname: planted\r\ndescription: Grows.\r\n---\r\n\r\n# One\r\nfirst\r\n# Two\r\nsecond\r\n";
-    world.write("skills/planted/SKILL.md", text);
-    let mut client = world.client();
-    let mut load = |arguments: Value| {
-        text_at(&client.good("skill_load", arguments), "/content/0/text").to_owned()
+/// Checks the folders; returns their skills in the same order.
+fn checked(fixture: &Fixture, folders: &[PathBuf], more: &[&str]) -> Vec<Value> {
+    let mut arguments = vec!["skill".into(), "check".into(), "--json".into()];
+    arguments.extend(more.iter().map(PathBuf::from));
+    arguments.extend_from_slice(folders);
+    let judged = fixture.gongfu(arguments).run().json();
+    let find = |folder: &PathBuf| {
+        let mut skills = list_at(&judged, "/skills").iter();
+        let found = skills.find(|skill| text_at(skill, "/path") == folder.to_str().unwrap());
+        found
+            .unwrap_or_else(|| panic!("{folder:?} isn't judged"))
+            .clone()
     };
-    assert_eq!(load(json!({ "skill_name": "planted" })), text);
-    assert_eq!(
-        load(json!({ "skill_name": "planted", "section": "One" })),
-        "# One\r\nfirst\r\n"
-    );
-    assert_eq!(
-        load(json!({ "skill_name": "planted", "start_line": 7, "end_line": 7 })),
-        "first\r\n"
-    );
-    assert_eq!(
-        world.only(["skill", "read", "planted"]).good().stdout,
-        text.as_bytes()
-    );
+    folders.iter().map(find).collect()
 }
 
 #[test]
-fn a_long_document_is_read_on_to_its_end() {
-    let world = World::new();
-    let head = "---\nname: long\ndescription: Goes on and on.\n---\n";
-    let mut lines = String::new();
-    for number in 0..30_000 {
-        let _ = writeln!(lines, "line {number}");
+fn each_document_is_judged_and_none_harms_its_neighbour() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    let folders = plant(&fixture);
+    let judged = checked(&fixture, &folders, &[]);
+    for ((what, _, loadable, code), skill) in documents().iter().zip(&judged) {
+        let found = codes(skill);
+        assert_eq!(at(skill, "/loadable"), *loadable, "{what}: {found:?}");
+        let is_found = found.iter().any(|known| known.starts_with(code));
+        assert!(code.is_empty() || is_found, "{what}: {found:?}");
     }
-    let one = format!("{}é{}", "x".repeat(200_000), "ü".repeat(60_000));
-    let crlf = "a line that is ended in two\r\n".repeat(11_000);
-    for body in [
-        lines,
-        one.clone(),
-        format!("short\n{one}\nshort\n"),
-        crlf,
-        "\n".repeat(300_000),
-    ] {
-        assert!(body.len() >= 300_000, "{}", body.len());
-        let whole = format!("{head}{body}");
-        world.write("skills/long/SKILL.md", &whole);
-        world.write("skills/long/references/copy.md", &whole);
-        let mut client = world.client();
-        let loaded = read_on(&mut client, "skill_load", &json!({ "skill_name": "long" }));
-        assert_eq!((loaded.len(), loaded == whole), (whole.len(), true));
-        let copied = read_on(
-            &mut client,
-            "skill_read",
-            &json!({ "skill_name": "long", "path": "references/copy.md" }),
-        );
-        assert!(copied == whole);
-        assert!(world.only(["skill", "read", "long"]).good().text() == whole);
+    for mode in ["--strict", "--fix --dry-run", "--strict --fix --dry-run"] {
+        checked(&fixture, &folders, &mode.split(' ').collect::<Vec<_>>());
     }
+    neighbour_is_well(&fixture);
+    let listed = fixture.listed();
+    let mut client = fixture.client();
+    for ((what, bytes, loadable, _), folder) in documents().iter().zip(&folders) {
+        let now = std::fs::read(folder.join("SKILL.md")).unwrap();
+        assert_eq!(&now, bytes, "{what}: nobody writes without --fix");
+        let is_it = |skill: &&Value| text_at(skill, "/path") == folder.to_str().unwrap();
+        let mine = listed.iter().find(is_it);
+        assert_eq!(mine.is_some(), *loadable, "{what}");
+        if let Some(mine) = mine {
+            let name = text_at(mine, "/name");
+            let is_name = !name.is_empty() && !name.contains('/') && name != "..";
+            assert!(is_name, "{what}: {name}");
+            let full_name = json!({ "skill_name": text_at(mine, "/full_name") });
+            client.good("skill_load", full_name.clone());
+            client.good("skill_read", full_name);
+        }
+    }
+    assert_eq!(client.close().code, Some(0));
 }
 
 #[test]
-fn a_file_larger_than_any_answer_is_refused_with_its_size() {
-    let world = World::new();
-    world.skill("big", "Has large files.");
-    world.write("skills/big/huge.bin", vec![0; 5 * 1024 * 1024]);
-    world.write("skills/big/huge.txt", vec![b'x'; 17 * 1024 * 1024]);
-    let mut client = world.client();
-    for path in ["huge.bin", "huge.txt"] {
-        let error = client.bad("skill_read", json!({ "skill_name": "big", "path": path }));
-        assert_eq!(text_at(&error, "/code"), "FILE_TOO_LARGE", "{path}");
+fn fix_never_breaks_a_document_more() {
+    let fixture = Fixture::new();
+    let folders = plant(&fixture);
+    let errors = |more: &[&str]| -> Vec<usize> {
+        let is_error = |found: &&Value| text_at(found, "/severity") == "error";
+        let judged = checked(&fixture, &folders, more);
+        let errors = documents().into_iter().zip(&judged);
+        errors
+            .map(|((what, _, loadable, _), skill)| {
+                assert_eq!(at(skill, "/loadable"), loadable, "{what}");
+                list_at(skill, "/diagnostics")
+                    .iter()
+                    .filter(is_error)
+                    .count()
+            })
+            .collect()
+    };
+    let before = errors(&[]);
+    for after in [errors(&["--fix"]), errors(&[])] {
+        for ((what, ..), (after, before)) in documents().iter().zip(after.iter().zip(&before)) {
+            assert!(after <= before, "{what}");
+        }
     }
-    let listed = client.good("skill_read", json!({ "skill_name": "big" }));
-    assert_eq!(at(&listed, "/structuredContent/total"), 3);
-    assert_eq!(
-        world
-            .only(["skill", "read", "big", "huge.txt"])
-            .good()
-            .stdout
-            .len(),
-        17 * 1024 * 1024
-    );
-    world.write("skills/big/SKILL.md", vec![b'x'; 65 * 1024 * 1024]);
-    let judged = world
-        .gongfu([
-            "skill".into(),
-            "check".into(),
-            "--json".into(),
-            world.path("skills/big"),
-        ])
-        .ends(1)
-        .json();
-    assert_eq!(codes(at(&judged, "/skills/0")), ["skill-file-too-large"]);
 }

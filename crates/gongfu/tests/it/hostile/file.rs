@@ -6,30 +6,31 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
+use gongfu_testing::json::{at, codes, text_at};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::{Value, json};
 
 use super::{CANARY, neighbour_is_well};
-use crate::world::{World, at, codes, text_at};
+use crate::fixture::Fixture;
 
 fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }
 
-fn judged(world: &World, folder: &str) -> Value {
-    world
+fn judged(fixture: &Fixture, folder: &str) -> Value {
+    fixture
         .gongfu([
             "skill".into(),
             "check".into(),
             "--json".into(),
-            world.path(folder),
+            fixture.path(folder),
         ])
         .run()
         .json()
 }
 
-fn refused(world: &World, skill: &str, path: &str) {
-    let result = world
+fn refused(fixture: &Fixture, skill: &str, path: &str) {
+    let result = fixture
         .client()
         .call("skill_read", json!({ "skill_name": skill, "path": path }));
     assert_eq!(
@@ -39,7 +40,7 @@ fn refused(world: &World, skill: &str, path: &str) {
     );
     assert!(!result.to_string().contains(CANARY), "{path}");
     assert!(!text_at(&result, "/structuredContent/hint").is_empty());
-    let read = world.only(["skill", "read", skill, path]).ends(1);
+    let read = fixture.only(["skill", "read", skill, path]).ends(1);
     assert!(
         read.stdout.is_empty() && !read.stderr.contains(CANARY),
         "{path}: {}",
@@ -48,19 +49,23 @@ fn refused(world: &World, skill: &str, path: &str) {
 }
 
 #[test]
-fn links_out_of_the_skill_are_not_followed() {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
-    world.skill("linked", "Links.");
-    world.write("outside/secret.txt", CANARY);
-    world.write(
+fn link_that_leads_out_of_a_skill_is_not_followed() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    fixture.skill("linked", "Links.");
+    fixture.write("outside/secret.txt", CANARY);
+    fixture.write(
         "outside/SKILL.md",
         format!("---\nname: outsider\ndescription: {CANARY}\n---\n\n{CANARY}\n"),
     );
-    world.write("skills/linked/references/real.md", "inside\n");
-    let skill = world.path("skills/linked");
+    fixture.write("skills/linked/references/real.md", "inside\n");
+    let skill = fixture.path("skills/linked");
     symlink("../../outside/secret.txt", skill.join("relative.txt")).unwrap();
-    symlink(world.path("outside/secret.txt"), skill.join("absolute.txt")).unwrap();
+    symlink(
+        fixture.path("outside/secret.txt"),
+        skill.join("absolute.txt"),
+    )
+    .unwrap();
     symlink("../../outside", skill.join("folder")).unwrap();
     symlink("/", skill.join("everything")).unwrap();
     symlink("relative.txt", skill.join("twice.txt")).unwrap();
@@ -85,7 +90,7 @@ fn links_out_of_the_skill_are_not_followed() {
             CANARY,
             "{path}"
         );
-        refused(&world, "linked", path);
+        refused(&fixture, "linked", path);
     }
     for path in [
         "folder/SKILL.md",
@@ -94,57 +99,60 @@ fn links_out_of_the_skill_are_not_followed() {
         "folder",
         "everything",
     ] {
-        refused(&world, "linked", path);
+        refused(&fixture, "linked", path);
     }
     // A link that stays inside is a file like any other.
     for path in ["good.md", "good/real.md"] {
         assert_eq!(
-            world.only(["skill", "read", "linked", path]).good().text(),
+            fixture
+                .only(["skill", "read", "linked", path])
+                .good()
+                .text(),
             "inside\n",
             "{path}"
         );
     }
-    let found = codes(at(&judged(&world, "skills/linked"), "/skills/0"));
+    let found = codes(at(&judged(&fixture, "skills/linked"), "/skills/0"));
     assert_eq!(
         found.iter().filter(|code| *code == "link-outside").count(),
         7,
         "{found:?}"
     );
-    let listed = world
+    let listed = fixture
         .client()
         .good("skill_read", json!({ "skill_name": "linked" }));
     assert!(
         !listed.to_string().contains("secret") && !listed.to_string().contains("next-door"),
         "{listed:#}"
     );
-    neighbour_is_well(&world);
+    neighbour_is_well(&fixture);
 }
 
 #[test]
-fn a_skill_is_not_linked_in() {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
-    world.write(
+fn linked_folder_is_no_skill() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    fixture.write(
         "outside/evil/SKILL.md",
         format!("---\nname: evil\ndescription: {CANARY}\n---\n\n{CANARY}\n"),
     );
-    symlink("../outside/evil", world.path("skills/folder")).unwrap();
-    fs::create_dir(world.path("skills/file")).unwrap();
+    symlink("../outside/evil", fixture.path("skills/folder")).unwrap();
+    fs::create_dir(fixture.path("skills/file")).unwrap();
     symlink(
         "../../outside/evil/SKILL.md",
-        world.path("skills/file/SKILL.md"),
+        fixture.path("skills/file/SKILL.md"),
     )
     .unwrap();
     assert!(
-        world.read("skills/folder/SKILL.md").contains(CANARY)
-            && world.read("skills/file/SKILL.md").contains(CANARY)
+        fixture.read("skills/folder/SKILL.md").contains(CANARY)
+            && fixture.read("skills/file/SKILL.md").contains(CANARY)
     );
-    assert_eq!(world.listed().len(), 1);
-    neighbour_is_well(&world);
+    assert_eq!(fixture.listed().len(), 1);
+    neighbour_is_well(&fixture);
     for said in [
-        world.only(["skill", "list"]).good(),
-        world.only(["skill", "check", "--json"]).run(),
-        world.only(["doctor"]).run(),
+        fixture.only(["skill", "list"]).good(),
+        fixture.only(["skill", "check", "--json"]).run(),
+        fixture.only(["doctor"]).run(),
     ] {
         assert!(
             !said.text().contains(CANARY) && !said.stderr.contains(CANARY),
@@ -152,7 +160,7 @@ fn a_skill_is_not_linked_in() {
             said.text()
         );
     }
-    let skill = judged(&world, "skills/file");
+    let skill = judged(&fixture, "skills/file");
     assert_eq!(at(&skill, "/skills/0/loadable"), false);
     assert!(
         codes(at(&skill, "/skills/0")).contains(&"skill-file-unreadable".to_owned()),
@@ -161,11 +169,11 @@ fn a_skill_is_not_linked_in() {
 }
 
 #[test]
-fn links_in_a_circle_end() {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
-    world.skill("round", "Goes round.");
-    let skill = world.path("skills/round");
+fn circular_links_end() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    fixture.skill("round", "Goes round.");
+    let skill = fixture.path("skills/round");
     for (target, link) in [
         ("self.md", "self.md"),
         ("b", "a"),
@@ -177,11 +185,11 @@ fn links_in_a_circle_end() {
     ] {
         symlink(target, skill.join(link)).unwrap();
     }
-    symlink(".", world.path("skills/again")).unwrap();
-    fs::create_dir(world.path("skills/loop")).unwrap();
-    symlink("SKILL.md", world.path("skills/loop/SKILL.md")).unwrap();
-    assert_eq!(world.listed().len(), 2);
-    let found = codes(at(&judged(&world, "skills/round"), "/skills/0"));
+    symlink(".", fixture.path("skills/again")).unwrap();
+    fs::create_dir(fixture.path("skills/loop")).unwrap();
+    symlink("SKILL.md", fixture.path("skills/loop/SKILL.md")).unwrap();
+    assert_eq!(fixture.listed().len(), 2);
+    let found = codes(at(&judged(&fixture, "skills/round"), "/skills/0"));
     for code in ["link-loop", "link-dangling"] {
         assert!(found.contains(&code.to_owned()), "{code}: {found:?}");
     }
@@ -192,86 +200,86 @@ fn links_in_a_circle_end() {
         "up/neighbour/SKILL.md",
         "upper/user",
     ] {
-        refused(&world, "round", path);
+        refused(&fixture, "round", path);
     }
-    neighbour_is_well(&world);
+    neighbour_is_well(&fixture);
 }
 
 #[test]
-fn pipes_and_sockets_are_not_waited_for() {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
-    world.skill("odd", "Has odd files.");
+fn pipe_or_socket_is_not_waited_for() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    fixture.skill("odd", "Has odd files.");
     for folder in ["piped", "socketed"] {
-        fs::create_dir(world.path(format!("skills/{folder}"))).unwrap();
+        fs::create_dir(fixture.path(format!("skills/{folder}"))).unwrap();
     }
-    pipe(&world.path("skills/odd/pipe.md"));
-    pipe(&world.path("skills/piped/SKILL.md"));
+    pipe(&fixture.path("skills/odd/pipe.md"));
+    pipe(&fixture.path("skills/piped/SKILL.md"));
     let _sockets = [
-        UnixListener::bind(world.path("skills/odd/socket.md")).unwrap(),
-        UnixListener::bind(world.path("skills/socketed/SKILL.md")).unwrap(),
+        UnixListener::bind(fixture.path("skills/odd/socket.md")).unwrap(),
+        UnixListener::bind(fixture.path("skills/socketed/SKILL.md")).unwrap(),
     ];
-    symlink("pipe.md", world.path("skills/odd/to-pipe.md")).unwrap();
+    symlink("pipe.md", fixture.path("skills/odd/to-pipe.md")).unwrap();
 
-    assert_eq!(world.listed().len(), 2);
+    assert_eq!(fixture.listed().len(), 2);
     for path in ["pipe.md", "socket.md", "to-pipe.md"] {
-        refused(&world, "odd", path);
+        refused(&fixture, "odd", path);
     }
-    let found = codes(at(&judged(&world, "skills/odd"), "/skills/0"));
+    let found = codes(at(&judged(&fixture, "skills/odd"), "/skills/0"));
     assert_eq!(found, ["file-special"; 3]);
     for folder in ["piped", "socketed"] {
-        let skill = judged(&world, &format!("skills/{folder}"));
+        let skill = judged(&fixture, &format!("skills/{folder}"));
         assert_eq!(
             codes(at(&skill, "/skills/0")),
             ["skill-file-unreadable"],
             "{skill:#}"
         );
-        world
+        fixture
             .gongfu([
                 "skill".into(),
                 "check".into(),
                 "--strict".into(),
                 "--fix".into(),
-                world.path(format!("skills/{folder}/SKILL.md")),
+                fixture.path(format!("skills/{folder}/SKILL.md")),
             ])
             .ends(1);
     }
-    pipe(&world.path("pipe"));
-    world
-        .gongfu(["skill".into(), "check".into(), world.path("pipe")])
+    pipe(&fixture.path("pipe"));
+    fixture
+        .gongfu(["skill".into(), "check".into(), fixture.path("pipe")])
         .ends(1);
-    world
+    fixture
         .gongfu([
             "skill".into(),
             "list".into(),
             "--skills-dir".into(),
-            world.path("pipe"),
+            fixture.path("pipe"),
         ])
         .good();
-    neighbour_is_well(&world);
+    neighbour_is_well(&fixture);
 }
 
 #[test]
-fn home_files_that_are_pipes_are_not_waited_for() {
+fn pipe_in_the_home_is_not_waited_for() {
     for name in ["config.toml", "switches.json"] {
-        let world = World::with_skills();
-        fs::create_dir(world.path("home")).unwrap();
-        pipe(&world.path(format!("home/{name}")));
-        world.only(["skill", "list"]).ends(1);
-        world.only(["doctor"]).ends(1);
+        let fixture = Fixture::with_skills();
+        fs::create_dir(fixture.path("home")).unwrap();
+        pipe(&fixture.path(format!("home/{name}")));
+        fixture.only(["skill", "list"]).ends(1);
+        fixture.only(["doctor"]).ends(1);
     }
 }
 
 #[test]
-fn devices_are_not_read() {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
-    world.skill("odd", "Has devices.");
-    fs::create_dir(world.path("skills/zero")).unwrap();
+fn device_is_not_read() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    fixture.skill("odd", "Has devices.");
+    fs::create_dir(fixture.path("skills/zero")).unwrap();
     let device = |path: &str, minor: u32| {
         mknodat(
             CWD,
-            world.path(path),
+            fixture.path(path),
             FileType::CharacterDevice,
             Mode::RUSR | Mode::WUSR,
             makedev(1, minor),
@@ -283,43 +291,43 @@ fn devices_are_not_read() {
     }
     device("skills/odd/zero.bin", 5).unwrap();
     device("skills/zero/SKILL.md", 5).unwrap();
-    assert_eq!(world.listed().len(), 2);
+    assert_eq!(fixture.listed().len(), 2);
     for path in ["null.md", "zero.bin"] {
-        refused(&world, "odd", path);
+        refused(&fixture, "odd", path);
     }
     assert_eq!(
-        codes(at(&judged(&world, "skills/odd"), "/skills/0")),
+        codes(at(&judged(&fixture, "skills/odd"), "/skills/0")),
         ["file-special"; 2]
     );
     assert_eq!(
-        at(&judged(&world, "skills/zero"), "/skills/0/loadable"),
+        at(&judged(&fixture, "skills/zero"), "/skills/0/loadable"),
         false
     );
-    neighbour_is_well(&world);
+    neighbour_is_well(&fixture);
 }
 
 #[test]
-fn what_may_not_be_read_is_told() {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
-    world.skill("shut", "Has a file that is shut.");
-    let secret = world.write("skills/shut/secret.md", CANARY);
-    let document = world.skill("closed", "Is closed.");
-    world.write("skills/shut/cellar/deep.md", CANARY);
+fn unreadable_file_is_reported() {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
+    fixture.skill("shut", "Has a file that is shut.");
+    let secret = fixture.write("skills/shut/secret.md", CANARY);
+    let document = fixture.skill("closed", "Is closed.");
+    fixture.write("skills/shut/cellar/deep.md", CANARY);
     for (path, mode) in [
         (&secret, 0o000),
         (&document, 0o000),
-        (&world.path("skills/shut/cellar"), 0o000),
-        (&world.path("."), 0o777),
-        (&world.path("project"), 0o777),
+        (&fixture.path("skills/shut/cellar"), 0o000),
+        (&fixture.path("."), 0o777),
+        (&fixture.path("project"), 0o777),
     ] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
     // Root may read anything, so that somebody else has to look.
     let as_somebody = |arguments: &[&str]| {
-        let run = world.only(arguments);
+        let run = fixture.only(arguments);
         if rustix::process::getuid().is_root() {
-            let copy = world.path("gongfu");
+            let copy = fixture.path("gongfu");
             if !copy.exists() {
                 fs::copy(env!("CARGO_BIN_EXE_gongfu"), &copy).unwrap();
                 fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).unwrap();
@@ -368,7 +376,7 @@ fn what_may_not_be_read_is_told() {
         "{checked:#}"
     );
     fs::set_permissions(
-        world.path("skills/shut/cellar"),
+        fixture.path("skills/shut/cellar"),
         fs::Permissions::from_mode(0o755),
     )
     .unwrap();

@@ -6,18 +6,19 @@
     reason = "whether this is CI, and where the tools of the system are, is asked of the environment"
 )]
 
+use gongfu_testing::json::{at, text_at};
 use serde_json::{Value, json};
 
+use crate::fixture::{Fixture, Run};
 use crate::stdio::Client;
-use crate::world::{Run, World, at, text_at};
 
 /// The server over skills and a workspace, started behind a script of the shell.
-fn server(world: &World, script: &str) -> Run {
-    std::fs::create_dir_all(world.path("work/other")).unwrap();
-    let work = world.path("work").to_string_lossy().into_owned();
-    let run = world
+fn server(fixture: &Fixture, script: &str) -> Run {
+    std::fs::create_dir_all(fixture.path("work/other")).unwrap();
+    let work = fixture.path("work").to_string_lossy().into_owned();
+    let run = fixture
         .only(["mcp", "--workspace", &work])
-        .within(world.path(""));
+        .within(fixture.path(""));
     let path = std::env::var_os("PATH").unwrap_or_default();
     run.with("PATH", path).through(script)
 }
@@ -78,21 +79,21 @@ fn fill(client: &mut Client) {
 }
 
 #[test]
-fn a_file_that_may_not_grow_stays_as_it_was() {
-    let world = World::new();
+fn failed_write_keeps_the_old_file() {
+    let fixture = Fixture::new();
     // 256 KiB, or twice as much: the unit is the shell's.
     let script = r#"ulimit -f 512; exec "$@""#;
-    fill(&mut Client::start(&server(&world, script)));
-    assert!(!world.path("skills/large").exists());
-    let left: Vec<_> = std::fs::read_dir(world.path("skills")).unwrap().collect();
+    fill(&mut Client::start(&server(&fixture, script)));
+    assert!(!fixture.path("skills/large").exists());
+    let left: Vec<_> = std::fs::read_dir(fixture.path("skills")).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_leaves_the_old_file() {
-    let world = World::new();
-    let try_it = World::new();
+fn full_disk_keeps_the_old_file() {
+    let fixture = Fixture::new();
+    let try_it = Fixture::new();
     let may = server(&try_it, "unshare -rm true").run();
     if may.code != Some(0) {
         assert!(
@@ -108,12 +109,12 @@ fn a_full_disk_leaves_the_old_file() {
     }
     let mounts = "for place in work skills; do mount -t tmpfs -o size=256k tmpfs $place; done";
     let script = format!(r#"exec unshare -rm sh -c '{mounts}; exec "$@"' sh "$@""#);
-    let mut client = Client::start(&server(&world, &script));
+    let mut client = Client::start(&server(&fixture, &script));
     fill(&mut client);
     // Another file system inside of the workspace.
-    let world = World::new();
+    let fixture = Fixture::new();
     let script = r#"exec unshare -rm sh -c 'mount -t tmpfs tmpfs work/other; exec "$@"' sh "$@""#;
-    let mut client = Client::start(&server(&world, script));
+    let mut client = Client::start(&server(&fixture, script));
     client.initialize("2025-11-25");
     for content in ["one", "two"] {
         client.good(
@@ -124,7 +125,9 @@ fn a_full_disk_leaves_the_old_file() {
         assert_eq!(text_at(&read, "/content/0/text"), content);
     }
     assert_eq!(
-        std::fs::read_dir(world.path("work/other")).unwrap().count(),
+        std::fs::read_dir(fixture.path("work/other"))
+            .unwrap()
+            .count(),
         0,
         "it was another file system"
     );

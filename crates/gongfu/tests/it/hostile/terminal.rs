@@ -1,39 +1,40 @@
 //! Texts that speak to the terminal instead of the person: none arrives as it is.
 
+use gongfu_testing::json::{at, text_at};
 use serde_json::Value;
 
-use crate::world::{World, at, text_at};
+use crate::fixture::Fixture;
 
 const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[31mred\u{9b}31m\u{8}\u{202e}";
 
-fn planted() -> World {
-    let world = World::new();
-    world.skill("neighbour", "Lives next door.");
+fn planted() -> Fixture {
+    let fixture = Fixture::new();
+    fixture.skill("neighbour", "Lives next door.");
     let escaped = r#""\e]0;owned\a\e[2J\e[31mred\x9b31m\b\u202e""#;
-    world.write(
+    fixture.write(
         "skills/one/SKILL.md",
         format!("---\nname: one\ndescription: {escaped}\nlicense: {escaped}\n{escaped}: x\n{escaped}: y\nmetadata:\n  {escaped}: [1]\nallowed-tools: {escaped}\n---\n\n[x]({ESCAPES}.md)\n\n# {ESCAPES}\n"),
     );
-    world.write(
+    fixture.write(
         "skills/two/SKILL.md",
         format!("---\nname: {escaped}\ndescription: Fine.\n---\n\nText.\n"),
     );
-    world.write(
+    fixture.write(
         "skills/three/SKILL.md",
         format!(
             "---\nname: three\ndescription: a: {} \u{1b}[31m red\n---\n\nText.\n",
             "plain words ".repeat(4)
         ),
     );
-    world.write("skills/four/SKILL.md", format!("{ESCAPES}\n"));
+    fixture.write("skills/four/SKILL.md", format!("{ESCAPES}\n"));
     if cfg!(unix) {
-        world.write(
+        fixture.write(
             format!("skills/{ESCAPES}/SKILL.md"),
             "---\nname: five\ndescription: Fine.\n---\n\nText.\n",
         );
-        world.write(format!("skills/one/{ESCAPES}.md"), "x");
+        fixture.write(format!("skills/one/{ESCAPES}.md"), "x");
     }
-    world
+    fixture
 }
 
 /// What a text for people holds that a terminal would obey.
@@ -49,8 +50,8 @@ fn is_plain(what: &[&str], text: &str) {
 }
 
 #[test]
-fn no_line_for_people_carries_an_escape() {
-    let world = planted();
+fn text_for_people_has_no_escapes() {
+    let fixture = planted();
     let mut found = Vec::new();
     for arguments in [
         &["skill", "list"][..],
@@ -82,7 +83,7 @@ fn no_line_for_people_carries_an_escape() {
         &["skill", "list", "--workspace", ESCAPES],
         &["skill", "disable", "one"],
     ] {
-        let ran = world.only(arguments).run();
+        let ran = fixture.only(arguments).run();
         let texts = [ran.text(), ran.stderr];
         let bad = texts.into_iter().filter(|text| obeyed(text).is_some());
         found.extend(bad.map(|text| format!("{arguments:?} says {text:?}")));
@@ -91,17 +92,17 @@ fn no_line_for_people_carries_an_escape() {
 }
 
 #[test]
-fn a_preview_of_changes_carries_none_either() {
-    let world = planted();
-    let ran = world.only(["skill", "check", "--fix", "--dry-run"]).run();
+fn preview_of_a_fix_has_no_escapes() {
+    let fixture = planted();
+    let ran = fixture.only(["skill", "check", "--fix", "--dry-run"]).run();
     is_plain(&["skill", "check", "--fix", "--dry-run"], &ran.text());
     is_plain(&["skill", "check", "--fix", "--dry-run"], &ran.stderr);
 }
 
 #[test]
-fn programs_get_the_text_as_it_is() {
-    let world = planted();
-    let listed = world.listed();
+fn json_for_programs_keeps_the_text() {
+    let fixture = planted();
+    let listed = fixture.listed();
     let one = listed
         .iter()
         .find(|skill| text_at(skill, "/name") == "one")
@@ -111,11 +112,11 @@ fn programs_get_the_text_as_it_is() {
     let is_plain = |what: &[&str], text: &str| is_plain(what, &text.replace('\u{9b}', ""));
     is_plain(
         &["--json"],
-        &world.only(["skill", "list", "--json"]).good().text(),
+        &fixture.only(["skill", "list", "--json"]).good().text(),
     );
     is_plain(
         &["--json"],
-        &world.only(["skill", "check", "--json"]).run().text(),
+        &fixture.only(["skill", "check", "--json"]).run().text(),
     );
     let names: Vec<&Value> = listed.iter().map(|skill| at(skill, "/name")).collect();
     assert!(
@@ -124,9 +125,9 @@ fn programs_get_the_text_as_it_is() {
             .all(|name| !name.as_str().unwrap().chars().any(char::is_control)),
         "no name holds one: {names:?}"
     );
-    let raw = world.only(["skill", "read", "one"]).good().stdout;
+    let raw = fixture.only(["skill", "read", "one"]).good().stdout;
     assert_eq!(
         raw,
-        std::fs::read(world.path("skills/one/SKILL.md")).unwrap()
+        std::fs::read(fixture.path("skills/one/SKILL.md")).unwrap()
     );
 }

@@ -1,4 +1,4 @@
-//! A world of its own for each test: a home, a person, a project, a folder of skills, and the
+//! A fixture of its own for each test: a home, a person, a project, a folder of skills, and the
 //! program in it with nothing inherited.
 
 use std::ffi::{OsStr, OsString};
@@ -9,43 +9,41 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use gongfu_testing::client::TIMEOUT;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::stdio::Client;
 
-/// How long one run of the program may take before it counts as hanging.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
-
 /// Folders that nothing else touches.
-pub(crate) struct World {
+pub(crate) struct Fixture {
     folder: TempDir,
 }
 
-impl World {
-    /// An empty world.
+impl Fixture {
+    /// An empty fixture.
     pub(crate) fn new() -> Self {
-        let world = Self {
+        let fixture = Self {
             folder: tempfile::tempdir().unwrap(),
         };
         for folder in ["user", "project", "skills"] {
-            fs::create_dir(world.path(folder)).unwrap();
+            fs::create_dir(fixture.path(folder)).unwrap();
         }
-        world
+        fixture
     }
 
-    /// A world with the skill of the story and one more.
+    /// A fixture with the skill of the story and one more.
     pub(crate) fn with_skills() -> Self {
-        let world = Self::new();
-        world.write("skills/pdf-tools/SKILL.md", STORY);
-        world.write("skills/pdf-tools/references/guide.md", "one\ntwo\nthree\n");
-        world.write("skills/pdf-tools/hello.txt", "hello\n");
-        world.write("skills/pdf-tools/assets/dot.png", DOT);
-        world.skill("release-notes", "Writes release notes.");
-        world
+        let fixture = Self::new();
+        fixture.write("skills/pdf-tools/SKILL.md", STORY);
+        fixture.write("skills/pdf-tools/references/guide.md", "one\ntwo\nthree\n");
+        fixture.write("skills/pdf-tools/hello.txt", "hello\n");
+        fixture.write("skills/pdf-tools/assets/dot.png", DOT);
+        fixture.skill("release-notes", "Writes release notes.");
+        fixture
     }
 
-    /// A place in the world; its real path, as the program shows it.
+    /// A place in the fixture; its real path, as the program shows it.
     pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(below)
     }
@@ -217,7 +215,7 @@ impl Run {
         let input = self.input.clone();
         // It may end without having read everything: that is its right.
         let writer = thread::spawn(move || drop(stdin.write_all(&input)));
-        let status = ended(&mut child, PATIENCE);
+        let status = ended(&mut child, TIMEOUT);
         writer.join().unwrap();
         let ran = Ran {
             code: status.and_then(|status| status.code()),
@@ -301,39 +299,4 @@ pub(crate) fn ended(child: &mut Child, patience: Duration) -> Option<ExitStatus>
     child.kill().unwrap();
     child.wait().unwrap();
     None
-}
-
-/// The member of a JSON object or list, which must be there.
-pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
-    value
-        .pointer(pointer)
-        .unwrap_or_else(|| panic!("no {pointer} in {value:#}"))
-}
-
-/// The text at a place of a JSON value.
-pub(crate) fn text_at<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    at(value, pointer)
-        .as_str()
-        .unwrap_or_else(|| panic!("no text at {pointer} in {value:#}"))
-}
-
-/// The members of a JSON object, sorted.
-pub(crate) fn keys(value: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> = value
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    keys.sort_unstable();
-    keys
-}
-
-/// The codes of the diagnostics of a checked skill.
-pub(crate) fn codes(skill: &Value) -> Vec<String> {
-    let diagnostics = at(skill, "/diagnostics").as_array().unwrap();
-    diagnostics
-        .iter()
-        .map(|found| text_at(found, "/code").to_owned())
-        .collect()
 }
