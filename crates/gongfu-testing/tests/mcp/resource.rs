@@ -250,6 +250,11 @@ fn crowd() -> Fixture {
         for name in ["a b.md", "ä?#%41.md", "[x].md", "e\u{301}.md"] {
             outer.insert(name.to_owned(), name.into());
         }
+        // As on disk, the files of a skill that lies in another one are its files, too.
+        for folder in ["inner", "renamed"] {
+            let document = format!("---\nname: inner\ndescription: d\n---\nouter/{folder}\n");
+            outer.insert(format!("{folder}/SKILL.md"), document.into());
+        }
     });
     fixture
 }
@@ -289,7 +294,7 @@ fn every_listed_uri_is_unique_and_can_be_read() {
     let is_outer = |skill: &&Value| text_at(skill, "/frontmatter/name") == "outer";
     let outer = skills.iter().find(is_outer).unwrap();
     let files = list_at(outer, "/resources");
-    assert_eq!(files.len(), 5);
+    assert_eq!(files.len(), 7);
     for file in files {
         let read = client.ask("resources/read", json!({ "uri": text_at(file, "/uri") }));
         let text = text_at(&read, "/contents/0/text");
