@@ -92,3 +92,20 @@ pub fn failed(result: &Value) -> Value {
 pub fn is_error(result: &Value) -> bool {
     result.get("isError") == Some(&Value::Bool(true))
 }
+
+/// A line of a table of calls: the name of a tool or method, its arguments as JSON, and the rest.
+///
+/// # Panics
+/// The line has another form.
+pub fn case(line: &str) -> (&str, Value, &str) {
+    let (name, rest) = line
+        .split_once(' ')
+        .unwrap_or_else(|| panic!("no name: {line}"));
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter();
+    let arguments = values
+        .next()
+        .unwrap()
+        .unwrap_or_else(|error| panic!("{error}: {line}"));
+    let rest = rest[values.byte_offset()..].trim_start();
+    (name, arguments, rest)
+}

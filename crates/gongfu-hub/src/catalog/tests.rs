@@ -12,6 +12,7 @@ mod writing;
 
 use gongfu_core::account::{Actor, Role};
 use gongfu_core::skill::Digest;
+use gongfu_testing::json::case;
 use gongfu_testing::now;
 use serde_json::{Value, json};
 
@@ -63,7 +64,7 @@ fn shown(result: &ToolResult) -> String {
 }
 
 #[test]
-fn a_skill_is_loaded_whole_or_in_parts() {
+fn skill_load_returns_the_whole_or_a_part() {
     assert_eq!(text("skill_load", json!({ "skill_name": "pdf" })), DOCUMENT);
     assert_eq!(
         text(
@@ -103,107 +104,39 @@ fn a_skill_is_loaded_whole_or_in_parts() {
 }
 
 #[test]
-fn a_wrong_call_says_what_to_do() {
-    for (name, arguments, code, hint) in [
-        ("skill_load", json!({}), "MISSING_ARGUMENT", "skill_list"),
-        (
-            "skill_load",
-            json!({ "skill_name": "pd" }),
-            "SKILL_NOT_FOUND",
-            "pdf",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "off" }),
-            "SKILL_DEACTIVATED",
-            "gongfu skill enable lib/off",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "../pdf" }),
-            "INVALID_SKILL_NAME",
-            "never a path",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf", "section": "usage" }),
-            "SECTION_NOT_FOUND",
-            "Use, ",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf", "section": "use", "start_line": 1 }),
-            "INVALID_ARGUMENT",
-            "one of them",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf", "part": "half" }),
-            "INVALID_ARGUMENT",
-            "whole, body",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf", "start_line": 0 }),
-            "INVALID_ARGUMENT",
-            "1 or more",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf", "sektion": "x" }),
-            "UNKNOWN_ARGUMENT",
-            "section",
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": ["pdf"] }),
-            "INVALID_ARGUMENT",
-            "a text",
-        ),
-        (
-            "skill_read",
-            json!({ "skill_name": "pdf", "path": "ref/y.md" }),
-            "FILE_NOT_FOUND",
-            "ref/x.md",
-        ),
-        (
-            "skill_read",
-            json!({ "skill_name": "pdf", "path": "../x" }),
-            "INVALID_FILE_PATH",
-            "relative",
-        ),
-        (
-            "skill_read",
-            json!({ "skill_name": "pdf", "path": "a.png", "start_line": 1 }),
-            "INVALID_ARGUMENT",
-            "whole",
-        ),
-        (
-            "skill_list",
-            json!({ "source": "nowhere" }),
-            "INVALID_ARGUMENT",
-            "lib, user",
-        ),
-        (
-            "skill_list",
-            json!({ "after": "nowhere" }),
-            "INVALID_ARGUMENT",
-            "without `after`",
-        ),
-        ("skill_lst", json!({}), "TOOL_NOT_FOUND", "skill_list"),
+fn wrong_call_is_refused_with_a_hint() {
+    for wrong in [
+        r#"skill_load {} MISSING_ARGUMENT skill_list"#,
+        r#"skill_load {"skill_name": "pd"} SKILL_NOT_FOUND pdf"#,
+        r#"skill_load {"skill_name": "off"} SKILL_DEACTIVATED gongfu skill enable lib/off"#,
+        r#"skill_load {"skill_name": "../pdf"} INVALID_SKILL_NAME never a path"#,
+        r#"skill_load {"skill_name": "pdf", "section": "usage"} SECTION_NOT_FOUND Use, "#,
+        r#"skill_load {"skill_name": "pdf", "section": "use", "start_line": 1} INVALID_ARGUMENT one of them"#,
+        r#"skill_load {"skill_name": "pdf", "part": "half"} INVALID_ARGUMENT whole, body"#,
+        r#"skill_load {"skill_name": "pdf", "start_line": 0} INVALID_ARGUMENT 1 or more"#,
+        r#"skill_load {"skill_name": "pdf", "sektion": "x"} UNKNOWN_ARGUMENT section"#,
+        r#"skill_load {"skill_name": ["pdf"]} INVALID_ARGUMENT a text"#,
+        r#"skill_read {"skill_name": "pdf", "path": "ref/y.md"} FILE_NOT_FOUND ref/x.md"#,
+        r#"skill_read {"skill_name": "pdf", "path": "../x"} INVALID_FILE_PATH relative"#,
+        r#"skill_read {"skill_name": "pdf", "path": "a.png", "start_line": 1} INVALID_ARGUMENT whole"#,
+        r#"skill_list {"source": "nowhere"} INVALID_ARGUMENT lib, user"#,
+        r#"skill_list {"after": "nowhere"} INVALID_ARGUMENT without `after`"#,
+        r#"skill_lst {} TOOL_NOT_FOUND skill_list"#,
     ] {
-        let error = call(name, arguments.clone()).unwrap_err();
-        assert_eq!(error.code().as_str(), code, "{arguments}");
+        let (name, arguments, rest) = case(wrong);
+        let (code, hint) = rest.split_once(' ').unwrap();
+        let error = call(name, arguments).unwrap_err();
+        assert_eq!(error.code().as_str(), code, "{wrong}");
         assert!(
             error.problem.text().hint.contains(hint),
-            "{arguments}: {}",
+            "{wrong}: {}",
             error.problem.text().hint
         );
     }
 }
 
 #[test]
-fn files_are_listed_and_read() {
+fn skill_read_lists_and_reads_files() {
     assert_eq!(
         text(
             "skill_read",
@@ -254,7 +187,7 @@ fn files_are_listed_and_read() {
 }
 
 #[test]
-fn the_library_is_listed_in_pages() {
+fn skill_list_returns_pages() {
     assert_eq!(
         text("skill_list", json!({})),
         "- pdf: Read PDFs.\n- wide: Read PDFs.\n- user/pdf: Read PDFs.\n"
@@ -284,7 +217,7 @@ fn the_library_is_listed_in_pages() {
 }
 
 #[test]
-fn a_search_names_the_skills_that_fit() {
+fn skill_search_returns_what_fits() {
     let result = call("skill_search", json!({ "query": "a pdf", "limit": 1 })).unwrap();
     let found = result.structured_content.unwrap();
     assert_eq!(found["total"], 2);

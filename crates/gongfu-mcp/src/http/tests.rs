@@ -143,7 +143,7 @@ async fn refuses_with_json_rpc_errors() {
 }
 
 #[tokio::test]
-async fn the_address_picks_the_profile() {
+async fn address_selects_the_profile() {
     let endpoint = endpoint(HttpSettings::default());
     for (address, asked) in [
         ("/mcp", json!(null)),
@@ -406,7 +406,7 @@ impl ServerHandler for Hanging {
 }
 
 #[tokio::test]
-async fn a_run_of_a_session_ends_with_its_connection() {
+async fn run_ends_with_its_connection() {
     let ended = CancellationToken::new();
     let handler = Hanging(ended.clone());
     let mut endpoint = HttpEndpoint::new(move || handler.clone(), HttpSettings::default());

@@ -123,7 +123,7 @@ async fn closes_a_connection_whose_head_takes_too_long() {
 }
 
 #[tokio::test]
-async fn an_answer_and_a_body_may_take_longer_than_a_head() {
+async fn answer_and_body_may_take_longer_than_a_head() {
     let slow = WHOLE.replace("quick", "slow");
     let mut connection = Connection::with(MOMENT * 2, &slow).await;
     tokio::time::sleep(MOMENT * 5).await;

@@ -1,6 +1,6 @@
 //! Arguments of calls that are missing, wrong or huge.
 
-use gongfu_testing::json::{at, text_at};
+use gongfu_testing::json::{at, case, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
@@ -41,10 +41,9 @@ const WRONG: &[&str] = &[
 fn wrong_argument_is_named() {
     let mut client = Fixture::with_skills().client();
     for wrong in WRONG {
-        let (tool, rest) = wrong.split_once(' ').unwrap();
-        let (arguments, rest) = rest.split_once(' ').unwrap();
+        let (tool, arguments, rest) = case(wrong);
         let (code, named) = rest.split_once(' ').unwrap();
-        let error = client.bad(tool, serde_json::from_str(arguments).unwrap());
+        let error = client.bad(tool, arguments);
         assert_eq!(text_at(&error, "/code"), code, "{wrong}: {error:#}");
         let texts = ["/message", "/hint"].map(|part| text_at(&error, part));
         assert!(texts.concat().contains(named), "{wrong}: {error:#}");

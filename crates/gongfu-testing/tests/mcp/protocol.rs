@@ -1,7 +1,7 @@
 //! Requests of every revision, and what is no request of any.
 
 use gongfu_core::port::{RecordKey, Records as _};
-use gongfu_testing::json::{at, context, error_code, list_at, result, text_at};
+use gongfu_testing::json::{at, case, context, error_code, list_at, result, text_at};
 use gongfu_testing::now;
 use serde_json::{Value, json};
 
@@ -215,10 +215,9 @@ fn wrong_parameter_is_named_with_its_place() {
         r#"tools/call {"name":"skill_list","arguments":"xxx"} `arguments`: invalid type"#,
         r#"completion/complete {"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":1,"value":""}} `argument.name`: invalid type"#,
     ] {
-        let (method, rest) = wrong.split_once(' ').unwrap();
-        let (params, named) = rest.split_once(' ').unwrap();
-        let params = params.replace("xxx", &"x".repeat(5_000));
-        for response in asked(&fixture, method, &serde_json::from_str(&params).unwrap()) {
+        let wrong = wrong.replace("xxx", &"x".repeat(5_000));
+        let (method, params, named) = case(&wrong);
+        for response in asked(&fixture, method, &params) {
             assert_eq!(error_code(&response), -32602, "{wrong}: {response:#}");
             let text = text_at(&response, "/error/message");
             assert!(text.contains(named) && text.len() < 500, "{wrong}: {text}");

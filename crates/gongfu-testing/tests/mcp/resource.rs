@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use gongfu_testing::client::TIMEOUT;
-use gongfu_testing::json::{at, context, error_code, list_at, result, text_at, texts};
+use gongfu_testing::json::{at, case, context, error_code, list_at, result, text_at, texts};
 use serde_json::{Value, json};
 
 use crate::fixture::{DOT, Fixture, LocalClient, PDF_TOOLS, plain};
@@ -196,8 +196,8 @@ fn missing_resource_has_the_code_of_each_revision() {
         r#"prompts/get {"name":"pdf-tools","arguments":{"x":"y"}}"#,
         r#"completion/complete {"ref":{}}"#,
     ] {
-        let (method, params) = wrong.split_once(' ').unwrap();
-        let response = old.request(method, serde_json::from_str(params).unwrap());
+        let (method, params, _) = case(wrong);
+        let response = old.request(method, params);
         assert_eq!(error_code(&response), -32602, "{wrong}");
     }
     let unknown = old.request("prompts/get", json!({ "name": "pdf-tool" }));

@@ -96,13 +96,21 @@ impl Fixture {
 
     /// The same, looking at the folder of skills alone.
     pub(crate) fn only<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Run {
+        self.over(&["skills"], arguments)
+    }
+
+    /// The same, looking at these folders alone.
+    pub(crate) fn over<S: AsRef<OsStr>>(
+        &self,
+        folders: &[&str],
+        arguments: impl IntoIterator<Item = S>,
+    ) -> Run {
         let mut run = self.gongfu(arguments);
-        let places = [
-            "--no-default-dirs".into(),
-            "--skills-dir".into(),
-            self.path("skills").into(),
-        ];
-        // What comes behind `--` is no option.
+        let mut places = vec!["--no-default-dirs".into()];
+        for folder in folders {
+            places.extend(["--skills-dir".into(), self.path(folder).into()]);
+        }
+        // What follows `--` is no option.
         let end = run.arguments.iter().position(|argument| argument == "--");
         let end = end.unwrap_or(run.arguments.len());
         run.arguments.splice(end..end, places);

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use gongfu_testing::client::TIMEOUT;
-use gongfu_testing::json::{at, text_at};
+use gongfu_testing::json::{at, context, list_at, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
@@ -19,9 +19,7 @@ fn every_revision_is_served_at_one_address() {
     let fixture = Fixture::with_skills();
     let site = serve(&fixture);
     let found = site.ask("server/discover", json!({}));
-    let versions: Vec<&str> = at(&found, "/supportedVersions")
-        .as_array()
-        .unwrap()
+    let versions: Vec<&str> = list_at(&found, "/supportedVersions")
         .iter()
         .filter_map(Value::as_str)
         .collect();
@@ -40,11 +38,7 @@ fn every_revision_is_served_at_one_address() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let session = site.open(version);
         let listed = site.ask_in(&session, "tools/list", json!({}));
-        assert_eq!(
-            at(&listed, "/tools").as_array().unwrap().len(),
-            tools,
-            "{version}"
-        );
+        assert_eq!(list_at(&listed, "/tools").len(), tools, "{version}");
         let ended = site.send("DELETE", "/mcp", &[("mcp-session-id", &session)], "");
         assert_eq!(ended.status, 204, "{ended:#?}");
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
@@ -276,11 +270,7 @@ fn unix_socket_is_private_and_removed() {
 fn hundred_open_streams_do_not_delay_shutdown() {
     let fixture = Fixture::with_skills();
     let site = serve(&fixture);
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    let meta = context("2026-07-28");
     let mut streams = Vec::new();
     for id in 0..50 {
         let body = json!({"jsonrpc": "2.0", "id": id, "method": "subscriptions/listen",

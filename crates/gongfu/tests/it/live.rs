@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use gongfu_testing::client::TIMEOUT;
-use gongfu_testing::json::{at, text_at};
+use gongfu_testing::json::{at, list_at, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
@@ -17,7 +17,7 @@ const QUIET: Duration = Duration::from_millis(1_500);
 
 fn listed(client: &mut Client) -> Vec<String> {
     let page = client.good("skill_list", json!({ "limit": 1000 }));
-    let skills = at(&page, "/structuredContent/skills").as_array().unwrap();
+    let skills = list_at(&page, "/structuredContent/skills");
     skills
         .iter()
         .map(|skill| text_at(skill, "/name").to_owned())

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gongfu_testing::client::TIMEOUT;
-use gongfu_testing::json::{at, text_at};
+use gongfu_testing::json::{at, list_at, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
@@ -33,10 +33,7 @@ fn everything(client: &mut Client) -> Vec<Value> {
         "skill_list",
         json!({ "include_disabled": true, "limit": 1000 }),
     );
-    at(&page, "/structuredContent/skills")
-        .as_array()
-        .unwrap()
-        .clone()
+    list_at(&page, "/structuredContent/skills").to_vec()
 }
 
 #[test]

@@ -7,12 +7,11 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use gongfu_testing::client::TIMEOUT;
-use gongfu_testing::json::{at, keys, result, text_at};
+use gongfu_testing::json::{at, context, keys, result, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
 use crate::site::Site;
-use crate::stdio::Client;
 
 const GCD: &str = "import math, sys\nprint(math.gcd(int(sys.argv[1]), int(sys.argv[2])))\n";
 const SETUP: &str = "echo setting up\nmkdir -p output/data\necho 42 > output/data/result.txt\n";
@@ -355,10 +354,6 @@ fn call(line: &str) -> Value {
     json!({ "name": "skill_run", "arguments": { "skill_name": "gcd", "command": line, "timeout": 300 } })
 }
 
-fn begin(client: &mut Client, id: u32, params: &Value) {
-    client.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }));
-}
-
 #[test]
 fn output_is_reported_while_it_runs() {
     let fixture = fixture();
@@ -366,7 +361,7 @@ fn output_is_reported_while_it_runs() {
     let mut params =
         call("echo one; sleep 0.5; echo two >&2; sleep 0.5; printf '\\033[1mthree\\033[0m'");
     params["_meta"] = json!({ "progressToken": "t" });
-    begin(&mut client, 7, &params);
+    client.begin(7, "tools/call", params);
     let mut told = Vec::new();
     let answer = loop {
         let message = client.receive(TIMEOUT).unwrap();
@@ -398,7 +393,7 @@ fn cancelled_or_closed_client_leaves_no_process() {
     let fixture = fixture();
     let word = word();
     let mut client = fixture.client();
-    begin(&mut client, 1, &call(&stubborn(&word)));
+    client.begin(1, "tools/call", call(&stubborn(&word)));
     wait_for(&word, 2);
     client.notify("notifications/cancelled", json!({ "requestId": 1 }));
     wait_for(&word, 0);
@@ -410,7 +405,7 @@ fn cancelled_or_closed_client_leaves_no_process() {
         ),
         "on\n"
     );
-    begin(&mut client, 2, &call(&stubborn(&word)));
+    client.begin(2, "tools/call", call(&stubborn(&word)));
     wait_for(&word, 2);
     drop(client);
     wait_for(&word, 0);
@@ -422,7 +417,7 @@ fn killed_server_leaves_no_process() {
     let word = word();
     let mut client = fixture.client();
     for id in 1..=5 {
-        begin(&mut client, id, &call(&stubborn(&word)));
+        client.begin(id, "tools/call", call(&stubborn(&word)));
     }
     wait_for(&word, 10);
     let server = rustix::process::Pid::from_raw(i32::try_from(client.id()).unwrap()).unwrap();
@@ -438,11 +433,7 @@ fn closed_http_connection_leaves_no_process() {
     let line = stubborn(&word);
     // The newest revision: whoever closes the connection cancels.
     let mut params = call(&line);
-    params["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    params["_meta"] = context("2026-07-28");
     let body =
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string();
     let headers = [

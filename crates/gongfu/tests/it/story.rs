@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use gongfu_testing::json::{at, failed, keys, succeeded, text_at};
+use gongfu_testing::json::{at, case, failed, keys, list_at, succeeded, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::{DOT, Fixture, STORY};
@@ -10,6 +10,9 @@ use crate::stdio::Client;
 
 /// SHA-256 of `hello` and a line feed.
 const HELLO: &str = "sha256:5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03";
+
+/// A section of the skill of the story.
+const MERGE: &str = "## Merge\n\nUse the merger.\n\n### Order\n\nKeep it.\n\n";
 
 /// A way to call a tool.
 trait Surface {
@@ -53,7 +56,7 @@ impl Surface for CommandLine<'_> {
 
 fn tell(surface: &mut dyn Surface) {
     let listed = surface.good("skill_list", json!({}));
-    let skills = at(&listed, "/structuredContent/skills").as_array().unwrap();
+    let skills = list_at(&listed, "/structuredContent/skills");
     assert_eq!(skills.len(), 2, "{listed:#}");
     assert_eq!(
         keys(&skills[0]),
@@ -68,50 +71,38 @@ fn tell(surface: &mut dyn Surface) {
         "- pdf-tools: Fills forms and merges PDF files.\n- release-notes: Writes release notes.\n"
     );
 
-    assert_eq!(
-        surface.text("skill_load", json!({ "skill_name": "pdf-tools" })),
-        STORY
-    );
-    assert_eq!(
-        surface.text(
-            "skill_load",
-            json!({ "skill_name": "skills/pdf-tools", "part": "whole" })
+    let (_, body) = STORY.split_once("---\n\n").unwrap();
+    let lines: String = STORY.split_inclusive('\n').skip(1).take(3).collect();
+    for (call, wanted) in [
+        (r#"skill_load {"skill_name":"pdf-tools"}"#, STORY),
+        (
+            r#"skill_load {"skill_name":"skills/pdf-tools","part":"whole"}"#,
+            STORY,
         ),
-        STORY
-    );
-    let body = surface.text(
-        "skill_load",
-        json!({ "skill_name": "pdf-tools", "part": "body" }),
-    );
-    assert!(
-        body.starts_with("# PDF tools\n") && STORY.ends_with(&body),
-        "{body:?}"
-    );
-    let section = surface.text(
-        "skill_load",
-        json!({ "skill_name": "pdf-tools", "section": "Merge" }),
-    );
-    assert_eq!(
-        section.trim_end(),
-        "## Merge\n\nUse the merger.\n\n### Order\n\nKeep it."
-    );
-    let lines = surface.text(
-        "skill_load",
-        json!({ "skill_name": "pdf-tools", "start_line": 2, "end_line": 4 }),
-    );
-    assert_eq!(
-        lines,
-        STORY
-            .split_inclusive('\n')
-            .skip(1)
-            .take(3)
-            .collect::<String>()
-    );
-
-    let guide = json!({ "skill_name": "pdf-tools", "path": "references/guide.md" });
-    assert_eq!(surface.text("skill_read", guide), "one\ntwo\nthree\n");
-    let second = json!({ "skill_name": "pdf-tools", "path": "references/guide.md", "start_line": 2, "end_line": 2 });
-    assert_eq!(surface.text("skill_read", second), "two\n");
+        (
+            r#"skill_load {"skill_name":"pdf-tools","part":"body"}"#,
+            body,
+        ),
+        (
+            r#"skill_load {"skill_name":"pdf-tools","section":"Merge"}"#,
+            MERGE,
+        ),
+        (
+            r#"skill_load {"skill_name":"pdf-tools","start_line":2,"end_line":4}"#,
+            &lines,
+        ),
+        (
+            r#"skill_read {"skill_name":"pdf-tools","path":"references/guide.md"}"#,
+            "one\ntwo\nthree\n",
+        ),
+        (
+            r#"skill_read {"skill_name":"pdf-tools","path":"references/guide.md","start_line":2,"end_line":2}"#,
+            "two\n",
+        ),
+    ] {
+        let (tool, arguments, _) = case(call);
+        assert_eq!(surface.text(tool, arguments), wanted, "{call}");
+    }
     let dot = surface.good(
         "skill_read",
         json!({ "skill_name": "pdf-tools", "path": "assets/dot.png" }),
@@ -126,9 +117,7 @@ fn tell(surface: &mut dyn Surface) {
     );
 
     let files = surface.good("skill_read", json!({ "skill_name": "pdf-tools" }));
-    let paths: Vec<&str> = at(&files, "/structuredContent/files")
-        .as_array()
-        .unwrap()
+    let paths: Vec<&str> = list_at(&files, "/structuredContent/files")
         .iter()
         .map(|file| text_at(file, "/path"))
         .collect();
@@ -159,33 +148,26 @@ fn tell(surface: &mut dyn Surface) {
 fn go_wrong(surface: &mut dyn Surface) {
     let unknown = surface.bad("skill_load", json!({ "skill_name": "pdf_tool" }));
     assert_eq!(text_at(&unknown, "/code"), "SKILL_NOT_FOUND");
-    assert_eq!(
-        at(&unknown, "/available"),
-        &json!(["pdf-tools", "release-notes"])
-    );
+    let names = json!(["pdf-tools", "release-notes"]);
+    assert_eq!(at(&unknown, "/available"), &names);
     assert!(
         text_at(&unknown, "/hint").contains("pdf-tools"),
         "{unknown:#}"
     );
-    let section = surface.bad(
-        "skill_load",
-        json!({ "skill_name": "pdf-tools", "section": "Marge" }),
-    );
-    assert_eq!(text_at(&section, "/code"), "SECTION_NOT_FOUND");
-    assert_eq!(text_at(&section, "/available/0"), "Merge");
-    let file = surface.bad(
-        "skill_read",
-        json!({ "skill_name": "pdf-tools", "path": "references/guides.md" }),
-    );
-    assert_eq!(text_at(&file, "/code"), "FILE_NOT_FOUND");
-    assert_eq!(text_at(&file, "/available/0"), "references/guide.md");
-    let climbing = surface.bad(
-        "skill_read",
-        json!({ "skill_name": "pdf-tools", "path": "../release-notes/SKILL.md" }),
-    );
-    assert_eq!(text_at(&climbing, "/code"), "INVALID_FILE_PATH");
-    let path = surface.bad("skill_load", json!({ "skill_name": "../skills/pdf-tools" }));
-    assert_eq!(text_at(&path, "/code"), "INVALID_SKILL_NAME");
+    for wrong in [
+        r#"skill_load {"skill_name":"pdf-tools","section":"Marge"} SECTION_NOT_FOUND Merge"#,
+        r#"skill_read {"skill_name":"pdf-tools","path":"references/guides.md"} FILE_NOT_FOUND references/guide.md"#,
+        r#"skill_read {"skill_name":"pdf-tools","path":"../release-notes/SKILL.md"} INVALID_FILE_PATH"#,
+        r#"skill_load {"skill_name":"../skills/pdf-tools"} INVALID_SKILL_NAME"#,
+    ] {
+        let (tool, arguments, rest) = case(wrong);
+        let mut wanted = rest.split(' ');
+        let error = surface.bad(tool, arguments);
+        assert_eq!(wanted.next(), Some(text_at(&error, "/code")), "{wrong}");
+        if let Some(near) = wanted.next() {
+            assert_eq!(text_at(&error, "/available/0"), near, "{wrong}");
+        }
+    }
 }
 
 #[test]
@@ -208,33 +190,20 @@ fn tool_call_and_protocol_answer_the_same() {
     let fixture = Fixture::with_skills();
     let mut client = fixture.client();
     let mut line = CommandLine(&fixture);
-    for (tool, arguments) in [
-        ("skill_list", json!({ "limit": 1 })),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf-tools", "part": "body" }),
-        ),
-        (
-            "skill_load",
-            json!({ "skill_name": "pdf-tools", "start_line": 99 }),
-        ),
-        ("skill_read", json!({ "skill_name": "pdf-tools" })),
-        (
-            "skill_read",
-            json!({ "skill_name": "pdf-tools", "path": "assets/dot.png" }),
-        ),
-        (
-            "skill_read",
-            json!({ "skill_name": "pdf-tools", "path": "nowhere" }),
-        ),
-        ("skill_read", json!({})),
+    for call in [
+        r#"skill_list {"limit":1}"#,
+        r#"skill_load {"skill_name":"pdf-tools","part":"body"}"#,
+        r#"skill_load {"skill_name":"pdf-tools","start_line":99}"#,
+        r#"skill_read {"skill_name":"pdf-tools"}"#,
+        r#"skill_read {"skill_name":"pdf-tools","path":"assets/dot.png"}"#,
+        r#"skill_read {"skill_name":"pdf-tools","path":"nowhere"}"#,
+        r#"skill_read {}"#,
     ] {
-        let (wire, shown) = (
-            client.call(tool, arguments.clone()),
-            line.call(tool, arguments.clone()),
-        );
+        let (tool, arguments, _) = case(call);
+        let wire = client.call(tool, arguments.clone());
+        let shown = line.call(tool, arguments);
         for part in ["content", "structuredContent"] {
-            assert_eq!(wire.get(part), shown.get(part), "{tool} {arguments}");
+            assert_eq!(wire.get(part), shown.get(part), "{call}");
         }
     }
 }

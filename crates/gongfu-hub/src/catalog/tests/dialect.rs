@@ -4,6 +4,7 @@ use gongfu_core::account::{Actor, Role};
 use serde_json::{Value, json};
 
 use gongfu_testing::SkillFiles;
+use gongfu_testing::json::case;
 
 use super::world::{DOCUMENT, catalog, over, sealed};
 use super::{Catalog, call_in, now, shown};
@@ -28,7 +29,7 @@ fn names(catalog: &Catalog, profiles: &[Profile]) -> Vec<String> {
 }
 
 #[test]
-fn a_profile_shows_its_tools_and_profiles_combine() {
+fn profile_shows_its_tools_and_profiles_combine() {
     let catalog = catalog();
     for name in [
         "standard",
@@ -64,14 +65,14 @@ fn a_profile_shows_its_tools_and_profiles_combine() {
 }
 
 #[test]
-fn a_list_that_says_nothing_about_skills_does_not_wait_for_them() {
+fn list_without_skills_does_not_wait_for_them() {
     for name in ["agentskills", "skills"] {
         assert!(!names(&sealed(), &[profile(name)]).is_empty(), "{name}");
     }
 }
 
 #[test]
-fn agentskills_speaks_as_the_source_does() {
+fn agentskills_answers_as_its_source() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| said(&catalog, "agentskills", tool, arguments);
     assert_eq!(
@@ -97,30 +98,15 @@ fn agentskills_speaks_as_the_source_does() {
             "!{{\"detail\":{{\"skill_name\":\"pdf\",\"file_name\":\"no.md\",\"message\":\"there is no file `no.md` in the skill `pdf`\"}},\"code\":\"FILE_NOT_FOUND\",{at}"
         )
     );
-    for (tool, arguments, code) in [
-        (
-            "load_skill",
-            json!({ "skill_name": "../x" }),
-            "INVALID_SKILL_NAME",
-        ),
-        (
-            "load_skill",
-            json!({ "skill_name": "off" }),
-            "SKILL_DEACTIVATED",
-        ),
-        ("load_skill", json!({}), "MISSING_ARGUMENT"),
-        ("load_skill", json!({ "skill_name": 1 }), "INVALID_ARGUMENT"),
-        (
-            "read_reference_file",
-            json!({ "skill_name": "pdf", "file_name": "../x" }),
-            "INVALID_FILE_PATH",
-        ),
-        (
-            "read_reference_file",
-            json!({ "skill_name": "pdf", "file_name": "a.png" }),
-            "FILE_NOT_TEXT",
-        ),
+    for failing in [
+        r#"load_skill {"skill_name": "../x"} INVALID_SKILL_NAME"#,
+        r#"load_skill {"skill_name": "off"} SKILL_DEACTIVATED"#,
+        r#"load_skill {} MISSING_ARGUMENT"#,
+        r#"load_skill {"skill_name": 1} INVALID_ARGUMENT"#,
+        r#"read_reference_file {"skill_name": "pdf", "file_name": "../x"} INVALID_FILE_PATH"#,
+        r#"read_reference_file {"skill_name": "pdf", "file_name": "a.png"} FILE_NOT_TEXT"#,
     ] {
+        let (tool, arguments, code) = case(failing);
         let answer = said(tool, arguments);
         let payload: Value = serde_json::from_str(answer.trim_start_matches('!')).unwrap();
         let keys: Vec<&String> = payload.as_object().unwrap().keys().collect();
@@ -134,7 +120,7 @@ fn agentskills_speaks_as_the_source_does() {
 }
 
 #[test]
-fn skills_speaks_as_the_source_does() {
+fn skills_answers_as_its_source() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| said(&catalog, "skills", tool, arguments);
     let path = |path: &str| json!({ "path": path });
@@ -181,69 +167,24 @@ fn skills_speaks_as_the_source_does() {
 }
 
 #[test]
-fn skills_fails_as_the_source_does() {
+fn skills_fails_as_its_source() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| said(&catalog, "skills", tool, arguments);
-    let path = |path: &str| json!({ "path": path });
-    let write = |path: &str, content: &str| json!({ "path": path, "content": content });
-    for (tool, arguments, wanted) in [
-        (
-            "skills_ls",
-            path("skills/none"),
-            "!Error: skill 'none' not found",
-        ),
-        (
-            "skills_ls",
-            path("nowhere"),
-            "!Error: path 'nowhere' not found",
-        ),
-        (
-            "skills_ls",
-            path("skills/pdf/none"),
-            "!Error: path 'skills/pdf/none' not found",
-        ),
-        (
-            "skills_ls",
-            path("skills/pdf/a.png"),
-            "!Error: 'skills/pdf/a.png' is not a directory",
-        ),
-        (
-            "skills_read",
-            path("skills/pdf/a.png"),
-            "!Error: 'skills/pdf/a.png' is not a text file",
-        ),
-        (
-            "skills_read",
-            path("skills/pdf/ref"),
-            "!Error: 'skills/pdf/ref' is a directory",
-        ),
-        (
-            "skills_read",
-            path("skills"),
-            "!Error: 'skills' is a directory",
-        ),
-        ("skills_read", path("none"), "!Error: path 'none' not found"),
-        (
-            "skills_read",
-            path("/etc/passwd"),
-            "!Error: `/etc/passwd` can't be reached: it lies below no mount",
-        ),
-        (
-            "skills_read",
-            path("skills/../x"),
-            "!Error: `skills/../x` can't be reached: the path climbs",
-        ),
-        (
-            "skills_read",
-            json!({}),
-            "!Error: the argument `path` is missing",
-        ),
-        (
-            "skills_write",
-            write("skills/none/x", ""),
-            "!Error: skill 'none' not found",
-        ),
+    for failing in [
+        r#"skills_ls {"path":"skills/none"} !Error: skill 'none' not found"#,
+        r#"skills_ls {"path":"nowhere"} !Error: path 'nowhere' not found"#,
+        r#"skills_ls {"path":"skills/pdf/none"} !Error: path 'skills/pdf/none' not found"#,
+        r#"skills_ls {"path":"skills/pdf/a.png"} !Error: 'skills/pdf/a.png' is not a directory"#,
+        r#"skills_read {"path":"skills/pdf/a.png"} !Error: 'skills/pdf/a.png' is not a text file"#,
+        r#"skills_read {"path":"skills/pdf/ref"} !Error: 'skills/pdf/ref' is a directory"#,
+        r#"skills_read {"path":"skills"} !Error: 'skills' is a directory"#,
+        r#"skills_read {"path":"none"} !Error: path 'none' not found"#,
+        r#"skills_read {"path":"/etc/passwd"} !Error: `/etc/passwd` can't be reached: it lies below no mount"#,
+        r#"skills_read {"path":"skills/../x"} !Error: `skills/../x` can't be reached: the path climbs"#,
+        r#"skills_read {} !Error: the argument `path` is missing"#,
+        r#"skills_write {"path":"skills/none/x","content":""} !Error: skill 'none' not found"#,
     ] {
+        let (tool, arguments, wanted) = case(failing);
         let answer = said(tool, arguments);
         assert!(answer.starts_with(wanted), "{answer}");
         assert!(!answer.contains("skill_list"), "{answer}");
@@ -303,7 +244,7 @@ fn read_skill_takes_names_and_nothing_else() {
 }
 
 #[test]
-fn the_names_in_the_schema_are_live_and_bounded() {
+fn names_in_a_schema_are_current_and_limited() {
     let choices = |count: usize| {
         let names: Vec<String> = (0..count).map(|number| format!("s{number:03}")).collect();
         let full: Vec<String> = names.iter().map(|name| format!("lib/{name}")).collect();
@@ -326,7 +267,7 @@ fn the_names_in_the_schema_are_live_and_bounded() {
 }
 
 #[test]
-fn autosnippet_speaks_as_the_source_does() {
+fn autosnippet_answers_as_its_source() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| -> Value {
         let text = said(&catalog, "autosnippet", tool, arguments);
@@ -432,7 +373,7 @@ fn long_document_is_cut_at_the_reported_offset() {
 }
 
 #[test]
-fn a_large_library_ends_with_how_many_more() {
+fn large_library_ends_with_the_number_left_out() {
     let names: Vec<String> = (0..2_000)
         .map(|number| format!("skill-{number:04}"))
         .collect();

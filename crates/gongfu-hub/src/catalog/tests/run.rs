@@ -9,6 +9,7 @@ use gongfu_core::sandbox::{Artifact, Change, Command, Exit, Outcome, Reason};
 use serde_json::{Value, json};
 
 use gongfu_testing::MemorySpace;
+use gongfu_testing::json::case;
 use gongfu_testing::sandbox::{good, outcome};
 
 use super::world::reading;
@@ -37,98 +38,47 @@ fn tried(catalog: &Catalog, of: &str, tool: &str, arguments: Value) -> String {
     }
 }
 
+/// The profile that has a tool.
+fn profile_of(tool: &str) -> &'static str {
+    match tool {
+        "skill_run" | "skill_read" => "standard",
+        tool if tool.starts_with("skills_") => "skills",
+        _ => "agentskills",
+    }
+}
+
+/// The command of a call: a line for a shell, or a program with its arguments.
+fn command(call: &Value) -> Command {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    match call.get("arguments").and_then(Value::as_array) {
+        Some(words) => {
+            let words = [&call["command"]].into_iter().chain(words);
+            Command::Program(words.map(text).collect())
+        }
+        None => Command::Line(text(&call["command"])),
+    }
+}
+
 #[test]
-#[expect(clippy::too_many_lines, reason = "one table of calls")]
 fn sandbox_gets_the_requested_command_and_limits() {
     let (catalog, space) = setup();
-    let line = |line: &str| Command::Line(line.to_owned());
-    let program =
-        |words: &[&str]| Command::Program(words.iter().map(|word| (*word).to_owned()).collect());
-    for (profile, tool, arguments, command, folder, seconds, shown) in [
-        (
-            "standard",
-            "skill_run",
-            json!({ "skill_name": "pdf", "command": "ls *" }),
-            line("ls *"),
-            "/skill",
-            120,
-            65_536,
-        ),
-        (
-            "standard",
-            "skill_run",
-            json!({ "skill_name": "pdf", "command": "ls", "arguments": ["*", "a b"], "timeout": 7, "input": "x", "output_limit": 2000 }),
-            program(&["ls", "*", "a b"]),
-            "/skill",
-            7,
-            2_000,
-        ),
-        (
-            "agentskills",
-            "run_shell_command",
-            json!({ "skill_name": "pdf", "command": "ls" }),
-            line("ls"),
-            "/skill",
-            120,
-            1_048_576,
-        ),
-        (
-            "skills",
-            "skills_run",
-            json!({ "name": "pdf", "command": "ls" }),
-            line("ls"),
-            "/skill",
-            120,
-            1_048_576,
-        ),
-        (
-            "skills",
-            "skills_run",
-            json!({ "name": "pdf", "command": "ls", "timeout": 9 }),
-            line("ls"),
-            "/skill",
-            9,
-            1_048_576,
-        ),
-        (
-            "skills",
-            "skills_bash",
-            json!({ "command": "ls" }),
-            line("ls"),
-            "/workspace",
-            60,
-            1_048_576,
-        ),
-        (
-            "skills",
-            "skills_bash",
-            json!({ "command": "ls", "cwd": "src/x" }),
-            line("ls"),
-            "/workspace/src/x",
-            60,
-            1_048_576,
-        ),
-        (
-            "skills",
-            "skills_bash",
-            json!({ "command": "ls", "cwd": "skills/pdf/a" }),
-            line("ls"),
-            "/skill/a",
-            60,
-            1_048_576,
-        ),
-        (
-            "skills",
-            "skills_bash",
-            json!({ "command": "ls", "cwd": "/data/x" }),
-            line("ls"),
-            "/data/x",
-            60,
-            1_048_576,
-        ),
+    for asked in [
+        r#"skill_run {"skill_name": "pdf", "command": "ls *"} /skill 120 65536"#,
+        r#"skill_run {"skill_name": "pdf", "command": "ls", "arguments": ["*", "a b"], "timeout": 7, "input": "x", "output_limit": 2000} /skill 7 2000"#,
+        r#"run_shell_command {"skill_name": "pdf", "command": "ls"} /skill 120 1048576"#,
+        r#"skills_run {"name": "pdf", "command": "ls"} /skill 120 1048576"#,
+        r#"skills_run {"name": "pdf", "command": "ls", "timeout": 9} /skill 9 1048576"#,
+        r#"skills_bash {"command": "ls"} /workspace 60 1048576"#,
+        r#"skills_bash {"command": "ls", "cwd": "src/x"} /workspace/src/x 60 1048576"#,
+        r#"skills_bash {"command": "ls", "cwd": "skills/pdf/a"} /skill/a 60 1048576"#,
+        r#"skills_bash {"command": "ls", "cwd": "/data/x"} /data/x 60 1048576"#,
     ] {
+        let (tool, arguments, rest) = case(asked);
+        let [folder, seconds, shown] = rest.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let (seconds, shown) = (seconds.parse().unwrap(), shown.parse().unwrap());
+        let command = command(&arguments);
         space.sandbox.script(good("ok"));
-        let answer = tried(&catalog, profile, tool, arguments);
+        let answer = tried(&catalog, profile_of(tool), tool, arguments);
         let asked = space.sandbox.take_specs();
         assert_eq!(asked.len(), 1, "{tool}: {answer}");
         let spec = &asked[0];
@@ -304,45 +254,32 @@ fn files_left_by_a_run_are_listed_and_read_and_the_instructions_stay() {
         json!({ "memory": "control_group", "processes": "process_limit", "disk": "sized_file_system" })
     );
     assert!(data.get("signal").is_none());
-    for (profile, tool, arguments, wanted) in [
+    for (call, wanted) in [
         (
-            "agentskills",
-            "read_reference_file",
-            json!({ "skill_name": "pdf", "file_name": "out/x.txt" }),
+            r#"read_reference_file {"skill_name": "pdf", "file_name": "out/x.txt"}"#,
             "left",
         ),
         (
-            "agentskills",
-            "read_reference_file",
-            json!({ "skill_name": "pdf", "file_name": "data.txt" }),
+            r#"read_reference_file {"skill_name": "pdf", "file_name": "data.txt"}"#,
             "left",
         ),
+        (r#"skills_read {"path": "skills/pdf/out/x.txt"}"#, "left"),
         (
-            "skills",
-            "skills_read",
-            json!({ "path": "skills/pdf/out/x.txt" }),
-            "left",
-        ),
-        (
-            "skills",
-            "skills_ls",
-            json!({ "path": "skills/pdf" }),
+            r#"skills_ls {"path": "skills/pdf"}"#,
             "Contents of 'skills/pdf' (3 items):\n  SKILL.md  (47 bytes)\n  data.txt  (4 bytes)\n  out/",
         ),
         (
-            "standard",
-            "skill_read",
-            json!({ "skill_name": "pdf", "path": "out/x.txt" }),
+            r#"skill_read {"skill_name": "pdf", "path": "out/x.txt"}"#,
             "left",
         ),
         (
-            "standard",
-            "skill_read",
-            json!({ "skill_name": "pdf", "path": "out" }),
+            r#"skill_read {"skill_name": "pdf", "path": "out"}"#,
             "out/x.txt  (4 bytes, left by a run)  no digest\n",
         ),
     ] {
-        assert_eq!(tried(&catalog, profile, tool, arguments), wanted, "{tool}");
+        let (tool, arguments, _) = case(call);
+        let answer = tried(&catalog, profile_of(tool), tool, arguments);
+        assert_eq!(answer, wanted, "{call}");
     }
     for (profile, tool, arguments) in [
         ("agentskills", "load_skill", json!({ "skill_name": "pdf" })),

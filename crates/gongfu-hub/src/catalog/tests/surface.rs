@@ -187,7 +187,7 @@ fn unlisted_skill_has_an_entry() {
 }
 
 #[test]
-fn resources_are_the_instructions_of_all_that_have_a_uri() {
+fn resources_are_skills_with_a_uri() {
     let (catalog, _) = everything();
     let page = asked(&catalog, ResourcesList::default()).unwrap();
     let names: Vec<&str> = page.items.iter().map(|item| item.name.as_str()).collect();
@@ -227,7 +227,7 @@ fn resources_are_the_instructions_of_all_that_have_a_uri() {
 }
 
 #[test]
-fn a_tool_names_a_file_by_the_uri_of_the_resource() {
+fn skill_read_names_a_file_by_its_uri() {
     let (catalog, _) = everything();
     for (name, uri) in [
         ("pdf", "skill://lib/office/pdf/a.png"),
@@ -253,7 +253,7 @@ fn a_tool_names_a_file_by_the_uri_of_the_resource() {
 }
 
 #[test]
-fn folders_list_what_lies_in_them() {
+fn directory_lists_its_children() {
     let (catalog, _) = everything();
     let list = |uri: &str| {
         let operation = DirectoryRead {
@@ -329,7 +329,7 @@ fn folders_list_what_lies_in_them() {
 }
 
 #[test]
-fn prompts_are_what_a_person_may_call() {
+fn prompts_are_skills_that_a_person_may_call() {
     let (catalog, _) = everything();
     let page = asked(&catalog, PromptsList::default()).unwrap();
     let shown: Vec<String> = page
@@ -498,7 +498,7 @@ fn typed_text_is_completed() {
 }
 
 #[test]
-fn every_request_passes_the_gate_and_stands_in_the_audit() {
+fn every_request_passes_the_gate_and_is_audited() {
     let (catalog, space) = everything();
     asked(&catalog, SkillsList::default()).unwrap();
     read(&catalog, "skill://user/pdf/SKILL.md").unwrap();
@@ -560,7 +560,7 @@ fn changed_library_is_seen_and_reported() {
 }
 
 #[test]
-fn a_cursor_of_a_source_that_is_gone_is_stale() {
+fn cursor_of_a_removed_source_is_invalid() {
     use base64::Engine as _;
     let (catalog, _) = everything();
     let cursor = |text: &str| Some(base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text));

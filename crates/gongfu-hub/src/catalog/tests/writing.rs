@@ -1,5 +1,6 @@
 //! The tools that write: what they mean, keep and refuse.
 
+use gongfu_testing::json::case;
 use serde_json::{Value, json};
 
 use super::world::{DOCUMENT, catalog};
@@ -15,7 +16,7 @@ fn tried(catalog: &Catalog, tool: &str, arguments: Value) -> String {
 }
 
 #[test]
-fn a_file_is_written_changed_and_read() {
+fn file_write_creates_and_edits() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| tried(&catalog, tool, arguments);
     assert_eq!(said("file_list", json!({})), "the folder is empty\n");
@@ -38,50 +39,21 @@ fn a_file_is_written_changed_and_read() {
         "2\r\n"
     );
     assert_eq!(said("file_list", json!({})), "a.txt  (11 bytes)\n");
-    for (arguments, wanted) in [
-        (
-            json!({ "path": "a.txt" }),
-            "MISSING_ARGUMENT: give `content`",
-        ),
-        (
-            json!({ "path": "a.txt", "old_text": "1" }),
-            "MISSING_ARGUMENT: give `new_text`",
-        ),
-        (
-            json!({ "path": "a.txt", "new_text": "1" }),
-            "MISSING_ARGUMENT: give `old_text`",
-        ),
-        (
-            json!({ "path": "a.txt", "content": "", "old_text": "1", "new_text": "" }),
-            "INVALID_ARGUMENT: give either",
-        ),
-        (
-            json!({ "path": "a.txt", "old_text": "\r\n", "new_text": "" }),
-            "EDIT_REFUSED: give more",
-        ),
-        (
-            json!({ "path": "a.txt", "old_text": "four", "new_text": "" }),
-            "EDIT_REFUSED: read the file again",
-        ),
-        (
-            json!({ "path": "b.txt", "old_text": "four", "new_text": "" }),
-            "FILE_NOT_FOUND",
-        ),
-        (
-            json!({ "path": "/etc/x", "content": "" }),
-            "INVALID_FILE_PATH",
-        ),
-        (
-            json!({ "path": "../x", "content": "" }),
-            "INVALID_FILE_PATH",
-        ),
-        (
-            json!({ "path": "%2e%2e/x", "content": "" }),
-            "INVALID_FILE_PATH",
-        ),
+    for refused in [
+        r#"file_write {"path": "a.txt"} MISSING_ARGUMENT: give `content`"#,
+        r#"file_write {"path": "a.txt", "old_text": "1"} MISSING_ARGUMENT: give `new_text`"#,
+        r#"file_write {"path": "a.txt", "new_text": "1"} MISSING_ARGUMENT: give `old_text`"#,
+        r#"file_write {"path": "a.txt", "content": "", "old_text": "1", "new_text": ""} INVALID_ARGUMENT: give either"#,
+        r#"file_write {"path": "a.txt", "old_text": "\r\n", "new_text": ""} EDIT_REFUSED: give more"#,
+        r#"file_write {"path": "a.txt", "old_text": "four", "new_text": ""} EDIT_REFUSED: read the file again"#,
+        r#"file_write {"path": "b.txt", "old_text": "four", "new_text": ""} FILE_NOT_FOUND"#,
+        r#"file_write {"path": "/etc/x", "content": ""} INVALID_FILE_PATH"#,
+        r#"file_write {"path": "../x", "content": ""} INVALID_FILE_PATH"#,
+        r#"file_write {"path": "%2e%2e/x", "content": ""} INVALID_FILE_PATH"#,
     ] {
-        let said = said("file_write", arguments.clone());
-        assert!(said.starts_with(wanted), "{arguments}: {said}");
+        let (tool, arguments, wanted) = case(refused);
+        let said = said(tool, arguments);
+        assert!(said.starts_with(wanted), "{refused}: {said}");
     }
 }
 
@@ -148,7 +120,7 @@ fn invalid_skill_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn a_new_skill_has_a_good_name_and_is_there_at_once() {
+fn new_skill_needs_a_valid_name_and_is_loaded_at_once() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| tried(&catalog, tool, arguments);
     let create = |name: &str| json!({ "name": name, "description": "It: \"does\"\nit" });

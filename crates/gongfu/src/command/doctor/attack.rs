@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_fits_eighty_columns_where_there_is_no_daemon() {
+    fn row_fits_eighty_columns() {
         let runner = gongfu_sandbox::Runner::new(None);
         let levels = runner.profiles().map(|profile| profile.level.as_str());
         let levels = levels.map(|level| cell(level, level).len());

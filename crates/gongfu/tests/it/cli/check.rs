@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gongfu_testing::json::{at, codes, keys, text_at};
+use gongfu_testing::json::{at, codes, keys, list_at, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
@@ -35,12 +35,12 @@ fn check_json_has_exactly_this_shape() {
     assert_eq!(at(&answer, "/summary/skills"), 2);
     assert_eq!(at(&answer, "/summary/loadable"), 2);
     assert_eq!(at(&answer, "/summary/valid"), 1);
-    for skill in at(&answer, "/skills").as_array().unwrap() {
+    for skill in list_at(&answer, "/skills") {
         assert_eq!(
             keys(skill),
             ["diagnostics", "loadable", "name", "path", "valid"]
         );
-        for found in at(skill, "/diagnostics").as_array().unwrap() {
+        for found in list_at(skill, "/diagnostics") {
             assert_eq!(
                 keys(found),
                 [
@@ -62,9 +62,7 @@ fn check_json_has_exactly_this_shape() {
     for code in ["name-uppercase", "yaml-unquoted", "reference-dangling"] {
         assert!(found.contains(&code.to_owned()), "{code}: {found:?}");
     }
-    let unquoted = at(bad, "/diagnostics")
-        .as_array()
-        .unwrap()
+    let unquoted = list_at(bad, "/diagnostics")
         .iter()
         .find(|found| text_at(found, "/code") == "yaml-unquoted")
         .unwrap();
@@ -113,9 +111,7 @@ fn strict_is_the_verdict_of_the_reference() {
     );
     checked(&fixture, &["skills"], &[], 0);
     let strict = checked(&fixture, &["skills"], &["--strict"], 1);
-    let valid: Vec<(&str, bool)> = at(&strict, "/skills")
-        .as_array()
-        .unwrap()
+    let valid: Vec<(&str, bool)> = list_at(&strict, "/skills")
         .iter()
         .map(|skill| {
             (

@@ -1,7 +1,7 @@
 //! `gongfu skill list` and `show`: the shapes that scripts read, and who wins a name.
 
 use gongfu_testing::client::TIMEOUT;
-use gongfu_testing::json::{at, keys, text_at};
+use gongfu_testing::json::{at, keys, list_at, text_at, texts};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, ended};
@@ -97,38 +97,13 @@ fn first_folder_wins_a_name_and_none_is_lost() {
     for folder in ["one", "two", "three"] {
         fixture.skill_in(folder, "pdf", folder);
     }
-    let listed = |order: [&str; 3]| {
-        let mut arguments = vec![
-            "skill".to_owned(),
-            "list".to_owned(),
-            "--json".to_owned(),
-            "--no-default-dirs".to_owned(),
-        ];
-        for folder in order {
-            arguments.extend([
-                "--skills-dir".to_owned(),
-                fixture.path(folder).to_string_lossy().into_owned(),
-            ]);
-        }
-        fixture
-            .gongfu(arguments)
-            .good()
-            .json()
-            .as_array()
-            .unwrap()
-            .clone()
-    };
     for order in [["one", "two", "three"], ["three", "one", "two"]] {
-        let skills = listed(order);
-        let winner = format!("{}/pdf", order[0]);
-        assert_eq!(
-            skills
-                .iter()
-                .map(|skill| text_at(skill, "/source"))
-                .collect::<Vec<_>>(),
-            order
-        );
+        let listed = fixture.over(&order, ["skill", "list", "--json"]).good();
+        let listed = listed.json();
+        let skills = list_at(&listed, "");
+        assert_eq!(texts(skills, "/source"), order);
         assert!(skills[0].get("shadowed_by").is_none());
+        let winner = format!("{}/pdf", order[0]);
         for skill in &skills[1..] {
             assert_eq!(text_at(skill, "/shadowed_by"), winner);
             let mut all: Vec<&str> = KEYS.to_vec();
@@ -137,46 +112,14 @@ fn first_folder_wins_a_name_and_none_is_lost() {
             assert_eq!(keys(skill), all);
         }
     }
-    let places = [
-        "--no-default-dirs".into(),
-        "--skills-dir".into(),
-        fixture.path("one"),
-        "--skills-dir".into(),
-        fixture.path("two"),
-    ];
-    let read = |name: &str| {
-        let mut arguments: Vec<std::path::PathBuf> =
-            vec!["skill".into(), "read".into(), name.into()];
-        arguments.extend(places.clone());
-        fixture.gongfu(arguments).good().text()
-    };
-    assert!(read("pdf").contains("description: one"));
-    assert!(read("two/pdf").contains("description: two"));
-    let mut arguments: Vec<std::path::PathBuf> =
-        vec!["skill".into(), "disable".into(), "one/pdf".into()];
-    arguments.extend(places.clone());
-    fixture.gongfu(arguments).good();
-    assert!(
-        read("pdf").contains("description: two"),
-        "the next one steps in"
-    );
-    let list = fixture
-        .gongfu(
-            ["skill", "list", "--no-default-dirs", "--skills-dir"]
-                .map(std::path::PathBuf::from)
-                .into_iter()
-                .chain([
-                    fixture.path("one"),
-                    "--skills-dir".into(),
-                    fixture.path("two"),
-                ]),
-        )
-        .good()
-        .text();
-    assert!(
-        list.contains("[off, the name belongs to two/pdf]") || list.contains("[off"),
-        "{list}"
-    );
+    let run = |arguments: &[&str]| fixture.over(&["one", "two"], arguments).good().text();
+    assert!(run(&["skill", "read", "pdf"]).contains("description: one"));
+    assert!(run(&["skill", "read", "two/pdf"]).contains("description: two"));
+    run(&["skill", "disable", "one/pdf"]);
+    let next = run(&["skill", "read", "pdf"]);
+    assert!(next.contains("description: two"), "the next one steps in");
+    let list = run(&["skill", "list"]);
+    assert!(list.contains("[off"), "{list}");
 }
 
 #[test]
@@ -184,27 +127,10 @@ fn folders_of_one_name_have_sources_of_their_own() {
     let fixture = Fixture::new();
     fixture.skill_in("a/tools", "x", "first");
     fixture.skill_in("b/tools", "y", "second");
-    let ran = fixture.gongfu(
-        ["skill", "list", "--json", "--no-default-dirs"]
-            .map(std::path::PathBuf::from)
-            .into_iter()
-            .chain([
-                "--skills-dir".into(),
-                fixture.path("a/tools"),
-                "--skills-dir".into(),
-                fixture.path("b/tools"),
-                "--skills-dir".into(),
-                fixture.path("a/tools"),
-            ]),
-    );
-    let names: Vec<String> = ran
-        .good()
-        .json()
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|skill| text_at(skill, "/full_name").to_owned())
-        .collect();
+    let folders = ["a/tools", "b/tools", "a/tools"];
+    let listed = fixture.over(&folders, ["skill", "list", "--json"]).good();
+    let names = listed.json();
+    let names = texts(list_at(&names, ""), "/full_name");
     assert_eq!(names, ["tools/x", "tools-2/y"]);
 }
 
@@ -307,7 +233,7 @@ fn budget_holds_for_text_and_json() {
         let list = ["skill", "list", "--budget", budget];
         let text = fixture.only(list).good().text();
         let page = fixture.only(list.iter().chain(&["--json"])).good().json();
-        let shown = at(&page, "/skills").as_array().unwrap();
+        let shown = list_at(&page, "/skills");
         assert!(length(&text) <= most, "{budget}: {text}");
         assert!(length(&page.to_string()) <= most, "{budget}: {page}");
         let lines = text.lines().filter(|line| line.starts_with("- ")).count();

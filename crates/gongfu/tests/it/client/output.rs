@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use gongfu_testing::json::{at, text_at};
+use gongfu_testing::json::{at, list_at, text_at};
 use serde_json::json;
 
 use super::{install, shown};
@@ -164,7 +164,7 @@ fn relative_paths_become_absolute() {
         ])
         .good()
         .json();
-    let arguments = at(&printed, "/mcpServers/gongfu/args").as_array().unwrap();
+    let arguments = list_at(&printed, "/mcpServers/gongfu/args");
     for (place, end) in [(2, "/here"), (3, "/there")] {
         let argument = arguments[place].as_str().unwrap();
         let path = argument.trim_start_matches("--workspace=");

@@ -28,202 +28,102 @@ const GOOD: &str = "name: planted\ndescription: Grows.";
 
 /// Bytes that are hardly text.
 fn bytes() -> Vec<Planted> {
-    let good = GOOD;
+    let good = with_frontmatter(GOOD);
+    let marked = [b"\xef\xbb\xbf".to_vec(), good.clone()].concat();
+    let wide = utf16(&String::from_utf8(good).unwrap());
+    let binary: Vec<u8> = (0..=255).cycle().take(10_000).collect();
+    let nul = b"---\nname: planted\ndescription: a\0b\n---\nText.\n";
+    let invalid = b"---\nname: planted\ndescription: a \xff\xc0 b\n---\nText.\n";
+    let returns = b"---\rname: planted\rdescription: Grows.\r---\rText.\r";
     vec![
-        (
-            "binary",
-            (0..=255).cycle().take(10_000).collect(),
-            false,
-            "skill-file-not-text",
-        ),
+        ("binary", binary, false, "skill-file-not-text"),
         ("empty", Vec::new(), false, "skill-file-empty"),
         ("blank", b" \n\n\t\n".to_vec(), false, "skill-file-empty"),
+        ("nul", nul.to_vec(), true, "control-characters"),
+        ("invalid-utf8", invalid.to_vec(), true, "encoding-invalid"),
+        ("mark", marked, true, "byte-order-mark"),
+        ("utf16", wide, true, "encoding-utf16"),
+        ("lone-returns", returns.to_vec(), true, ""),
         (
-            "nul",
-            b"---\nname: planted\ndescription: a\0b\n---\nText.\n".to_vec(),
+            "text",
+            b"Just text.\n".to_vec(),
             true,
-            "control-characters",
+            "frontmatter-missing",
         ),
         (
-            "invalid-utf8",
-            b"---\nname: planted\ndescription: a \xff\xc0 b\n---\nText.\n".to_vec(),
+            "unclosed",
+            format!("---\n{GOOD}\n\nText.\n").into(),
             true,
-            "encoding-invalid",
-        ),
-        (
-            "mark",
-            [b"\xef\xbb\xbf".to_vec(), with_frontmatter(good)].concat(),
-            true,
-            "byte-order-mark",
-        ),
-        (
-            "utf16",
-            utf16(&String::from_utf8(with_frontmatter(good)).unwrap()),
-            true,
-            "encoding-utf16",
-        ),
-        (
-            "hidden",
-            with_frontmatter("name: planted\ndescription: \"Grows\u{200b}\u{e0041}.\""),
-            true,
-            "hidden-characters",
-        ),
-        (
-            "lone-returns",
-            b"---\rname: planted\rdescription: Grows.\r---\rText.\r".to_vec(),
-            true,
-            "",
+            "frontmatter-unclosed",
         ),
     ]
 }
 
-/// Frontmatter that is hardly YAML, or far too much of it.
-fn yaml() -> Vec<Planted> {
-    let good = GOOD;
+/// Frontmatter that is hardly YAML or far too much of it: a name, how a code that is found begins,
+/// and the text, in which `GOOD` stands for good fields.
+const FRONTMATTER: &[&str] = &[
+    "hidden hidden-characters name: planted\ndescription: \"Grows\u{200b}\u{e0041}.\"",
+    "cycle yaml- GOOD\nmetadata: &a\n  b: *a",
+    "list yaml-not-a-mapping - name\n- planted",
+    "twice yaml-duplicate-key GOOD\nname: planted",
+    "slash name-unusable name: a/b\ndescription: Grows.",
+    "dots name-unusable name: ..\ndescription: Grows.",
+    "climb name-unusable name: ../../etc/passwd\ndescription: Grows.",
+    "null name- name: ~\ndescription: Grows.",
+    "map name- name: {a: b}\ndescription: [c]",
+    "tags name- name: !!python/object/apply:os.system ['x']\ndescription: !!binary aGk=",
+    "anchors yaml- name: *nowhere\ndescription: Grows.",
+];
+
+/// The same, too long for a table.
+fn long_frontmatter() -> [(&'static str, &'static str, String); 7] {
     let mut laughs = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for letter in 'b'..='j' {
         let before = char::from(letter as u8 - 1);
         let nine = vec![format!("*{before}"); 9].join(", ");
         let _ = writeln!(laughs, "{letter}: &{letter} [{nine}]");
     }
-    let deep = format!(
-        "{good}\nmetadata: {}{}",
-        "[".repeat(20_000),
-        "]".repeat(20_000)
-    );
-    let maps: Vec<String> = (1..150)
-        .map(|level| format!("{}k:", " ".repeat(level)))
-        .collect();
-    let maps = maps.join("\n");
-    vec![
-        (
-            "laughs",
-            with_frontmatter(&format!("{good}\n{laughs}")),
-            true,
-            "yaml-too-many-nodes",
-        ),
-        ("deep", with_frontmatter(&deep), true, "yaml-"),
+    let lists = ["[".repeat(20_000), "]".repeat(20_000)].concat();
+    let maps = (1..150).map(|level| format!("\n{}k:", " ".repeat(level)));
+    let maps: String = maps.collect();
+    let value = "v".repeat(2_000_000);
+    let (name, description) = ("n".repeat(5_000), "d".repeat(100_000));
+    let good = GOOD;
+    [
+        ("laughs", "yaml-too-many-nodes", format!("{good}\n{laughs}")),
+        ("deep", "yaml-", format!("{good}\nmetadata: {lists}")),
         (
             "deep-maps",
-            with_frontmatter(&format!("{good}\nmetadata:\n{maps}")),
-            true,
             "yaml-too-deep",
+            format!("{good}\nmetadata:{maps}"),
         ),
         (
-            "cycle",
-            with_frontmatter(&format!("{good}\nmetadata: &a\n  b: *a")),
-            true,
-            "yaml-",
-        ),
-        (
-            "unclosed",
-            format!("---\n{good}\n\nText.\n").into_bytes(),
-            true,
-            "frontmatter-unclosed",
-        ),
-        (
-            "none",
-            b"Just text.\n".to_vec(),
-            true,
-            "frontmatter-missing",
-        ),
-        (
-            "list",
-            with_frontmatter("- name\n- planted"),
-            true,
-            "yaml-not-a-mapping",
-        ),
-        (
-            "twice",
-            with_frontmatter(&format!("{good}\nname: planted")),
-            true,
-            "yaml-duplicate-key",
-        ),
-        (
-            "huge-frontmatter",
-            with_frontmatter(&format!(
-                "{good}\nmetadata:\n  k: {}",
-                "v".repeat(2_000_000)
-            )),
-            true,
+            "huge",
             "frontmatter-too-large",
+            format!("{good}\nmetadata:\n  k: {value}"),
         ),
-        (
-            "documents",
-            with_frontmatter(&format!("{good}\n...\n%YAML 9.9\n")),
-            true,
-            "",
-        ),
-    ]
-}
-
-/// Fields that are not what they should be.
-fn fields() -> Vec<Planted> {
-    vec![
-        (
-            "slash",
-            with_frontmatter("name: a/b\ndescription: Grows."),
-            true,
-            "name-unusable",
-        ),
-        (
-            "dots",
-            with_frontmatter("name: ..\ndescription: Grows."),
-            true,
-            "name-unusable",
-        ),
-        (
-            "climb",
-            with_frontmatter("name: ../../etc/passwd\ndescription: Grows."),
-            true,
-            "name-unusable",
-        ),
-        (
-            "null",
-            with_frontmatter("name: ~\ndescription: Grows."),
-            true,
-            "name-",
-        ),
-        (
-            "map",
-            with_frontmatter("name: {a: b}\ndescription: [c]"),
-            true,
-            "name-",
-        ),
+        ("documents", "", format!("{good}\n...\n%YAML 9.9\n")),
         (
             "long-name",
-            with_frontmatter(&format!("name: {}\ndescription: Grows.", "n".repeat(5_000))),
-            true,
             "name-unusable",
+            format!("name: {name}\ndescription: Grows."),
         ),
         (
             "long",
-            with_frontmatter(&format!(
-                "name: planted\ndescription: {}",
-                "d".repeat(100_000)
-            )),
-            true,
             "description-too-long",
-        ),
-        (
-            "tags",
-            with_frontmatter(
-                "name: !!python/object/apply:os.system ['x']\ndescription: !!binary aGk=",
-            ),
-            true,
-            "name-",
-        ),
-        (
-            "anchors",
-            with_frontmatter("name: *nowhere\ndescription: Grows."),
-            true,
-            "yaml-",
+            format!("name: planted\ndescription: {description}"),
         ),
     ]
 }
 
 fn documents() -> Vec<Planted> {
-    [bytes(), yaml(), fields()].concat()
+    let short = FRONTMATTER.iter().map(|line| {
+        let parts: Vec<&str> = line.splitn(3, ' ').collect();
+        (parts[0], parts[1], parts[2].replace("GOOD", GOOD))
+    });
+    let all = short.chain(long_frontmatter());
+    let all = all.map(|(what, code, text)| (what, with_frontmatter(&text), true, code));
+    bytes().into_iter().chain(all).collect()
 }
 
 /// Plants every document in a folder of its own; returns the folders.

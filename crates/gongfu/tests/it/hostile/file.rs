@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use gongfu_testing::json::{at, codes, text_at};
+use gongfu_testing::json::{at, codes, list_at, text_at};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use serde_json::{Value, json};
 
@@ -360,9 +360,7 @@ fn unreadable_file_is_reported() {
         );
     }
     let checked = as_somebody(&["skill", "check", "--json"]).ends(1).json();
-    let all: Vec<String> = at(&checked, "/skills")
-        .as_array()
-        .unwrap()
+    let all: Vec<String> = list_at(&checked, "/skills")
         .iter()
         .flat_map(codes)
         .collect();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use gongfu_testing::json::{at, codes, text_at};
+use gongfu_testing::json::{at, codes, list_at, text_at};
 use serde_json::json;
 
 use super::neighbour_is_well;
@@ -138,9 +138,7 @@ fn file_names_that_are_no_text_are_reported() {
         );
     }
     let checked = fixture.only(["skill", "check", "--json"]).run().json();
-    let mine = at(&checked, "/skills")
-        .as_array()
-        .unwrap()
+    let mine = list_at(&checked, "/skills")
         .iter()
         .find(|skill| text_at(skill, "/path").ends_with("odd"))
         .unwrap();

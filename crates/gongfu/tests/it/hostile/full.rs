@@ -6,7 +6,7 @@
     reason = "whether this is CI, and where the tools of the system are, is asked of the environment"
 )]
 
-use gongfu_testing::json::{at, text_at};
+use gongfu_testing::json::{at, list_at, text_at};
 use serde_json::{Value, json};
 
 use crate::fixture::{Fixture, Run};
@@ -63,10 +63,7 @@ fn fill(client: &mut Client) {
         client.good(writes, with("fits again"));
     }
     let listed = client.good("skill_read", json!({ "skill_name": "small" }));
-    let files = at(&listed, "/structuredContent/files")
-        .as_array()
-        .unwrap()
-        .len();
+    let files = list_at(&listed, "/structuredContent/files").len();
     assert_eq!(files, 2, "nothing temporary is left: {listed}");
     let new = json!({ "name": "large", "description": "d", "instructions": large });
     let error = client.bad("skill_create", new);
