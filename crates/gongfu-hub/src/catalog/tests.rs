@@ -106,7 +106,7 @@ fn skill_load_returns_the_whole_or_a_part() {
 #[test]
 fn wrong_call_is_refused_with_a_hint() {
     for wrong in [
-        r#"skill_load {} MISSING_ARGUMENT skill_list"#,
+        "skill_load {} MISSING_ARGUMENT skill_list",
         r#"skill_load {"skill_name": "pd"} SKILL_NOT_FOUND pdf"#,
         r#"skill_load {"skill_name": "off"} SKILL_DEACTIVATED gongfu skill enable lib/off"#,
         r#"skill_load {"skill_name": "../pdf"} INVALID_SKILL_NAME never a path"#,
@@ -121,7 +121,7 @@ fn wrong_call_is_refused_with_a_hint() {
         r#"skill_read {"skill_name": "pdf", "path": "a.png", "start_line": 1} INVALID_ARGUMENT whole"#,
         r#"skill_list {"source": "nowhere"} INVALID_ARGUMENT lib, user"#,
         r#"skill_list {"after": "nowhere"} INVALID_ARGUMENT without `after`"#,
-        r#"skill_lst {} TOOL_NOT_FOUND skill_list"#,
+        "skill_lst {} TOOL_NOT_FOUND skill_list",
     ] {
         let (name, arguments, rest) = case(wrong);
         let (code, hint) = rest.split_once(' ').unwrap();

@@ -7,7 +7,7 @@ use crate::fixture::Fixture;
 
 /// Calls of tools, the code that each is refused with, and a part of the message or hint.
 const WRONG: &[&str] = &[
-    r#"skill_load {} MISSING_ARGUMENT skill_name"#,
+    "skill_load {} MISSING_ARGUMENT skill_name",
     r#"skill_load {"skill_name":null} MISSING_ARGUMENT skill_name"#,
     r#"skill_read {"path":"hello.txt"} MISSING_ARGUMENT skill_name"#,
     r#"skill_load {"name":"pdf-tools"} UNKNOWN_ARGUMENT name"#,

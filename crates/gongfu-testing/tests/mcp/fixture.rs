@@ -28,6 +28,9 @@ pub(crate) fn plain(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it well.\n")
 }
 
+/// A file: its path and content.
+type File<'a> = (&'a str, &'a [u8]);
+
 /// Files by their paths.
 type FileTree = BTreeMap<String, Vec<u8>>;
 
@@ -79,7 +82,7 @@ impl Fixture {
     pub(crate) fn change(&self, change: impl FnOnce(&mut BTreeMap<String, FileTree>)) {
         let mut skills = self.skills.lock().unwrap();
         change(&mut skills);
-        let skills: Vec<(&str, Vec<(&str, &[u8])>)> = skills
+        let skills: Vec<(&str, Vec<File<'_>>)> = skills
             .iter()
             .map(|(name, files)| {
                 let files = files.iter();

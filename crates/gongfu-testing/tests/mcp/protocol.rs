@@ -206,12 +206,12 @@ fn cursor_that_is_none_is_refused() {
 fn wrong_parameter_is_named_with_its_place() {
     let fixture = Fixture::with_skills();
     for wrong in [
-        r#"skills/get {} missing field `uri`"#,
+        "skills/get {} missing field `uri`",
         r#"skills/get {"uri":5} `uri`: invalid type"#,
         r#"resources/read {"uri":[]} `uri`: invalid type"#,
         r#"resources/directory/read {"uri":"skill://lib","cursor":5} `cursor`: invalid type"#,
         r#"prompts/get {"name":{}} `name`: invalid type"#,
-        r#"tools/call {} missing field `name`"#,
+        "tools/call {} missing field `name`",
         r#"tools/call {"name":"skill_list","arguments":"xxx"} `arguments`: invalid type"#,
         r#"completion/complete {"ref":{"type":"ref/prompt","name":"a"},"argument":{"name":1,"value":""}} `argument.name`: invalid type"#,
     ] {

@@ -197,7 +197,7 @@ fn tool_call_and_protocol_answer_the_same() {
         r#"skill_read {"skill_name":"pdf-tools"}"#,
         r#"skill_read {"skill_name":"pdf-tools","path":"assets/dot.png"}"#,
         r#"skill_read {"skill_name":"pdf-tools","path":"nowhere"}"#,
-        r#"skill_read {}"#,
+        "skill_read {}",
     ] {
         let (tool, arguments, _) = case(call);
         let wire = client.call(tool, arguments.clone());

@@ -101,7 +101,7 @@ fn agentskills_answers_as_its_source() {
     for failing in [
         r#"load_skill {"skill_name": "../x"} INVALID_SKILL_NAME"#,
         r#"load_skill {"skill_name": "off"} SKILL_DEACTIVATED"#,
-        r#"load_skill {} MISSING_ARGUMENT"#,
+        "load_skill {} MISSING_ARGUMENT",
         r#"load_skill {"skill_name": 1} INVALID_ARGUMENT"#,
         r#"read_reference_file {"skill_name": "pdf", "file_name": "../x"} INVALID_FILE_PATH"#,
         r#"read_reference_file {"skill_name": "pdf", "file_name": "a.png"} FILE_NOT_TEXT"#,
@@ -181,7 +181,7 @@ fn skills_fails_as_its_source() {
         r#"skills_read {"path":"none"} !Error: path 'none' not found"#,
         r#"skills_read {"path":"/etc/passwd"} !Error: `/etc/passwd` can't be reached: it lies below no mount"#,
         r#"skills_read {"path":"skills/../x"} !Error: `skills/../x` can't be reached: the path climbs"#,
-        r#"skills_read {} !Error: the argument `path` is missing"#,
+        "skills_read {} !Error: the argument `path` is missing",
         r#"skills_write {"path":"skills/none/x","content":""} !Error: skill 'none' not found"#,
     ] {
         let (tool, arguments, wanted) = case(failing);
