@@ -21,7 +21,8 @@ use libtest_mimic::{Arguments, Failed, Trial};
 /// A backend by its name; each call gives empty storage.
 type NamedBackend = (&'static str, fn() -> Box<dyn Backend>);
 
-const BACKENDS: [NamedBackend; 2] = [("files", files::backend), ("memory", memory::backend)];
+/// One line for each backend.
+const BACKENDS: &[NamedBackend] = &[("files", files::backend), ("memory", memory::backend)];
 
 fn main() -> ExitCode {
     if std::env::args().any(|argument| argument == "--table") {
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     )];
     for port in Port::ALL {
         for promise in port.promises() {
-            for (name, backend) in BACKENDS {
+            for &(name, backend) in BACKENDS {
                 let title = format!("{}::{name}: {}", port.as_str(), promise.text);
                 trials.push(Trial::test(title, move || {
                     (promise.check)(&Fixture::new(backend()));
@@ -87,8 +88,10 @@ fn is_kept(promise: &Promise, backend: Box<dyn Backend>) -> bool {
 fn table() -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let (mut right, mut checks) = (0, 0);
-    println!("| port | promise | files | memory | planted | files | memory |");
-    println!("|---|---|---|---|---|---|---|");
+    let names: Vec<&str> = BACKENDS.iter().map(|(name, _)| *name).collect();
+    let names = names.join(" | ");
+    println!("| port | promise | {names} | planted | {names} |");
+    println!("|{}", "---|".repeat(3 + 2 * BACKENDS.len()));
     for port in Port::ALL {
         for promise in port.promises() {
             let mut cell = |is_right: bool, good: &'static str, bad: &'static str| {
@@ -96,15 +99,20 @@ fn table() -> ExitCode {
                 right += usize::from(is_right);
                 if is_right { good } else { bad }
             };
-            let sound =
-                BACKENDS.map(|(_, backend)| cell(is_kept(promise, backend()), "kept", "BROKEN"));
-            let faulty = BACKENDS.map(|(_, backend)| match promise.broken_by {
-                Some(fault) => {
-                    let faulty = Box::new(Faulty::new(backend, port, fault));
-                    cell(!is_kept(promise, faulty), "found", "NOT FOUND")
-                }
-                None => "",
-            });
+            let backends = BACKENDS.iter().map(|(_, backend)| *backend);
+            let sound: Vec<_> = backends
+                .clone()
+                .map(|backend| cell(is_kept(promise, backend()), "kept", "BROKEN"))
+                .collect();
+            let faulty: Vec<_> = backends
+                .map(|backend| match promise.broken_by {
+                    Some(fault) => {
+                        let faulty = Box::new(Faulty::new(backend, port, fault));
+                        cell(!is_kept(promise, faulty), "found", "NOT FOUND")
+                    }
+                    None => "",
+                })
+                .collect();
             println!(
                 "| {} | {} | {} | {} | {} |",
                 port.as_str(),

@@ -1,6 +1,8 @@
 //! Links, permissions, two installs at once, and several files that could be meant.
 
 use std::fs;
+#[cfg(unix)]
+use std::path::Path;
 
 use super::{install, uninstall};
 use crate::fixture::Fixture;
@@ -28,6 +30,31 @@ fn unwritable_folder_or_home_is_refused() {
         .ends(1);
     assert!(ran.stderr.contains("error[no-backup]"), "{}", ran.stderr);
     assert_eq!(fixture.read("user/.cursor/mcp.json"), "{}");
+}
+
+#[cfg(unix)]
+#[test]
+fn install_keeps_links_and_permissions_and_its_backups_are_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new();
+    let real = fixture.write("dotfiles/zed.json", "{\n  \"a\": 1\n}\n");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir_all(fixture.path("user/.config/zed")).unwrap();
+    let link = fixture.path("user/.config/zed/settings.json");
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let said = install(&fixture, "zed", &[]).text();
+    assert!(said.contains("a link to"), "{said}");
+    let is_link = |path: &Path| fs::symlink_metadata(path).unwrap().is_symlink();
+    assert!(is_link(&link) && fixture.read("dotfiles/zed.json").contains("gongfu"));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode(&real), mode(&fixture.path("home/clients"))),
+        (0o600, 0o700)
+    );
+    uninstall(&fixture, "zed", &[]);
+    assert!(is_link(&link));
+    assert_eq!(fixture.read("dotfiles/zed.json"), "{\n  \"a\": 1\n}\n");
+    assert_eq!(mode(&real), 0o600);
 }
 
 #[cfg(unix)]

@@ -157,3 +157,29 @@ fn entry_of_another_program_needs_force() {
     let said = install(&fixture, "cursor", &[]).text();
     assert!(said.contains("updated"), "{said}");
 }
+
+#[test]
+fn changed_transport_drops_the_settings_of_the_old_one() {
+    let fixture = Fixture::new();
+    let file = "user/.codex/config.toml";
+    let program = "[mcp_servers.gongfu]\ncommand = \"gongfu\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n\n[mcp_servers.gongfu.env]\nRUST_LOG = \"debug\"\n";
+    fixture.write(file, program);
+    let said = install(&fixture, "codex", &["--http"]).text();
+    assert!(said.contains("left out") && said.contains("env"), "{said}");
+    let now = fixture.read(file);
+    assert!(
+        now.contains("url = ") && now.contains("startup_timeout_sec = 5"),
+        "{now}"
+    );
+    assert!(!now.contains("env") && !now.contains("command"), "{now}");
+    fixture.write(
+        file,
+        "[mcp_servers.gongfu]\nurl = \"http://127.0.0.1:7878/mcp\"\nbearer_token_env_var = \"T\"\n",
+    );
+    install(&fixture, "codex", &[]);
+    let now = fixture.read(file);
+    assert!(
+        now.contains("command") && !now.contains("bearer") && !now.contains("url"),
+        "{now}"
+    );
+}
