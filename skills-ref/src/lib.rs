@@ -1,6 +1,6 @@
 //! The verdict of the reference validator on a `SKILL.md`, from its bytes and the name of its folder.
 //!
-//! It must not know a file system, other diagnostics or ways to mend anything.
+//! It must not know a file system, other diagnostics or ways to fix anything.
 //!
 #![doc = include_str!("../README.md")]
 

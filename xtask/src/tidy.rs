@@ -63,26 +63,26 @@ struct Finding {
     file: String,
     line: usize,
     what: String,
-    mend: String,
+    fix: String,
     /// A note is printed, and fails nothing.
     is_note: bool,
 }
 
 impl Finding {
-    fn new(file: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Finding {
+    fn new(file: &str, line: usize, what: impl Into<String>, fix: impl Into<String>) -> Finding {
         Finding {
             file: file.to_owned(),
             line,
             what: what.into(),
-            mend: mend.into(),
+            fix: fix.into(),
             is_note: false,
         }
     }
 
-    fn note(file: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Finding {
+    fn note(file: &str, line: usize, what: impl Into<String>, fix: impl Into<String>) -> Finding {
         Finding {
             is_note: true,
-            ..Finding::new(file, line, what, mend)
+            ..Finding::new(file, line, what, fix)
         }
     }
 }
@@ -93,7 +93,7 @@ impl fmt::Display for Finding {
         write!(
             f,
             "{}:{}: {note}{} — {}",
-            self.file, self.line, self.what, self.mend
+            self.file, self.line, self.what, self.fix
         )
     }
 }
@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         println!("tidy: {} checks, {} files", CHECKS.len(), tree.files.len());
         return Ok(ExitCode::SUCCESS);
     }
-    println!("tidy: {broken} to mend in {} files", tree.files.len());
+    println!("tidy: {broken} to fix in {} files", tree.files.len());
     Ok(ExitCode::FAILURE)
 }
 

@@ -1,8 +1,8 @@
-//! The catalogue: what skills there are, in no more characters than somebody has room for.
+//! The catalogue: the list of skills for a model, within a budget of characters.
 //!
-//! It goes into prompts and tool descriptions, where every character costs. Descriptions are
-//! shortened evenly first; then the skills at the end of the list are left out, and it says how
-//! many. Nothing is dropped in silence.
+//! It goes into prompts and tool descriptions, where every character costs. Descriptions are shortened
+//! evenly first; then the skills at the end of the list are left out, and it says how many. Nothing is
+//! dropped silently.
 
 /// The characters that a catalogue takes by default.
 pub const BUDGET: usize = 8_000;

@@ -1,7 +1,7 @@
-//! Replacing one text in a file and nothing else: every byte outside of it stays as it is.
+//! Replaces one text in a file; every other byte stays as it is.
 //!
-//! Knows how the file is encoded as far as the text has to be: UTF-16 by its mark, line ends that
-//! are written with a carriage return. Everything else is left alone.
+//! Knows how the file is encoded as far as the text has to be: UTF-16 by its mark, line ends that are
+//! written with a carriage return. Everything else is left alone.
 
 /// Why a text can't be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,8 @@
-//! The domain of gongfu: what a skill is, which one wins, who may do what.
+//! The domain of gongfu: skills, the library, permissions.
 //!
-//! This crate never does IO: no file, socket, clock, environment, thread or async runtime. Bytes
-//! come in as arguments, findings and values go out; what must touch the world is a trait in
-//! [`port`] that other crates implement.
+//! This crate never does IO: no file, socket, clock, environment, thread or async runtime. Bytes come
+//! in as arguments, findings and values go out; what must touch the world is a trait in [`port`] that
+//! other crates implement.
 
 pub mod account;
 pub mod approval;

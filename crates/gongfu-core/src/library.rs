@@ -1,7 +1,7 @@
-//! The library: many skills from many places, and which of them a name means.
+//! The library: the skills of many sources, and the rules that resolve a name to one of them.
 //!
-//! Pure rules: which source ranks before which, who wins a name, what was meant by a wrong one.
-//! Nothing here knows how skills are found or kept.
+//! Pure rules: the order of sources, which skill wins a name, and suggestions for a wrong one. Nothing
+//! here knows how skills are found or kept.
 
 mod addresses;
 

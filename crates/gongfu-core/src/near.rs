@@ -1,4 +1,4 @@
-//! Near names: what somebody probably meant.
+//! Near names: suggestions for a misspelt one.
 
 /// Orders `names` by nearness to `wanted`, nearest first, ties by name.
 ///

@@ -1,7 +1,6 @@
 //! The network of a run: hosts that an operator granted it, and nothing else (spec, "network").
 //!
-//! Pure: texts become hosts that hold nothing odd, and addresses are judged. Who resolves and connects,
-//! others know.
+//! Pure: texts become hosts, and addresses are judged. Resolving and connecting is done elsewhere.
 
 mod address;
 mod host;

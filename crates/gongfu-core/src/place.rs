@@ -1,6 +1,6 @@
-//! The place of a file in a workspace: paths that a client gives, made into ones that lead nowhere else.
+//! The place of a file in a workspace: a client's path, normalised so that it leads nowhere else.
 //!
-//! Pure text: whether a mount is declared or a file is there, others know.
+//! Pure text: whether a mount is declared or a file exists is checked elsewhere.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The ports: traits by which the domain says what it needs from outside.
 //!
-//! Other crates implement them. No method takes an owner: an implementation belongs to one
-//! [`Space`], and a space is the only way to somebody's data.
+//! Other crates implement them. No method takes an owner: an implementation belongs to one [`Space`],
+//! and a space is the only way to an owner's data.
 
 mod blobs;
 mod environments;

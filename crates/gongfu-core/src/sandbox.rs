@@ -56,7 +56,8 @@ pub struct BackendStatus {
     #[serde(skip)]
     pub is_opt_in: bool,
     /// Why it doesn't work, and what to do about it, for people; `None` where it works.
-    pub obstacle: Option<String>,
+    #[serde(rename = "obstacle")]
+    pub unavailable_reason: Option<String>,
 }
 
 /// The limits of a run.
@@ -279,7 +280,7 @@ pub enum Stream {
 
 /// The text that a program wrote to one of its outputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct CapturedOutput {
     /// The beginning; the whole, where nothing is left out.
     pub head: Vec<u8>,
     /// The end, where something is left out before it.
@@ -364,9 +365,9 @@ pub struct Outcome {
     /// Why.
     pub reason: Reason,
     /// The standard output.
-    pub stdout: Said,
+    pub stdout: CapturedOutput,
     /// The standard error.
-    pub stderr: Said,
+    pub stderr: CapturedOutput,
     /// The changed files, by path.
     pub artifacts: Vec<Artifact>,
     /// The number of changed files; perhaps more than are listed.

@@ -1,6 +1,6 @@
-//! Search: what is looked for, which words a text has, what is better than what.
+//! Search: queries, the words of a text, and ranking.
 //!
-//! Pure rules over texts and counts. How an index is kept is nobody's business here: it lies behind
+//! Pure rules over texts and counts. The index itself is behind
 //! [`SkillSearch`](crate::port::SkillSearch).
 
 pub mod pair;

@@ -1,4 +1,4 @@
-//! The skill format: reading it leniently, saying exactly what is wrong, mending it.
+//! The skill format: reading it leniently, saying exactly what is wrong, fixing it.
 //!
 //! The format is that of agentskills.io; what real skills contain beyond it is in the project's
 //! specification of the format. Nothing here knows where bytes come from.

@@ -47,8 +47,8 @@ impl Home {
 
     /// The entry at the home's path, or above it, that isn't a folder.
     ///
-    /// A home that is missing or read-only is no obstacle: much works without one.
-    pub fn obstacle(&self) -> Option<&Path> {
+    /// A home that is missing or read-only is no problem: much works without one.
+    pub fn blocked_by(&self) -> Option<&Path> {
         let mut above = self.path.ancestors();
         let found = above.find_map(|path| Some((path, disk::kind_outside(path)?)));
         found
@@ -144,11 +144,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "x").unwrap();
-        assert_eq!(Home::at(&file).obstacle(), Some(file.as_path()));
+        assert_eq!(Home::at(&file).blocked_by(), Some(file.as_path()));
         let below = Home::at(file.join("a/home"));
-        assert_eq!(below.obstacle(), Some(file.as_path()));
+        assert_eq!(below.blocked_by(), Some(file.as_path()));
         for free in [folder.path().to_owned(), folder.path().join("a/home")] {
-            assert_eq!(Home::at(free).obstacle(), None);
+            assert_eq!(Home::at(free).blocked_by(), None);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Arguments of a call against the schema of its tool, with errors that say how to mend them.
+//! Arguments of a call against the schema of its tool, with errors that say how to fix them.
 
 use gongfu_core::near;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! Files that are no text, as resources of an answer.
+//! Binary files as resources of an answer.
 
 use gongfu_core::skill::{FileKind, SkillPath};
 

@@ -1,4 +1,4 @@
-//! The list of all tools, and the only door to calling one.
+//! The catalog: the list of all entries, and the only way to call one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

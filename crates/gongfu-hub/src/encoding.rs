@@ -1,4 +1,4 @@
-//! Bytes and paths in the alphabets that answers carry.
+//! Base64 and percent-encoding for answers.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! The shared part of the tools about files: resolving a path, listing a folder.
 //!
-//! A path is always told as it was given, never as it is on this machine.
+//! A path is always reported as it was given, never as it is on this machine.
 
 use std::collections::BTreeMap;
 

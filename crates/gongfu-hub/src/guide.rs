@@ -1,4 +1,4 @@
-//! The words of gongfu or a dialect about skills, and the catalogue of a library in them.
+//! The text in which gongfu or a dialect introduces skills, with the catalogue of a library in it.
 //!
 //! They go into the instructions of a server and the descriptions of tools.
 

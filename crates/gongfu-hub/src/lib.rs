@@ -1,8 +1,8 @@
 //! Tools, their catalog and the gate that every call goes through.
 //!
-//! Knows the ports of the core and nothing of who implements them; no surface (MCP, REST, command
-//! line) is named here. There is no model in this crate's tools, and none can get in: only the
-//! agent's driver will hold that port.
+//! Uses the ports of the core and knows no implementation; no surface (MCP, REST, command line) is
+//! named here. There is no model in this crate's tools, and none can get in: only the agent's driver
+//! will hold that port.
 
 pub mod argument;
 pub mod binary;

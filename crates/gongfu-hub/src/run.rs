@@ -1,4 +1,4 @@
-//! Running something in the sandbox: what the tools that execute share.
+//! Runs a command in the sandbox, for all tools that execute.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,8 +8,8 @@ use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Change, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Said, Spec,
-    WORKSPACE,
+    CapturedOutput, Change, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL,
+    Spec, WORKSPACE,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -112,7 +112,7 @@ pub(crate) struct RunReport {
     /// The environments of packages that it had; missing where it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) environments: Option<Vec<EnvironmentReport>>,
-    /// What it lacks, and what would mend that; missing where it lacks nothing.
+    /// What it lacks, and what would fix that; missing where it lacks nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lacks: Option<Vec<PackageProposal>>,
 }
@@ -232,7 +232,7 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
         // All of it was killed.
         None => (None, Some(9)),
     };
-    let said = |said: &Said| {
+    let said = |said: &CapturedOutput| {
         let name = said.log.as_ref().and_then(|log| log.file_name());
         let log = name.map(|name| format!("{logs}/{}", name.to_string_lossy()));
         plain::of(said, log.as_deref())

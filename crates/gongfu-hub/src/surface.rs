@@ -1,10 +1,9 @@
 //! The surfaces beside tools: skills as manifests, resources and prompts.
 //!
-//! One store stands behind them and one gate before them: each request is a named operation (its
-//! input type, as with tools) that [`crate::Catalog::operate`] lets through the same stages and
-//! writes into the same audit. What it is called on the wire and how an answer is written there is
-//! no affair of this module; it names the methods of MCP only because they are the terms of the
-//! field.
+//! All of them use one store and one gate: each request is a named operation (its input type, as with
+//! tools) that [`crate::Catalog::operate`] lets through the same stages and writes into the same audit.
+//! The names on the wire and the form of answers belong to the surface; this module names the methods
+//! of MCP only because they are the terms of the field.
 
 pub mod address;
 pub mod approval;

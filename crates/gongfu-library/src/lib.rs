@@ -6,9 +6,9 @@
 pub mod built_in;
 pub mod check;
 mod copy;
+pub mod fix;
 mod index;
 mod local;
-pub mod mend;
 mod reading;
 mod scoped_pool;
 pub mod source;

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use gongfu_core::sandbox::Said;
+use gongfu_core::sandbox::CapturedOutput;
 
 /// One output while the run goes on.
 pub(crate) struct Capture {
@@ -64,8 +64,8 @@ impl Capture {
     }
 
     /// Ends the capture.
-    pub(crate) fn finish(self) -> Said {
-        let mut said = Said {
+    pub(crate) fn finish(self) -> CapturedOutput {
+        let mut said = CapturedOutput {
             head: self.head,
             tail: self.tail.into(),
             left_out: self.left_out,

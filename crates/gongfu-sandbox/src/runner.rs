@@ -177,13 +177,13 @@ impl Runner {
             }
             tried = again.or(tried);
         }
-        let obstacle = tried.err().map(|failure| failure.to_string());
-        let trial = obstacle.clone().map_or(Trial::Works, |why| {
+        let reason = tried.err().map(|failure| failure.to_string());
+        let trial = reason.clone().map_or(Trial::Works, |why| {
             let interval = RETRY_INTERVAL.max(start.elapsed() * RETRY_FACTOR);
             Trial::Fails(why, Instant::now() + interval)
         });
         trials.insert(level, trial);
-        obstacle
+        reason
     }
 
     /// The strongest backend that works here, and that this owner may have.
@@ -208,7 +208,7 @@ impl Runner {
             }
             match self.failure_reason(backend).await {
                 None => return Ok(backend),
-                Some(obstacle) => why.push(format!("{level}: {obstacle}")),
+                Some(reason) => why.push(format!("{level}: {reason}")),
             }
         }
         if let (Some(wanted), []) = (self.wanted, why.as_slice()) {
@@ -359,7 +359,7 @@ impl Runner {
                     level: profile.level,
                     about: profile.about,
                     is_opt_in: profile.is_opt_in,
-                    obstacle: self.failure_reason(backend).await,
+                    unavailable_reason: self.failure_reason(backend).await,
                 });
             }
             // One of another system is listed only where settings name it.
@@ -370,7 +370,7 @@ impl Runner {
                     level,
                     about: known.map_or("", |(_, about)| about),
                     is_opt_in: false,
-                    obstacle: Some(self.not_of_this_system(level)),
+                    unavailable_reason: Some(self.not_of_this_system(level)),
                 });
             }
             Ok(statuses)

@@ -1,4 +1,4 @@
-//! Search over skills: an inverted index by tantivy, kept on disk where there is a home.
+//! Search over skills: an inverted index by tantivy, on disk where there is a home.
 //!
 //! Derived from the SKILL.md files alone: deleting it loses nothing. A text is indexed once, for all
 //! skills that have it and all processes; [`gongfu_core::search::rank`] decides about the order.

@@ -1,4 +1,4 @@
-//! The terms of a text, as they stand in the index.
+//! The terms of a text, as the index stores them.
 
 use gongfu_core::search::SearchText;
 use gongfu_core::search::pair;

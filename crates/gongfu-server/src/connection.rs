@@ -1,4 +1,4 @@
-//! One connection: HTTP/1.1 over a socket that can't hold the server up.
+//! One connection: HTTP/1.1 over a socket, with time limits so that no client holds up the server.
 
 use std::pin::pin;
 use std::sync::Arc;

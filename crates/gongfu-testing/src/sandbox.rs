@@ -6,8 +6,8 @@ use std::time::Duration;
 use gongfu_core::library::Skill;
 use gongfu_core::port::{Listener, Pending, PortError, RunFolders, RunMounts, Sandbox, ready};
 use gongfu_core::sandbox::{
-    BackendStatus, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason, SKILL, Said,
-    Spec, Stream, WORKSPACE,
+    BackendStatus, CapturedOutput, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason,
+    SKILL, Spec, Stream, WORKSPACE,
 };
 
 use crate::memory::MemoryLayers;
@@ -75,9 +75,9 @@ pub fn failed(exit: Exit, stderr: &str) -> Outcome {
 
 /// The outcome of a run.
 pub fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -> Outcome {
-    let said = |text: &str| Said {
+    let said = |text: &str| CapturedOutput {
         head: text.as_bytes().to_vec(),
-        ..Said::default()
+        ..CapturedOutput::default()
     };
     Outcome {
         level: Level::new("namespaces"),

@@ -78,7 +78,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         places: Places,
     },
-    /// Check that everything works, and say how to mend what doesn't
+    /// Check that everything works, and say how to fix what doesn't
     Doctor {
         #[command(flatten)]
         places: Places,
@@ -313,7 +313,7 @@ pub(crate) enum SkillCommand {
         #[command(flatten)]
         common: Common,
     },
-    /// Judge skills: what is wrong, where, and how to mend it
+    /// Judge skills: what is wrong, where, and how to fix it
     Check(CheckArguments),
     /// Switch a skill on
     Enable(SwitchArguments),
@@ -328,7 +328,7 @@ pub(crate) struct CheckArguments {
     /// Judge by the reference validator of the format as well
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Mend what needs no judgement, in the paths that are named
+    /// Fix what needs no judgement, in the paths that are named
     #[arg(long)]
     pub(crate) fix: bool,
     /// Show what --fix would change, write nothing

@@ -1,4 +1,4 @@
-//! Diagnostics as a good compiler prints them: what, where, the line itself, how to mend it.
+//! Diagnostics as a good compiler prints them: what, where, the line itself, how to fix it.
 
 use std::collections::HashMap;
 use std::path::Path;

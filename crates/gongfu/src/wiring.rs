@@ -86,11 +86,11 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
 /// The same for a server, which has nobody to tell later on that there can't be a home.
 pub(crate) fn home_of_server(environment: &Environment) -> anyhow::Result<Home> {
     let home = home(environment)?;
-    if let Some(obstacle) = home.obstacle() {
+    if let Some(file) = home.blocked_by() {
         bail!(
             "HOME_UNUSABLE: the home {} can't be used, because {} is no folder; set GONGFU_HOME to a folder that gongfu may write to, or move what is there away",
             home.path().display(),
-            obstacle.display()
+            file.display()
         );
     }
     Ok(home)

@@ -58,12 +58,12 @@ impl Ceilings {
             let line = line(tree, &group);
             let mut findings = group.findings;
             if ceiling > 0 {
-                let mend = "bring it down to the ceiling again; the number may only shrink";
+                let fix = "bring it down to the ceiling again; the number may only shrink";
                 let what = format!(
                     "{} of {}: {count}, at most {ceiling}; one of the places above is new",
                     group.table, group.subject
                 );
-                findings.push(Finding::new(FILE, line, what, mend));
+                findings.push(Finding::new(FILE, line, what, fix));
             }
             return findings;
         }

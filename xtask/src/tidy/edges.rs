@@ -89,9 +89,9 @@ fn edges_of(tree: &Tree, package: &Package, names: &[&str]) -> Vec<Finding> {
     };
     let wrong = |dependency: &Dependency| -> Option<(String, String)> {
         let name = dependency.name.as_str();
-        let refused = |mend: &str| {
+        let refused = |fix: &str| {
             let what = format!("`{}` must not depend on `{name}`", package.name);
-            Some((what, mend.to_owned()))
+            Some((what, fix.to_owned()))
         };
         // The tests of the binary look at every part from outside.
         if dependency.only_tests && (package.name == "gongfu" || name == TESTING) {
@@ -127,9 +127,9 @@ fn edges_of(tree: &Tree, package: &Package, names: &[&str]) -> Vec<Finding> {
         ))
     };
     let found = package.dependencies.iter().filter_map(|dependency| {
-        let (what, mend) = wrong(dependency)?;
+        let (what, fix) = wrong(dependency)?;
         let line = tree.line_where(&manifest, |line| names_dependency(line, &dependency.name));
-        Some(Finding::new(&manifest, line, what, mend))
+        Some(Finding::new(&manifest, line, what, fix))
     });
     found.collect()
 }

@@ -42,8 +42,8 @@ fn empty_names(tree: &Tree) -> Vec<Finding> {
         };
         for part in path.trim_end_matches(".rs").split('/') {
             if EMPTY_NAMES.contains(&part) {
-                let (what, mend) = named(part);
-                found.push(Finding::new(path, 1, what, mend));
+                let (what, fix) = named(part);
+                found.push(Finding::new(path, 1, what, fix));
             }
         }
         for module in rust_text::modules(text)
@@ -51,8 +51,8 @@ fn empty_names(tree: &Tree) -> Vec<Finding> {
             .filter(|module| !module.in_file)
         {
             if EMPTY_NAMES.contains(&module.name.as_str()) {
-                let (what, mend) = named(&module.name);
-                found.push(Finding::new(path, module.line, what, mend));
+                let (what, fix) = named(&module.name);
+                found.push(Finding::new(path, module.line, what, fix));
             }
         }
     }

@@ -36,8 +36,8 @@ fn run(tree: &Tree) -> Vec<Finding> {
     files
         .flat_map(|(path, text)| {
             text.lines().enumerate().filter_map(move |(index, line)| {
-                let (what, mend) = private_part(line)?;
-                let finding = Finding::new(path, index + 1, what, mend);
+                let (what, fix) = private_part(line)?;
+                let finding = Finding::new(path, index + 1, what, fix);
                 // A stray log fails nothing; what is about to be committed is told already.
                 Some(Finding {
                     is_note: tree.untracked.contains(path),
@@ -48,7 +48,7 @@ fn run(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// The private part of a line, and how to mend it.
+/// The private part of a line, and how to fix it.
 fn private_part(line: &str) -> Option<(String, &'static str)> {
     for folder in FOLDERS {
         if starts_of(line, folder).next().is_some() {

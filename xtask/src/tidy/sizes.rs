@@ -29,14 +29,14 @@ fn run(tree: &Tree) -> Vec<Finding> {
         .rust()
         .filter_map(|(path, text)| too_long(path, text))
         .collect();
-    for (path, limit, mend) in OWN_LIMITS {
+    for (path, limit, fix) in OWN_LIMITS {
         let lines = tree.text(path).lines().count();
         if lines > *limit {
             found.push(Finding::new(
                 path,
                 limit + 1,
                 format!("{lines} lines, at most {limit}"),
-                *mend,
+                *fix,
             ));
         }
     }
@@ -49,20 +49,20 @@ fn too_long(path: &str, text: &str) -> Option<Finding> {
     if lines <= LONG || is_test(path) || is_generated(text) {
         return None;
     }
-    let mend = "split it along its nouns; tests go to a tests.rs beside it";
+    let fix = "split it along its nouns; tests go to a tests.rs beside it";
     Some(if lines > LONGEST {
         Finding::new(
             path,
             LONGEST + 1,
             format!("{lines} lines, at most {LONGEST}"),
-            mend,
+            fix,
         )
     } else {
         Finding::note(
             path,
             LONG + 1,
             format!("{lines} lines, more than {LONG}"),
-            mend,
+            fix,
         )
     })
 }

@@ -1,4 +1,4 @@
-//! Moments, and the clock that tells them.
+//! Timestamps, and the clock that gives them.
 
 use serde::Serialize;
 

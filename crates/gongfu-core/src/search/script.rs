@@ -1,4 +1,4 @@
-//! Classes of characters: those that are words by being next to each other, and those without.
+//! Character classes: the part that a character plays in words.
 
 /// The part of a character in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

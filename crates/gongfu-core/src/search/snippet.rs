@@ -1,4 +1,4 @@
-//! The place of a text that fits a query best.
+//! The passage of a text that matches a query best.
 
 use rustc_hash::FxHashMap;
 

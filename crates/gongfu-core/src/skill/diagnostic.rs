@@ -25,7 +25,7 @@ pub struct Diagnostic {
     pub span: Option<Range<usize>>,
     /// The line and column at which `span` starts.
     pub position: Option<Position>,
-    /// The change that mends it without judgement, when there is one.
+    /// The change that fixes it without judgement, when there is one.
     pub fix: Option<Fix>,
 }
 
@@ -49,7 +49,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the change that mends it.
+    /// Adds the change that fixes it.
     #[must_use]
     pub fn with_fix(mut self, edits: Vec<Edit>) -> Self {
         self.fix = Some(Fix { edits });

@@ -1,8 +1,7 @@
-//! Mending what needs no judgement: applying the edits of diagnostics to a file.
+//! Applies the edits of diagnostics that need no judgement to a file.
 //!
-//! Never changes a byte outside of the edits. A fix of a SKILL.md is offered only when the mended
-//! file says the same as before in every field but the one that is meant, and has no error that it
-//! had not.
+//! Never changes a byte outside of the edits. A fix of a SKILL.md is offered only when the fixed file
+//! says the same as before in every field but the one that is meant, and has no error that it had not.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +10,7 @@ use super::document::{self, Essence};
 use super::finding::Finding;
 use super::severity::Severity;
 
-/// The outcome of mending one file.
+/// The outcome of fixing one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedFile {
     /// The file's new content.
@@ -46,16 +45,16 @@ pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<Fix
         return None;
     }
     accepted.sort();
-    let mut mended = Vec::with_capacity(bytes.len() + 64);
+    let mut fixed = Vec::with_capacity(bytes.len() + 64);
     let mut done = 0;
     for edit in accepted {
-        mended.extend_from_slice(bytes.get(done..edit.start).unwrap_or_default());
-        mended.extend_from_slice(edit.replacement.as_bytes());
+        fixed.extend_from_slice(bytes.get(done..edit.start).unwrap_or_default());
+        fixed.extend_from_slice(edit.replacement.as_bytes());
         done = edit.end.max(done);
     }
-    mended.extend_from_slice(bytes.get(done..).unwrap_or_default());
+    fixed.extend_from_slice(bytes.get(done..).unwrap_or_default());
     Some(FixedFile {
-        bytes: mended,
+        bytes: fixed,
         applied,
     })
 }
@@ -76,9 +75,9 @@ pub(super) fn keep_sound(
     let errors = errors_of(diagnostics);
     let is_sound = |chosen: &[Diagnostic]| {
         let renames = chosen.iter().any(|found| is_about_name(&found.finding));
-        let mended = apply(bytes, super::SKILL_FILE, chosen);
-        mended.is_some_and(|mended| {
-            let (after, found) = document::essence(&mended.bytes, folder);
+        let fixed = apply(bytes, super::SKILL_FILE, chosen);
+        fixed.is_some_and(|fixed| {
+            let (after, found) = document::essence(&fixed.bytes, folder);
             after.is_some_and(|after| before.is_kept_by(&after, renames.then_some(folder)))
                 && errors_of(&found)
                     .iter()
@@ -128,13 +127,13 @@ mod tests {
     use crate::skill::loader::load;
 
     /// Mends until nothing changes, as the command does.
-    fn mend(text: &str, folder: &str) -> String {
+    fn fix(text: &str, folder: &str) -> String {
         let mut bytes = text.as_bytes().to_vec();
         for _ in 0..4 {
             let mut diagnostics = Vec::new();
             load(&bytes, folder, &mut diagnostics);
             match apply(&bytes, "SKILL.md", &diagnostics) {
-                Some(mended) => bytes = mended.bytes,
+                Some(fixed) => bytes = fixed.bytes,
                 None => break,
             }
         }
@@ -165,7 +164,7 @@ mod tests {
                 "---\nname: a\ndescription: d\n---\nb\n",
             ),
         ] {
-            assert_eq!(mend(given, "a"), wanted, "{given:?}");
+            assert_eq!(fix(given, "a"), wanted, "{given:?}");
         }
     }
 
@@ -179,7 +178,7 @@ mod tests {
             "---\nname: &n A\nmetadata:\n  t: *n\n---\nb",
             "---\nname: a\ndescription: d\n\n# T\nSome text: with: colons\n\n---\nb\n",
         ] {
-            assert_eq!(mend(text, "a"), text, "{text:?}");
+            assert_eq!(fix(text, "a"), text, "{text:?}");
         }
     }
 
@@ -206,16 +205,16 @@ mod tests {
                 panic!("{value} is text")
             };
             let mut again = Vec::new();
-            let mended = mend(&text, "a");
-            let Some(after) = load(mended.as_bytes(), "a", &mut again) else {
-                panic!("{mended} is text")
+            let fixed = fix(&text, "a");
+            let Some(after) = load(fixed.as_bytes(), "a", &mut again) else {
+                panic!("{fixed} is text")
             };
             assert_eq!(after.description, document.description, "{value}");
             assert!(
                 again
                     .iter()
                     .all(|found| found.finding.code() != "yaml-unquoted"),
-                "{mended}"
+                "{fixed}"
             );
         }
     }

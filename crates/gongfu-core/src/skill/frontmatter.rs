@@ -1,5 +1,5 @@
-//! The frontmatter of a SKILL.md: finding it, reading it, and reading it all the same when it is
-//! not quite YAML.
+//! The frontmatter of a SKILL.md: finding it, reading it, and reading it leniently when it is not quite
+//! YAML.
 
 use std::collections::HashSet;
 use std::ops::Range;

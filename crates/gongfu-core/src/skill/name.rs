@@ -51,7 +51,7 @@ impl SkillName {
     /// become `-`.
     pub fn from_folder(folder: &str) -> Self {
         Self::new(folder).unwrap_or_else(|_| {
-            let mended: String = folder
+            let fixed: String = folder
                 .chars()
                 .take(MAX_ADDRESSABLE)
                 .map(|c| {
@@ -62,7 +62,7 @@ impl SkillName {
                     }
                 })
                 .collect();
-            Self::new(&mended).unwrap_or_else(|_| Self("skill".to_owned()))
+            Self::new(&fixed).unwrap_or_else(|_| Self("skill".to_owned()))
         })
     }
 

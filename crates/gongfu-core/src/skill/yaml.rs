@@ -1,7 +1,7 @@
 //! YAML with places: a small tree over the events of `saphyr-parser`.
 //!
-//! Bounded on purpose: depth, nodes and the expansion of aliases have limits, so that no text of a
-//! stranger can make it large or slow. Knows nothing of skills.
+//! Bounded on purpose: depth, nodes and the expansion of aliases have limits, so that no untrusted text
+//! can make it large or slow. Knows nothing of skills.
 
 use std::collections::HashMap;
 use std::ops::Range;

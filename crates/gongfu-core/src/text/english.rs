@@ -114,7 +114,7 @@ pub fn finding(finding: &Finding) -> Text {
         ),
         Finding::YamlInvalid { problem } => Text::new(
             format!("the frontmatter is not YAML: {problem}"),
-            "mend the YAML at this place; only plain `key: value` lines were read",
+            "fix the YAML at this place; only plain `key: value` lines were read",
         ),
         Finding::YamlNotAMapping => Text::new(
             "the frontmatter is not a list of fields",
@@ -240,7 +240,7 @@ pub fn finding(finding: &Finding) -> Text {
             "the skill's folder is a link that leads out of the one that was looked at",
             "name the real folder by --skills-dir; links out are never followed",
         ),
-        Finding::LinkDangling => Text::new("the link points to nothing", "mend or remove it"),
+        Finding::LinkDangling => Text::new("the link points to nothing", "fix or remove it"),
         Finding::LinkLoop => Text::new("the link leads to itself", "remove it"),
         Finding::FilesTooMany { files, limit } => Text::new(
             format!("the skill has {files} files"),

@@ -271,8 +271,8 @@ fn missing_daemon_is_explained() {
         assert!(error.to_string().contains(words), "{error}");
         let statuses = runtime().block_on(runner.statuses()).unwrap();
         let docker = statuses.iter().find(|one| one.level == DOCKER);
-        let obstacle = docker.unwrap().obstacle.clone().unwrap();
-        assert!(obstacle.contains(words), "{obstacle}");
+        let reason = docker.unwrap().unavailable_reason.clone().unwrap();
+        assert!(reason.contains(words), "{reason}");
         // No other level is used instead.
         assert_eq!(runtime().block_on(runner.level()), None);
     }

@@ -147,9 +147,9 @@ fn files_of_runs_are_read_and_listed_below_their_layer_alone() {
     // What the skill changes afterwards is meant from then on.
     fs::write(layer.join("script"), "left").unwrap();
     assert_eq!(read("script").unwrap().bytes, b"left");
-    let mended = fs::File::create(folder.path().join("skills/gcd/script")).unwrap();
+    let fixed = fs::File::create(folder.path().join("skills/gcd/script")).unwrap();
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
-    mended.set_modified(later).unwrap();
+    fixed.set_modified(later).unwrap();
     assert!(matches!(read("script"), Err(PortError::NotFound)));
     assert_eq!(list(), [(path("out/x"), 4)]);
     now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();

@@ -2,7 +2,7 @@
 //! come in.
 
 use anstream::adapter::StripBytes;
-use gongfu_core::sandbox::Said;
+use gongfu_core::sandbox::CapturedOutput;
 
 /// Makes text of bytes that come piece by piece.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ impl Plain {
 }
 
 /// The text of all that a program said on one output; `log` is where the whole of it can be read.
-pub(crate) fn of(said: &Said, log: Option<&str>) -> String {
+pub(crate) fn of(said: &CapturedOutput, log: Option<&str>) -> String {
     let total = (said.head.len() + said.tail.len()) as u64 + said.left_out;
     if said.head.contains(&0) || said.tail.contains(&0) {
         return format!(
@@ -72,7 +72,7 @@ fn begun(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use gongfu_core::sandbox::Said;
+    use gongfu_core::sandbox::CapturedOutput;
 
     use super::{Plain, of};
 
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn omission_is_marked_between_whole_characters() {
-        let said = |head: &[u8], tail: &[u8], left_out| Said {
+        let said = |head: &[u8], tail: &[u8], left_out| CapturedOutput {
             head: head.to_vec(),
             tail: tail.to_vec(),
             left_out,

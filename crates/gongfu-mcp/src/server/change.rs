@@ -1,6 +1,6 @@
-//! Telling a client what changed: the lists, and the files that it subscribed to.
+//! Notifies a client of changed lists, and of changed files that it subscribed to.
 //!
-//! A file counts as changed when its digest does, so a touch is told to nobody.
+//! A file counts as changed when its digest does, so touching it notifies nobody.
 
 use std::collections::{HashMap, HashSet};
 

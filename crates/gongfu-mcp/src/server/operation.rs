@@ -1,4 +1,4 @@
-//! Letting an operation of the hub run for a request.
+//! Runs an operation of the hub for a request.
 
 use std::sync::Arc;
 

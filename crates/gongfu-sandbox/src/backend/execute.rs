@@ -8,7 +8,9 @@ use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Enforcement, Exit, Means, Outcome, Reason, Said, Spec, Stream};
+use gongfu_core::sandbox::{
+    CapturedOutput, Enforcement, Exit, Means, Outcome, Reason, Spec, Stream,
+};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::{Backend, Failure, RunContext, unavailable};
@@ -75,8 +77,8 @@ pub fn execute_in(
         },
         exit: None,
         reason: Reason::Cancelled,
-        stdout: Said::default(),
-        stderr: Said::default(),
+        stdout: CapturedOutput::default(),
+        stderr: CapturedOutput::default(),
         artifacts: Vec::new(),
         changed: 0,
         contacts: Vec::new(),
@@ -317,9 +319,9 @@ impl Run<'_> {
             // The listener gets the message as from a shell.
             (self.context.listener)(Stream::Stderr, text.as_bytes());
             outcome.exit = Some(Exit::Code(code));
-            outcome.stderr = Said {
+            outcome.stderr = CapturedOutput {
                 head: text.into_bytes(),
-                ..Said::default()
+                ..CapturedOutput::default()
             };
         } else if outcome.exit.is_none() && outcome.reason == Reason::Ok {
             let stderr = String::from_utf8_lossy(&outcome.stderr.head);
@@ -434,7 +436,7 @@ impl<'a> Outputs<'a> {
         self.error.is_none() && self.length <= self.limit
     }
 
-    fn finish(self) -> io::Result<(Said, Said)> {
+    fn finish(self) -> io::Result<(CapturedOutput, CapturedOutput)> {
         match self.error {
             Some(error) => Err(error),
             None => Ok((self.stdout.finish(), self.stderr.finish())),

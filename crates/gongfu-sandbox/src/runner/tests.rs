@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Enforcement, Exit, Level, Means, Outcome, Reason, Said, Spec};
+use gongfu_core::sandbox::{
+    CapturedOutput, Enforcement, Exit, Level, Means, Outcome, Reason, Spec,
+};
 
 use super::{Runner, Trial};
 use crate::backend::{Backend, Failure, HostView, Profile, RunContext};
@@ -57,8 +59,8 @@ impl Backend for Flaky {
             },
             exit: Some(Exit::Code(0)),
             reason: Reason::Ok,
-            stdout: Said::default(),
-            stderr: Said::default(),
+            stdout: CapturedOutput::default(),
+            stderr: CapturedOutput::default(),
             artifacts: Vec::new(),
             changed: 0,
             contacts: Vec::new(),
@@ -80,8 +82,8 @@ fn tries_a_failing_backend_again_after_a_while() {
     let used: Arc<dyn Backend> = Arc::<Flaky>::clone(&backend);
     let runner = Runner::new(None).without_groups();
     block_on(async {
-        let obstacle = runner.failure_reason(&used).await;
-        assert!(obstacle.unwrap().contains("not today"));
+        let reason = runner.failure_reason(&used).await;
+        assert!(reason.unwrap().contains("not today"));
         assert!(runner.failure_reason(&used).await.is_some());
         assert_eq!(backend.tries(), 1, "it wasn't asked again so soon");
         let mut trials = runner.trials.lock().await;

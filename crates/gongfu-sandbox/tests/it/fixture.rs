@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::account::Owner;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Said, Spec,
+    CapturedOutput, Command, Exit, Input, Level, Limits, Mode, Mount, Outcome, Reach, Spec,
 };
 use libtest_mimic::{Failed, Trial};
 use tempfile::TempDir;
@@ -127,7 +127,7 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
     builder.worker_threads(2).enable_all().build().unwrap()
 }
 
-pub(crate) fn text(said: &Said) -> String {
+pub(crate) fn text(said: &CapturedOutput) -> String {
     assert_eq!(said.left_out, 0);
     String::from_utf8(said.head.clone()).unwrap()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use gongfu_core::skill::{Diagnostic, Finding, Severity};
 use gongfu_files::disk;
 use gongfu_library::check::{self, Verdict};
-use gongfu_library::mend;
+use gongfu_library::fix;
 use gongfu_library::walk::{Limits, NAMED};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(
     if fix {
         fixed = skills
             .iter()
-            .map(|skill| mend(skill, arguments, terminal))
+            .map(|skill| fix_skill(skill, arguments, terminal))
             .sum();
         if fixed > 0 && !arguments.dry_run {
             skills = judged(&roots, arguments);
@@ -109,7 +109,7 @@ fn is_empty(skill: &Verdict) -> bool {
 }
 
 /// Applies the fixes of one skill; answers how many.
-fn mend(skill: &Verdict, arguments: &CheckArguments, terminal: &mut Terminal) -> usize {
+fn fix_skill(skill: &Verdict, arguments: &CheckArguments, terminal: &mut Terminal) -> usize {
     let files: HashSet<&str> = skill
         .diagnostics
         .iter()
@@ -142,16 +142,16 @@ fn mend_file(
     file: &str,
     dry_run: bool,
 ) -> anyhow::Result<Option<(usize, String)>> {
-    let Some(proposal) = mend::propose(&skill.path, file)? else {
+    let Some(proposal) = fix::propose(&skill.path, file)? else {
         return Ok(None);
     };
-    let applied = proposal.mended.applied;
+    let applied = proposal.fixed.applied;
     if !dry_run {
         proposal.write()?;
         return Ok(Some((applied, String::new())));
     }
     let before = String::from_utf8_lossy(&proposal.before);
-    let after = String::from_utf8_lossy(&proposal.mended.bytes);
+    let after = String::from_utf8_lossy(&proposal.fixed.bytes);
     let name = skill.path.join(file).display().to_string();
     let diff = similar::TextDiff::from_lines(&*before, &*after);
     let diff = diff
@@ -204,11 +204,11 @@ fn summarise(
         .count();
     let more = match (arguments.fix, arguments.dry_run) {
         (_, true) => format!(
-            "; {} would be mended by --fix without --dry-run",
+            "; {} would be fixed by --fix without --dry-run",
             counted(fixed, "finding")
         ),
-        (true, false) => format!("; {} mended", counted(fixed, "finding")),
-        _ if fixable > 0 => format!("; {fixable} can be mended by --fix"),
+        (true, false) => format!("; {} fixed", counted(fixed, "finding")),
+        _ if fixable > 0 => format!("; {fixable} can be fixed by --fix"),
         _ => String::new(),
     };
     terminal.line(&format!("{line}{more}"))?;

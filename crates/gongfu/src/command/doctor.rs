@@ -1,4 +1,4 @@
-//! `gongfu doctor`: whether everything works, and how to mend what doesn't.
+//! `gongfu doctor`: whether everything works, and how to fix what doesn't.
 
 #[cfg(all(feature = "attack", target_os = "linux"))]
 pub(super) mod attack;
@@ -144,7 +144,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         Err(error) => Check::fail(
             "config",
             format!("{error:#}"),
-            "mend that line of the settings, or move the file away",
+            "fix that line of the settings, or move the file away",
         ),
     });
     checks.push(switches_check(&home));
@@ -190,7 +190,7 @@ fn packages_check(parts: &Parts) -> Check {
         match parts.environments.index(language) {
             Ok(index) => from.push(format!("those of {} come from {index}", language.title())),
             Err(why) => {
-                let fix = "set `index` or `registry` below `[dependencies]` in the settings, or mend those of the installers";
+                let fix = "set `index` or `registry` below `[dependencies]` in the settings, or fix those of the installers";
                 return Check::warn("packages", why, fix);
             }
         }
@@ -222,13 +222,13 @@ fn sandbox_check(home: &Home, environment: &Environment) -> Check {
         None => !one.is_opt_in,
     };
     let mut usable = statuses.iter().filter(is_wanted);
-    let used = usable.find(|one| one.obstacle.is_none());
+    let used = usable.find(|one| one.unavailable_reason.is_none());
     let others = statuses.iter().filter(|one| Some(*one) != used);
-    let others = others.map(|one| match &one.obstacle {
+    let others = others.map(|one| match &one.unavailable_reason {
         None if used.is_none() => format!("{} would work", one.level),
         None if one.is_opt_in => format!("{} works where the settings name it", one.level),
         None => format!("{} works as well", one.level),
-        Some(obstacle) => format!("{}: {obstacle}", one.level),
+        Some(reason) => format!("{}: {reason}", one.level),
     });
     let others = others.collect::<Vec<_>>().join("; ");
     match (used, wanted) {
@@ -376,7 +376,7 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
             format!(
                 "{unlisted} skills break the format, so hosts of MCP's Skills extension aren't offered them; tools and prompts reach them"
             ),
-            "gongfu skill check, and mend the errors",
+            "gongfu skill check, and fix the errors",
         ));
     }
     let shadowed = count(&|skill| library.shadowed_by(skill).is_some());

@@ -58,7 +58,7 @@ pub(in crate::prove) const SHAPES: &[Shape] = &[
         |size| fenced(&numbered(size, |number| format!("k{number}: a: b\n"))),
     ),
     shape(
-        "fields with one line that can't be mended",
+        "fields with one line that can't be fixed",
         Kind::Document,
         |size| {
             fenced(&format!(
@@ -120,7 +120,7 @@ pub(in crate::prove) const SHAPES: &[Shape] = &[
         }))
     }),
     shape(
-        "values to mend beside a text that becomes large",
+        "values to fix beside a text that becomes large",
         Kind::Document,
         |size| {
             let laughs = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c]\n";
@@ -131,7 +131,7 @@ pub(in crate::prove) const SHAPES: &[Shape] = &[
         },
     ),
     shape(
-        "many values to mend, in a folder of another name",
+        "many values to fix, in a folder of another name",
         Kind::Document,
         |size| {
             // The name of the folder goes by the length; this one is no good name.

@@ -1,4 +1,4 @@
-//! A SKILL.md: what is loaded points into the file, and mending it changes what it says it changes
+//! A SKILL.md: what is loaded points into the file, and fixing it changes what it says it changes
 //! and nothing else.
 
 use gongfu_core::skill::diagnostic::Edit;
@@ -36,7 +36,7 @@ pub(super) fn check(bytes: &[u8]) -> Verdict {
     };
     whole(&document)?;
     alone(bytes, folder, &diagnostics)?;
-    mended(bytes, folder, &document, diagnostics)
+    fixed(bytes, folder, &document, diagnostics)
 }
 
 /// Every finding has words and points into the file.
@@ -84,15 +84,15 @@ fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
             continue;
         };
         let code = found.finding.code();
-        let mended = fix::apply(bytes, SKILL_FILE, std::slice::from_ref(found));
-        let Some(mended) = mended else {
+        let fixed = fix::apply(bytes, SKILL_FILE, std::slice::from_ref(found));
+        let Some(fixed) = fixed else {
             return Err(format!("{code} has a fix that can't be applied alone"));
         };
-        ensure(mended.bytes == edited(bytes, edits), || {
+        ensure(fixed.bytes == edited(bytes, edits), || {
             format!("the fix of {code} changes other bytes than it says")
         })?;
         let mut after = Vec::new();
-        load(&mended.bytes, folder, &mut after);
+        load(&fixed.bytes, folder, &mut after);
         let like_it = |all: &[Diagnostic]| {
             let same = all.iter().filter(|other| other.finding.code() == code);
             same.count()
@@ -101,7 +101,7 @@ fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
         let before = like_it(diagnostics);
         let several = usize::from(before > 1);
         ensure(like_it(&after) < before + several, || {
-            format!("the fix of {code} does not mend it")
+            format!("the fix of {code} does not fix it")
         })?;
     }
     Ok(())
@@ -118,11 +118,11 @@ fn edited(bytes: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
 }
 
 /// Mending comes to an end, keeps the skill loadable, and keeps what it is for.
-fn mended(bytes: &[u8], folder: &str, before: &Document, first: Vec<Diagnostic>) -> Verdict {
+fn fixed(bytes: &[u8], folder: &str, before: &Document, first: Vec<Diagnostic>) -> Verdict {
     let mut bytes = bytes.to_vec();
     let mut diagnostics = first;
     for round in 1..=ROUNDS + 1 {
-        let Some(mended) = fix::apply(&bytes, SKILL_FILE, &diagnostics) else {
+        let Some(fixed) = fix::apply(&bytes, SKILL_FILE, &diagnostics) else {
             return Ok(());
         };
         let codes = || -> Vec<&str> {
@@ -131,29 +131,29 @@ fn mended(bytes: &[u8], folder: &str, before: &Document, first: Vec<Diagnostic>)
         };
         ensure(round <= ROUNDS, || {
             format!(
-                "there is something to mend after {ROUNDS} rounds: {:?}",
+                "there is something to fix after {ROUNDS} rounds: {:?}",
                 codes()
             )
         })?;
-        outside(&bytes, &mended.bytes, &diagnostics)?;
+        outside(&bytes, &fixed.bytes, &diagnostics)?;
         let mut next = Vec::new();
-        let Some(after) = load(&mended.bytes, folder, &mut next) else {
-            return Err(format!("after mending {:?} it can't be loaded", codes()));
+        let Some(after) = load(&fixed.bytes, folder, &mut next) else {
+            return Err(format!("after fixing {:?} it can't be loaded", codes()));
         };
-        places(&mended.bytes, &next)?;
+        places(&fixed.bytes, &next)?;
         // A stand-in for a missing one may change with the text that it is taken from.
         let is_same = after.description == before.description
             || !before.frontmatter.contains_key("description");
         ensure(is_same, || {
             format!(
-                "mending {:?} changed the description from {:?} to {:?}",
+                "fixing {:?} changed the description from {:?} to {:?}",
                 codes(),
                 before.description,
                 after.description
             )
         })?;
         diagnostics = next;
-        bytes = mended.bytes;
+        bytes = fixed.bytes;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The beginnings of words that are looked for, so that a reader passes over all others.
+//! The first letters of the words of a query, so that a reader skips all other words.
 
 /// The first letters that words may have, so that all others are passed over.
 ///

@@ -199,7 +199,7 @@ fn imports_are_proposed_and_installed_only_on_request() {
         run(&catalog, "python x.py").unwrap()["environments"],
         Value::Null
     );
-    // Where something is declared, the file to mend is named.
+    // Where something is declared, the file to fix is named.
     let files: &[(&str, &[u8])] = &[("requirements.txt", b"six\n"), ("x.py", b"")];
     let (catalog, space, _) = setup(files, Installs::default());
     space.sandbox.script(failed(Exit::Code(1), lacking));

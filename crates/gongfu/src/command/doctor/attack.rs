@@ -75,7 +75,9 @@ pub(super) fn run(
     let runner = arena.runner(None);
     let statuses = wiring::runtime()?.block_on(runner.statuses())?;
     drop(runner);
-    let works = statuses.iter().filter(|one| one.obstacle.is_none());
+    let works = statuses
+        .iter()
+        .filter(|one| one.unavailable_reason.is_none());
     let levels: Vec<Level> = works.clone().map(|one| one.level).collect();
     let is_there = |one: &&BaselineColumn| one.level.is_none_or(|level| levels.contains(&level));
     let baselines = BASELINES.iter().filter(is_there);
@@ -258,12 +260,12 @@ fn conclude(
         }
     }
     for one in statuses {
-        if let Some(obstacle) = &one.obstacle {
+        if let Some(reason) = &one.unavailable_reason {
             let word = terminal.paint(Paint::Yellow, "none");
-            terminal.line(&format!("{word}    {}: {}", one.level, plain(obstacle)))?;
+            terminal.line(&format!("{word}    {}: {}", one.level, plain(reason)))?;
         }
     }
-    let is_used = |one: &&BackendStatus| one.obstacle.is_none() && !one.is_opt_in;
+    let is_used = |one: &&BackendStatus| one.unavailable_reason.is_none() && !one.is_opt_in;
     let used = statuses.iter().find(is_used);
     let text = match used {
         Some(used) => format!("scripts are run in: {}", used.about),

@@ -223,7 +223,7 @@ fn check_shows_finding_place_and_repair() {
         "SKILL.md:3:",
         "description: Does harm: badly.",
         "--fix does it",
-        "1 skill, 1 loadable, 0 valid; 1 error, 0 warnings; 1 can be mended by --fix",
+        "1 skill, 1 loadable, 0 valid; 1 error, 0 warnings; 1 can be fixed by --fix",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }

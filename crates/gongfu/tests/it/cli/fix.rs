@@ -40,7 +40,7 @@ fn dry_run_writes_nothing() {
         "{diff}"
     );
     assert!(
-        diff.contains("would be mended by --fix without --dry-run"),
+        diff.contains("would be fixed by --fix without --dry-run"),
         "{diff}"
     );
     let json = fixture
@@ -87,7 +87,7 @@ fn fix_changes_only_what_needs_no_judgement() {
     assert_eq!(
         at(&again, "/summary/fixed"),
         &json!(0),
-        "what is mended stays as it is"
+        "what is fixed stays as it is"
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), MENDED);
 }

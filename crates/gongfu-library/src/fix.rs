@@ -23,7 +23,7 @@ pub struct Proposal {
     /// The file as it is.
     pub before: Vec<u8>,
     /// The file as it would be.
-    pub mended: FixedFile,
+    pub fixed: FixedFile,
 }
 
 /// Looks at a file of the skill in the folder `skill`; `None` when nothing in it can be repaired
@@ -47,12 +47,12 @@ pub fn propose(skill: &Path, file: &str) -> io::Result<Option<Proposal>> {
         script::check(&path, &before, &Folder::default(), &mut diagnostics);
         file
     };
-    let mended = fix::apply(&before, name, &diagnostics);
-    Ok(mended.map(|mended| Proposal {
+    let fixed = fix::apply(&before, name, &diagnostics);
+    Ok(fixed.map(|fixed| Proposal {
         root,
         path,
         before,
-        mended,
+        fixed,
     }))
 }
 
@@ -70,7 +70,7 @@ impl Proposal {
             ));
         }
         let change = Change {
-            bytes: &self.mended.bytes,
+            bytes: &self.fixed.bytes,
             expected: Some(&self.before),
         };
         match self.root.put(&self.path, change) {
