@@ -1,9 +1,9 @@
-//! Runs untrusted programs: the only crate with `unsafe`, and with its guests (`gongfu-attack`,
-//! `gongfu-docker`) the only one that starts processes.
+//! Runs untrusted programs: the only crate with `unsafe`, and with `gongfu-attack` and
+//! `gongfu-docker` the only one that starts processes.
 //!
-//! The kernel's boundary is the security. [`Runner`] implements the port; it executes this program once more
-//! as the child, which turns itself into the sandbox. This crate knows no skill, no tool and no setting: a
-//! [`Spec`](gongfu_core::sandbox::Spec) names the command and its mounts.
+//! The kernel's boundary is the security. [`OwnerSandbox`] implements the port with a [`Runner`], which
+//! executes this program once more as the child; the child turns itself into the sandbox. This crate knows no
+//! skill, no tool and no setting: a [`Spec`](gongfu_core::sandbox::Spec) names the command and its mounts.
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!("there is no sandbox for this system; build gongfu for Linux or macOS");
