@@ -221,8 +221,8 @@ clippy:
     cargo clippy --workspace --all-targets -- -D warnings
 
 # Check that the generated files are current
-gen-check:
-    cargo xtask gen --check
+gen-check: programs
+    cargo xtask gen --check --binary target/debug/gongfu
 
 # The sources that cargo fmt does not find, because a macro declares them
 [private]

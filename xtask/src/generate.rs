@@ -4,7 +4,7 @@
 
 pub(crate) mod fences;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result, bail};
@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Write nothing, and fail when a file is not current
     #[arg(long)]
     check: bool,
+    /// A gongfu that is built already, instead of one that is built from the present sources
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
     /// Only the files whose path contains one of these
     #[arg(value_name = "PART")]
     only: Vec<String>,
@@ -48,7 +51,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
     for (path, what) in BY_THE_BINARY {
         if wanted(path) {
-            outcome.take(&root, path, &ask_binary(&root, what)?, arguments.check)?;
+            let text = ask_binary(&root, arguments.binary.as_deref(), what)?;
+            outcome.take(&root, path, &text, arguments.check)?;
         }
     }
     outcome.report(arguments.check)
@@ -106,22 +110,21 @@ impl Outcome {
     }
 }
 
-/// Runs the binary, built from the present sources, and returns what it prints.
-fn ask_binary(root: &Path, what: &str) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
-        .args([
-            "run",
-            "--quiet",
-            "--package",
-            "gongfu",
-            "--",
-            "generate",
-            what,
-        ])
+/// Runs the binary, and returns what it prints; without one, it is built from the present sources.
+fn ask_binary(root: &Path, binary: Option<&Path>, what: &str) -> Result<String> {
+    let mut command = if let Some(binary) = binary {
+        Command::new(root.join(binary))
+    } else {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["run", "--quiet", "--package", "gongfu", "--"]);
+        command
+    };
+    let output = command
+        .args(["generate", what])
         .current_dir(root)
         .output()
-        .context("could not start cargo")?;
+        .context("could not start the binary")?;
     if !output.status.success() {
         bail!(
             "`gongfu generate {what}` failed: {}",
