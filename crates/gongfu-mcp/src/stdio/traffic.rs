@@ -38,9 +38,28 @@ struct State {
     unwritten: usize,
     broken: bool,
     closed: bool,
+    /// The input has ended, so that every step towards the last answer is waited for.
+    ending: bool,
 }
 
 impl State {
+    /// Changes the state; returns whether anybody waits for what changed. Waking somebody for each message
+    /// would cost more than the message.
+    fn change(&mut self, change: impl FnOnce(&mut Self)) -> bool {
+        let before = self.limits();
+        change(self);
+        self.ending || self.limits() != before
+    }
+
+    /// The conditions that are waited for.
+    fn limits(&self) -> [bool; 4] {
+        [self.has_room(), self.may_notify(), self.broken, self.closed]
+    }
+
+    fn may_notify(&self) -> bool {
+        self.unwritten < MAX_UNWRITTEN
+    }
+
     fn remove(&mut self, id: &RequestId) -> Option<Request> {
         let request = self.requests.remove(id)?;
         self.request_bytes -= request.bytes;
@@ -105,7 +124,7 @@ impl Traffic {
 
     /// Forgets a request that gets no answer.
     pub(super) fn forget(&self, id: &RequestId) {
-        self.state.send_modify(|state| drop(state.remove(id)));
+        self.change(|state| drop(state.remove(id)));
     }
 
     /// Returns true if no request waits for its answer.
@@ -119,7 +138,7 @@ impl Traffic {
             JsonRpcMessage::Response(response) => Some(response.id.clone()),
             JsonRpcMessage::Error(error) => error.id.clone(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {
-                self.wait_for(|state| state.unwritten < MAX_UNWRITTEN || state.broken)
+                self.wait_for(|state| state.may_notify() || state.broken)
                     .await;
                 None
             }
@@ -141,7 +160,7 @@ impl Traffic {
 
     fn enqueue(&self, line: Vec<u8>, answered: Option<&RequestId>) -> io::Result<()> {
         let mut permit = None;
-        self.state.send_modify(|state| {
+        self.change(|state| {
             let request = answered.and_then(|id| state.remove(id));
             permit = request.and_then(|request| request.permit);
             state.unwritten += 1;
@@ -168,6 +187,7 @@ impl Traffic {
     /// Waits until every request is answered and every line written, or nothing goes on any more.
     pub(super) async fn settled(&self) {
         let mut state = self.state.subscribe();
+        self.change(|state| state.ending = true);
         loop {
             let is_settled = {
                 let state = state.borrow_and_update();
@@ -181,12 +201,16 @@ impl Traffic {
 
     /// Notes that nothing more is read.
     pub(super) fn close(&self) {
-        self.state.send_modify(|state| state.closed = true);
+        self.change(|state| state.closed = true);
     }
 
     /// Waits until nothing more is read.
     pub(super) async fn closed(&self) {
         self.wait_for(|state| state.closed).await;
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        self.state.send_if_modified(|state| state.change(change));
     }
 
     async fn wait_for(&self, condition: impl FnMut(&State) -> bool) {
@@ -210,10 +234,10 @@ async fn write_lines<W: AsyncWrite + Unpin>(
     let mut batch = Vec::new();
     while lines.recv_many(&mut batch, MAX_UNWRITTEN).await > 0 {
         if write_batch(&mut output, &batch, &state).await.is_err() {
-            state.send_modify(|state| state.broken = true);
+            state.send_if_modified(|state| state.change(|state| state.broken = true));
             return;
         }
-        state.send_modify(|state| state.unwritten -= batch.len());
+        state.send_if_modified(|state| state.change(|state| state.unwritten -= batch.len()));
         batch.clear();
     }
     let _ = output.shutdown().await;
@@ -228,7 +252,7 @@ async fn write_batch<W: AsyncWrite + Unpin>(
         for chunk in outgoing.line.chunks(CHUNK) {
             output.write_all(chunk).await?;
             // A slow client is not one that is gone.
-            state.send_modify(|_| {});
+            state.send_if_modified(|state| state.change(|_| {}));
         }
     }
     output.flush().await
