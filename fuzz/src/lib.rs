@@ -1,5 +1,5 @@
-//! What the fuzz targets share: what must hold, from `lab prove-parse`, and the place in
-//! which it is tried.
+//! The shared part of the fuzz targets: the properties of `lab prove-parse`, and the fixture that
+//! they are tried in.
 //!
 //! A target is a kind of input; what reads it and what is expected of that is written down once, in
 //! `lab/src/prove/property.rs`.

@@ -1,7 +1,7 @@
 //! Reads one JSON-RPC message of a client, and says why bytes are not a message.
 //!
-//! What is accepted is what `rmcp` accepts. An `id` that can't be read is left out of the answer,
-//! never `null`: MCP has no such id in any revision, and strict clients drop the whole answer.
+//! It accepts what `rmcp` accepts. An `id` that can't be read is left out of the answer, never
+//! `null`: MCP has no such id in any revision, and strict clients drop the whole answer.
 
 pub(crate) mod params;
 mod salvage;

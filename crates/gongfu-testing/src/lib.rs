@@ -12,14 +12,17 @@
 
 pub mod client;
 mod environments;
+mod folder;
 pub mod json;
 mod memory;
+pub mod sample;
 pub mod sandbox;
 mod spaces;
 pub mod story;
 mod time;
 
 pub use environments::FakeEnvironments;
+pub use folder::TestFolder;
 pub use memory::{
     MemoryBlobs, MemoryFiles, MemoryLayers, MemoryRecords, MemorySearch, MemorySkills, SkillFiles,
 };

@@ -13,8 +13,8 @@ pub(super) const CHECK: Check = Check {
 
 /// Each package and the packages of this workspace that it may depend on. Some come later.
 ///
-/// What implements a port knows the core, and `gongfu-files` for storage. Two crates know the sandbox too: attacks run
-/// what is in it and make their calls by it, and the first process of a container is its child.
+/// A crate that implements a port knows the core, and `gongfu-files` for storage. Two crates know the sandbox
+/// too: attacks run in it and make their system calls by it, and the first process of a container is its child.
 const EDGES: &[(&str, &[&str])] = &[
     ("gongfu", ALL),
     ("gongfu-agent", &["gongfu-core", "gongfu-hub"]),

@@ -9,24 +9,15 @@ use gongfu_core::port::Spaces;
 use gongfu_hub::{Catalog, Quota};
 use gongfu_mcp::{Server, Settings, StdioError, serve_streams};
 use gongfu_testing::client::{Client, TIMEOUT, Transport, message};
+use gongfu_testing::sample::{PDF_TOOLS_FILES, plain};
 use gongfu_testing::{MemorySpace, MemorySpaces};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, duplex};
 use tokio::runtime::{self, Runtime};
 use tokio::task::JoinHandle;
 
-/// A skill with files of every kind.
-pub(crate) const PDF_TOOLS: &str = "---\nname: pdf-tools\ndescription: Fills forms and merges PDF files.\nlicense: MIT\n---\n\n# PDF tools\n\nRead references/guide.md first.\n\n## Merge\n\nUse the merger.\n\n### Order\n\nKeep it.\n\n## Fill\n\nUse the filler.\n";
-/// A file that is no text.
-pub(crate) const DOT: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\xff\xfe";
-
 /// A client in the process of its server.
 pub(crate) type LocalClient = Client<Streams>;
-
-/// A document of a plain skill.
-pub(crate) fn plain(name: &str, description: &str) -> String {
-    format!("---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it well.\n")
-}
 
 /// A file: its path and content.
 type File<'a> = (&'a str, &'a [u8]);
@@ -45,12 +36,7 @@ impl Fixture {
     /// Two skills, one with files of every kind.
     pub(crate) fn with_skills() -> Self {
         let fixture = Self::default();
-        for (path, bytes) in [
-            ("SKILL.md", PDF_TOOLS.as_bytes()),
-            ("references/guide.md", b"one\ntwo\nthree\n"),
-            ("hello.txt", b"hello\n"),
-            ("assets/dot.png", DOT),
-        ] {
+        for (path, bytes) in PDF_TOOLS_FILES {
             fixture.write("lib/pdf-tools", path, bytes);
         }
         fixture.skill("release-notes", "Writes release notes.");

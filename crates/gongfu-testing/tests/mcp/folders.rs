@@ -1,67 +1,39 @@
 //! A server over folders on disk: where links and paths can really lead somewhere.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use gongfu_core::account::Owner;
 use gongfu_core::port::{LocalSpaces, Space};
 use gongfu_files::{Home, LocalWorkspace};
 use gongfu_library::source::Settings;
-use tempfile::TempDir;
+use gongfu_testing::TestFolder;
 
 use crate::disk;
-use crate::fixture::{DOT, LocalClient, PDF_TOOLS, connect, greeted, plain};
+use crate::fixture::{LocalClient, connect, greeted};
 
 /// A home, a workspace and a folder of skills that nothing else touches.
-pub(crate) struct Folders {
-    folder: TempDir,
+pub(crate) struct Folders(TestFolder);
+
+impl Deref for Folders {
+    type Target = TestFolder;
+
+    fn deref(&self) -> &TestFolder {
+        &self.0
+    }
 }
 
 impl Folders {
     /// No skills.
     pub(crate) fn new() -> Self {
-        let folders = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        for folder in ["skills", "work"] {
-            fs::create_dir(folders.path(folder)).unwrap();
-        }
-        folders
+        Self(TestFolder::new(&["skills", "work"]))
     }
 
     /// Two skills, one with files of every kind.
     pub(crate) fn with_skills() -> Self {
         let folders = Self::new();
-        folders.write("skills/pdf-tools/SKILL.md", PDF_TOOLS);
-        folders.write("skills/pdf-tools/references/guide.md", "one\ntwo\nthree\n");
-        folders.write("skills/pdf-tools/hello.txt", "hello\n");
-        folders.write("skills/pdf-tools/assets/dot.png", DOT);
-        folders.skill("release-notes", "Writes release notes.");
+        folders.add_sample_skills();
         folders
-    }
-
-    /// The real path of a place.
-    pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(below)
-    }
-
-    /// Writes a file, with the folders above it.
-    pub(crate) fn write(&self, below: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(below);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    /// Writes a plain skill.
-    pub(crate) fn skill(&self, name: &str, description: &str) -> PathBuf {
-        self.write(format!("skills/{name}/SKILL.md"), plain(name, description))
-    }
-
-    /// Reads a file as text.
-    pub(crate) fn read(&self, below: impl AsRef<Path>) -> String {
-        fs::read_to_string(self.path(below)).unwrap()
     }
 
     /// A client with every tool that has greeted the server.

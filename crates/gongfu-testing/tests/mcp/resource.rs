@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use gongfu_testing::client::TIMEOUT;
 use gongfu_testing::json::{at, case, context, error_code, list_at, result, text_at, texts};
+use gongfu_testing::sample::{DOT, PDF_TOOLS, plain};
 use serde_json::{Value, json};
 
-use crate::fixture::{DOT, Fixture, LocalClient, PDF_TOOLS, plain};
+use crate::fixture::{Fixture, LocalClient};
 
 const ROOT: &str = "skill://lib/pdf-tools";
 const UPDATED: &str = "notifications/resources/updated";

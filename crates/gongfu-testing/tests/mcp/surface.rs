@@ -191,7 +191,8 @@ fn search_at_its_limit_offers_no_higher_one() {
     let fixture = Fixture::default();
     fixture.change(|skills| {
         for number in 0..102 {
-            let document = crate::fixture::plain(&format!("skill-{number}"), "Files things.");
+            let document =
+                gongfu_testing::sample::plain(&format!("skill-{number}"), "Files things.");
             let files = [("SKILL.md".to_owned(), document.into_bytes())];
             skills.insert(format!("lib/skill-{number}"), files.into());
         }

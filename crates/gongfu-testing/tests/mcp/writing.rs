@@ -8,7 +8,7 @@ use crate::folders::Folders;
 #[test]
 fn only_the_first_source_is_written_to() {
     let folders = Folders::with_skills();
-    let document = crate::fixture::plain("other", "Lies elsewhere.");
+    let document = gongfu_testing::sample::plain("other", "Lies elsewhere.");
     folders.write("second/other/SKILL.md", document);
     let mut client = folders.client_with(&["second"], &[]);
     let write = json!({ "skill_name": "other", "path": "x.md", "content": "planted" });

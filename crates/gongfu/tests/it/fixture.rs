@@ -2,76 +2,41 @@
 //! program in it with nothing inherited.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::{Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use gongfu_testing::TestFolder;
 use gongfu_testing::client::TIMEOUT;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::stdio::Client;
 
 /// Folders that nothing else touches.
-pub(crate) struct Fixture {
-    folder: TempDir,
+pub(crate) struct Fixture(TestFolder);
+
+impl Deref for Fixture {
+    type Target = TestFolder;
+
+    fn deref(&self) -> &TestFolder {
+        &self.0
+    }
 }
 
 impl Fixture {
     /// An empty fixture.
     pub(crate) fn new() -> Self {
-        let fixture = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        for folder in ["user", "project", "skills"] {
-            fs::create_dir(fixture.path(folder)).unwrap();
-        }
-        fixture
+        Self(TestFolder::new(&["user", "project", "skills"]))
     }
 
     /// A fixture with the skill of the story and one more.
     pub(crate) fn with_skills() -> Self {
         let fixture = Self::new();
-        fixture.write("skills/pdf-tools/SKILL.md", STORY);
-        fixture.write("skills/pdf-tools/references/guide.md", "one\ntwo\nthree\n");
-        fixture.write("skills/pdf-tools/hello.txt", "hello\n");
-        fixture.write("skills/pdf-tools/assets/dot.png", DOT);
-        fixture.skill("release-notes", "Writes release notes.");
+        fixture.add_sample_skills();
         fixture
-    }
-
-    /// A place in the fixture; its real path, as the program shows it.
-    pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(below)
-    }
-
-    /// Writes a file, with the folders above it.
-    pub(crate) fn write(&self, below: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(below);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    /// A plain skill in the folder of skills.
-    pub(crate) fn skill(&self, name: &str, description: &str) -> PathBuf {
-        self.skill_in("skills", name, description)
-    }
-
-    /// A plain skill in any folder.
-    pub(crate) fn skill_in(&self, folder: &str, name: &str, description: &str) -> PathBuf {
-        let text = format!(
-            "---\nname: {name}\ndescription: {description}\n---\n\n# {name}\n\nDo it well.\n"
-        );
-        self.write(format!("{folder}/{name}/SKILL.md"), text)
-    }
-
-    /// Reads a file as text.
-    pub(crate) fn read(&self, below: impl AsRef<Path>) -> String {
-        fs::read_to_string(self.path(below)).unwrap()
     }
 
     /// The program, about to be started with these arguments.
@@ -137,11 +102,6 @@ impl Fixture {
         }
     }
 }
-
-/// The skill that the story is about.
-pub(crate) const STORY: &str = "---\nname: pdf-tools\ndescription: Fills forms and merges PDF files.\nlicense: MIT\n---\n\n# PDF tools\n\nRead references/guide.md first.\n\n## Merge\n\nUse the merger.\n\n### Order\n\nKeep it.\n\n## Fill\n\nUse the filler.\n";
-/// A file that is no text.
-pub(crate) const DOT: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\xff\xfe";
 
 /// The program before it is started.
 pub(crate) struct Run {

@@ -5,7 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use gongfu_testing::json::{at, case, failed, keys, list_at, succeeded, text_at};
 use serde_json::{Value, json};
 
-use crate::fixture::{DOT, Fixture, STORY};
+use gongfu_testing::sample::{DOT, PDF_TOOLS};
+
+use crate::fixture::Fixture;
 use crate::stdio::Client;
 
 /// SHA-256 of `hello` and a line feed.
@@ -71,13 +73,13 @@ fn tell(surface: &mut dyn Surface) {
         "- pdf-tools: Fills forms and merges PDF files.\n- release-notes: Writes release notes.\n"
     );
 
-    let (_, body) = STORY.split_once("---\n\n").unwrap();
-    let lines: String = STORY.split_inclusive('\n').skip(1).take(3).collect();
+    let (_, body) = PDF_TOOLS.split_once("---\n\n").unwrap();
+    let lines: String = PDF_TOOLS.split_inclusive('\n').skip(1).take(3).collect();
     for (call, wanted) in [
-        (r#"skill_load {"skill_name":"pdf-tools"}"#, STORY),
+        (r#"skill_load {"skill_name":"pdf-tools"}"#, PDF_TOOLS),
         (
             r#"skill_load {"skill_name":"skills/pdf-tools","part":"whole"}"#,
-            STORY,
+            PDF_TOOLS,
         ),
         (
             r#"skill_load {"skill_name":"pdf-tools","part":"body"}"#,
@@ -223,8 +225,8 @@ fn skill_commands_tell_the_story() {
         arguments.extend(more);
         fixture.only(arguments).good().stdout
     };
-    assert_eq!(read(&[]), STORY.as_bytes());
-    assert_eq!(read(&["SKILL.md"]), STORY.as_bytes());
+    assert_eq!(read(&[]), PDF_TOOLS.as_bytes());
+    assert_eq!(read(&["SKILL.md"]), PDF_TOOLS.as_bytes());
     assert!(
         String::from_utf8(read(&["--body"]))
             .unwrap()
@@ -286,22 +288,22 @@ fn arguments_come_in_four_forms() {
         all.extend(arguments);
         fixture.only(all)
     };
-    assert_eq!(call(&["skill_name=pdf-tools"]).good().text(), STORY);
+    assert_eq!(call(&["skill_name=pdf-tools"]).good().text(), PDF_TOOLS);
     assert_eq!(
         call(&["pdf-tools"]).good().text(),
-        STORY,
+        PDF_TOOLS,
         "the only one that is required needs no name"
     );
     assert_eq!(
         call(&["{\"skill_name\": \"pdf-tools\"}"]).good().text(),
-        STORY
+        PDF_TOOLS
     );
     assert_eq!(
         call(&["-"])
             .reading("{\"skill_name\": \"pdf-tools\"}")
             .good()
             .text(),
-        STORY
+        PDF_TOOLS
     );
     assert_eq!(
         call(&["skill_name=pdf-tools", "start_line=1", "end_line=1"])

@@ -104,7 +104,7 @@ impl Argument<'_> {
 /// Makes a call with up to six arguments.
 ///
 /// # Errors
-/// What the system says, or this process isn't expendable.
+/// The system refuses the call, or this process isn't expendable.
 pub fn call(number: i64, arguments: &mut [Argument<'_>]) -> io::Result<i64> {
     let mut given = [0; 6];
     for (place, argument) in given.iter_mut().zip(arguments) {
@@ -116,7 +116,7 @@ pub fn call(number: i64, arguments: &mut [Argument<'_>]) -> io::Result<i64> {
 /// Makes any call with any arguments.
 ///
 /// # Errors
-/// What the system says, or this process isn't expendable.
+/// The system refuses the call, or this process isn't expendable.
 pub fn anything(number: i64, arguments: [i64; 6]) -> io::Result<i64> {
     must_be_expendable()?;
     let [first, second, third, fourth, fifth, sixth] = arguments;
