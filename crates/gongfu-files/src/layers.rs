@@ -28,19 +28,15 @@ impl FileLayers {
         Self { home, skills }
     }
 
-    async fn skill_folder(&self, skill: &Skill) -> Result<Root, PortError> {
-        let lease = self.skills.materialize(skill).await?;
-        Root::open(&lease.folder).map_err(disk::port_error)
-    }
-
     /// The folder of a skill and the layer above it, if there is one.
     async fn open(&self, skill: &Skill) -> Result<Option<(Root, Root)>, PortError> {
-        let original = self.skill_folder(skill).await?;
-        match Root::open(&self.home.layer_of(original.path())) {
-            Ok(layer) => Ok(Some((original, layer))),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(disk::port_error(error)),
-        }
+        let original = self.skills.materialize(skill).await?.folder;
+        let layer = match Root::open(&self.home.layer_of(&original)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            layer => layer.map_err(disk::port_error)?,
+        };
+        let original = Root::open(&original).map_err(disk::port_error)?;
+        Ok(Some((original, layer)))
     }
 }
 
@@ -117,8 +113,9 @@ impl Layers for FileLayers {
 
     fn lease<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
         Box::pin(async move {
-            let original = self.skill_folder(skill).await?;
-            let folder = self.home.layer_of(original.path());
+            let original = self.skills.materialize(skill).await?.folder;
+            let folder = self.home.layer_of(&original);
+            let original = Root::open(&original).map_err(disk::port_error)?;
             let layer = Root::create(&folder).and_then(|layer| create(&layer, &original));
             layer.map_err(|error| disk::home_error(&error))?;
             Ok(Lease::permanent(folder))

@@ -115,15 +115,16 @@ impl Tool for SkillRead {
         let skill = shelf::skill(call, &self.skill_name).await?;
         let path =
             SkillPath::new(&self.path).map_err(|why| Problem::bad_path(&self.path, why).error())?;
-        let files = files(call, &skill).await;
-        let is_file = files.contains_key(path.as_str());
-        let inside: Vec<File> = files
-            .into_values()
-            .filter(|file| file.is_within(&path))
-            .collect();
-        if !is_file && (path.is_root() || !inside.is_empty()) {
-            let listing = listing(&skill, inside, self.after.as_deref());
-            return Ok(FileAnswer::Listing(listing));
+        let is_own = skill.files.iter().any(|file| file.path == path);
+        if !is_own {
+            let files = files(call, &skill).await;
+            let is_left = files.contains_key(path.as_str());
+            let inside = files.into_values().filter(|file| file.is_within(&path));
+            let inside: Vec<File> = inside.collect();
+            if path.is_root() || !is_left && !inside.is_empty() {
+                let listing = listing(&skill, inside, self.after.as_deref());
+                return Ok(FileAnswer::Listing(listing));
+            }
         }
         let bytes = shelf::seen(call, &skill, &path).await?;
         let wanted = TextRange {

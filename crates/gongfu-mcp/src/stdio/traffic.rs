@@ -43,8 +43,8 @@ struct State {
 }
 
 impl State {
-    /// Changes the state; returns whether anybody waits for what changed. Waking somebody for each message
-    /// would cost more than the message.
+    /// Changes the state; returns whether anybody waits for what changed. Waking somebody for each
+    /// message would cost more than the message.
     fn change(&mut self, change: impl FnOnce(&mut Self)) -> bool {
         let before = self.limits();
         change(self);
