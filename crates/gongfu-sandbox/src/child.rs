@@ -22,6 +22,8 @@ pub(crate) mod disk_usage;
 #[cfg(target_os = "linux")]
 pub(crate) mod fork_server;
 #[cfg(target_os = "linux")]
+mod id_namespaces;
+#[cfg(target_os = "linux")]
 mod identity;
 #[cfg(target_os = "linux")]
 mod init;

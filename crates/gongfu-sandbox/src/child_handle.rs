@@ -48,7 +48,7 @@ impl ChildHandle {
         let launch = plan.launch.as_ref();
         let own_processes = launch.map_or(0, Launch::own_processes);
         let is_needed = launch.is_some_and(Launch::needs_supervisor);
-        let (process, ends) = start_process()?;
+        let (process, ends) = start_process(plan)?;
         // Without a group the limits are enforced as on machines that have none.
         let group = groups.and_then(|groups| groups.make(&plan.limits, own_processes).ok());
         let grouping = group.as_ref().map(Group::grouping);
@@ -194,10 +194,12 @@ impl Ends {
 
 /// Starts the child process.
 #[cfg(target_os = "linux")]
-fn start_process() -> io::Result<(Process, Ends)> {
+fn start_process(plan: &Plan) -> io::Result<(Process, Ends)> {
+    let request = plan.fork_request();
     let start = || {
         let (ours, theirs) = Ends::new()?;
-        let forked = crate::fork_server::fork(theirs.each_ref().map(|end| end.as_fd()))?;
+        let theirs = theirs.each_ref().map(|end| end.as_fd());
+        let forked = crate::fork_server::fork(&request, theirs)?;
         Ok((Process::Supervisor(forked), ours))
     };
     // A fork server that has died is started again; its supervisors end with their sockets.
@@ -206,7 +208,7 @@ fn start_process() -> io::Result<(Process, Ends)> {
 
 /// Starts the child process.
 #[cfg(target_os = "macos")]
-fn start_process() -> io::Result<(Process, Ends)> {
+fn start_process(_plan: &Plan) -> io::Result<(Process, Ends)> {
     let (ours, theirs) = Ends::new()?;
     Ok((Process::Child(platform::start_child(theirs)?), ours))
 }

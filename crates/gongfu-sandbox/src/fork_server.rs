@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::child::fork_server::ARGUMENT;
+use crate::plan::ForkRequest;
 use crate::poll::is_readable_within;
 use crate::process::SupervisorHandle;
 use crate::wire;
@@ -29,13 +30,16 @@ struct ForkServer {
 ///
 /// # Errors
 /// A supervisor may exist or not: close the other ends of the handles before you try again.
-pub(crate) fn fork(handles: [BorrowedFd<'_>; 3]) -> io::Result<SupervisorHandle> {
+pub(crate) fn fork(
+    request: &ForkRequest,
+    handles: [BorrowedFd<'_>; 3],
+) -> io::Result<SupervisorHandle> {
     let mut state = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let server = match state.take() {
         Some(server) => server,
         None => ForkServer::start()?,
     };
-    match server.fork(handles) {
+    match server.fork(request, handles) {
         Ok(forked) => {
             *state = Some(server);
             Ok(forked)
@@ -68,10 +72,15 @@ impl ForkServer {
         Err(io::ErrorKind::TimedOut.into())
     }
 
-    fn fork(&self, handles: [BorrowedFd<'_>; 3]) -> io::Result<SupervisorHandle> {
+    fn fork(
+        &self,
+        request: &ForkRequest,
+        handles: [BorrowedFd<'_>; 3],
+    ) -> io::Result<SupervisorHandle> {
         let [input, out, error] = handles;
         let (end, theirs) = io::pipe()?;
-        wire::send(&self.socket, &(), &[input, out, error, theirs.as_fd()])?;
+        let handles = [input, out, error, theirs.as_fd()];
+        wire::send(&self.socket, request, &handles)?;
         drop(theirs);
         if !is_readable_within(&self.socket, FORK_TIMEOUT) {
             return Err(io::ErrorKind::TimedOut.into());

@@ -143,6 +143,53 @@ pub struct UnixId {
     pub group: u32,
 }
 
+/// A request for a supervisor. Its standard input, its outputs, and the end of a pipe for its exit code come
+/// with this.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ForkRequest {
+    /// It makes namespaces of our own.
+    pub(crate) makes_namespaces: bool,
+    pub(crate) id_mappings: Vec<IdMapping>,
+}
+
+/// Files that appear as those of another owner.
+#[cfg(target_os = "linux")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct IdMapping {
+    /// The owner of the files.
+    pub(crate) from: UnixId,
+    /// The owner that they appear to have.
+    pub(crate) to: UnixId,
+}
+
+#[cfg(target_os = "linux")]
+impl Plan {
+    /// The request for the supervisor of this plan.
+    pub(crate) fn fork_request(&self) -> ForkRequest {
+        let mappings = self
+            .sources
+            .iter()
+            .filter_map(|source| source.id_mapping(self.tenant));
+        let mut id_mappings: Vec<IdMapping> = mappings.collect();
+        id_mappings.sort_unstable();
+        id_mappings.dedup();
+        ForkRequest {
+            makes_namespaces: self.launch == Some(Launch::Namespaces),
+            id_mappings,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Source {
+    /// The mapping that makes its files the tenant's, if they are not.
+    pub(crate) fn id_mapping(&self, tenant: Option<UnixId>) -> Option<IdMapping> {
+        let (from, to) = (self.mapping?.owner, tenant?);
+        (from != to).then_some(IdMapping { from, to })
+    }
+}
+
 /// A piece of a view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Piece {

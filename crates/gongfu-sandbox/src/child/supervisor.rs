@@ -11,6 +11,7 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, waitpid};
 use rustix::stdio::stdin;
 use rustix::thread::{UnshareFlags, set_name};
 
+use super::id_namespaces::IdNamespaces;
 use super::step::{Failure, at};
 use super::syscall::{self, Fork};
 use super::{UNCERTAIN, direct, identity, init, launcher, mounts, stdio, watch};
@@ -20,13 +21,21 @@ use crate::wire;
 /// The name of the processes of a run.
 const NAME: &std::ffi::CStr = c"gongfu-run";
 
+/// The state that a supervisor has before it knows its run.
+#[derive(Default)]
+pub(super) struct Preparation {
+    pub(super) id_namespaces: IdNamespaces,
+    /// The namespaces that it is in already, if any.
+    pub(super) namespaces: Option<UnshareFlags>,
+}
+
 /// Supervises a run; the control socket is the standard input.
-pub(super) fn run() -> ExitCode {
+pub(super) fn run(preparation: &Preparation) -> ExitCode {
     let Ok(control) = fcntl_dupfd_cloexec(stdin(), 3) else {
         return ExitCode::from(2);
     };
     let _ = set_name(NAME);
-    match supervise(&control) {
+    match supervise(&control, preparation) {
         Ok(exit) => exit,
         Err(Failure { step, number }) => {
             // The server may be gone.
@@ -36,7 +45,7 @@ pub(super) fn run() -> ExitCode {
     }
 }
 
-fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
+fn supervise(control: &OwnedFd, preparation: &Preparation) -> Result<ExitCode, Failure> {
     identity::prefer_in_oom().map_err(at(Step::Privileges))?;
     let received = wire::receive(control).map_err(Failure::at(Step::Group))?;
     let Some((grouping, handles)) = received else {
@@ -55,7 +64,7 @@ fn supervise(control: &OwnedFd) -> Result<ExitCode, Failure> {
     };
     match &plan.launch {
         Some(Launch::Namespaces) => {
-            let init = namespaces(control, &plan, &input, grouping)?;
+            let init = namespaces(control, &plan, preparation, &input, grouping)?;
             drop(input);
             Ok(wait(control, init))
         }
@@ -105,33 +114,55 @@ fn follow(inside: Pid) -> ExitCode {
     ExitCode::from(code.unwrap_or(UNCERTAIN))
 }
 
+/// Moves this process into a network of its own, which takes most of the time that namespaces take; answers
+/// the namespaces that it is in now. A user who isn't root needs a user namespace for it.
+pub(super) fn enter_network() -> Result<UnshareFlags, Failure> {
+    let network = UnshareFlags::NEWNET;
+    if syscall::unshare(network).is_ok() {
+        return Ok(network);
+    }
+    let outside = identity::current();
+    let namespaces = network | UnshareFlags::NEWUSER;
+    syscall::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
+    identity::map_into_namespace(outside).map_err(at(Step::Identity))?;
+    Ok(namespaces)
+}
+
 /// Makes the namespaces, and starts init in them.
 fn namespaces(
     control: &OwnedFd,
     plan: &Plan,
+    preparation: &Preparation,
     input: &[OwnedFd],
     grouping: Option<Grouping>,
 ) -> Result<Pid, Failure> {
+    let entered = match preparation.namespaces {
+        Some(entered) => entered,
+        None => enter_network()?,
+    };
+    // It has the right to do so until it is the tenant.
+    if plan.is_proxied {
+        listen(control).map_err(Failure::at(Step::Namespaces))?;
+    }
+    let detach = |tenant| mounts::detach(&plan.sources, tenant, &preparation.id_namespaces);
     let mut sources = Vec::new();
     if let Some(tenant) = plan.tenant {
-        sources = mounts::detach(&plan.sources, Some(tenant))?;
+        sources = detach(Some(tenant))?;
         identity::become_tenant(tenant)?;
     }
     let outside = identity::current();
     let namespaces = UnshareFlags::NEWUSER
         | UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
-        | UnshareFlags::NEWNET
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    syscall::unshare(namespaces).map_err(Failure::at(Step::Namespaces))?;
-    identity::map_into_namespace(outside).map_err(at(Step::Identity))?;
-    if plan.tenant.is_none() {
-        sources = mounts::detach(&plan.sources, None)?;
+    syscall::unshare(namespaces - entered).map_err(Failure::at(Step::Namespaces))?;
+    if !entered.contains(UnshareFlags::NEWUSER) {
+        identity::map_into_namespace(outside).map_err(at(Step::Identity))?;
     }
-    if plan.is_proxied {
-        listen(control).map_err(Failure::at(Step::Namespaces))?;
+    if plan.tenant.is_none() {
+        sources = detach(None)?;
     }
     match syscall::fork().map_err(Failure::at(Step::Init))? {
         Fork::Parent(init) => {

@@ -1,5 +1,6 @@
 //! Tests of the fork server. Each has a process of its own, because a process has one fork server.
 
+use std::fs::File;
 use std::process::{Command as Process, ExitCode};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,9 +18,17 @@ pub(crate) const ARGUMENT: &str = "fork-server-test";
 /// The time that a process may take to end.
 const END_TIMEOUT: Duration = Duration::from_mins(1);
 
-const TESTS: [(&str, fn()); 4] = [
+const TESTS: [(&str, fn()); 6] = [
     ("runs_have_a_low_priority", runs_have_a_low_priority),
     ("one_server_forks_all_runs", one_server_forks_all_runs),
+    (
+        "each_network_is_used_by_one_run",
+        each_network_is_used_by_one_run,
+    ),
+    (
+        "works_after_the_spare_was_killed",
+        works_after_the_spare_was_killed,
+    ),
     ("namespaces_work_after_it_was_killed", || {
         works_after_it_was_killed(NAMESPACES);
     }),
@@ -66,17 +75,39 @@ fn stat(process: u32) -> Option<(u32, String)> {
     (state != "Z").then_some((parent, name))
 }
 
-/// The fork servers of this process.
-fn servers() -> Vec<u32> {
-    let own = (std::process::id(), NAME.to_owned());
+/// The fork servers among the children of a process, and their spare supervisors.
+fn forks_of(parent: u32) -> Vec<u32> {
+    let wanted = (parent, NAME.to_owned());
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     processes
-        .filter(|process| stat(*process).as_ref() == Some(&own))
+        .filter(|process| stat(*process).as_ref() == Some(&wanted))
         .collect()
 }
 
-/// Kills a fork server, and waits for its end.
+/// The fork servers of this process.
+fn servers() -> Vec<u32> {
+    forks_of(std::process::id())
+}
+
+/// Waits for a spare supervisor in a network of its own; returns both.
+fn spare_of(server: u32) -> (u32, String) {
+    let start = Instant::now();
+    let network = |process: u32| std::fs::read_link(format!("/proc/{process}/ns/net"));
+    let shared = network(server).unwrap();
+    loop {
+        if let [spare] = forks_of(server)[..]
+            && let Ok(own) = network(spare)
+            && own != shared
+        {
+            return (spare, own.to_str().unwrap().to_owned());
+        }
+        assert!(start.elapsed() < END_TIMEOUT, "there is no spare");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Kills a fork server or a spare supervisor, and waits for its end.
 fn kill(server: u32) {
     let pid = Pid::from_raw(i32::try_from(server).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();
@@ -144,6 +175,33 @@ fn one_server_forks_all_runs() {
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(7)));
+}
+
+fn each_network_is_used_by_one_run() {
+    let (fixture, runner, server) = start_server(NAMESPACES);
+    // An open namespace keeps its number.
+    let mut seen: Vec<(File, String)> = Vec::new();
+    for _ in 0..3 {
+        let (spare, network) = spare_of(server);
+        let handle = File::open(format!("/proc/{spare}/ns/net")).unwrap();
+        let line = "readlink /proc/self/ns/net; cat /proc/self/net/dev | wc -l";
+        let text = output_of(&fixture, &runner, line);
+        // Two lines of headings, and `lo`.
+        assert_eq!(text, format!("{network}\n3\n"));
+        let is_new = seen.iter().all(|(_, other)| *other != network);
+        assert!(is_new, "{network} is used again");
+        seen.push((handle, network));
+    }
+}
+
+fn works_after_the_spare_was_killed() {
+    let (fixture, runner, server) = start_server(NAMESPACES);
+    for _ in 0..3 {
+        let (spare, _) = spare_of(server);
+        kill(spare);
+        assert_eq!(output_of(&fixture, &runner, "echo said"), "said\n");
+    }
+    assert_eq!(servers(), [server]);
 }
 
 fn works_after_it_was_killed(level: Level) {
