@@ -22,7 +22,6 @@ use crate::wire;
 const NAME: &std::ffi::CStr = c"gongfu-run";
 
 /// The state that a supervisor has before it knows its run.
-#[derive(Default)]
 pub(super) struct Preparation {
     pub(super) id_namespaces: IdNamespaces,
     /// The namespaces that it is in already, if any.
