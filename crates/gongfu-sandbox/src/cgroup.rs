@@ -328,8 +328,8 @@ impl Part {
 /// Wakes a poll when memory runs out.
 #[derive(Debug)]
 enum Alarm {
-    /// The counter of an event (version one).
-    Counter(OwnedFd),
+    /// The counter of an event, and its file (version one).
+    Counter(OwnedFd, File),
     /// The file whose change the kernel signals (version two).
     File(File),
 }
@@ -346,7 +346,7 @@ impl Alarm {
                 let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
                 let numbers = format!("{} {}", counter.as_raw_fd(), events.as_raw_fd());
                 write(&folder.join("cgroup.event_control"), &numbers)?;
-                Self::Counter(counter)
+                Self::Counter(counter, events)
             }
             Version::Two => Self::File(events),
         };
@@ -357,7 +357,7 @@ impl Alarm {
 
     fn handle(&self) -> (BorrowedFd<'_>, PollFlags) {
         match self {
-            Self::Counter(counter) => (counter.as_fd(), PollFlags::IN),
+            Self::Counter(counter, _) => (counter.as_fd(), PollFlags::IN),
             Self::File(file) => (file.as_fd(), PollFlags::PRI),
         }
     }
@@ -365,8 +365,15 @@ impl Alarm {
     /// Returns whether a process was killed, where so many were before.
     fn is_true(&mut self, before: u64) -> bool {
         match self {
-            Self::Counter(counter) => {
-                matches!(rustix::io::read(counter, &mut [0; 8]), Ok(8))
+            Self::Counter(counter, file) => {
+                let mut count = [0; 8];
+                if !matches!(rustix::io::read(counter, &mut count), Ok(8)) {
+                    return false;
+                }
+                // The removal of a group, as when its container was ended, is counted as well: then its files can't
+                // be read any more.
+                let is_there = file.rewind().is_ok() && file.read(&mut [0; 1]).is_ok();
+                is_there || u64::from_ne_bytes(count) > 1
             }
             Self::File(file) => {
                 let mut text = String::new();

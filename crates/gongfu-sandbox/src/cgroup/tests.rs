@@ -5,10 +5,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::Limits;
+use rustix::event::{PollFd, poll};
 
 use super::file::{read, value, write};
 use super::hierarchy::{self, Hierarchy, Membership, Version, memberships, next_name};
-use super::{Group, Groups, Part};
+use super::{Alarm, Group, Groups, Part};
+use crate::poll::timespec;
 
 const MOUNTS_ONE: &str = "\
 31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
@@ -132,6 +134,25 @@ fn dropping_a_group_kills_its_processes_and_removes_it() {
     for folder in folders {
         assert!(!folder.exists(), "{}", folder.display());
     }
+}
+
+#[test]
+fn removed_group_is_not_out_of_memory() {
+    let Some(groups) = Groups::of_this_process() else {
+        println!("not run: this machine has no control groups for us");
+        return;
+    };
+    let mut group = groups.make(&Limits::default(), 2).unwrap();
+    let mut alarm = group.alarm.take().unwrap();
+    drop(group);
+    // The kernel tells of the removal by the same means.
+    if matches!(alarm, Alarm::Counter(..)) {
+        let (handle, flags) = alarm.handle();
+        let mut handles = [PollFd::from_borrowed_fd(handle, flags)];
+        let timeout = timespec(Duration::from_secs(20));
+        assert_eq!(poll(&mut handles, Some(&timeout)).unwrap(), 1);
+    }
+    assert!(!alarm.is_true(0));
 }
 
 #[test]
