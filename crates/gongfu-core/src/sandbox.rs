@@ -342,6 +342,9 @@ pub enum Change {
     Removed,
     /// It stays behind, and why, for people.
     Refused(String),
+    /// Somebody else changed it after the run began, so it stays as it is. The run's version lies beside it, if
+    /// it has one.
+    Conflict(Option<String>),
 }
 
 /// A file that a run changed, as the run saw it.

@@ -143,12 +143,13 @@ pub(crate) struct EnforcementReport {
 pub(crate) struct Artifact {
     /// Where, as the run saw it.
     pub(crate) path: String,
-    /// `written`, `linked`, `removed`, or `refused` when it couldn't be kept.
+    /// `written`, `linked`, `removed`, `refused` when it couldn't be kept, or `conflict` when somebody else
+    /// changed the file during the run: it stays as it is.
     pub(crate) change: &'static str,
     /// Its length in bytes, where it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
-    /// Why it couldn't be kept.
+    /// Why it couldn't be kept, or where the run's version of it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
 }
@@ -276,6 +277,14 @@ fn artifact(artifact: gongfu_core::sandbox::Artifact) -> Artifact {
         Change::Linked => ("linked", None, None),
         Change::Removed => ("removed", None, None),
         Change::Refused(why) => ("refused", None, Some(why)),
+        Change::Conflict(Some(beside)) => {
+            let why = format!("somebody changed it meanwhile; the run's version is `{beside}`");
+            ("conflict", None, Some(why))
+        }
+        Change::Conflict(None) => {
+            let why = "somebody changed it meanwhile, so it isn't removed";
+            ("conflict", None, Some(why.to_owned()))
+        }
     };
     Artifact {
         path: artifact.path,

@@ -35,10 +35,11 @@ use crate::throttle::Throttle;
 pub use crate::child::container_init::{ARGUMENT as INIT_ARGUMENT, SOCKET as INIT_SOCKET};
 pub use crate::child_handle::ChildHandle;
 pub use crate::copier::Before;
+pub use crate::locked_folder::clear;
 pub use crate::plan::{Piece, Plan, Source, UnixId};
 pub use crate::random::bytes as random;
 pub use crate::run_as::give;
-pub use crate::run_dir::{RunDir, clear};
+pub use crate::run_dir::RunDir;
 #[cfg(target_os = "linux")]
 pub use crate::seccomp::table as refused_calls;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, Dir, Mode, OFlags};
+use rustix::io::Errno;
 
 /// Lists the names in a folder, which isn't kept open meanwhile.
 pub(crate) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
@@ -16,6 +17,31 @@ pub(crate) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
         }
     }
     Ok(names)
+}
+
+/// Opens a folder, which must not be a link, and in which nothing else may be mounted.
+pub(crate) fn open_folder_of_mount(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+        loop {
+            match fs::openat2(parent, name, flags, Mode::empty(), resolve) {
+                // Something was renamed meanwhile, or a signal arrived.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                // The system is too old, or a container's filter forbids it.
+                Err(Errno::NOSYS | Errno::PERM) => break,
+                opened => return opened,
+            }
+        }
+    }
+    let opened = open_folder(parent, name)?;
+    if fs::fstat(&opened)?.st_dev == fs::fstat(parent)?.st_dev {
+        Ok(opened)
+    } else {
+        Err(Errno::XDEV)
+    }
 }
 
 /// Opens a folder, which must not be a link.

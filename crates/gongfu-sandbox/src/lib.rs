@@ -15,10 +15,12 @@ mod cgroup;
 mod child;
 mod child_handle;
 mod copier;
+mod file_time;
 mod folder;
 #[cfg(target_os = "linux")]
 mod fork_server;
 mod input;
+mod locked_folder;
 #[cfg(any(target_os = "macos", test))]
 mod macos;
 mod merge;

@@ -10,6 +10,8 @@ use std::time::Duration;
 use gongfu_core::sandbox::{Exit, Limits, Reason};
 use serde::{Deserialize, Serialize};
 
+use crate::file_time::Beginning;
+
 /// The proxy's address inside of a sandbox.
 pub(crate) const PROXY_ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
 
@@ -30,6 +32,8 @@ pub struct Plan {
     pub(crate) has_copies: bool,
     /// The network leads to a proxy; else it leads nowhere.
     pub(crate) is_proxied: bool,
+    /// The time at which the run began; its program starts when files that change get a later one.
+    pub(crate) began: Beginning,
     /// The program and its arguments.
     pub arguments: Vec<String>,
     /// Its whole environment.

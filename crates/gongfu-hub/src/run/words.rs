@@ -106,6 +106,7 @@ impl RunReport {
             let path = &left.path;
             match (left.bytes, &left.why) {
                 (Some(bytes), _) => format!("{path} ({bytes} bytes)"),
+                (_, Some(why)) if left.change == "conflict" => format!("{path} ({why})"),
                 (_, Some(why)) => format!("{path} (not kept: {why})"),
                 _ => format!("{path} ({})", left.change),
             }

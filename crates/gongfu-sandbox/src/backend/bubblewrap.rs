@@ -62,13 +62,13 @@ impl Backend for Bubblewrap {
         })?;
         let copies = MountCopies::new(job, context.tenant, MountedBy::Tenant)?;
         let plan = plan(program, job, context.tenant, &copies)?;
-        let mut before = Vec::new();
+        let mut copied = None;
         let mut result = execute(self, &plan, job, context, |layers| {
-            before = copies.fill(layers)?;
+            copied = Some(copies.fill(layers)?);
             Ok(())
         })?;
         result.layers = result.layers.map(|layers| copies.only_layers(layers));
-        merge_layers(job, context, &copies.layers(), result, &before)
+        merge_layers(job, context, &copies.layers(), result, copied.as_ref())
     }
 
     fn lost(&self, is_ready: bool, stderr: &str) -> Failure {

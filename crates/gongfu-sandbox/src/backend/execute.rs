@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::{Backend, Failure, RunContext, unavailable};
 use crate::capture::Capture;
 use crate::child_handle::ChildHandle;
+use crate::file_time::Beginning;
 use crate::plan::{Event, Plan, Step};
 use crate::platform::cgroup::{Group, LimitHits};
 use crate::poll::{is_readable, timespec};
@@ -39,6 +40,8 @@ pub struct RunResult {
     pub outcome: Outcome,
     /// Handles of its layers, in the order of the view; `None` where the program could not start.
     pub layers: Option<Vec<OwnedFd>>,
+    /// The time at which it began.
+    pub(super) began: Beginning,
 }
 
 /// Executes a plan to its end. `fill` is given the layers before the program starts, where they are copies.
@@ -68,6 +71,10 @@ pub fn execute_in(
     let is_wanted = || !is_readable(context.cancel);
     let start = context.throttle.start(context.since, is_wanted);
     let started = Instant::now();
+    let plan = &Plan {
+        began: Beginning::now(),
+        ..plan.clone()
+    };
     let mut outcome = Outcome {
         level: profile.level,
         enforcement: Enforcement {
@@ -90,6 +97,7 @@ pub fn execute_in(
         return Ok(RunResult {
             outcome,
             layers: None,
+            began: plan.began,
         });
     }
     outcome.reason = Reason::Ok;
@@ -327,7 +335,11 @@ impl Run<'_> {
             let stderr = String::from_utf8_lossy(&outcome.stderr.head);
             return Err(self.backend.lost(layers.is_some(), &stderr));
         }
-        Ok(RunResult { outcome, layers })
+        Ok(RunResult {
+            outcome,
+            layers,
+            began: plan.began,
+        })
     }
 
     /// Takes the numbers of a control group into account.

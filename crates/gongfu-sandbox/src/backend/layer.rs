@@ -6,13 +6,14 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Artifact, Mode, Mount, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{Artifact, Change, Mode, Mount, Outcome, Reason, Spec};
 
+use super::copy::Copied;
 use super::execute::RunResult;
 use super::{Failure, RunContext};
-use crate::copier::Before;
 use crate::merge::{self, Below, Changes, FolderContext, Terms};
 use crate::plan::UnixId;
+use crate::random;
 
 /// The time that merging may take besides the rest of the run's.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(30);
@@ -58,20 +59,20 @@ pub(super) fn layers(job: &Spec) -> Vec<Layer<'_>> {
     layers.map(Layer::of).collect()
 }
 
-/// Merges the layers of a run; returns its outcome with the changes. `before` is what they held at its
+/// Merges the layers of a run; returns its outcome with the changes. `copied` is what they held at its
 /// beginning, where they are copies.
 ///
 /// It doesn't matter why the run ended: a timeout takes the time, and not the results. Only a cancelled run isn't
 /// merged, because nobody would learn about the changes.
 ///
 /// # Errors
-/// A layer can't be read, or a folder can't be written.
+/// The layers of the run can't be reached.
 pub fn merge_layers(
     job: &Spec,
     context: &RunContext<'_>,
     layers: &[Layer<'_>],
     result: RunResult,
-    before: &[Before],
+    copied: Option<&Copied>,
 ) -> Result<Outcome, Failure> {
     let mut outcome = result.outcome;
     let Some(handles) = result
@@ -87,32 +88,48 @@ pub fn merge_layers(
     let mut bytes = job.limits.disk;
     let left = job.limits.wall.saturating_sub(outcome.took);
     let deadline = Instant::now() + left + MERGE_TIMEOUT;
+    let began = copied.map_or(result.began, |copied| copied.began);
+    let run = format!("{:08x}", u32::from_le_bytes(random::bytes()?));
+    let is_root = rustix::process::geteuid().is_root();
     for (number, (layer, handle)) in layers.iter().zip(handles).enumerate() {
         let Some(target) = layer.keep else {
             continue;
         };
-        std::fs::create_dir_all(target)?;
-        let target = File::open(target)?;
-        let found = target.metadata()?;
-        let owner = UnixId {
-            user: found.uid(),
-            group: found.gid(),
+        let merge = || {
+            std::fs::create_dir_all(target)?;
+            let target = File::open(target)?;
+            let found = target.metadata()?;
+            let owner = UnixId {
+                user: found.uid(),
+                group: found.gid(),
+            };
+            let terms = Terms {
+                began,
+                run: &run,
+                owner: is_root.then_some(owner),
+                deadline,
+                cancel: context.cancel,
+            };
+            let below = layer.below.iter().map(|path| Ok(File::open(path)?.into()));
+            let folder_context = FolderContext {
+                below: Below::new(below.collect::<io::Result<_>>()?),
+                before: copied.and_then(|copied| copied.layers.get(number)),
+            };
+            merge::merge(handle, target.into(), &folder_context, &terms, &mut bytes)
         };
-        let terms = Terms {
-            owner: rustix::process::geteuid().is_root().then_some(owner),
-            deadline,
-            cancel: context.cancel,
+        // What was merged before is told all the same.
+        let Changes { listed, total, .. } = merge().unwrap_or_else(Changes::failed);
+        let seen = |path: String| {
+            format!("{}/{path}", layer.target)
+                .trim_end_matches('/')
+                .to_owned()
         };
-        let below = layer.below.iter().map(|path| Ok(File::open(path)?.into()));
-        let folder_context = FolderContext {
-            below: Below::new(below.collect::<io::Result<_>>()?),
-            before: before.get(number),
-        };
-        let Changes { listed, total, .. } =
-            merge::merge(handle, target.into(), &folder_context, &terms, &mut bytes)?;
         let listed = listed.into_iter().map(|(path, change)| Artifact {
-            path: format!("{}/{path}", layer.target),
-            change,
+            path: seen(path),
+            change: match change {
+                Change::Conflict(beside) => Change::Conflict(beside.map(seen)),
+                change => change,
+            },
         });
         outcome.artifacts.extend(listed);
         outcome.changed += total;

@@ -46,7 +46,7 @@ impl Backend for Namespaces {
     fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure> {
         let plan = plan(job, context.tenant)?;
         let result = execute(self, &plan, job, context, |_| Ok(()))?;
-        merge_layers(job, context, &layers(job), result, &[])
+        merge_layers(job, context, &layers(job), result, None)
     }
 }
 

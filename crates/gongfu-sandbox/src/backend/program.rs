@@ -5,6 +5,7 @@ use std::path::Path;
 use gongfu_core::sandbox::{Command, Spec};
 
 use super::Failure;
+use crate::file_time::Beginning;
 use crate::plan::{Isolation, Launch, PROXY_ADDRESS, Plan, UnixId};
 use crate::platform;
 
@@ -35,6 +36,7 @@ pub(crate) fn plan(
         view: Vec::new(),
         has_copies: false,
         is_proxied: false,
+        began: Beginning::now(),
         arguments: arguments(&job.command),
         environment,
         folder: job.folder.clone(),

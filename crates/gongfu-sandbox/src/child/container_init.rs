@@ -23,7 +23,7 @@ use super::watch::{Reaper, watch};
 use super::{identity, restrict, stdio, view_check};
 use crate::plan::{Event, Grouping, Plan, Reply, Request, Step};
 use crate::poll::is_readable_within;
-use crate::{run_dir, wire};
+use crate::{locked_folder, wire};
 
 /// The argument that makes this program init of a container. The writable file systems in memory follow it.
 pub const ARGUMENT: &str = "sandbox-container-init";
@@ -205,7 +205,7 @@ impl Memory {
         if self.mode != SHARED_MODE {
             fchmod(&self.folder, Mode::from_raw_mode(self.mode))?;
         }
-        run_dir::clear(&self.folder)?;
+        locked_folder::clear(&self.folder)?;
         if used(&fstatvfs(&self.folder)?) != (self.blocks, self.files) {
             return Err(left("something"));
         }

@@ -13,6 +13,7 @@ use gongfu_core::sandbox::Change;
 
 use super::{Below, FolderContext, Terms, merge, stays_inside};
 use crate::copier::{Before, Copier};
+use crate::file_time::Beginning;
 
 /// A layer and the folder that it is merged into.
 struct Fixture {
@@ -20,6 +21,8 @@ struct Fixture {
     target: TempDir,
     /// The content of the layer, where it is a copy.
     before: Option<Before>,
+    /// The beginning of the run; the time of the merge unless a test sets it.
+    began: Option<Beginning>,
 }
 
 impl Fixture {
@@ -29,7 +32,15 @@ impl Fixture {
             layer,
             target,
             before: None,
+            began: None,
         }
+    }
+
+    /// Begins the run: from now on, others change the target.
+    fn begin(&mut self) {
+        let began = Beginning::now();
+        began.settle();
+        self.began = Some(began);
     }
 
     fn merged(&self) -> Vec<(String, Change)> {
@@ -49,6 +60,8 @@ impl Fixture {
     ) -> Vec<(String, Change)> {
         let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
         let terms = Terms {
+            began: self.began.unwrap_or_else(Beginning::now),
+            run: "1a2b",
             owner: None,
             deadline,
             cancel: cancel.as_fd(),
@@ -386,4 +399,133 @@ fn merges_only_the_changes_of_a_copy() {
     assert_eq!(fixture.text("kept"), "old");
     assert!(!fixture.target.path().join("elsewhere").exists());
     assert!(!fixture.target.path().join("moved").exists());
+}
+
+#[test]
+fn keeps_both_where_somebody_changed_a_file_meanwhile() {
+    let mut fixture = Fixture::new();
+    for path in [
+        "theirs",
+        "same",
+        "mine",
+        "folder/gone",
+        "folder/kept",
+        "d/x",
+    ] {
+        write(&fixture.target, path, "old");
+    }
+    fixture.begin();
+    for (path, text) in [("theirs", "theirs"), ("same", "same"), ("new", "theirs")] {
+        write(&fixture.target, path, text);
+    }
+    // A folder became a file.
+    fs::remove_dir_all(fixture.target.path().join("d")).unwrap();
+    write(&fixture.target, "d", "theirs");
+    for (path, text) in [
+        ("theirs", "run"),
+        ("same", "same"),
+        ("mine", "run"),
+        ("new", "run"),
+        ("d/x", "run"),
+    ] {
+        write(&fixture.layer, path, text);
+    }
+    let conflict = |path: &str| Change::Conflict(Some(format!("{path}.run-1a2b")));
+    let written = |path: &str, length| (path.to_owned(), Change::Written(length));
+    assert_eq!(
+        fixture.merged(),
+        [
+            ("d".to_owned(), conflict("d")),
+            written("d.run-1a2b/x", 3),
+            written("mine", 3),
+            ("new".to_owned(), conflict("new")),
+            written("same", 4),
+            ("theirs".to_owned(), conflict("theirs")),
+        ]
+    );
+    for (path, text) in [
+        ("theirs", "theirs"),
+        ("theirs.run-1a2b", "run"),
+        ("same", "same"),
+        ("mine", "run"),
+        ("new", "theirs"),
+        ("new.run-1a2b", "run"),
+        ("d", "theirs"),
+        ("d.run-1a2b/x", "run"),
+    ] {
+        assert_eq!(fixture.text(path), text, "{path}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn removes_only_what_the_run_saw() {
+    let mut fixture = Fixture::new();
+    for path in ["a/seen", "a/b/seen", "whole/x", "again/seen", "changed"] {
+        write(&fixture.target, path, "old");
+    }
+    // It is moved in with files that are older than the run.
+    let elsewhere = tempfile::tempdir_in(fixture.target.path()).unwrap();
+    write(&elsewhere, "moved/x", "theirs");
+    fixture.begin();
+    write(&fixture.target, "a/b/theirs", "theirs");
+    write(&fixture.target, "again/theirs", "theirs");
+    write(&fixture.target, "changed", "theirs");
+    fs::rename(
+        elsewhere.path().join("moved"),
+        fixture.target.path().join("again/moved"),
+    )
+    .unwrap();
+    // Whiteouts can be made without rights; the last folder was removed and made again.
+    for path in ["a", "whole", "changed"] {
+        let at = fixture.layer.path().join(path);
+        let (kind, none) = (
+            rustix::fs::FileType::CharacterDevice,
+            rustix::fs::Mode::empty(),
+        );
+        rustix::fs::mknodat(rustix::fs::CWD, &at, kind, none, 0).unwrap();
+    }
+    write(&fixture.layer, "again/new", "run");
+    let flags = rustix::fs::XattrFlags::empty();
+    let again = fixture.layer.path().join("again");
+    rustix::fs::setxattr(&again, "user.overlay.opaque", b"y", flags).unwrap();
+    let changes = fixture.merged();
+    let kept = |path: &str| (path.to_owned(), Change::Conflict(None));
+    assert_eq!(
+        changes,
+        [
+            kept("a"),
+            kept("again/moved"),
+            ("again/new".to_owned(), Change::Written(3)),
+            ("again/seen".to_owned(), Change::Removed),
+            kept("again/theirs"),
+            kept("changed"),
+            ("whole".to_owned(), Change::Removed),
+        ]
+    );
+    let is_there = |path: &str| fixture.target.path().join(path).exists();
+    for path in ["a/b/theirs", "again/moved/x", "again/theirs", "changed"] {
+        assert!(is_there(path), "{path}");
+    }
+    for path in ["a/seen", "a/b/seen", "again/seen", "whole"] {
+        assert!(!is_there(path), "{path}");
+    }
+}
+
+#[test]
+fn leaves_nothing_behind_and_removes_what_a_killed_merge_left() {
+    let fixture = Fixture::new();
+    let left = fixture.target.path().join(".gongfu-0-left");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("1"), "half of a file").unwrap();
+    // Somebody else's.
+    write(&fixture.target, ".gongfu-file", "x");
+    write(&fixture.layer, "a", "x");
+    assert_eq!(fixture.merged().len(), 1);
+    let mut names: Vec<_> = fs::read_dir(fixture.target.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, [".gongfu-file", "a"]);
 }

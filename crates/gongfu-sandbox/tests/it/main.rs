@@ -19,6 +19,8 @@ mod fork_server;
 #[cfg(target_os = "linux")]
 mod limit;
 #[cfg(target_os = "linux")]
+mod merge;
+#[cfg(target_os = "linux")]
 mod mount;
 #[cfg(target_os = "linux")]
 mod network;
@@ -65,11 +67,15 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(fork_server::ARGUMENT) {
         return fork_server::run_one();
     }
+    if std::env::args().nth(1).as_deref() == Some(merge::ARGUMENT) {
+        return merge::with_own_mounts();
+    }
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
         work::trials(),
         limit::trials(),
         resource::trials(),
+        merge::trials(),
         mount::trials(),
         network::trials(),
         fork_server::trials(),
@@ -82,6 +88,9 @@ fn main() -> ExitCode {
 fn main() -> ExitCode {
     if let Some(ended) = gongfu_sandbox::become_child() {
         return ended;
+    }
+    if std::env::args().nth(1).as_deref() == Some(merge::ARGUMENT) {
+        return merge::with_own_mounts();
     }
     let arguments = libtest_mimic::Arguments::from_args();
     libtest_mimic::run(&arguments, seatbelt::trials()).exit_code()

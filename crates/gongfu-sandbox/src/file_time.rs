@@ -1,0 +1,158 @@
+//! Times of files, and the time at which a run began to see them.
+//!
+//! The kernel stamps files by a clock that moves in ticks, so a file that changes now can get a time that has
+//! passed already. A run therefore starts only when that clock has passed its beginning: every change from then
+//! on has a later time, and every change before has an earlier one.
+
+use std::time::Duration;
+
+use rustix::fs::Stat;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// The clock that goes on while the machine sleeps, and is never set.
+#[cfg(target_os = "linux")]
+const STEADY: ClockId = ClockId::Boottime;
+#[cfg(not(target_os = "linux"))]
+const STEADY: ClockId = ClockId::Monotonic;
+/// The clock that stamps files.
+#[cfg(target_os = "linux")]
+const STAMPS: ClockId = ClockId::RealtimeCoarse;
+#[cfg(not(target_os = "linux"))]
+const STAMPS: ClockId = ClockId::Realtime;
+/// The most by which the two clocks drift apart while nobody sets one, as a part of the time that passes: a
+/// thousandth, twice what the kernel may slew.
+const DRIFT: i128 = 1000;
+/// The error of reading two clocks after each other, in nanoseconds.
+const READING_ERROR: i128 = 1_000_000;
+/// A step of waiting for the clock of files.
+const STEP: Duration = Duration::from_micros(200);
+/// The most steps: more than the longest tick, of ten milliseconds.
+const MAX_STEPS: u32 = 100;
+const SECOND: i128 = 1_000_000_000;
+
+/// A time of a file, in nanoseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct FileTime(i128);
+
+impl FileTime {
+    /// The time of the last modification of the content.
+    #[expect(
+        clippy::useless_conversion,
+        reason = "its fields differ between systems"
+    )]
+    pub(crate) fn modified(found: &Stat) -> Self {
+        Self::new(found.st_mtime.into(), found.st_mtime_nsec)
+    }
+
+    /// The time of the last change, that of a name or a mode included, which nobody can set.
+    #[expect(
+        clippy::useless_conversion,
+        reason = "its fields differ between systems"
+    )]
+    pub(crate) fn changed(found: &Stat) -> Self {
+        Self::new(found.st_ctime.into(), found.st_ctime_nsec)
+    }
+
+    fn new(seconds: i64, rest: impl TryInto<i64>) -> Self {
+        Self(i128::from(seconds) * SECOND + i128::from(rest.try_into().unwrap_or_default()))
+    }
+
+    fn of(clock: ClockId) -> Self {
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+        Self::new(tv_sec, tv_nsec)
+    }
+
+    /// The time between the two; negative where this one is earlier.
+    pub(crate) fn since(self, other: Self) -> i128 {
+        self.0 - other.0
+    }
+}
+
+/// The time at which a run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Beginning {
+    time: FileTime,
+    steady: FileTime,
+}
+
+impl Beginning {
+    /// The present time.
+    pub(crate) fn now() -> Self {
+        Self {
+            time: FileTime::of(ClockId::Realtime),
+            steady: FileTime::of(STEADY),
+        }
+    }
+
+    /// Waits until every later change of a file has a later time; that takes at most one tick of the kernel.
+    pub(crate) fn settle(self) {
+        for _ in 0..MAX_STEPS {
+            if FileTime::of(STAMPS) > self.time {
+                return;
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+
+    /// The time in terms of the clock as it is now: every file that changed later than the beginning has a later
+    /// time. Where the clock was set back meanwhile, some that changed before have one as well.
+    pub(crate) fn time(self) -> FileTime {
+        let passed = FileTime::of(STEADY).since(self.steady);
+        let expected = FileTime::of(ClockId::Realtime).since(FileTime(passed));
+        let tolerance = READING_ERROR + passed / DRIFT;
+        if self.time.0 - expected > tolerance {
+            FileTime(expected - tolerance)
+        } else {
+            self.time
+        }
+    }
+}
+
+/// Returns whether a file has changed since a time. Some file systems count in seconds; there a change within the
+/// same second counts as well.
+pub(crate) fn has_changed_since(found: &Stat, time: FileTime) -> bool {
+    let changed = FileTime::changed(found);
+    let is_coarse = changed.0 % SECOND == 0;
+    changed > time || is_coarse && changed.0 >= time.0 - time.0 % SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use rustix::fs::stat;
+
+    use super::{Beginning, FileTime, SECOND, has_changed_since};
+
+    #[test]
+    fn file_counts_as_changed_only_after_the_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for _ in 0..50 {
+            fs::write(&path, "before").unwrap();
+            let beginning = Beginning::now();
+            assert!(!has_changed_since(&stat(&path).unwrap(), beginning.time()));
+            beginning.settle();
+            fs::write(&path, "after").unwrap();
+            assert!(has_changed_since(&stat(&path).unwrap(), beginning.time()));
+        }
+    }
+
+    #[test]
+    fn clock_that_is_set_back_moves_the_beginning() {
+        let now = Beginning::now();
+        let hour = 3_600 * SECOND;
+        // As if the clock had been an hour ahead.
+        let ahead = Beginning {
+            time: FileTime(now.time.0 + hour),
+            ..now
+        };
+        assert!(ahead.time() <= now.time);
+        let behind = Beginning {
+            time: FileTime(now.time.0 - hour),
+            ..now
+        };
+        assert_eq!(behind.time(), behind.time);
+    }
+}

@@ -1,0 +1,440 @@
+//! Applies changes to a folder in which others may be at work: nothing that they did since the run began is lost.
+//!
+//! New entries come first, then replacements, and removals last, so that a disk that is full costs nothing that
+//! was there. An entry that changed since the run began stays, and the run's version lies beside it.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
+
+use gongfu_core::sandbox::Change;
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::scan::{Folder, Kind, Node};
+use super::staging::{PREFIX, Staging};
+use super::{Below, Changes, MAX_DEPTH, Terms, stays_inside};
+use crate::file_time::{FileTime, has_changed_since};
+use crate::folder::{names, open_folder, open_folder_of_mount};
+use crate::plan::UnixId;
+
+/// The message for a removal from below a layer.
+const REMOVAL_REFUSED: &str =
+    "what lies there stays as it is, whatever a run removes: it is there again in the next one";
+/// The message for a change that came too late.
+pub(super) const LATE: &str = "there was no time left to bring it out";
+/// The errors after which nothing more can be applied.
+const FINAL: [Errno; 5] = [
+    Errno::NOSPC,
+    Errno::DQUOT,
+    Errno::IO,
+    Errno::MFILE,
+    Errno::NFILE,
+];
+/// The longest name of a file, in bytes.
+const MAX_NAME: usize = 255;
+
+/// A walk over all changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Makes what wasn't there.
+    Create,
+    /// Replaces what was.
+    Replace,
+    /// Removes it.
+    Remove,
+}
+
+/// Applies changes.
+pub(super) struct Applier<'a> {
+    pub(super) terms: &'a Terms<'a>,
+    /// The time at which the run began.
+    pub(super) began: FileTime,
+    /// The target of the whole merge.
+    pub(super) root: &'a OwnedFd,
+    pub(super) staging: Option<Staging>,
+    pub(super) changes: Changes,
+    /// Why nothing more can be applied, for people.
+    pub(super) stopped: Option<String>,
+}
+
+/// A folder that is merged.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) layer: &'a OwnedFd,
+    pub(super) target: &'a OwnedFd,
+    /// The last modification of the target before the first change was applied.
+    pub(super) modified: FileTime,
+    /// Its path below the target, which is empty or ends with a slash.
+    pub(super) path: &'a str,
+}
+
+impl Applier<'_> {
+    /// Walks over the changes of a folder.
+    pub(super) fn walk(&mut self, pass: Pass, nodes: &mut [Node], place: Place<'_>) {
+        for node in nodes {
+            if self.terms.is_cancelled() {
+                return;
+            }
+            let path = format!("{}{}", place.path, node.name.to_string_lossy());
+            if self.stopped.is_none() && self.terms.is_late() {
+                self.stopped = Some(LATE.to_owned());
+            }
+            if let Some(why) = self.stopped.clone() {
+                self.refuse(node, &path, &why);
+                continue;
+            }
+            let done = self.apply(pass, node, place, &path);
+            if let Some(change) = done.unwrap_or_else(|error| Some(self.failed(&error))) {
+                self.changes.add(&path, change);
+                node.kind = Kind::Done;
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &io::Error) -> Change {
+        let number = error.raw_os_error().map(Errno::from_raw_os_error);
+        let why = match number {
+            Some(Errno::XDEV | Errno::BUSY) => "something else is mounted there".to_owned(),
+            _ => error.to_string(),
+        };
+        if number.is_some_and(|number| FINAL.contains(&number)) {
+            self.stopped = Some(why.clone());
+        }
+        Change::Refused(why)
+    }
+
+    /// Reports that a change isn't applied any more.
+    fn refuse(&mut self, node: &mut Node, path: &str, why: &str) {
+        match &mut node.kind {
+            Kind::Folder(folder) => {
+                for inside in &mut folder.nodes {
+                    let path = format!("{path}/{}", inside.name.to_string_lossy());
+                    self.refuse(inside, &path, why);
+                }
+                return;
+            }
+            Kind::Done => return,
+            Kind::Refused(own) => self.changes.add(path, Change::Refused(own.clone())),
+            _ => self.changes.add(path, Change::Refused(why.to_owned())),
+        }
+        node.kind = Kind::Done;
+    }
+
+    /// Applies a change, if it is the pass for it; returns the change once it is done.
+    fn apply(
+        &mut self,
+        pass: Pass,
+        node: &mut Node,
+        place: Place<'_>,
+        path: &str,
+    ) -> io::Result<Option<Change>> {
+        let Node {
+            name,
+            kind,
+            is_below,
+        } = node;
+        match (pass, kind) {
+            (_, Kind::Folder(folder)) => {
+                return self.folder(pass, name, folder, *is_below, place, path);
+            }
+            (Pass::Create, Kind::Refused(why)) => return Ok(Some(Change::Refused(why.clone()))),
+            (Pass::Create, Kind::Link(to)) if !stays_inside(path, to) => {
+                let why = "it is a link that leads out";
+                return Ok(Some(Change::Refused(why.to_owned())));
+            }
+            (Pass::Create | Pass::Replace, kind @ (Kind::File { .. } | Kind::Link(_))) => {
+                let found = find(place.target, name)?;
+                if found.is_some() == (pass == Pass::Replace) {
+                    return self.put(name, kind, found.as_ref(), place, path).map(Some);
+                }
+            }
+            (Pass::Replace, Kind::Restored(size)) => {
+                let change = size.map_or(Change::Linked, Change::Written);
+                let removed = self.remove(place, name)?;
+                return Ok(match removed {
+                    Some(Change::Removed) => Some(change),
+                    other => other,
+                });
+            }
+            (Pass::Remove, Kind::Removal) => {
+                let removed = self.remove(place, name)?;
+                return Ok(if *is_below {
+                    Some(Change::Refused(REMOVAL_REFUSED.to_owned()))
+                } else {
+                    removed
+                });
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Walks over the changes of a folder in a folder.
+    fn folder(
+        &mut self,
+        pass: Pass,
+        name: &CStr,
+        folder: &mut Folder,
+        is_below: bool,
+        place: Place<'_>,
+        path: &str,
+    ) -> io::Result<Option<Change>> {
+        let layer = open_folder(place.layer, name)?;
+        let Some((target_name, is_new)) = self.make_folder(pass, name, place)? else {
+            return Ok(None);
+        };
+        let target = open_folder_of_mount(place.target, &target_name)?;
+        if is_new {
+            self.give(&target)?;
+            folder.is_new = true;
+        } else if pass == Pass::Create && folder.is_opaque {
+            add_removals(folder, &target)?;
+        }
+        let modified = match folder.modified {
+            Some(modified) => modified,
+            None => FileTime::modified(&fs::fstat(&target)?),
+        };
+        folder.modified = Some(modified);
+        let target_path = parent(path).to_owned() + &target_name.to_string_lossy();
+        let inside = Place {
+            layer: &layer,
+            target: &target,
+            modified,
+            path: &format!("{target_path}/"),
+        };
+        if is_new && pass == Pass::Replace {
+            self.walk(Pass::Create, &mut folder.nodes, inside);
+        }
+        self.walk(pass, &mut folder.nodes, inside);
+        if target_path != path {
+            return Ok(Some(Change::Conflict(Some(target_path))));
+        }
+        if pass == Pass::Remove && folder.is_new && (is_below || folder.is_copied) {
+            // A folder that isn't empty stays.
+            let _ = fs::unlinkat(place.target, &*target_name, AtFlags::REMOVEDIR);
+        }
+        let is_refused = pass == Pass::Remove && folder.is_opaque && is_below;
+        Ok(is_refused.then(|| Change::Refused(REMOVAL_REFUSED.to_owned())))
+    }
+
+    /// Makes a folder where there is none, if it is the pass for it; returns its name in the target, and whether it
+    /// is new. Where somebody else's file lies now, it gets another name.
+    fn make_folder(
+        &mut self,
+        pass: Pass,
+        name: &CStr,
+        place: Place<'_>,
+    ) -> io::Result<Option<(CString, bool)>> {
+        let target = place.target;
+        let mut target_name = name.to_owned();
+        match (find(target, name)?, pass) {
+            (Some(found), _) if is_folder(&found) => return Ok(Some((target_name, false))),
+            (None, Pass::Create) => {}
+            (Some(found), Pass::Replace) => {
+                let is_gone = !self.has_changed(&found)
+                    && self.staging(target)?.remove(target, name, &found)?;
+                if !is_gone {
+                    target_name = self.beside(name);
+                }
+            }
+            _ => return Ok(None),
+        }
+        fs::mkdirat(target, &*target_name, Mode::from_raw_mode(0o755))?;
+        Ok(Some((target_name, true)))
+    }
+
+    /// Puts a file or a link where it belongs, or beside what somebody else did there.
+    fn put(
+        &mut self,
+        name: &CStr,
+        kind: &Kind,
+        found: Option<&Stat>,
+        place: Place<'_>,
+        path: &str,
+    ) -> io::Result<Change> {
+        let change = match kind {
+            Kind::File { size, .. } => Change::Written(*size),
+            _ => Change::Linked,
+        };
+        let has_conflict = found.is_some_and(|found| !is_folder(found) && self.has_changed(found));
+        if has_conflict && has_same(place, name)? {
+            return Ok(change);
+        }
+        let staged = self.stage(name, kind, place)?;
+        let staging = self.staging(place.target)?;
+        let is_put = match found {
+            _ if has_conflict => false,
+            Some(found) if !is_folder(found) => {
+                staging.replace(&staged, place.target, name, found)?
+            }
+            _ => {
+                self.remove_seen(place.target, name, place.modified, 0)?
+                    && self
+                        .staging(place.target)?
+                        .put(&staged, place.target, name)?
+            }
+        };
+        if is_put {
+            return Ok(change);
+        }
+        let beside = self.beside(name);
+        let staging = self.staging(place.target)?;
+        if !staging.put(&staged, place.target, &beside)? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let beside = parent(path).to_owned() + &beside.to_string_lossy();
+        Ok(Change::Conflict(Some(beside)))
+    }
+
+    /// The place for files on their way, in the target itself or, where that can't be written, in this folder.
+    fn staging(&mut self, folder: &OwnedFd) -> io::Result<&mut Staging> {
+        let staging = match self.staging.take() {
+            Some(staging) => staging,
+            None => Staging::new(self.root).or_else(|_| Staging::new(folder))?,
+        };
+        Ok(self.staging.insert(staging))
+    }
+
+    /// Copies a file or a link to where it can be renamed from.
+    fn stage(&mut self, name: &CStr, kind: &Kind, place: Place<'_>) -> io::Result<CString> {
+        let staging = self.staging(place.target)?;
+        match kind {
+            Kind::File { size, mode } => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                let from = File::from(fs::openat(place.layer, name, flags, Mode::empty())?);
+                let (staged, to) = staging.file()?;
+                let mut to = File::from(to);
+                io::copy(&mut from.take(*size), &mut to)?;
+                fs::fchmod(&to, *mode)?;
+                self.give(&to.into())?;
+                Ok(staged)
+            }
+            Kind::Link(to) => {
+                let staged = staging.name();
+                fs::symlinkat(&**to, staging.handle(), &*staged)?;
+                Ok(staged)
+            }
+            _ => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Removes an entry, with everything in it that the run saw; `None` where there was none.
+    fn remove(&mut self, place: Place<'_>, name: &CStr) -> io::Result<Option<Change>> {
+        if find(place.target, name)?.is_none() {
+            return Ok(None);
+        }
+        let is_gone = self.remove_seen(place.target, name, place.modified, 0)?;
+        Ok(Some(if is_gone {
+            Change::Removed
+        } else {
+            Change::Conflict(None)
+        }))
+    }
+
+    /// Removes an entry of a folder that was `modified` then, with everything in it that the run saw; returns
+    /// whether all of it is gone.
+    fn remove_seen(
+        &mut self,
+        target: &OwnedFd,
+        name: &CStr,
+        modified: FileTime,
+        depth: usize,
+    ) -> io::Result<bool> {
+        let Some(found) = find(target, name)? else {
+            return Ok(true);
+        };
+        let has_changed = self.has_changed(&found);
+        if !is_folder(&found) {
+            return Ok(!has_changed && self.staging(target)?.remove(target, name, &found)?);
+        }
+        // Somebody may have moved it here, with files that are older than the run.
+        if has_changed && modified > self.began {
+            return Ok(false);
+        }
+        if depth >= MAX_DEPTH {
+            return Err(Errno::NAMETOOLONG.into());
+        }
+        let folder = open_folder_of_mount(target, name)?;
+        let modified = FileTime::modified(&fs::fstat(&folder)?);
+        let mut is_gone = true;
+        for entry in names(&folder)? {
+            is_gone &= self.remove_seen(&folder, &entry, modified, depth + 1)?;
+        }
+        match fs::unlinkat(target, name, AtFlags::REMOVEDIR) {
+            _ if !is_gone => Ok(false),
+            Ok(()) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn has_changed(&self, found: &Stat) -> bool {
+        has_changed_since(found, self.began)
+    }
+
+    /// The name for the run's version of an entry that somebody else changed.
+    fn beside(&self, name: &CStr) -> CString {
+        let suffix = format!(".run-{}", self.terms.run);
+        let length = name.to_bytes().len().min(MAX_NAME - suffix.len());
+        let mut beside = name.to_bytes().get(..length).unwrap_or_default().to_vec();
+        beside.extend(suffix.into_bytes());
+        CString::new(beside).unwrap_or_default()
+    }
+
+    fn give(&self, made: &OwnedFd) -> rustix::io::Result<()> {
+        let Some(UnixId { user, group }) = self.terms.owner else {
+            return Ok(());
+        };
+        let user = rustix::process::Uid::from_raw(user);
+        let group = rustix::process::Gid::from_raw(group);
+        fs::fchown(made, Some(user), Some(group))
+    }
+}
+
+/// Returns whether the target has the same file or link as the layer.
+fn has_same(place: Place<'_>, name: &CStr) -> io::Result<bool> {
+    let found = fs::statat(place.layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Below::new(vec![place.target.try_clone()?]).has_same(place.layer, name, &found)
+}
+
+/// Adds the removals that a folder means which replaces another one.
+fn add_removals(folder: &mut Folder, target: &OwnedFd) -> io::Result<()> {
+    for node in &mut folder.nodes {
+        if let Kind::Folder(inside) = &mut node.kind {
+            inside.is_opaque = true;
+        }
+    }
+    let known: BTreeSet<&CStr> = folder.nodes.iter().map(|node| &*node.name).collect();
+    let removed = names(target)?
+        .into_iter()
+        .filter(|name| !known.contains(&**name) && !name.to_bytes().starts_with(PREFIX.as_bytes()))
+        .map(|name| Node {
+            name,
+            kind: Kind::Removal,
+            is_below: false,
+        });
+    let removed: Vec<Node> = removed.collect();
+    folder.nodes.extend(removed);
+    Ok(())
+}
+
+/// Finds an entry of the target; `None` where there is none.
+fn find(target: &OwnedFd, name: &CStr) -> io::Result<Option<Stat>> {
+    match fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_folder(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::Directory
+}
+
+/// The folder of a path; it is empty or ends with a slash.
+fn parent(path: &str) -> &str {
+    path.rfind('/').map_or("", |end| &path[..=end])
+}

@@ -1,0 +1,192 @@
+//! Finds the changes in a layer, before the first of them is applied.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
+
+use super::apply::LATE;
+use super::{FolderContext, MAX_DEPTH, Terms};
+use crate::copier::Before;
+use crate::file_time::FileTime;
+use crate::folder::{names, open_folder};
+
+/// The longest path, in bytes.
+const MAX_PATH: usize = 4096;
+
+/// A change of an entry.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) name: CString,
+    pub(super) kind: Kind,
+    /// An entry of this name is in a folder below the target.
+    pub(super) is_below: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Folder(Folder),
+    File {
+        size: u64,
+        mode: Mode,
+    },
+    Link(CString),
+    /// The run has removed it.
+    Removal,
+    /// The run has restored what lies below the target: the target's own version goes. The size of a file.
+    Restored(Option<u64>),
+    /// It isn't applied, and why, for people.
+    Refused(String),
+    /// It has been applied.
+    Done,
+}
+
+/// The changes in a folder.
+#[derive(Debug, Default)]
+pub(super) struct Folder {
+    pub(super) nodes: Vec<Node>,
+    /// It replaces the folder that was there: whatever isn't in it is removed.
+    pub(super) is_opaque: bool,
+    /// It was there before, and the layer is a copy of it.
+    pub(super) is_copied: bool,
+    /// It was made in the target.
+    pub(super) is_new: bool,
+    /// The last modification of the target's own folder before the first change was applied.
+    pub(super) modified: Option<FileTime>,
+}
+
+/// A walk through a layer.
+pub(super) struct Scan<'a> {
+    pub(super) terms: &'a Terms<'a>,
+    /// The layer is a copy, in which nothing marks a removal.
+    pub(super) is_copy: bool,
+    /// The bytes that may still be written: with links and holes files may grow in the merge.
+    pub(super) left: u64,
+}
+
+impl Scan<'_> {
+    /// The changes in a folder of a layer. Cancelling ends the walk early.
+    ///
+    /// # Errors
+    /// The folder can't be read.
+    pub(super) fn folder(
+        &mut self,
+        layer: &OwnedFd,
+        context: &FolderContext<'_>,
+        path_length: usize,
+        depth: usize,
+    ) -> io::Result<Vec<Node>> {
+        let names = names(layer)?;
+        let mut nodes = Vec::new();
+        if let Some(before) = context.before.filter(|_| !self.terms.is_late()) {
+            nodes.extend(removals(before, &names, context));
+        }
+        for name in names {
+            if self.terms.is_cancelled() {
+                break;
+            }
+            let path_length = path_length + 1 + name.as_bytes().len();
+            let kind = if path_length > MAX_PATH {
+                Ok(Some(Kind::Refused("its path is too long".to_owned())))
+            } else {
+                self.entry(layer, context, &name, path_length, depth)
+            };
+            let kind = kind.unwrap_or_else(|error| Some(Kind::Refused(error.to_string())));
+            nodes.extend(kind.map(|kind| Node {
+                is_below: context.below.has(&name),
+                name,
+                kind,
+            }));
+        }
+        nodes.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(nodes)
+    }
+
+    fn entry(
+        &mut self,
+        layer: &OwnedFd,
+        context: &FolderContext<'_>,
+        name: &CStr,
+        path_length: usize,
+        depth: usize,
+    ) -> io::Result<Option<Kind>> {
+        let found = fs::statat(layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let before = context.before;
+        if before.is_some_and(|before| before.is_unchanged(name, &found)) {
+            return Ok(None);
+        }
+        let refused = |why: &str| Ok(Some(Kind::Refused(why.to_owned())));
+        match FileType::from_raw_mode(found.st_mode) {
+            _ if self.terms.is_late() => refused(LATE),
+            FileType::CharacterDevice if found.st_rdev == 0 && !self.is_copy => {
+                Ok(Some(Kind::Removal))
+            }
+            FileType::Directory if depth >= MAX_DEPTH => refused("it lies too deep"),
+            FileType::Directory => {
+                // A script may have denied access to its own user.
+                fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
+                let from = open_folder(layer, name)?;
+                let inside = FolderContext {
+                    below: context.below.folder(name),
+                    before: before.and_then(|before| before.folder(name)),
+                };
+                Ok(Some(Kind::Folder(Folder {
+                    nodes: self.folder(&from, &inside, path_length, depth + 1)?,
+                    is_opaque: !self.is_copy && is_opaque(&from),
+                    is_copied: inside.before.is_some(),
+                    is_new: false,
+                    modified: None,
+                })))
+            }
+            FileType::RegularFile => {
+                let mode = Mode::from_raw_mode(0o600);
+                fs::chmodat(layer, name, mode, AtFlags::empty())?;
+                if context.below.has_same(layer, name, &found)? {
+                    return Ok(Some(Kind::Restored(Some(size(&found)))));
+                }
+                let size = size(&found);
+                let Some(left) = self.left.checked_sub(size) else {
+                    return refused("it is more than may be written");
+                };
+                self.left = left;
+                Ok(Some(Kind::File {
+                    size,
+                    mode: Mode::from_raw_mode(found.st_mode & 0o777),
+                }))
+            }
+            FileType::Symlink if context.below.has_same(layer, name, &found)? => {
+                Ok(Some(Kind::Restored(None)))
+            }
+            FileType::Symlink => {
+                let to = fs::readlinkat(layer, name, Vec::new())?;
+                Ok(Some(Kind::Link(to)))
+            }
+            _ => refused("it is neither a file nor a folder"),
+        }
+    }
+}
+
+/// The files that a copy doesn't have any more.
+fn removals(before: &Before, names: &[CString], context: &FolderContext<'_>) -> Vec<Node> {
+    let there: BTreeSet<&CStr> = names.iter().map(CString::as_c_str).collect();
+    let gone = before.names().filter(|name| !there.contains(name));
+    let gone = gone.map(|name| Node {
+        name: name.to_owned(),
+        kind: Kind::Removal,
+        is_below: context.below.has(name),
+    });
+    gone.collect()
+}
+
+fn size(found: &Stat) -> u64 {
+    u64::try_from(found.st_size).unwrap_or_default()
+}
+
+/// Returns whether a folder of an overlay hides the folders below it.
+fn is_opaque(folder: &OwnedFd) -> bool {
+    let mut value = [0_u8; 1];
+    let length = fs::fgetxattr(folder, c"user.overlay.opaque", &mut value[..]);
+    length == Ok(1) && value == *b"y"
+}

@@ -1,0 +1,259 @@
+//! Tests of what a run's changes do to the work of others in the same folder.
+//!
+//! Each has a control without a sandbox, which shows that the danger is real.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Command as Process, ExitCode};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+
+use gongfu_core::account::Owner;
+use gongfu_core::sandbox::{Change, Command, Exit, Input, Level, Outcome, Spec};
+use libtest_mimic::Trial;
+
+use crate::fixture::{Fixture, Test, of_every_level, runtime, tests};
+use crate::runner;
+
+/// The argument that makes this program a test with mounts of its own; the level and the test follow.
+pub(crate) const ARGUMENT: &str = "own-mounts";
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all: [Test; 3] = tests![
+        "merge": runs_at_once_keep_all_lines,
+        edit_during_a_run_survives,
+        removed_folder_keeps_what_others_put_there,
+    ];
+    let mounting: [Test; 2] = tests![
+        "merge": mounted_folder_is_never_written,
+        full_disk_changes_nothing,
+    ];
+    // Only root may mount.
+    let is_root = rustix::process::geteuid().is_root();
+    let mounting = of_every_level(&mounting).into_iter();
+    let mounting = mounting.map(|trial| {
+        let is_ignored = trial.has_ignored_flag();
+        trial.with_ignored_flag(is_ignored || !is_root)
+    });
+    of_every_level(&all).into_iter().chain(mounting).collect()
+}
+
+/// Standard input that begins when it is told to: what a run waits for.
+struct Gate(mpsc::Receiver<()>);
+
+impl Read for Gate {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.0.recv().is_err() {
+            return Ok(0);
+        }
+        buffer[..1].copy_from_slice(b"\n");
+        Ok(1)
+    }
+}
+
+/// Runs a line that prints a line and then reads one; `meanwhile` happens in between.
+fn run_with(fixture: &Fixture, line: &str, meanwhile: impl FnOnce()) -> Outcome {
+    let (go, gate) = mpsc::channel();
+    let spec = Spec {
+        input: Input::Reader(Arc::new(Mutex::new(Gate(gate)))),
+        ..fixture.spec(Command::Line(fixture.guest_line(line)))
+    };
+    let runner = runner(fixture.level);
+    let outcome = runtime().block_on(async {
+        let (said, mut hears) = tokio::sync::mpsc::unbounded_channel();
+        let listener = Arc::new(move |_, _: &[u8]| {
+            let _ = said.send(());
+        });
+        let running = runner.run(&Owner::Local, spec, listener);
+        let other = async {
+            hears.recv().await.unwrap();
+            meanwhile();
+            go.send(()).unwrap();
+            // It reads to the end.
+            drop(go);
+        };
+        tokio::join!(running, other).0.unwrap()
+    });
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    outcome
+}
+
+fn change<'a>(outcome: &'a Outcome, path: &str) -> &'a Change {
+    let mut all = outcome.artifacts.iter();
+    let found = all.find(|one| one.path == path);
+    &found
+        .unwrap_or_else(|| panic!("{path}: {outcome:?}"))
+        .change
+}
+
+/// The texts of a file and of the versions beside it.
+fn versions(fixture: &Fixture, name: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(fixture.path("workspace")).unwrap();
+    let mut all: Vec<String> = entries
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(name))
+        .map(|entry| std::fs::read_to_string(entry.path()).unwrap())
+        .collect();
+    all.sort_unstable();
+    all
+}
+
+fn runs_at_once_keep_all_lines(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("workspace/log", "first\n");
+    let numbers = [1, 2, 3];
+    let all_go_on = Barrier::new(numbers.len());
+    std::thread::scope(|scope| {
+        for number in numbers {
+            let (fixture, all_go_on) = (&fixture, &all_go_on);
+            scope.spawn(move || {
+                let line = format!("echo begun; read go; echo r{number} >> /workspace/log");
+                run_with(fixture, &line, || {
+                    all_go_on.wait();
+                });
+            });
+        }
+    });
+    let text = versions(&fixture, "log").concat();
+    for number in numbers {
+        assert!(text.contains(&format!("r{number}\n")), "{number}: {text}");
+    }
+    assert_eq!(versions(&fixture, "log").len(), numbers.len());
+}
+
+fn edit_during_a_run_survives(level: Level) {
+    let fixture = Fixture::new(level);
+    for name in ["doc", "other"] {
+        fixture.write(&format!("workspace/{name}"), "old\n");
+    }
+    let line = "cd /workspace; cat doc; read go; echo run > doc; echo run > other; echo run > new";
+    let outcome = run_with(&fixture, line, || {
+        fixture.write("workspace/doc", "person\n");
+        fixture.write("workspace/new", "person\n");
+    });
+    for name in ["doc", "new"] {
+        assert_eq!(fixture.read(&format!("workspace/{name}")), "person\n");
+        assert_eq!(versions(&fixture, name), ["person\n", "run\n"]);
+        let beside = match change(&outcome, &format!("/workspace/{name}")) {
+            Change::Conflict(Some(beside)) => beside.trim_start_matches('/'),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(fixture.read(beside), "run\n");
+    }
+    // The control: a file that nobody else changed is replaced.
+    assert_eq!(fixture.read("workspace/other"), "run\n");
+    assert_eq!(*change(&outcome, "/workspace/other"), Change::Written(4));
+}
+
+fn removed_folder_keeps_what_others_put_there(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in ["gone/a", "again/a", "whole/a"] {
+        fixture.write(&format!("workspace/{path}"), "old");
+    }
+    let line = "cd /workspace; echo begun; read go; rm -r gone again whole; mkdir again; echo run > again/new";
+    let outcome = run_with(&fixture, line, || {
+        fixture.write("workspace/gone/theirs", "theirs");
+        fixture.write("workspace/again/theirs", "theirs");
+    });
+    for path in ["workspace/gone/theirs", "workspace/again/theirs"] {
+        assert_eq!(fixture.read(path), "theirs");
+    }
+    assert_eq!(fixture.read("workspace/again/new"), "run\n");
+    assert_eq!(*change(&outcome, "/workspace/gone"), Change::Conflict(None));
+    // The control: what the run saw is removed.
+    for path in ["workspace/gone/a", "workspace/again/a", "workspace/whole"] {
+        assert!(!fixture.path(path).exists(), "{path}");
+    }
+}
+
+fn mounted_folder_is_never_written(level: Level) {
+    in_own_mounts(level, "mounted");
+}
+
+fn full_disk_changes_nothing(level: Level) {
+    in_own_mounts(level, "full");
+}
+
+/// Runs a test of this level in a mount namespace of its own.
+fn in_own_mounts(level: Level, test: &str) {
+    let itself = std::env::current_exe().unwrap();
+    let mut unshare = Process::new("unshare");
+    unshare.args(["--mount", "--propagation", "private"]);
+    let ran = unshare.arg(itself).args([ARGUMENT, level.as_str(), test]);
+    let ran = ran.output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+}
+
+/// The other side of [`in_own_mounts`].
+pub(crate) fn with_own_mounts() -> ExitCode {
+    let mut arguments = std::env::args().skip(2);
+    let level = arguments.next().unwrap();
+    let mut levels = crate::kinds().into_iter().map(|(level, _)| level);
+    let level = levels.find(|one| one.as_str() == level).unwrap();
+    match arguments.next().unwrap().as_str() {
+        "mounted" => check_mounted(level),
+        _ => check_full(level),
+    }
+    ExitCode::SUCCESS
+}
+
+fn mount(arguments: &[&str], at: &Path) {
+    let mounted = Process::new("mount").args(arguments).arg(at).status();
+    assert!(mounted.unwrap().success());
+}
+
+fn check_mounted(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in ["outside/db", "outside/kept", "workspace/plain/db"] {
+        fixture.write(path, "keep");
+    }
+    for path in ["outside/empty", "workspace/b"] {
+        std::fs::create_dir(fixture.path(path)).unwrap();
+    }
+    let outside = fixture.path("outside");
+    mount(
+        &["--bind", outside.to_str().unwrap()],
+        &fixture.path("workspace/b"),
+    );
+    for line in [
+        "echo pwn > /workspace/b/db; echo pwn > /workspace/plain/db",
+        "mkdir -p /workspace/b/new",
+        "cd /workspace; rm -rf b; mkdir -p b; echo n > b/new",
+        "cd /workspace; rm -rf b",
+        "cd /workspace; rm -rf b; echo a file > b",
+    ] {
+        let outcome = fixture.run_line(&fixture.guest_line(line));
+        for path in ["outside/db", "outside/kept"] {
+            assert_eq!(fixture.read(path), "keep", "{line}: {outcome:?}");
+        }
+        let (new, empty) = (fixture.path("outside/new"), fixture.path("outside/empty"));
+        assert!(!new.exists() && empty.exists(), "{line}: {outcome:?}");
+    }
+    // The control: a folder beside it is written.
+    assert_eq!(fixture.read("workspace/plain/db"), "pwn\n");
+}
+
+fn check_full(level: Level) {
+    let fixture = Fixture::new(level);
+    let workspace = fixture.path("workspace");
+    mount(
+        &["-t", "tmpfs", "-o", "size=3m,mode=755", "tmpfs"],
+        &workspace,
+    );
+    fixture.write("workspace/keep.txt", "keep");
+    fixture.write("workspace/changed", "old");
+    let line = "cd /workspace; rm keep.txt; echo new > changed; head -c 2500000 /dev/zero > b; head -c 2500000 /dev/zero > c";
+    let outcome = fixture.run_line(&fixture.guest_line(line));
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    for name in ["b", "c", "changed", "keep.txt"] {
+        let change = change(&outcome, &format!("/workspace/{name}"));
+        assert!(matches!(change, Change::Refused(why) if why.contains("nothing was changed")));
+    }
+    assert_eq!(fixture.read("workspace/keep.txt"), "keep");
+    assert_eq!(fixture.read("workspace/changed"), "old");
+    assert_eq!(std::fs::read_dir(&workspace).unwrap().count(), 2);
+    // The control: what there is room for is written.
+    let line = "cd /workspace; rm keep.txt; head -c 2500000 /dev/zero > b";
+    fixture.run_line(&fixture.guest_line(line));
+    assert!(fixture.path("workspace/b").exists() && !fixture.path("workspace/keep.txt").exists());
+}
