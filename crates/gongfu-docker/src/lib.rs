@@ -83,9 +83,9 @@ impl Backend for Docker {
         let container_spec = ContainerSpec::of(spec, context, containers.settings())?;
         let (container, child) = containers.lease(&container_spec, context)?;
         let plan = plan(spec, &container_spec, &container)?;
-        let mut copied = None;
+        let mut baseline = None;
         let fill = |layers: &[OwnedFd]| {
-            copied = Some(copies.fill(&container.folders(&container_spec, layers)?)?);
+            baseline = Some(copies.fill(&container.folders(&container_spec, layers)?)?);
             Ok(())
         };
         let result = backend::execute_in(Some(child), self, &plan, spec, context, fill);
@@ -94,7 +94,7 @@ impl Backend for Docker {
                 let folders = container.folders(&container_spec, layers)?;
                 result.layers = Some(copies.only_layers(folders));
             }
-            backend::merge_layers(spec, context, &copies.layers(), result, copied.as_ref())
+            backend::merge_layers(spec, context, &copies.layers(), result, baseline.as_ref())
         });
         // After a failure its state is unknown.
         if outcome.is_ok() && !context.is_trial {

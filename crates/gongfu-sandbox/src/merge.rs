@@ -36,6 +36,8 @@ use crate::poll::is_readable;
 
 /// The deepest nesting of folders.
 const MAX_DEPTH: usize = 64;
+/// The message for a change that came too late.
+const LATE: &str = "there was no time left to bring it out";
 /// The most changes that are listed; those beyond it are merged all the same.
 const MAX_LISTED: usize = 10_000;
 /// The most bytes of all listed paths together.

@@ -15,6 +15,8 @@ mod daemon;
 mod fixture;
 #[path = "../../../gongfu-sandbox/tests/it/limit.rs"]
 mod limit;
+#[path = "../../../gongfu-sandbox/tests/it/merge.rs"]
+mod merge;
 #[path = "../../../gongfu-sandbox/tests/it/mount.rs"]
 mod mount;
 #[path = "../../../gongfu-sandbox/tests/it/resource.rs"]
@@ -46,11 +48,15 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(fixture::VICTIM) {
         return fixture::victim();
     }
+    if std::env::args().nth(1).as_deref() == Some(merge::ARGUMENT) {
+        return merge::with_own_mounts();
+    }
     let arguments = libtest_mimic::Arguments::from_args();
     let trials = [
         work::trials(),
         limit::trials(),
         resource::trials(),
+        merge::trials(),
         mount::trials(),
         container::trials(),
     ];

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Failure;
-use super::layer::Layer;
-use crate::copier::{Before, Copier};
+use super::layer::{Baseline, Layer};
+use crate::copier::Copier;
 use crate::file_time::Beginning;
 use crate::plan::UnixId;
 use crate::run_as::run_as;
@@ -18,13 +18,6 @@ use crate::run_as::run_as;
 pub const MAX_COPIED_BYTES: u64 = 256 * 1024 * 1024;
 /// The most files that are copied for a run.
 pub const MAX_COPIED_FILES: u64 = 50_000;
-
-/// The layers of a run as they were before it, where they are copies.
-pub struct Copied {
-    /// The time before they were copied.
-    pub(super) began: Beginning,
-    pub(super) layers: Vec<Before>,
-}
 
 /// The form in which a run sees a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,7 +146,7 @@ impl<'a> MountCopies<'a> {
     ///
     /// # Errors
     /// A mount can't be read, or a folder can't be written.
-    pub fn fill(&self, folders: &[OwnedFd]) -> io::Result<Copied> {
+    pub fn fill(&self, folders: &[OwnedFd]) -> io::Result<Baseline> {
         if folders.len() != self.mounts.len() {
             return Err(io::Error::other("a copy has no folder"));
         }
@@ -169,7 +162,7 @@ impl<'a> MountCopies<'a> {
                 }
             }
             copier.settle();
-            Ok(Copied { began, layers })
+            Ok(Baseline { began, layers })
         })
     }
 

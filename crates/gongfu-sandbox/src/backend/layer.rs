@@ -8,15 +8,23 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Artifact, Change, Mode, Mount, Outcome, Reason, Spec};
 
-use super::copy::Copied;
 use super::execute::RunResult;
 use super::{Failure, RunContext};
+use crate::copier::Before;
+use crate::file_time::Beginning;
 use crate::merge::{self, Below, Changes, FolderContext, Terms};
 use crate::plan::UnixId;
 use crate::random;
 
 /// The time that merging may take besides the rest of the run's.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The layers of a run as they were before it, where they are copies.
+pub struct Baseline {
+    /// The time before they were copied.
+    pub(super) began: Beginning,
+    pub(super) layers: Vec<Before>,
+}
 
 /// A layer that a run wrote to.
 #[derive(Debug, Clone, Copy)]
@@ -59,8 +67,8 @@ pub(super) fn layers(job: &Spec) -> Vec<Layer<'_>> {
     layers.map(Layer::of).collect()
 }
 
-/// Merges the layers of a run; returns its outcome with the changes. `copied` is what they held at its
-/// beginning, where they are copies.
+/// Merges the layers of a run; returns its outcome with the changes. `baseline` is their state before
+/// it, where they are copies.
 ///
 /// It doesn't matter why the run ended: a timeout takes the time, and not the results. Only a cancelled run isn't
 /// merged, because nobody would learn about the changes.
@@ -72,7 +80,7 @@ pub fn merge_layers(
     context: &RunContext<'_>,
     layers: &[Layer<'_>],
     result: RunResult,
-    copied: Option<&Copied>,
+    baseline: Option<&Baseline>,
 ) -> Result<Outcome, Failure> {
     let mut outcome = result.outcome;
     let Some(handles) = result
@@ -88,7 +96,7 @@ pub fn merge_layers(
     let mut bytes = job.limits.disk;
     let left = job.limits.wall.saturating_sub(outcome.took);
     let deadline = Instant::now() + left + MERGE_TIMEOUT;
-    let began = copied.map_or(result.began, |copied| copied.began);
+    let began = baseline.map_or(result.began, |baseline| baseline.began);
     let run = format!("{:08x}", u32::from_le_bytes(random::bytes()?));
     let is_root = rustix::process::geteuid().is_root();
     for (number, (layer, handle)) in layers.iter().zip(handles).enumerate() {
@@ -113,7 +121,7 @@ pub fn merge_layers(
             let below = layer.below.iter().map(|path| Ok(File::open(path)?.into()));
             let folder_context = FolderContext {
                 below: Below::new(below.collect::<io::Result<_>>()?),
-                before: copied.and_then(|copied| copied.layers.get(number)),
+                before: baseline.and_then(|baseline| baseline.layers.get(number)),
             };
             merge::merge(handle, target.into(), &folder_context, &terms, &mut bytes)
         };

@@ -48,10 +48,10 @@ impl Backend for Lite {
         };
         let readable = [system, folders.readable.clone()].concat();
         let plan = folders.plan(launch, readable, job, tenant)?;
-        let copied = copies.fill(&folders.copies)?;
+        let baseline = copies.fill(&folders.copies)?;
         let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
         result.layers = result.layers.map(|_| copies.only_layers(folders.copies));
-        merge_layers(job, context, &copies.layers(), result, Some(&copied))
+        merge_layers(job, context, &copies.layers(), result, Some(&baseline))
     }
 }
 

@@ -75,10 +75,10 @@ impl Backend for Seatbelt {
         };
         // The profile says what may be read.
         let plan = folders.plan(launch, Vec::new(), job, tenant)?;
-        let copied = copies.fill(&folders.copies)?;
+        let baseline = copies.fill(&folders.copies)?;
         let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
         result.layers = result.layers.map(|_| copies.only_layers(folders.copies));
-        merge_layers(job, context, &copies.layers(), result, Some(&copied))
+        merge_layers(job, context, &copies.layers(), result, Some(&baseline))
     }
 
     fn lost(&self, is_ready: bool, stderr: &str) -> Failure {

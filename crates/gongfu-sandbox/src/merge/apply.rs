@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::scan::{Folder, Kind, Node};
 use super::staging::{PREFIX, Staging};
-use super::{Below, Changes, MAX_DEPTH, Terms, stays_inside};
+use super::{Below, Changes, LATE, MAX_DEPTH, Terms, stays_inside};
 use crate::file_time::{FileTime, has_changed_since};
 use crate::folder::{names, open_folder, open_folder_of_mount};
 use crate::plan::UnixId;
@@ -23,8 +23,6 @@ use crate::plan::UnixId;
 /// The message for a removal from below a layer.
 const REMOVAL_REFUSED: &str =
     "what lies there stays as it is, whatever a run removes: it is there again in the next one";
-/// The message for a change that came too late.
-pub(super) const LATE: &str = "there was no time left to bring it out";
 /// The errors after which nothing more can be applied.
 const FINAL: [Errno; 5] = [
     Errno::NOSPC,
@@ -220,7 +218,7 @@ impl Applier<'_> {
         Ok(is_refused.then(|| Change::Refused(REMOVAL_REFUSED.to_owned())))
     }
 
-    /// Makes a folder where there is none, if it is the pass for it; returns its name in the target, and whether it
+    /// Makes a missing folder, if it is the pass for it; returns its name in the target, and whether it
     /// is new. Where somebody else's file lies now, it gets another name.
     fn make_folder(
         &mut self,
@@ -321,7 +319,7 @@ impl Applier<'_> {
         }
     }
 
-    /// Removes an entry, with everything in it that the run saw; `None` where there was none.
+    /// Removes an entry, with everything in it that the run saw; `None` for a missing one.
     fn remove(&mut self, place: Place<'_>, name: &CStr) -> io::Result<Option<Change>> {
         if find(place.target, name)?.is_none() {
             return Ok(None);
@@ -421,7 +419,7 @@ fn add_removals(folder: &mut Folder, target: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Finds an entry of the target; `None` where there is none.
+/// Finds an entry of the target, if there is one.
 fn find(target: &OwnedFd, name: &CStr) -> io::Result<Option<Stat>> {
     match fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(found)),

@@ -7,8 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
 
-use super::apply::LATE;
-use super::{FolderContext, MAX_DEPTH, Terms};
+use super::{FolderContext, LATE, MAX_DEPTH, Terms};
 use crate::copier::Before;
 use crate::file_time::FileTime;
 use crate::folder::{names, open_folder};

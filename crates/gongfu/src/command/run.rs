@@ -24,6 +24,8 @@ const TIMEOUT: u8 = 124;
 const SIGNAL: i64 = 128;
 /// The exit code of a run that a person interrupted.
 const INTERRUPTED: u8 = 130;
+/// The most files that are named.
+const NAMED: usize = 20;
 /// The bytes of each output that JSON holds.
 const SHOWN: usize = 1024 * 1024;
 
@@ -185,6 +187,9 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
             terminal.note(&format!("gongfu: {what}: {}", plain(why)));
         }
     }
+    for line in left_behind(&ran) {
+        terminal.note(&format!("gongfu: {line}"));
+    }
     if reason != "ok" {
         let why = result.content.iter().filter_map(|content| match content {
             gongfu_hub::Content::Text { text } => {
@@ -197,6 +202,25 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
         }
     }
     Ok(outcome)
+}
+
+/// Names the files that couldn't be changed as the run wanted, a line each.
+fn left_behind(ran: &Map<String, Value>) -> Vec<String> {
+    let artifacts = ran.get("artifacts").and_then(Value::as_array);
+    let mut lines: Vec<String> = artifacts
+        .into_iter()
+        .flatten()
+        .filter_map(|one| {
+            let text = |member: &str| one.get(member)?.as_str();
+            Some(format!("{}: {}", plain(text("path")?), plain(text("why")?)))
+        })
+        .collect();
+    let more = lines.len().saturating_sub(NAMED);
+    if more > 0 {
+        lines.truncate(NAMED);
+        lines.push(format!("… and {more} more; `--json` names them"));
+    }
+    lines
 }
 
 /// The exit code that tells a shell how it ended.
