@@ -9,6 +9,10 @@ use crate::skill::Digest;
 
 /// The most calls that wait for a person; the oldest are forgotten first.
 const MAX_WAITING: usize = 200;
+/// The number of hexadecimal digits of an id.
+const ID_LENGTH: usize = 32;
+/// The fewest digits of an id that a person may name.
+const SHORT_ID_LENGTH: usize = 8;
 /// The time after which a waiting call is forgotten, in milliseconds.
 const WAIT_LIMIT: i64 = 7 * 24 * 60 * 60 * 1000;
 
@@ -26,11 +30,10 @@ pub struct ApprovalRequest {
 }
 
 impl ApprovalRequest {
-    /// The id of its record, the same for the same call: eight hexadecimal digits.
+    /// The id of its record, the same for the same call: 32 hexadecimal digits, so that nobody can find two calls
+    /// with one id.
     pub fn id(&self) -> String {
-        let digest = Digest::of(format!("{}\n{}", self.tool, self.digest).as_bytes());
-        let [first, second, third, fourth, ..] = digest.to_bytes();
-        format!("{:08x}", u32::from_be_bytes([first, second, third, fourth]))
+        Digest::of(format!("{}\n{}", self.tool, self.digest).as_bytes()).hex(ID_LENGTH)
     }
 }
 
@@ -88,6 +91,17 @@ pub enum Decision {
     Denied,
     /// No person has answered.
     Waiting,
+}
+
+/// The record that an id means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lookup<T> {
+    /// One.
+    Found(T),
+    /// No record has it.
+    Unknown,
+    /// It begins the ids of several records.
+    Ambiguous,
 }
 
 /// The approvals of a space.
@@ -167,19 +181,52 @@ impl Approvals {
         found.map(|known| known.answer)
     }
 
-    /// Records a person's answer; answers the record, or `None` for an unknown id.
+    /// Records a person's answer to the call with an id, or with the only id that begins so; returns its record.
     pub fn answer(
         &mut self,
         id: &str,
         answer: Answer,
         until: Option<Timestamp>,
         now: Timestamp,
-    ) -> Option<Approval> {
+    ) -> Lookup<Approval> {
         self.expire(now);
-        let known = self.all.iter_mut().find(|known| known.id == id)?;
+        let at = match self.find(id) {
+            Lookup::Found(at) => at,
+            Lookup::Unknown => return Lookup::Unknown,
+            Lookup::Ambiguous => return Lookup::Ambiguous,
+        };
+        let Some(known) = self.all.get_mut(at) else {
+            return Lookup::Unknown;
+        };
         known.answer = answer;
         known.until = until.map(|until| until.0);
-        Some(known.clone())
+        Lookup::Found(known.clone())
+    }
+
+    /// The place of the record with an id, or with the only id that begins so.
+    fn find(&self, id: &str) -> Lookup<usize> {
+        let places = |is: &dyn Fn(&str) -> bool| {
+            let all = self.all.iter().enumerate();
+            let found = all.filter(|(_, known)| is(&known.id)).map(|(at, _)| at);
+            found.collect::<Vec<_>>()
+        };
+        let mut found = places(&|known| known == id);
+        if found.is_empty() && id.len() >= SHORT_ID_LENGTH {
+            found = places(&|known| known.starts_with(id));
+        }
+        match found.as_slice() {
+            [] => Lookup::Unknown,
+            [at] => Lookup::Found(*at),
+            _ => Lookup::Ambiguous,
+        }
+    }
+
+    /// The shortest beginning of an id that means only this record: at least eight digits.
+    pub fn short_id<'a>(&self, id: &'a str) -> &'a str {
+        let lengths = SHORT_ID_LENGTH..id.len();
+        let mut short = lengths.filter_map(|length| id.get(..length));
+        let is_unique = |short: &&str| matches!(self.find(short), Lookup::Found(_));
+        short.find(is_unique).unwrap_or(id)
     }
 
     /// Removes expired records, and the oldest waiting ones above the limit.
@@ -208,7 +255,9 @@ impl Approval {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, ApprovalRequest, Approvals, Decision, MAX_WAITING, Scope, WAIT_LIMIT};
+    use super::{
+        Answer, ApprovalRequest, Approvals, Decision, Lookup, MAX_WAITING, Scope, WAIT_LIMIT,
+    };
     use crate::port::Timestamp;
     use crate::skill::Digest;
 
@@ -231,7 +280,7 @@ mod tests {
         assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
         assert_eq!(approvals.all.len(), 1);
         let answered = approvals.answer(&git.id(), Answer::Allowed(Scope::Once), None, NOW);
-        assert_eq!(answered.unwrap().what, "git log");
+        assert!(matches!(answered, Lookup::Found(known) if known.what == "git log"));
         assert_eq!(approvals.decide(&curl, NOW), Decision::Waiting);
         assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
         assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
@@ -241,18 +290,15 @@ mod tests {
     fn answer_holds_until_its_end() {
         let mut approvals = Approvals::default();
         let git = request("git log");
-        assert_eq!(approvals.answer(&git.id(), Answer::Denied, None, NOW), None);
+        let unknown = approvals.answer(&git.id(), Answer::Denied, None, NOW);
+        assert_eq!(unknown, Lookup::Unknown);
         approvals.decide(&git, NOW);
         let until = Some(Timestamp(5_000));
-        approvals
-            .answer(&git.id(), Answer::Allowed(Scope::Always), until, NOW)
-            .unwrap();
+        approvals.answer(&git.id(), Answer::Allowed(Scope::Always), until, NOW);
         assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
         assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
         assert_eq!(approvals.decide(&git, Timestamp(5_000)), Decision::Waiting);
-        approvals
-            .answer(&git.id(), Answer::Denied, None, NOW)
-            .unwrap();
+        approvals.answer(&git.id(), Answer::Denied, None, NOW);
         assert_eq!(
             approvals.decide(&git, Timestamp(i64::MAX)),
             Decision::Denied
@@ -267,13 +313,39 @@ mod tests {
     }
 
     #[test]
+    fn short_id_means_one_record_or_none() {
+        let mut approvals = Approvals::default();
+        for number in 0..3 {
+            approvals.decide(&request(&number.to_string()), NOW);
+        }
+        let common = "0123456789abcdef";
+        for (known, rest) in approvals.all.iter_mut().zip(["0", "1", "1"]) {
+            known.id = format!("{common}{rest}{}", known.what.repeat(15));
+        }
+        let ids: Vec<String> = approvals.all.iter().map(|known| known.id.clone()).collect();
+        let mut answer = |id: &str| match approvals.answer(id, Answer::Denied, None, NOW) {
+            Lookup::Found(known) => known.what,
+            other => format!("{other:?}"),
+        };
+        assert_eq!(answer(common), "Ambiguous");
+        assert_eq!(answer(&ids[0][..17]), "0");
+        assert_eq!(answer(&ids[1][..17]), "Ambiguous");
+        assert_eq!(answer(&ids[1]), "1");
+        assert_eq!(answer(""), "Unknown");
+        assert_eq!(answer("fedcba98"), "Unknown");
+        let short = ids.iter().map(|id| approvals.short_id(id).len());
+        assert_eq!(short.collect::<Vec<_>>(), [17, 18, 18]);
+        // Two different calls have two ids of 128 bits.
+        let [one, other] = ["a", "b"].map(|what| request(what).id());
+        assert!(one != other && one.len() == 32);
+    }
+
+    #[test]
     fn waiting_records_are_bounded() {
         let mut approvals = Approvals::default();
         let kept = request("kept");
         approvals.decide(&kept, NOW);
-        approvals
-            .answer(&kept.id(), Answer::Denied, None, NOW)
-            .unwrap();
+        approvals.answer(&kept.id(), Answer::Denied, None, NOW);
         for number in 0..MAX_WAITING + 10 {
             approvals.decide(&request(&number.to_string()), NOW);
         }

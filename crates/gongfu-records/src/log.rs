@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use cap_fs_ext::OpenOptionsSyncExt as _;
+use cap_std::fs::FileExt as _;
 use cap_std::fs::{File, OpenOptions};
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::{self, Root};
@@ -42,8 +43,14 @@ impl Log {
             Some(file) if self.is_current(&file)? => file,
             _ => self.open()?,
         };
+        // A line that a crash cut short ends here, so that it costs only itself.
+        let start: &[u8] = if has_whole_lines(&current)? {
+            b""
+        } else {
+            b"\n"
+        };
         // One write a line: lines of several processes don't mix.
-        let line = [entry, b"\n"].concat();
+        let line = [start, entry, b"\n"].concat();
         self.file.insert(current).write_all(&line)
     }
 
@@ -107,7 +114,7 @@ impl Log {
         }
         let mut options = OpenOptions::new();
         // Opening a pipe doesn't wait for its reader.
-        options.create(true).append(true).nonblock(true);
+        options.create(true).append(true).read(true).nonblock(true);
         #[cfg(unix)]
         {
             use cap_std::fs::OpenOptionsExt as _;
@@ -133,6 +140,15 @@ impl Log {
             number => format!("{}.{number}.jsonl", self.name),
         }
     }
+}
+
+/// Returns whether the last line of a file has its end.
+fn has_whole_lines(file: &File) -> io::Result<bool> {
+    let Some(last) = file.metadata()?.len().checked_sub(1) else {
+        return Ok(true);
+    };
+    let mut byte = [0];
+    Ok(file.read_at(&mut byte, last)? == 0 || byte == *b"\n")
 }
 
 /// Waits until no other process rotates the log; the lock ends with the handle.

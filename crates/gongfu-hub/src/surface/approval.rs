@@ -1,6 +1,6 @@
 //! A person's answers about calls that need one.
 
-use gongfu_core::approval::{Answer, Approval, Approvals, Scope};
+use gongfu_core::approval::{Answer, Approval, Approvals, Lookup, Scope};
 use gongfu_core::port::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub enum Reply {
 /// id.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ApprovalAnswer {
-    /// The id of the approval.
+    /// The id of the approval, or at least its first eight digits.
     pub approval: String,
     /// The person's answer.
     pub reply: Reply,
@@ -61,7 +61,16 @@ impl Operation for ApprovalAnswer {
         let answering = Approvals::update(call.space.records(), now, |approvals| {
             approvals.answer(&self.approval, answer, until, now)
         });
-        answering.await.map_err(|error| broken(&error))
+        match answering.await.map_err(|error| broken(&error))? {
+            Lookup::Found(approval) => Ok(Some(approval)),
+            Lookup::Unknown => Ok(None),
+            Lookup::Ambiguous => Err(Problem::WrongValue {
+                name: "approval".to_owned(),
+                reason: format!("`{}` begins the ids of several approvals", self.approval),
+                hint: "name more digits of the id: `gongfu approve list --json` has all".to_owned(),
+            }
+            .error()),
+        }
     }
 }
 

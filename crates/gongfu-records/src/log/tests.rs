@@ -79,3 +79,22 @@ fn follows_a_file_that_was_removed_replaced_or_rotated() {
     fs::create_dir(&file).unwrap();
     log.append(b"6").unwrap_err();
 }
+
+#[test]
+fn torn_line_costs_only_itself() {
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("audit/audit.jsonl");
+    let mut open = log(home.path());
+    open.append(b"one").unwrap();
+    let tear = || {
+        let mut torn = fs::OpenOptions::new().append(true).open(&file).unwrap();
+        std::io::Write::write_all(&mut torn, b"torn").unwrap();
+    };
+    tear();
+    // By the process that has it open, and by another one.
+    open.append(b"two").unwrap();
+    tear();
+    log(home.path()).append(b"three").unwrap();
+    assert_eq!(lines(&file), ["one", "torn", "two", "torn", "three"]);
+    assert_eq!(open.entries(1).unwrap(), [b"three"]);
+}

@@ -1,6 +1,6 @@
 //! `gongfu approve list|allow|deny`: calls that wait for a person, and the person's answers.
 
-use gongfu_core::approval::{Answer, Approval, Scope};
+use gongfu_core::approval::{Answer, Approval, Approvals, Scope};
 use gongfu_core::port::Timestamp;
 use gongfu_hub::surface::approval::{ApprovalAnswer, ApprovalList, Reply};
 use serde::Serialize;
@@ -76,8 +76,9 @@ fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result
         terminal.json(&shown)?;
         return Ok(Outcome::Good);
     }
+    let approvals = Approvals { all: all.to_vec() };
     for approval in all {
-        let id = terminal.paint(Paint::Bold, &approval.id);
+        let id = terminal.paint(Paint::Bold, approvals.short_id(&approval.id));
         let about = format!("{}, {}", plain(&approval.tool), said(approval));
         let about = terminal.paint(Paint::Dim, &about);
         terminal.line(&format!("{id}  {}  {about}", plain(&approval.what)))?;
