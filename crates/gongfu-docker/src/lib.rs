@@ -83,6 +83,7 @@ impl Backend for Docker {
         let container_spec = ContainerSpec::of(spec, context, containers.settings())?;
         let (container, child) = containers.lease(&container_spec, context)?;
         let plan = plan(spec, &container_spec, &container)?;
+        let layers = copies.layers()?;
         let mut baseline = None;
         let fill = |layers: &[OwnedFd]| {
             baseline = Some(copies.fill(&container.folders(&container_spec, layers)?)?);
@@ -94,7 +95,7 @@ impl Backend for Docker {
                 let folders = container.folders(&container_spec, layers)?;
                 result.layers = Some(copies.only_layers(folders));
             }
-            backend::merge_layers(spec, context, &copies.layers(), result, baseline.as_ref())
+            backend::merge_layers(spec, context, layers, result, baseline.as_ref())
         });
         // After a failure its state is unknown.
         if outcome.is_ok() && !context.is_trial {

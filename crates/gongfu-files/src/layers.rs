@@ -116,9 +116,10 @@ impl Layers for FileLayers {
             let original = self.skills.materialize(skill).await?.folder;
             let folder = self.home.layer_of(&original);
             let original = Root::open(&original).map_err(disk::port_error)?;
-            let layer = Root::create(&folder).and_then(|layer| create(&layer, &original));
-            layer.map_err(|error| disk::home_error(&error))?;
-            Ok(Lease::permanent(folder))
+            let layer = Root::create(&folder);
+            let layer = layer.and_then(|layer| create(&layer, &original).map(|()| layer));
+            let layer = layer.map_err(|error| disk::home_error(&error))?;
+            Ok(Lease::permanent(layer.path().to_owned()))
         })
     }
 

@@ -54,7 +54,11 @@ impl LocalWorkspace {
                 let text = format!("{host} can't be mounted: {error}; give a folder that exists");
                 io::Error::new(error.kind(), text)
             })?;
-            open.push((mount.clone(), Arc::new(root)));
+            let mount = Mount {
+                host: root.path().to_owned(),
+                ..mount.clone()
+            };
+            open.push((mount, Arc::new(root)));
         }
         open.sort_by_key(|(mount, _)| std::cmp::Reverse(mount.guest.as_str().len()));
         Ok(Self {

@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::io::Errno;
 
+use crate::folder::open_real;
+
 /// The deepest nesting of folders.
 const MAX_DEPTH: usize = 64;
 /// The unit in which files take space.
@@ -125,10 +127,10 @@ impl Copier {
     /// A source can't be read, is too large, or has a link where a mount point must be.
     pub(crate) fn measure(
         &mut self,
-        sources: &[PathBuf],
+        sources: &Sources<'_>,
         mount_points: &[PathBuf],
     ) -> io::Result<()> {
-        match open_sources(sources)? {
+        match sources.open()? {
             SourceHandles::Folders(from) => self
                 .folder(&from, None, &MountPoints::of(mount_points), 0)
                 .map(drop),
@@ -146,11 +148,11 @@ impl Copier {
     /// A source can't be read or is too large, or the copy can't be written.
     pub(crate) fn copy(
         &mut self,
-        sources: &[PathBuf],
+        sources: &Sources<'_>,
         mount_points: &[PathBuf],
         to: &OwnedFd,
     ) -> io::Result<Before> {
-        match open_sources(sources)? {
+        match sources.open()? {
             SourceHandles::Folders(from) => {
                 self.folder(&from, Some(to), &MountPoints::of(mount_points), 0)
             }
@@ -320,27 +322,41 @@ enum SourceHandles {
     File(OwnedFd),
 }
 
-fn open_sources(sources: &[PathBuf]) -> io::Result<SourceHandles> {
-    let open = |path: &PathBuf, also| {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | also;
-        fs::openat(CWD, path, flags, Mode::empty())
-    };
-    if let [one] = sources {
-        match open(one, OFlags::DIRECTORY) {
-            Ok(folder) => return Ok(SourceHandles::Folders(vec![folder])),
-            Err(Errno::NOTDIR) => {
-                let file = open(one, OFlags::NONBLOCK)?;
-                let kind = FileType::from_raw_mode(fs::fstat(&file)?.st_mode);
-                if kind != FileType::RegularFile {
-                    return Err(io::Error::other("it is neither a file nor a folder"));
-                }
-                return Ok(SourceHandles::File(file));
+/// The folders that are copied above each other, the first on top, or a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) paths: &'a [PathBuf],
+    /// The paths are real ones: a link means that somebody has put it there.
+    pub(crate) are_real: bool,
+}
+
+impl Sources<'_> {
+    fn open(&self) -> io::Result<SourceHandles> {
+        let open = |path: &PathBuf, also| {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | also;
+            if self.are_real {
+                open_real(path, flags)
+            } else {
+                Ok(fs::openat(CWD, path, flags, Mode::empty())?)
             }
-            Err(error) => return Err(error.into()),
+        };
+        if let [one] = self.paths {
+            match open(one, OFlags::DIRECTORY) {
+                Ok(folder) => return Ok(SourceHandles::Folders(vec![folder])),
+                Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                    let file = open(one, OFlags::NONBLOCK)?;
+                    let kind = FileType::from_raw_mode(fs::fstat(&file)?.st_mode);
+                    if kind != FileType::RegularFile {
+                        return Err(io::Error::other("it is neither a file nor a folder"));
+                    }
+                    return Ok(SourceHandles::File(file));
+                }
+                Err(error) => return Err(error),
+            }
         }
+        let folders = self.paths.iter().map(|path| open(path, OFlags::DIRECTORY));
+        Ok(SourceHandles::Folders(folders.collect::<io::Result<_>>()?))
     }
-    let folders = sources.iter().map(|path| open(path, OFlags::DIRECTORY));
-    Ok(SourceHandles::Folders(folders.collect::<Result<_, _>>()?))
 }
 
 /// Paths below a folder at which other mounts lie.

@@ -3,8 +3,11 @@
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 
-use rustix::fs::{self, Dir, Mode, OFlags};
+#[cfg(target_os = "linux")]
+use rustix::fs::ResolveFlags;
+use rustix::fs::{self, CWD, Dir, Mode, OFlags};
 use rustix::io::Errno;
 
 /// Lists the names in a folder, which isn't kept open meanwhile.
@@ -19,11 +22,34 @@ pub(crate) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     Ok(names)
 }
 
+/// Opens a file or folder by its real path: none of it may be a link. A user who can write a folder above it could
+/// have put one there since the path was checked.
+///
+/// # Errors
+/// There is a link on the way, or it can't be opened.
+pub(crate) fn open_real(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let flags = flags | OFlags::CLOEXEC;
+    let is_link = || io::Error::other("it is a link now, or lies below one");
+    #[cfg(target_os = "linux")]
+    loop {
+        match fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::LOOP) => return Err(is_link()),
+            // The system is too old, or a container's filter forbids it.
+            Err(Errno::NOSYS | Errno::PERM) => break,
+            opened => return Ok(opened?),
+        }
+    }
+    if std::fs::canonicalize(path)? != path {
+        return Err(is_link());
+    }
+    Ok(fs::openat(CWD, path, flags, Mode::empty())?)
+}
+
 /// Opens a folder, which must not be a link, and in which nothing else may be mounted.
 pub(crate) fn open_folder_of_mount(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::ResolveFlags;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
         loop {

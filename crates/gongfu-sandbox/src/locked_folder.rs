@@ -148,3 +148,25 @@ fn open(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
     fs::chmodat(parent, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
     Ok(open_folder(parent, name)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LockedFolder, remove_left_behind};
+
+    #[test]
+    fn removes_only_what_nobody_holds() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = |name: &str| parent.path().join(name);
+        for name in ["some-0-left/inside", "other-0-left"] {
+            std::fs::create_dir_all(path(name)).unwrap();
+        }
+        let handle = || std::fs::File::open(parent.path()).unwrap().into();
+        let held = LockedFolder::new(handle(), "some-").unwrap();
+        remove_left_behind(&handle(), "some-");
+        assert!(!path("some-0-left").exists());
+        assert!(path("other-0-left").exists());
+        assert!(path(held.name.to_str().unwrap()).exists());
+        drop(held);
+        assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 1);
+    }
+}

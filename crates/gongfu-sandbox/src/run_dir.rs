@@ -92,13 +92,4 @@ mod tests {
         assert!(!path.exists());
         assert!(outside.path().join("file").exists());
     }
-
-    #[test]
-    fn removes_folders_of_dead_servers() {
-        let left = std::env::temp_dir().join(format!("{PREFIX}0-left"));
-        std::fs::create_dir_all(left.join("skill")).unwrap();
-        let temporary = std::fs::File::open(std::env::temp_dir()).unwrap();
-        remove_left_behind(&temporary.into(), PREFIX);
-        assert!(!left.exists());
-    }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, AtFlags, CWD, Mode, OFlags};
 
+use crate::folder::open_real;
 use crate::plan::{FileId, Mapping, Piece, Source, UnixId};
 
 /// The folders of programs and libraries besides `/usr`.
@@ -201,7 +203,10 @@ impl View {
     /// One of them isn't there.
     pub(crate) fn add_layer(&mut self, paths: &[PathBuf], at: &str) -> io::Result<()> {
         self.add_parents(at);
-        let sources = paths.iter().map(|path| self.add_source(path, Some(true)));
+        let sources = paths.iter().map(|path| {
+            let handle = open_real(path, OFlags::PATH)?;
+            self.add_handle(path.clone(), &handle, Some(true))
+        });
         let sources = sources.collect::<io::Result<Vec<_>>>()?;
         self.folders.insert(at.to_owned());
         self.pieces.push(Piece::Layer {
@@ -217,7 +222,17 @@ impl View {
         // The real path: links of the machine lead nowhere while the view is built.
         let path = std::fs::canonicalize(path)?;
         let handle = fs::openat(CWD, &path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        let found = fs::statat(&handle, c"", AtFlags::EMPTY_PATH)?;
+        self.add_handle(path, &handle, is_required)
+    }
+
+    /// Adds a source by its real path and a handle of it.
+    fn add_handle(
+        &mut self,
+        path: PathBuf,
+        handle: &OwnedFd,
+        is_required: Option<bool>,
+    ) -> io::Result<usize> {
+        let found = fs::statat(handle, c"", AtFlags::EMPTY_PATH)?;
         let owner = UnixId {
             user: found.st_uid,
             group: found.st_gid,

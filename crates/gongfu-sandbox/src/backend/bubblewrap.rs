@@ -62,13 +62,14 @@ impl Backend for Bubblewrap {
         })?;
         let copies = MountCopies::new(job, context.tenant, MountedBy::Tenant)?;
         let plan = plan(program, job, context.tenant, &copies)?;
+        let layers = copies.layers()?;
         let mut baseline = None;
         let mut result = execute(self, &plan, job, context, |layers| {
             baseline = Some(copies.fill(layers)?);
             Ok(())
         })?;
         result.layers = result.layers.map(|layers| copies.only_layers(layers));
-        merge_layers(job, context, &copies.layers(), result, baseline.as_ref())
+        merge_layers(job, context, layers, result, baseline.as_ref())
     }
 
     fn lost(&self, is_ready: bool, stderr: &str) -> Failure {

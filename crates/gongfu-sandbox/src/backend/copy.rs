@@ -9,7 +9,7 @@ use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Failure;
 use super::layer::{Baseline, Layer};
-use crate::copier::Copier;
+use crate::copier::{Copier, Sources};
 use crate::file_time::Beginning;
 use crate::plan::UnixId;
 use crate::run_as::run_as;
@@ -72,6 +72,14 @@ fn is_open_to_all(path: &Path, by: MountedBy) -> bool {
     allows(&path, bits) && above.all(|above| !above.is_dir() || allows(above, 0o001))
 }
 
+/// The sources of a mount; those of a layer were checked, and others may write to the folders around them.
+fn sources_of(mount: &Mount) -> Sources<'_> {
+    Sources {
+        paths: &mount.sources,
+        are_real: mount.mode == Mode::Layered,
+    }
+}
+
 /// A mount that is copied.
 struct MountCopy<'a> {
     mount: &'a Mount,
@@ -119,7 +127,7 @@ impl<'a> MountCopies<'a> {
                 Exposure::Empty | Exposure::Bind => continue,
                 Exposure::Layer | Exposure::Copy => {}
             }
-            copier.measure(&mount.sources, &nested).map_err(|error| {
+            copier.measure(&sources_of(mount), &nested).map_err(|error| {
                 let paths = mount.sources.iter().map(|path| path.display().to_string());
                 let paths = paths.collect::<Vec<_>>().join(", ");
                 Failure::Refused(format!(
@@ -156,7 +164,7 @@ impl<'a> MountCopies<'a> {
             let mut copier = Copier::new(MAX_COPIED_BYTES, MAX_COPIED_FILES);
             let mut layers = Vec::new();
             for (copy, folder) in self.mounts.iter().zip(folders) {
-                let before = copier.copy(&copy.mount.sources, &copy.nested, folder)?;
+                let before = copier.copy(&sources_of(copy.mount), &copy.nested, folder)?;
                 if copy.is_layer {
                     layers.push(before);
                 }
@@ -174,7 +182,10 @@ impl<'a> MountCopies<'a> {
     }
 
     /// The layers, in the order of those folders.
-    pub fn layers(&self) -> Vec<Layer<'a>> {
+    ///
+    /// # Errors
+    /// A folder that keeps one can't be opened.
+    pub fn layers(&self) -> Result<Vec<Layer<'a>>, Failure> {
         let layers = self.mounts.iter().filter(|copy| copy.is_layer);
         layers.map(|copy| Layer::of(copy.mount)).collect()
     }

@@ -1,17 +1,18 @@
 //! The layers that a run writes to; their files are merged into folders of the host in the end.
 
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use gongfu_core::sandbox::{Artifact, Change, Mode, Mount, Outcome, Reason, Spec};
+use rustix::fs::{self, OFlags};
 
 use super::execute::RunResult;
 use super::{Failure, RunContext};
 use crate::copier::Before;
 use crate::file_time::Beginning;
+use crate::folder::open_real;
 use crate::merge::{self, Below, Changes, FolderContext, Terms};
 use crate::plan::UnixId;
 use crate::random;
@@ -26,42 +27,54 @@ pub struct Baseline {
     pub(super) layers: Vec<Before>,
 }
 
-/// A layer that a run wrote to.
-#[derive(Debug, Clone, Copy)]
+/// A layer that a run writes to. Its folders are opened before the run: whatever happens to their names meanwhile,
+/// the changes get into the folders that the run saw.
+#[derive(Debug)]
 pub struct Layer<'a> {
     /// Its path in the view.
     target: &'a str,
     /// The folder that it is merged into; `None` where it is dropped.
-    keep: Option<&'a PathBuf>,
+    keep: Option<OwnedFd>,
     /// The folders below that one, which stay as they are.
-    below: &'a [PathBuf],
+    below: Vec<OwnedFd>,
 }
 
 impl<'a> Layer<'a> {
     /// The layer of a mount.
-    pub(super) fn of(mount: &'a Mount) -> Self {
-        Self {
-            target: &mount.target,
-            keep: match mount.mode {
-                // The run wrote to a copy.
-                Mode::ReadWrite => mount.sources.first(),
-                Mode::ReadOnly | Mode::Layered => mount.keep.as_ref(),
+    ///
+    /// # Errors
+    /// A folder can't be opened.
+    pub(super) fn of(mount: &'a Mount) -> Result<Self, Failure> {
+        let (keep, below) = match mount.mode {
+            // The run writes to a copy.
+            Mode::ReadWrite => (mount.sources.first(), &[][..]),
+            Mode::ReadOnly => (mount.keep.as_ref(), &[][..]),
+            Mode::Layered => match mount.sources.split_first() {
+                Some((first, below)) if Some(first) == mount.keep.as_ref() => (Some(first), below),
+                _ => (mount.keep.as_ref(), &[][..]),
             },
-            below: match mount.sources.split_first() {
-                Some((first, below))
-                    if mount.mode == Mode::Layered && Some(first) == mount.keep.as_ref() =>
-                {
-                    below
-                }
-                _ => &[],
-            },
+        };
+        let open = |path: &PathBuf| {
+            let opened = open_real(path, OFlags::RDONLY | OFlags::DIRECTORY);
+            opened.map_err(|error| super::missing(mount, &error))
+        };
+        if let Some(keep) = keep {
+            std::fs::create_dir_all(keep)?;
         }
+        Ok(Self {
+            target: &mount.target,
+            keep: keep.map(open).transpose()?,
+            below: below.iter().map(open).collect::<Result<_, _>>()?,
+        })
     }
 }
 
 /// The layers of those mounts that have one, in their order.
+///
+/// # Errors
+/// A folder that keeps one can't be opened.
 #[cfg(target_os = "linux")]
-pub(super) fn layers(job: &Spec) -> Vec<Layer<'_>> {
+pub(super) fn layers(job: &Spec) -> Result<Vec<Layer<'_>>, Failure> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
     let layers = job.mounts.iter().filter(is_layer);
     layers.map(Layer::of).collect()
@@ -78,7 +91,7 @@ pub(super) fn layers(job: &Spec) -> Vec<Layer<'_>> {
 pub fn merge_layers(
     job: &Spec,
     context: &RunContext<'_>,
-    layers: &[Layer<'_>],
+    layers: Vec<Layer<'_>>,
     result: RunResult,
     baseline: Option<&Baseline>,
 ) -> Result<Outcome, Failure> {
@@ -99,17 +112,15 @@ pub fn merge_layers(
     let began = baseline.map_or(result.began, |baseline| baseline.began);
     let run = format!("{:08x}", u32::from_le_bytes(random::bytes()?));
     let is_root = rustix::process::geteuid().is_root();
-    for (number, (layer, handle)) in layers.iter().zip(handles).enumerate() {
+    for (number, (layer, handle)) in layers.into_iter().zip(handles).enumerate() {
         let Some(target) = layer.keep else {
             continue;
         };
         let merge = || {
-            std::fs::create_dir_all(target)?;
-            let target = File::open(target)?;
-            let found = target.metadata()?;
+            let found = fs::fstat(&target)?;
             let owner = UnixId {
-                user: found.uid(),
-                group: found.gid(),
+                user: found.st_uid,
+                group: found.st_gid,
             };
             let terms = Terms {
                 began,
@@ -118,12 +129,11 @@ pub fn merge_layers(
                 deadline,
                 cancel: context.cancel,
             };
-            let below = layer.below.iter().map(|path| Ok(File::open(path)?.into()));
             let folder_context = FolderContext {
-                below: Below::new(below.collect::<io::Result<_>>()?),
+                below: Below::new(layer.below),
                 before: baseline.and_then(|baseline| baseline.layers.get(number)),
             };
-            merge::merge(handle, target.into(), &folder_context, &terms, &mut bytes)
+            merge::merge(handle, target, &folder_context, &terms, &mut bytes)
         };
         // What was merged before is told all the same.
         let Changes { listed, total, .. } = merge().unwrap_or_else(Changes::failed);

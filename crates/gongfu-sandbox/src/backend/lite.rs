@@ -48,10 +48,11 @@ impl Backend for Lite {
         };
         let readable = [system, folders.readable.clone()].concat();
         let plan = folders.plan(launch, readable, job, tenant)?;
+        let layers = copies.layers()?;
         let baseline = copies.fill(&folders.copies)?;
         let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
         result.layers = result.layers.map(|_| copies.only_layers(folders.copies));
-        merge_layers(job, context, &copies.layers(), result, Some(&baseline))
+        merge_layers(job, context, layers, result, Some(&baseline))
     }
 }
 

@@ -45,8 +45,9 @@ impl Backend for Namespaces {
 
     fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure> {
         let plan = plan(job, context.tenant)?;
+        let layers = layers(job)?;
         let result = execute(self, &plan, job, context, |_| Ok(()))?;
-        merge_layers(job, context, &layers(job), result, None)
+        merge_layers(job, context, layers, result, None)
     }
 }
 

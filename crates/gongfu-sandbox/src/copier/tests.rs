@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Before, Copier};
+use super::{Before, Copier, Sources};
 
 fn write(folder: &TempDir, path: &str, text: &str) {
     let path = folder.path().join(path);
@@ -19,6 +19,10 @@ fn copied(sources: &[&TempDir], to: &Path) -> std::io::Result<Before> {
     let to = OwnedFd::from(fs::File::open(to).unwrap());
     let sources: Vec<PathBuf> = sources.iter().map(|one| one.path().to_owned()).collect();
     let mut measured = Copier::new(100_000, 20);
+    let sources = Sources {
+        paths: &sources,
+        are_real: true,
+    };
     measured.measure(&sources, &[])?;
     let mut copier = Copier::new(100_000, 20);
     let before = copier.copy(&sources, &[], &to)?;

@@ -75,10 +75,11 @@ impl Backend for Seatbelt {
         };
         // The profile says what may be read.
         let plan = folders.plan(launch, Vec::new(), job, tenant)?;
+        let layers = copies.layers()?;
         let baseline = copies.fill(&folders.copies)?;
         let mut result = execute(self, &plan, job, context, |_| Ok(()))?;
         result.layers = result.layers.map(|_| copies.only_layers(folders.copies));
-        merge_layers(job, context, &copies.layers(), result, Some(&baseline))
+        merge_layers(job, context, layers, result, Some(&baseline))
     }
 
     fn lost(&self, is_ready: bool, stderr: &str) -> Failure {

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use gongfu_core::sandbox::Change;
 
 use super::{Below, FolderContext, Terms, merge, stays_inside};
-use crate::copier::{Before, Copier};
+use crate::copier::{Before, Copier, Sources};
 use crate::file_time::Beginning;
 
 /// A layer and the folder that it is merged into.
@@ -369,6 +369,10 @@ fn merges_only_the_changes_of_a_copy() {
     let sources = [fixture.target.path(), source.path()].map(Path::to_owned);
     let mut copier = Copier::new(1 << 20, 100);
     let layer = OwnedFd::from(File::open(fixture.layer.path()).unwrap());
+    let sources = Sources {
+        paths: &sources,
+        are_real: true,
+    };
     fixture.before = Some(copier.copy(&sources, &[], &layer).unwrap());
     copier.settle();
     let at = |path: &str| fixture.layer.path().join(path);

@@ -3,6 +3,7 @@
 //! Each has a control without a sandbox, which shows that the danger is real.
 
 use std::io::{self, Read};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command as Process, ExitCode};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -18,10 +19,12 @@ use crate::runner;
 pub(crate) const ARGUMENT: &str = "own-mounts";
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 3] = tests![
+    let all: [Test; 5] = tests![
         "merge": runs_at_once_keep_all_lines,
         edit_during_a_run_survives,
         removed_folder_keeps_what_others_put_there,
+        changes_follow_a_moved_folder_and_no_link,
+        source_that_became_a_link_is_not_shown,
     ];
     let mounting: [Test; 2] = tests![
         "merge": mounted_folder_is_never_written,
@@ -162,6 +165,39 @@ fn removed_folder_keeps_what_others_put_there(level: Level) {
     // The control: what the run saw is removed.
     for path in ["workspace/gone/a", "workspace/again/a", "workspace/whole"] {
         assert!(!fixture.path(path).exists(), "{path}");
+    }
+}
+
+fn changes_follow_a_moved_folder_and_no_link(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in ["skill/old", "workspace/kept", "victim/kept"] {
+        fixture.write(path, "old");
+    }
+    let line = "echo begun; read go; echo run > /workspace/kept; echo run > /skill/made";
+    run_with(&fixture, line, || {
+        std::fs::rename(fixture.path("workspace"), fixture.path("moved")).unwrap();
+        symlink(fixture.path("victim"), fixture.path("workspace")).unwrap();
+        std::fs::rename(fixture.path("skill"), fixture.path("renamed")).unwrap();
+    });
+    assert_eq!(fixture.read("moved/kept"), "run\n");
+    assert_eq!(fixture.read("layer/made"), "run\n");
+    assert_eq!(fixture.read("victim/kept"), "old");
+}
+
+fn source_that_became_a_link_is_not_shown(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("victim/key", "secret");
+    fixture.write("skill/key", "own");
+    // The control.
+    assert_eq!(fixture.output_of("cat key"), "own");
+    for name in ["skill", "workspace"] {
+        std::fs::rename(fixture.path(name), fixture.path("away")).unwrap();
+        symlink(fixture.path("victim"), fixture.path(name)).unwrap();
+        let ran = fixture.run(Command::Line("cat key /workspace/key".to_owned()));
+        let error = ran.unwrap_err().to_string();
+        assert!(error.contains("is a link now"), "{error}");
+        std::fs::remove_file(fixture.path(name)).unwrap();
+        std::fs::rename(fixture.path("away"), fixture.path(name)).unwrap();
     }
 }
 
