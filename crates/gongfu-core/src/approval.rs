@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use crate::port::{PortError, RecordKey, Records, Timestamp, read_record, update_record};
 use crate::skill::Digest;
 
-/// The most calls that wait for a person; the oldest are forgotten first.
+/// The most calls that wait for a person.
 const MAX_WAITING: usize = 200;
+/// The time for which a call is certain to wait in place, in milliseconds. Then it makes room for others.
+const PLACE_TIME: i64 = 15 * 60 * 1000;
 /// The number of hexadecimal digits of an id.
 const ID_LENGTH: usize = 32;
 /// The fewest digits of an id that a person may name.
@@ -25,6 +27,8 @@ pub struct ApprovalRequest {
     pub digest: Digest,
     /// The action, for people: a command.
     pub what: String,
+    /// Everything else that decides what the call does, a line each, for people.
+    pub details: Vec<String>,
     /// The reason why a person is asked.
     pub reason: String,
 }
@@ -65,12 +69,18 @@ pub enum Answer {
 pub struct Approval {
     /// Its id.
     pub id: String,
+    /// Its number: a later record of the same call has a higher one.
+    #[serde(default)]
+    pub serial: u64,
     /// The tool.
     pub tool: String,
     /// The digest of everything that decides what the call does.
     pub digest: String,
     /// The action, for people.
     pub what: String,
+    /// Everything else that decides what the call does, a line each, for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
     /// The reason why a person is asked.
     pub reason: String,
     /// The time of the last such call, in milliseconds since 1970.
@@ -89,8 +99,22 @@ pub enum Decision {
     Allowed,
     /// A person denied it.
     Denied,
-    /// No person has answered.
+    /// No person has answered the record with this number.
+    Waiting(u64),
+    /// Too many calls wait for a person already: there is no record of this one.
+    Full,
+}
+
+/// The records that an answer is for, among those with its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerTarget {
+    /// Any: it replaces an answer that was given before.
+    Any,
+    /// One that waits: the call itself asks.
     Waiting,
+    /// The one with this number, while it waits: a client that asked has come back.
+    Record(u64),
 }
 
 /// The record that an id means.
@@ -111,6 +135,9 @@ pub struct Approvals {
     /// The records, the oldest first.
     #[serde(default)]
     pub all: Vec<Approval>,
+    /// The number of the last record.
+    #[serde(default)]
+    pub last_serial: u64,
 }
 
 impl Approvals {
@@ -157,18 +184,25 @@ impl Approvals {
                 Decision::Allowed
             }
             (found, _) => {
-                found.map(|at| self.all.remove(at));
+                let known = found.map(|at| self.all.remove(at));
+                if known.is_none() && !self.make_room(now) {
+                    return Decision::Full;
+                }
+                let serial = known.map_or(self.last_serial + 1, |known| known.serial);
+                self.last_serial = self.last_serial.max(serial);
                 self.all.push(Approval {
                     id,
+                    serial,
                     tool: request.tool.clone(),
                     digest,
                     what: request.what.clone(),
+                    details: request.details.clone(),
                     reason: request.reason.clone(),
                     asked: now.0,
                     answer: Answer::Waiting,
                     until: Some(now.0.saturating_add(WAIT_LIMIT)),
                 });
-                Decision::Waiting
+                Decision::Waiting(serial)
             }
         }
     }
@@ -181,10 +215,25 @@ impl Approvals {
         found.map(|known| known.answer)
     }
 
+    /// Makes room for a call that waits; returns whether there is room. The oldest one goes whose caller waits no
+    /// more.
+    fn make_room(&mut self, now: Timestamp) -> bool {
+        let is_waiting = |known: &&Approval| known.answer == Answer::Waiting;
+        if self.all.iter().filter(is_waiting).count() < MAX_WAITING {
+            return true;
+        }
+        let is_left = |known: &Approval| {
+            known.answer == Answer::Waiting && now.0.saturating_sub(known.asked) > PLACE_TIME
+        };
+        let left = self.all.iter().position(is_left);
+        left.map(|at| self.all.remove(at)).is_some()
+    }
+
     /// Records a person's answer to the call with an id, or with the only id that begins so; returns its record.
     pub fn answer(
         &mut self,
         id: &str,
+        target: AnswerTarget,
         answer: Answer,
         until: Option<Timestamp>,
         now: Timestamp,
@@ -195,7 +244,15 @@ impl Approvals {
             Lookup::Unknown => return Lookup::Unknown,
             Lookup::Ambiguous => return Lookup::Ambiguous,
         };
-        let Some(known) = self.all.get_mut(at) else {
+        let is_meant = |known: &&mut Approval| {
+            let is_waiting = known.answer == Answer::Waiting;
+            match target {
+                AnswerTarget::Any => true,
+                AnswerTarget::Waiting => is_waiting,
+                AnswerTarget::Record(serial) => is_waiting && known.serial == serial,
+            }
+        };
+        let Some(known) = self.all.get_mut(at).filter(is_meant) else {
             return Lookup::Unknown;
         };
         known.answer = answer;
@@ -229,21 +286,9 @@ impl Approvals {
         short.find(is_unique).unwrap_or(id)
     }
 
-    /// Removes expired records, and the oldest waiting ones above the limit.
+    /// Removes expired records.
     pub fn expire(&mut self, now: Timestamp) {
         self.all.retain(|known| known.is_valid(now));
-        let is_waiting = |known: &&Approval| known.answer == Answer::Waiting;
-        let mut surplus = self
-            .all
-            .iter()
-            .filter(is_waiting)
-            .count()
-            .saturating_sub(MAX_WAITING);
-        self.all.retain(|known| {
-            let is_surplus = surplus > 0 && known.answer == Answer::Waiting;
-            surplus -= usize::from(is_surplus);
-            !is_surplus
-        });
     }
 }
 
@@ -256,7 +301,8 @@ impl Approval {
 #[cfg(test)]
 mod tests {
     use super::{
-        Answer, ApprovalRequest, Approvals, Decision, Lookup, MAX_WAITING, Scope, WAIT_LIMIT,
+        Answer, AnswerTarget, ApprovalRequest, Approvals, Decision, Lookup, MAX_WAITING,
+        PLACE_TIME, Scope, WAIT_LIMIT,
     };
     use crate::port::Timestamp;
     use crate::skill::Digest;
@@ -266,39 +312,46 @@ mod tests {
             tool: "skill_run".to_owned(),
             digest: Digest::of(what.as_bytes()),
             what: what.to_owned(),
+            details: Vec::new(),
             reason: "it is unknown".to_owned(),
         }
     }
 
     const NOW: Timestamp = Timestamp(1_000);
 
+    fn waits(approvals: &mut Approvals, request: &ApprovalRequest, now: Timestamp) -> bool {
+        matches!(approvals.decide(request, now), Decision::Waiting(_))
+    }
+
     #[test]
     fn approval_for_once_is_used_up() {
         let mut approvals = Approvals::default();
         let (git, curl) = (request("git log"), request("curl"));
-        assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
-        assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
+        assert!(waits(&mut approvals, &git, NOW));
+        assert!(waits(&mut approvals, &git, NOW));
         assert_eq!(approvals.all.len(), 1);
-        let answered = approvals.answer(&git.id(), Answer::Allowed(Scope::Once), None, NOW);
+        let once = Answer::Allowed(Scope::Once);
+        let answered = approvals.answer(&git.id(), AnswerTarget::Any, once, None, NOW);
         assert!(matches!(answered, Lookup::Found(known) if known.what == "git log"));
-        assert_eq!(approvals.decide(&curl, NOW), Decision::Waiting);
+        assert!(waits(&mut approvals, &curl, NOW));
         assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
-        assert_eq!(approvals.decide(&git, NOW), Decision::Waiting);
+        assert!(waits(&mut approvals, &git, NOW));
     }
 
     #[test]
     fn answer_holds_until_its_end() {
         let mut approvals = Approvals::default();
         let git = request("git log");
-        let unknown = approvals.answer(&git.id(), Answer::Denied, None, NOW);
+        let any = AnswerTarget::Any;
+        let unknown = approvals.answer(&git.id(), any, Answer::Denied, None, NOW);
         assert_eq!(unknown, Lookup::Unknown);
         approvals.decide(&git, NOW);
         let until = Some(Timestamp(5_000));
-        approvals.answer(&git.id(), Answer::Allowed(Scope::Always), until, NOW);
+        approvals.answer(&git.id(), any, Answer::Allowed(Scope::Always), until, NOW);
         assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
         assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
-        assert_eq!(approvals.decide(&git, Timestamp(5_000)), Decision::Waiting);
-        approvals.answer(&git.id(), Answer::Denied, None, NOW);
+        assert!(waits(&mut approvals, &git, Timestamp(5_000)));
+        approvals.answer(&git.id(), any, Answer::Denied, None, NOW);
         assert_eq!(
             approvals.decide(&git, Timestamp(i64::MAX)),
             Decision::Denied
@@ -309,7 +362,7 @@ mod tests {
             ..request("git log")
         };
         assert_ne!(other.id(), git.id());
-        assert_eq!(approvals.decide(&other, NOW), Decision::Waiting);
+        assert!(waits(&mut approvals, &other, NOW));
     }
 
     #[test]
@@ -323,10 +376,11 @@ mod tests {
             known.id = format!("{common}{rest}{}", known.what.repeat(15));
         }
         let ids: Vec<String> = approvals.all.iter().map(|known| known.id.clone()).collect();
-        let mut answer = |id: &str| match approvals.answer(id, Answer::Denied, None, NOW) {
-            Lookup::Found(known) => known.what,
-            other => format!("{other:?}"),
-        };
+        let mut answer =
+            |id: &str| match approvals.answer(id, AnswerTarget::Any, Answer::Denied, None, NOW) {
+                Lookup::Found(known) => known.what,
+                other => format!("{other:?}"),
+            };
         assert_eq!(answer(common), "Ambiguous");
         assert_eq!(answer(&ids[0][..17]), "0");
         assert_eq!(answer(&ids[1][..17]), "Ambiguous");
@@ -341,19 +395,62 @@ mod tests {
     }
 
     #[test]
-    fn waiting_records_are_bounded() {
+    fn answer_to_a_question_holds_for_its_record_alone() {
+        let mut approvals = Approvals::default();
+        let git = request("git log");
+        let Decision::Waiting(first) = approvals.decide(&git, NOW) else {
+            panic!("it waits");
+        };
+        // The same call by another client waits for the same answer.
+        assert_eq!(approvals.decide(&git, NOW), Decision::Waiting(first));
+        let once = Answer::Allowed(Scope::Once);
+        let answer = |approvals: &mut Approvals, serial: Option<u64>, answer| {
+            let target = serial.map_or(AnswerTarget::Any, AnswerTarget::Record);
+            let found = approvals.answer(&git.id(), target, answer, None, NOW);
+            matches!(found, Lookup::Found(_))
+        };
+        assert!(answer(&mut approvals, Some(first), once));
+        // It was answered.
+        assert!(!answer(&mut approvals, Some(first), Answer::Denied));
+        assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
+        // It was used up, and the next question is another one.
+        assert!(!answer(&mut approvals, Some(first), once));
+        assert_eq!(approvals.decide(&git, NOW), Decision::Waiting(first + 1));
+        assert!(!answer(&mut approvals, Some(first), once));
+        // A person's answer by id replaces any other.
+        assert!(answer(&mut approvals, None, Answer::Denied));
+        assert!(!answer(
+            &mut approvals,
+            Some(first + 1),
+            Answer::Allowed(Scope::Always)
+        ));
+        let late = approvals.answer(&git.id(), AnswerTarget::Waiting, once, None, NOW);
+        assert_eq!(late, Lookup::Unknown);
+        assert_eq!(approvals.decide(&git, NOW), Decision::Denied);
+        assert!(answer(&mut approvals, None, once));
+    }
+
+    #[test]
+    fn waiting_call_loses_its_place_only_when_its_caller_is_gone() {
         let mut approvals = Approvals::default();
         let kept = request("kept");
         approvals.decide(&kept, NOW);
-        approvals.answer(&kept.id(), Answer::Denied, None, NOW);
-        for number in 0..MAX_WAITING + 10 {
-            approvals.decide(&request(&number.to_string()), NOW);
+        approvals.answer(&kept.id(), AnswerTarget::Any, Answer::Denied, None, NOW);
+        let is_full = |approvals: &mut Approvals, name: String, now| {
+            approvals.decide(&request(&name), now) == Decision::Full
+        };
+        for number in 0..MAX_WAITING {
+            assert!(!is_full(&mut approvals, number.to_string(), NOW));
         }
-        approvals.expire(NOW);
+        assert!(is_full(&mut approvals, "more".to_owned(), NOW));
+        // One that waits already goes on.
+        assert!(!is_full(&mut approvals, "0".to_owned(), NOW));
+        let later = Timestamp(NOW.0 + PLACE_TIME + 1);
+        assert!(!is_full(&mut approvals, "more".to_owned(), later));
         assert_eq!(approvals.all.len(), MAX_WAITING + 1);
-        assert_eq!(approvals.all[0].what, "kept");
-        assert_eq!(approvals.all[1].what, "10");
-        approvals.expire(Timestamp(NOW.0 + WAIT_LIMIT));
+        let names = approvals.all.iter().map(|known| known.what.as_str());
+        assert_eq!(names.take(2).collect::<Vec<_>>(), ["kept", "2"]);
+        approvals.expire(Timestamp(later.0 + WAIT_LIMIT));
         assert_eq!(approvals.all.len(), 1);
     }
 }

@@ -14,7 +14,7 @@ pub use addresses::{AddressTable, path_below};
 
 use crate::near;
 use crate::skill::name::NameError;
-use crate::skill::{Diagnostic, FileEntry, SkillName, SkillPath};
+use crate::skill::{Diagnostic, Digest, FileEntry, SkillName, SkillPath};
 
 /// The limit of names in an answer about an unknown skill.
 pub const MAX_NEAREST: usize = 200;
@@ -109,6 +109,16 @@ pub struct Skill {
 }
 
 impl Skill {
+    /// The digest of all its files. A file that was too large to read counts by its length.
+    pub fn digest(&self) -> Digest {
+        let lines = self.files.iter().map(|file| {
+            let content = file.digest.map(|digest| digest.to_string());
+            let content = content.unwrap_or_else(|| file.size.to_string());
+            format!("{}\0{content}\n", file.path)
+        });
+        Digest::of(lines.collect::<String>().as_bytes())
+    }
+
     /// The length of all files in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()

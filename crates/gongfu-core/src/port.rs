@@ -24,7 +24,7 @@ pub use files::{Files, FolderEntry, FolderEntryKind, Layers};
 pub use records::{
     Record, RecordKey, RecordKeyError, Records, Version, read_record, update_record,
 };
-pub use sandbox::{Listener, RunFolders, RunMounts, Sandbox};
+pub use sandbox::{Listener, RunFolder, RunFolders, RunMounts, Sandbox};
 pub use skills::{Materialize, SkillSearch, SkillStore};
 pub use space::{LocalSpaces, Space, SpaceParts, Spaces};
 pub use time::{Clock, Timestamp};

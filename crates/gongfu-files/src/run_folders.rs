@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gongfu_core::library::Skill;
 use gongfu_core::port::{
-    Clock, Layers, Materialize, Pending, PortError, RunFolders, RunMounts, ready,
+    Clock, Layers, Materialize, Pending, PortError, RunFolder, RunFolders, RunMounts, ready,
 };
 use gongfu_core::sandbox::{LOGS, Mode, Mount, SKILL, WORKSPACE};
 use gongfu_core::skill::SkillPath;
@@ -155,12 +155,26 @@ fn remove_oldest(outputs: &Root) -> io::Result<()> {
 }
 
 impl RunFolders for LocalRunFolders {
-    fn writable(&self, with_skill: bool) -> Vec<String> {
-        let own = with_skill.then_some(SKILL).into_iter().chain([WORKSPACE]);
-        let declared = self.declared().into_iter();
-        let declared = declared.filter(|mount| !mount.read_only);
-        own.map(str::to_owned)
-            .chain(declared.map(|mount| format!("/{}", mount.guest)))
+    fn folders(&self, with_skill: bool) -> Vec<RunFolder> {
+        let skill = with_skill.then(|| RunFolder {
+            guest: SKILL.to_owned(),
+            host: None,
+            is_read_only: false,
+        });
+        let workspace = RunFolder {
+            guest: WORKSPACE.to_owned(),
+            host: Some(self.workspace.path().display().to_string()),
+            is_read_only: false,
+        };
+        let declared = self.declared().into_iter().map(|mount| RunFolder {
+            guest: format!("/{}", mount.guest),
+            host: Some(mount.host.display().to_string()),
+            is_read_only: mount.read_only,
+        });
+        skill
+            .into_iter()
+            .chain([workspace])
+            .chain(declared)
             .collect()
     }
 

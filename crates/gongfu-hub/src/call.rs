@@ -49,6 +49,8 @@ pub enum Event<'a> {
 pub struct Question {
     /// The id of the approval record.
     pub id: String,
+    /// The number of the record, which an answer holds for.
+    pub serial: u64,
     /// The whole question, for people.
     pub text: String,
 }
@@ -123,7 +125,9 @@ pub struct Proposal {
     pub action: &'static str,
     /// The action itself, for people.
     pub what: String,
-    /// True if `what` shows all of it; a person isn't asked over a client about more than they see.
+    /// Everything else that decides what it does, a line each, for people.
+    pub details: Vec<String>,
+    /// True if both show all of it; a person isn't asked over a client about more than they see.
     pub is_whole: bool,
     /// The reason why a person is asked.
     pub reason: String,

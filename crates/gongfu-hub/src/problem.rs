@@ -93,6 +93,7 @@ problems! {
     } = ApprovalRequired;
     Declined { reason: String } = CommandBlocked;
     TooManyRuns { limit: usize } = QuotaExceeded;
+    TooManyQuestions = QuotaExceeded;
     Cancelled = Cancelled;
     PartBroken { part: &'static str, reason: String } = Unavailable;
     SandboxUnavailable { reason: String } = SandboxUnavailable;

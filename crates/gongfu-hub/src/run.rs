@@ -22,10 +22,11 @@ use dependency::{EnvironmentReport, PackageProposal};
 pub(crate) mod dependency;
 mod plain;
 mod policy;
+mod proposal;
 mod words;
 
 pub use plain::Plain;
-pub(crate) use policy::RUN_COMMAND;
+pub(crate) use proposal::RUN_COMMAND;
 
 /// The bytes of each output in an answer of gongfu's own tools, unless more are asked for.
 pub(crate) const SHOWN: usize = 64 * 1024;
@@ -158,8 +159,11 @@ pub(crate) struct Artifact {
 ///
 /// # Errors
 /// The command is refused to everybody.
-pub(crate) fn review(call: &Call, request: &RunRequest) -> Result<Option<Proposal>, ToolError> {
-    policy::review(call, request)
+pub(crate) async fn review(
+    call: &Call,
+    request: &RunRequest,
+) -> Result<Option<Proposal>, ToolError> {
+    policy::review(call, request).await
 }
 
 /// Runs something to its end.

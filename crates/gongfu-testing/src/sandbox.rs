@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gongfu_core::library::Skill;
-use gongfu_core::port::{Listener, Pending, PortError, RunFolders, RunMounts, Sandbox, ready};
+use gongfu_core::port::{
+    Listener, Pending, PortError, RunFolder, RunFolders, RunMounts, Sandbox, ready,
+};
 use gongfu_core::sandbox::{
     BackendStatus, CapturedOutput, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason,
     SKILL, Spec, Stream, WORKSPACE,
@@ -104,12 +106,15 @@ pub fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -
 pub struct FakeRunFolders;
 
 impl RunFolders for FakeRunFolders {
-    fn writable(&self, with_skill: bool) -> Vec<String> {
-        let skill = with_skill.then_some(SKILL);
+    fn folders(&self, with_skill: bool) -> Vec<RunFolder> {
+        let folder = |guest: &str, host: Option<&str>| RunFolder {
+            guest: guest.to_owned(),
+            host: host.map(str::to_owned),
+            is_read_only: false,
+        };
+        let skill = with_skill.then(|| folder(SKILL, None)).into_iter();
         skill
-            .into_iter()
-            .chain([WORKSPACE])
-            .map(str::to_owned)
+            .chain([folder(WORKSPACE, Some("workspace"))])
             .collect()
     }
 

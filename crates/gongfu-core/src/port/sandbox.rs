@@ -38,11 +38,22 @@ pub struct RunMounts {
     pub holds: Vec<Lease>,
 }
 
+/// A folder that a run sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFolder {
+    /// Its guest path.
+    pub guest: String,
+    /// Its path on the machine, for people; `None` where only the run has it.
+    pub host: Option<String>,
+    /// A run can't write to it.
+    pub is_read_only: bool,
+}
+
 /// Prepares the local folders of runs.
 pub trait RunFolders: Send + Sync {
-    /// The guest paths that a run may write to, without preparing anything: the skill's folder
-    /// where there is one, the workspace, and the mounts that aren't read-only.
-    fn writable(&self, with_skill: bool) -> Vec<String>;
+    /// The folders that a run sees, without preparing anything: the skill's where there is one, the workspace, and
+    /// the mounts.
+    fn folders(&self, with_skill: bool) -> Vec<RunFolder>;
 
     /// Prepares what a run sees, with a skill or without.
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts>;

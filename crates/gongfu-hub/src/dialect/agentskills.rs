@@ -225,7 +225,7 @@ impl Tool for RunShellCommand {
     type Output = Data<RunReport>;
 
     async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
-        run::review(call, &self.request(call).await?)
+        run::review(call, &self.request(call).await?).await
     }
 
     async fn run(self, call: &Call) -> Result<Data<RunReport>, ToolError> {

@@ -282,7 +282,7 @@ impl Tool for Run {
     type Output = Document;
 
     async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
-        run::review(call, &self.request(call).await?)
+        run::review(call, &self.request(call).await?).await
     }
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
@@ -331,7 +331,7 @@ impl Tool for Bash {
     type Output = Document;
 
     async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
-        run::review(call, &self.request(call).await?)
+        run::review(call, &self.request(call).await?).await
     }
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {

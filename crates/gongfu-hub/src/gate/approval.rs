@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gongfu_core::approval::{Answer as Stored, ApprovalRequest, Approvals, Decision};
 use gongfu_core::port::PortError;
+use tokio::time::Instant;
 
 use super::{Answer, Passage, Stage};
 use crate::call::{Call, Proposal, Question};
@@ -16,10 +17,11 @@ use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::run::RUN_COMMAND;
 
-/// The time between two looks for an answer from elsewhere.
-const POLL: Duration = Duration::from_millis(250);
-/// The most looks: a call waits for a person for ten minutes.
-const MAX_POLLS: u32 = 10 * 60 * 4;
+/// The time between two looks for an answer from elsewhere, at first and in the end.
+const FIRST_POLL: Duration = Duration::from_millis(125);
+const LAST_POLL: Duration = Duration::from_secs(1);
+/// The time that a call waits for a person.
+const WAIT_TIMEOUT: Duration = Duration::from_mins(10);
 
 pub(super) struct Approval;
 
@@ -44,18 +46,14 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
         tool: call.entry.to_string(),
         digest: proposal.digest,
         what: proposal.what,
+        details: proposal.details,
         reason: proposal.reason,
     };
-    if let Some(outcome) = decided(call, &request).await? {
-        return outcome;
-    }
-    let question = Question {
-        id: request.id(),
-        text: format!(
-            "{} wants to {}:\n\n{}\n\nYou are asked because {}.",
-            request.tool, proposal.action, request.what, request.reason
-        ),
+    let mut serial = match decided(call, &request).await? {
+        Step::Ended(outcome) => return outcome,
+        Step::Waiting(serial) => serial,
     };
+    let question = question(&request, proposal.action, serial);
     let waiting = Problem::ApprovalWaiting {
         reason: request.reason.clone(),
         is_command: proposal.action == RUN_COMMAND,
@@ -66,18 +64,23 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
         return Err(waiting.error());
     }
     let mut asking = pin!(call.events.ask(&question));
-    for _ in 0..MAX_POLLS {
+    let deadline = Instant::now() + WAIT_TIMEOUT;
+    let mut poll = FIRST_POLL;
+    while Instant::now() < deadline {
         let is_answered = tokio::select! {
             biased;
             is_answered = &mut asking => is_answered,
-            () = pause() => {
-                if let Some(outcome) = answered_elsewhere(call, &request).await? {
-                    return outcome;
+            () = pause(poll) => {
+                // With many calls that wait, looking must stay cheap.
+                poll = (poll * 2).min(LAST_POLL);
+                match answered_elsewhere(call, &request, serial).await? {
+                    Step::Ended(outcome) => return outcome,
+                    Step::Waiting(now) => serial = now,
                 }
                 continue;
             }
         };
-        if is_answered && let Some(outcome) = decided(call, &request).await? {
+        if is_answered && let Step::Ended(outcome) = decided(call, &request).await? {
             return outcome;
         }
         break;
@@ -85,40 +88,69 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
     Err(waiting.error())
 }
 
-/// Waits until the next look; a timer is only made when it is waited for.
-async fn pause() {
-    tokio::time::sleep(POLL).await;
+/// The question about a call, with everything that decides what it does.
+fn question(request: &ApprovalRequest, action: &str, serial: u64) -> Question {
+    let mut text = format!(
+        "{} wants to {action}:\n\n{}\n\n",
+        request.tool, request.what
+    );
+    for line in &request.details {
+        text.push_str(line);
+        text.push('\n');
+    }
+    if !request.details.is_empty() {
+        text.push('\n');
+    }
+    text.push_str("You are asked because ");
+    text.push_str(&request.reason);
+    text.push('.');
+    Question {
+        id: request.id(),
+        serial,
+        text,
+    }
 }
 
-/// The decision of the record: `None` while it waits for a person.
-async fn decided(
-    call: &Call,
-    request: &ApprovalRequest,
-) -> Result<Option<Result<(), ToolError>>, ToolError> {
+/// Waits until the next look; a timer is only made when it is waited for.
+async fn pause(time: Duration) {
+    tokio::time::sleep(time).await;
+}
+
+/// The state of a call that needs a person.
+enum Step {
+    Ended(Result<(), ToolError>),
+    /// It waits for an answer to the record with this number.
+    Waiting(u64),
+}
+
+/// The decision of the record.
+async fn decided(call: &Call, request: &ApprovalRequest) -> Result<Step, ToolError> {
     let now = call.space.now();
     let deciding = Approvals::update(call.space.records(), now, |all| all.decide(request, now));
     Ok(match deciding.await.map_err(|error| broken(&error))? {
-        Decision::Allowed => Some(Ok(())),
+        Decision::Allowed => Step::Ended(Ok(())),
         Decision::Denied => {
             let reason = request.reason.clone();
-            Some(Err(Problem::Declined { reason }.error()))
+            Step::Ended(Err(Problem::Declined { reason }.error()))
         }
-        Decision::Waiting => None,
+        Decision::Waiting(serial) => Step::Waiting(serial),
+        Decision::Full => Step::Ended(Err(Problem::TooManyQuestions.error())),
     })
 }
 
 /// The decision where somebody answered by another way, as at the command line.
 ///
 /// A record that is gone was used up by another call with the same arguments: it is made again, so
-/// that the person who is being asked can still answer.
+/// that the person can still answer at the command line.
 async fn answered_elsewhere(
     call: &Call,
     request: &ApprovalRequest,
-) -> Result<Option<Result<(), ToolError>>, ToolError> {
+    serial: u64,
+) -> Result<Step, ToolError> {
     let reading = Approvals::read(call.space.records()).await;
     let approvals = reading.map_err(|error| broken(&error))?;
     match approvals.peek(request, call.space.now()) {
-        Some(Stored::Waiting) => Ok(None),
+        Some(Stored::Waiting) => Ok(Step::Waiting(serial)),
         _ => decided(call, request).await,
     }
 }

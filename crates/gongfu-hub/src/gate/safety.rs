@@ -28,6 +28,7 @@ impl Stage for SafetyLevel {
                 (spec.safety >= THRESHOLD).then(|| Proposal {
                     action: "do this",
                     what: described(&passage.call.arguments),
+                    details: Vec::new(),
                     is_whole: true,
                     reason: format!("its safety level is {:?}", spec.safety),
                     digest: passage.call.digest(),

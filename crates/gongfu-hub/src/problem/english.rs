@@ -185,6 +185,11 @@ impl Problem {
                 format!("{limit} runs are going on already, the most at once"),
                 "nothing was run; try again when some of them have ended".to_owned(),
             ),
+            Self::TooManyQuestions => (
+                "too many calls wait for a person already".to_owned(),
+                "nothing was done; a person answers them with `gongfu approve list`, and then `allow` or `deny`"
+                    .to_owned(),
+            ),
             Self::Cancelled => (
                 "the call was cancelled".to_owned(),
                 "call again if it is still wanted".to_owned(),

@@ -1,6 +1,6 @@
 //! A person's answers about calls that need one.
 
-use gongfu_core::approval::{Answer, Approval, Approvals, Lookup, Scope};
+use gongfu_core::approval::{Answer, AnswerTarget, Approval, Approvals, Lookup, Scope};
 use gongfu_core::port::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,6 +37,9 @@ pub enum Reply {
 pub struct ApprovalAnswer {
     /// The id of the approval, or at least its first eight digits.
     pub approval: String,
+    /// The records that it is for.
+    #[schemars(with = "serde_json::Value")]
+    pub target: AnswerTarget,
     /// The person's answer.
     pub reply: Reply,
     /// The time for which it is valid, in hours; without an end where it is missing.
@@ -59,7 +62,7 @@ impl Operation for ApprovalAnswer {
             Reply::Never => (Answer::Denied, until),
         };
         let answering = Approvals::update(call.space.records(), now, |approvals| {
-            approvals.answer(&self.approval, answer, until, now)
+            approvals.answer(&self.approval, self.target, answer, until, now)
         });
         match answering.await.map_err(|error| broken(&error))? {
             Lookup::Found(approval) => Ok(Some(approval)),

@@ -49,7 +49,7 @@ impl Tool for SkillRun {
     type Output = Data<RunReport>;
 
     async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
-        run::review(call, &self.request(call).await?)
+        run::review(call, &self.request(call).await?).await
     }
 
     async fn run(self, call: &Call) -> Result<Data<RunReport>, ToolError> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
+use gongfu_core::approval::AnswerTarget;
 use gongfu_core::skill::Digest;
 use gongfu_hub::call::Question;
 use gongfu_hub::surface::approval::{ApprovalAnswer, Reply};
@@ -106,7 +107,8 @@ pub(super) fn round(
     let options = SealOptions::new()
         .associated_data(call.as_bytes())
         .ttl(ELICIT_TIMEOUT);
-    let state = codec.seal_with(question.id.as_bytes(), &options);
+    let asked = format!("{} {}", question.id, question.serial);
+    let state = codec.seal_with(asked.as_bytes(), &options);
     let open = BTreeMap::from([(KEY.to_owned(), InputRequest::Elicitation(form(question)?))]);
     Ok(Some(InputRequiredResult::new(Some(open), Some(state))))
 }
@@ -141,9 +143,12 @@ impl Asker {
             return false;
         };
         match reply(&answer) {
-            Ok(Some(reply)) => record(&self.catalog, &self.person, &question.id, reply)
-                .await
-                .is_ok_and(|is_known| is_known),
+            Ok(Some(reply)) => {
+                let (id, target) = (&question.id, AnswerTarget::Waiting);
+                let recorded = record(&self.catalog, &self.person, id, target, reply).await;
+                // An answer that came too late may have been given elsewhere.
+                recorded.is_ok()
+            }
             _ => false,
         }
     }
@@ -157,22 +162,25 @@ fn person(context: &RequestContext<RoleServer>) -> Actor {
     }
 }
 
-/// Records an answer; whether there is such a call.
+/// Records an answer; whether there is a record that it is for.
 async fn record(
     catalog: &Catalog,
     person: &Actor,
     id: &str,
+    target: AnswerTarget,
     reply: Reply,
 ) -> Result<bool, ToolError> {
     let answer = ApprovalAnswer {
         approval: id.to_owned(),
+        target,
         reply,
         hours: None,
     };
     Ok(catalog.operate(answer, person).await?.is_some())
 }
 
-/// Takes the person's answer of an earlier round; whether there was one.
+/// Takes the person's answer of an earlier round; whether there was one. An answer that was taken before counts
+/// as none: a state is good for one answer.
 ///
 /// # Errors
 /// The answer is malformed, or belongs to a question about another call.
@@ -196,12 +204,18 @@ pub(super) async fn taken(
     })?;
     let answer = ElicitResult::deserialize(given)
         .map_err(|error| wrong(&format!("inputResponses.{KEY}"), &error.to_string()))?;
-    if let Some(reply) = reply(&answer)? {
-        let id = String::from_utf8_lossy(&opened);
-        let recorded = record(&server.catalog, &person(context), &id, reply).await;
-        recorded.map_err(|error| wire::refused(&error))?;
-    }
-    Ok(true)
+    let Some(reply) = reply(&answer)? else {
+        return Ok(true);
+    };
+    let asked = String::from_utf8_lossy(&opened);
+    let asked = asked
+        .split_once(' ')
+        .and_then(|(id, serial)| Some((id, serial.parse().ok()?)));
+    let asked = asked.ok_or_else(|| wrong("requestState", "was not given by this server"))?;
+    let (id, serial) = asked;
+    let target = AnswerTarget::Record(serial);
+    let recorded = record(&server.catalog, &person(context), id, target, reply).await;
+    recorded.map_err(|error| wire::refused(&error))
 }
 
 /// The person's reply; `None` where the question was closed without one.

@@ -106,29 +106,61 @@ fn round(call: &Value, capabilities: &Value) -> Value {
     params
 }
 
+/// The same with a person's answer to an earlier round.
+fn answered(call: &Value, state: Option<&str>, answer: &Value) -> Value {
+    let mut params = round(call, &forms());
+    params["inputResponses"] = json!({ "approval": answer });
+    if let Some(state) = state {
+        params["requestState"] = json!(state);
+    }
+    params
+}
+
+fn forms() -> Value {
+    json!({ "elicitation": { "form": {} } })
+}
+
+/// Calls, and returns the state of the question.
+fn open(client: &mut LocalClient, call: &Value) -> String {
+    let open = client.ask("tools/call", round(call, &forms()));
+    assert_eq!(text_at(&open, "/resultType"), "input_required", "{open}");
+    let question = &open["inputRequests"]["approval"];
+    assert_eq!(text_at(question, "/method"), "elicitation/create");
+    text_at(&open, "/requestState").to_owned()
+}
+
+#[test]
+fn answer_in_a_round_counts_once() {
+    let fixture = fixture();
+    let mut client = fixture.silent_client_of("agentskills");
+    let call = dynamic("said");
+    let state = open(&mut client, &call);
+    fixture.space.sandbox.script(sandbox::good("said\n"));
+    let answer = |state: &str, scope: &str| answered(&call, Some(state), &accept(scope));
+    client.ask("tools/call", answer(&state, "once"));
+    assert_eq!(fixture.space.sandbox.take_specs().len(), 1);
+    // The same state again, as of a client that lost the answer, or of one that wants more: a person is asked anew.
+    for scope in ["once", "always", "once"] {
+        let again = client.ask("tools/call", answer(&state, scope));
+        assert_eq!(text_at(&again, "/resultType"), "input_required", "{again}");
+    }
+    // Neither does it undo what the person said meanwhile.
+    let newer = open(&mut client, &call);
+    let decline = json!({ "action": "decline" });
+    client.ask("tools/call", answered(&call, Some(&newer), &decline));
+    for state in [&state, &newer] {
+        check_refused(&client.ask("tools/call", answer(state, "always")), DECLINED);
+    }
+    assert!(fixture.space.sandbox.take_specs().is_empty());
+}
+
 #[test]
 fn newer_client_asks_its_person_in_rounds() {
     let fixture = fixture();
     let mut client = fixture.silent_client_of("agentskills");
-    let forms = json!({ "elicitation": { "form": {} } });
-    let mut open = |call: &Value| {
-        let open = client.ask("tools/call", round(call, &forms));
-        assert_eq!(text_at(&open, "/resultType"), "input_required", "{open}");
-        let question = &open["inputRequests"]["approval"];
-        assert_eq!(text_at(question, "/method"), "elicitation/create");
-        text_at(&open, "/requestState").to_owned()
-    };
     let (said, other) = (dynamic("said"), dynamic("other"));
-    let state = open(&said);
-    let others = open(&other);
-    let answered = |call: &Value, state: Option<&str>, answer: &Value| {
-        let mut params = round(call, &forms);
-        params["inputResponses"] = json!({ "approval": answer });
-        if let Some(state) = state {
-            params["requestState"] = json!(state);
-        }
-        params
-    };
+    let state = open(&mut client, &said);
+    let others = open(&mut client, &other);
     // A state of another call, a changed one, none at all, and answers that are none: nothing runs.
     let mut changed = state.clone();
     changed.replace_range(10..11, if &state[10..11] == "A" { "B" } else { "A" });
@@ -149,15 +181,13 @@ fn newer_client_asks_its_person_in_rounds() {
     let ran = client.ask("tools/call", answered(&said, Some(&state), &accept("once")));
     assert_eq!(text_at(&ran, "/structuredContent/stdout"), "said\n");
     // Once is once.
-    let open = client.ask("tools/call", round(&said, &forms));
-    assert_eq!(text_at(&open, "/resultType"), "input_required");
+    let state = open(&mut client, &said);
     let decline = json!({ "action": "decline" });
     let refused = client.ask("tools/call", answered(&other, Some(&others), &decline));
     check_refused(&refused, DECLINED);
     // A closed question isn't repeated at once, and a client without forms gets none.
-    let state = text_at(&open, "/requestState");
     let cancel = json!({ "action": "cancel" });
-    let refused = client.ask("tools/call", answered(&said, Some(state), &cancel));
+    let refused = client.ask("tools/call", answered(&said, Some(&state), &cancel));
     check_refused(&refused, WAITS);
     for capabilities in [json!({}), json!({ "elicitation": { "url": {} } })] {
         let refused = client.ask("tools/call", round(&said, &capabilities));

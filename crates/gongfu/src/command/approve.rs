@@ -1,6 +1,6 @@
 //! `gongfu approve list|allow|deny`: calls that wait for a person, and the person's answers.
 
-use gongfu_core::approval::{Answer, Approval, Approvals, Scope};
+use gongfu_core::approval::{Answer, AnswerTarget, Approval, Approvals, Scope};
 use gongfu_core::port::Timestamp;
 use gongfu_hub::surface::approval::{ApprovalAnswer, ApprovalList, Reply};
 use serde::Serialize;
@@ -18,6 +18,7 @@ struct ApprovalJson<'a> {
     id: &'a str,
     tool: &'a str,
     what: &'a str,
+    details: &'a [String],
     reason: &'a str,
     asked: Timestamp,
     ruling: Answer,
@@ -30,6 +31,7 @@ impl<'a> From<&'a Approval> for ApprovalJson<'a> {
             id: &approval.id,
             tool: &approval.tool,
             what: &approval.what,
+            details: &approval.details,
             reason: &approval.reason,
             asked: Timestamp(approval.asked),
             ruling: approval.answer,
@@ -57,6 +59,7 @@ pub(crate) fn run(
     };
     let answer = ApprovalAnswer {
         approval: id.clone(),
+        target: AnswerTarget::Any,
         reply,
         hours,
     };
@@ -76,13 +79,23 @@ fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result
         terminal.json(&shown)?;
         return Ok(Outcome::Good);
     }
-    let approvals = Approvals { all: all.to_vec() };
+    let approvals = Approvals {
+        all: all.to_vec(),
+        ..Approvals::default()
+    };
     for approval in all {
         let id = terminal.paint(Paint::Bold, approvals.short_id(&approval.id));
         let about = format!("{}, {}", plain(&approval.tool), said(approval));
         let about = terminal.paint(Paint::Dim, &about);
-        terminal.line(&format!("{id}  {}  {about}", plain(&approval.what)))?;
-        terminal.line(&format!("          {}", plain(&approval.reason)))?;
+        terminal.line(&format!("{id}  {about}"))?;
+        // Each line of a command is visible as one.
+        for line in approval.what.lines() {
+            terminal.line(&format!("  $ {}", plain(line)))?;
+        }
+        for line in &approval.details {
+            terminal.line(&format!("  {}", plain(line)))?;
+        }
+        terminal.line(&format!("  asked because {}", plain(&approval.reason)))?;
     }
     if all.is_empty() {
         terminal.note("nothing waits for a person, and nothing was answered that still holds");

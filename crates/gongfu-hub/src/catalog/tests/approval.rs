@@ -1,7 +1,7 @@
 //! Commands that a person is asked about, and commands that are refused.
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_core::approval::Approvals;
+use gongfu_core::approval::{AnswerTarget, Approvals};
 use serde_json::{Value, json};
 
 use gongfu_testing::{MemorySpace, sandbox};
@@ -44,6 +44,7 @@ fn answer(catalog: &Catalog, id: &str, reply: Reply) -> bool {
     let person = Actor::local(Role::Developer, "cli");
     let answer = ApprovalAnswer {
         approval: id.to_owned(),
+        target: AnswerTarget::Any,
         reply,
         hours: None,
     };
@@ -118,6 +119,34 @@ fn person_allows_once_always_or_never() {
     // A person at the command line needs nobody's approval.
     space.sandbox.script(sandbox::good(""));
     tried_by_person(&catalog, command).unwrap();
+}
+
+#[test]
+fn person_sees_all_that_decides_and_is_asked_again_when_it_changes() {
+    let (catalog, space) = setup();
+    let command = "$(cat plan)";
+    let records = || now(Approvals::read(&*space.records)).unwrap().all;
+    tried(&catalog, command).unwrap_err();
+    let details = records()[0].details.clone();
+    let (skill, others) = details.split_first().unwrap();
+    assert!(skill.starts_with("skill: lib/pdf in "), "{skill}");
+    assert_eq!(
+        others,
+        [
+            "starts in: /skill",
+            "reads and writes: workspace as /workspace"
+        ]
+    );
+    assert!(answer(&catalog, &records()[0].id, Reply::Always));
+    space.sandbox.script(sandbox::good(""));
+    tried(&catalog, command).unwrap();
+    // Another version of the skill would be run, so another approval is needed.
+    let files: [(&str, &[u8]); 2] = [("SKILL.md", DOCUMENT), ("plan", b"something else")];
+    space.skills.replace(&[("lib/pdf", &files)]);
+    let error = tried(&catalog, command).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::ApprovalRequired);
+    assert_eq!(records().len(), 2);
+    assert_ne!(records()[1].details[0], *skill);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_core::approval::Approvals;
+use gongfu_core::approval::{AnswerTarget, Approvals};
 use gongfu_core::capability::{Access, Origin, Safety};
 use gongfu_testing::{MemorySpace, MemorySpaces};
 use serde_json::{Map, Value, json};
@@ -138,14 +138,15 @@ impl EventSink for Client {
             let Ok(Some(reply)) = replied.await else {
                 return false;
             };
-            record(&self.catalog, &question.id, reply).await
+            record(&self.catalog, &question.id, AnswerTarget::Waiting, reply).await
         })
     }
 }
 
-async fn record(catalog: &Catalog, id: &str, reply: Reply) -> bool {
+async fn record(catalog: &Catalog, id: &str, target: AnswerTarget, reply: Reply) -> bool {
     let answer = ApprovalAnswer {
         approval: id.to_owned(),
+        target,
         reply,
         hours: None,
     };
@@ -337,7 +338,7 @@ async fn interleave(seed: u64, counts: &mut HashMap<&'static str, usize>) {
                 let reply = [Reply::Once, Reply::Never][random.below(8) / 7];
                 let at = random.below(8);
                 if let Some((id, key)) = world.waiting(at).await
-                    && record(&world.catalog, &id, reply).await
+                    && record(&world.catalog, &id, AnswerTarget::Any, reply).await
                 {
                     world.allow(&key, reply);
                 }
