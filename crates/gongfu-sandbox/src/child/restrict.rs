@@ -21,8 +21,9 @@ use super::{priority, syscall};
 use crate::plan::{Grouping, Isolation, Plan, Step};
 use crate::seccomp;
 
-/// Processes above the limit of a control group, so that the group refuses them, and counts that it did.
-const GROUP_PROCESS_MARGIN: u64 = 8;
+/// Processes above the limit of a control group. The group refuses them, and counts that it did; the system's limit
+/// counts other runs of the same user as well, also those that start later.
+const GROUP_PROCESS_MARGIN: u64 = 4_096;
 /// The devices that a program may write to.
 const WRITABLE_DEVICES: [&str; 5] = [
     "/dev/null",
