@@ -7,12 +7,14 @@ mod entry;
 mod error;
 mod listing;
 mod listing_cache;
+mod lock;
 mod root;
 mod writing;
 
 pub use entry::{Entry, EntryKind, FolderStamp, Stamp, described};
 pub use error::{home_error, is_escape, is_loop, port_error, put_error, reason, write_error};
 pub use listing_cache::{Listing, Listings};
+pub use lock::lock;
 pub use root::{Root, is_at, kind_outside};
 pub use writing::{PutError, temporary_name};
 

@@ -4,8 +4,9 @@
 //! before the approval stage has an effect.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
 
 use gongfu_core::audit::{self, AuditEntry, Phase};
 use gongfu_core::capability::Access;
@@ -14,6 +15,7 @@ use gongfu_core::sandbox::{Contact, Input};
 
 use crate::call::{Asking, Call, Event, EventSink, Events, Proposal, Question};
 use crate::error::ToolError;
+use crate::error_code::ErrorCode;
 use crate::problem::Problem;
 use crate::tool::ToolSpec;
 
@@ -104,7 +106,7 @@ impl Gate {
         let started = call.space.now();
         let contacts = Arc::new(ContactRecorder::new(call.events));
         call.events = Events::new(Arc::clone(&contacts) as Arc<dyn EventSink>);
-        let mut entry = AuditEntry {
+        let entry = AuditEntry {
             at: started,
             call: call.id,
             parent: call.parent,
@@ -119,24 +121,26 @@ impl Gate {
             milliseconds: None,
             hosts: Vec::new(),
         };
+        let mut recording = Recording {
+            gate: self,
+            call: call.clone(),
+            contacts,
+            entry,
+            has_begun: false,
+        };
         let outcome = {
             let cancel = call.cancel.clone();
-            let passing = self.checked(call.clone(), spec, review, &mut entry, run);
+            let passing = self.checked(call, spec, review, &mut recording, run);
             tokio::select! {
                 biased;
                 outcome = passing => outcome,
                 () = cancel.cancelled() => Err(Problem::Cancelled.error()),
             }
         };
-        entry.phase = Phase::End;
-        entry.hosts = contacts.take();
-        entry.at = call.space.now();
-        entry.milliseconds = u64::try_from(entry.at.0.saturating_sub(started.0)).ok();
-        if let Err(error) = &outcome {
-            entry.outcome = error.code().as_str();
-            entry.refused_by = error.refused_by;
-        }
-        if let Err(error) = self.record(&call, &entry).await {
+        let error = outcome.as_ref().err();
+        recording.end(error.map(|error| (error.code(), error.refused_by)));
+        recording.has_begun = false;
+        if let Err(error) = self.record(&recording.call, &recording.entry).await {
             tracing::warn!(tool = %spec.name, %error, "a call isn't in the audit");
         }
         outcome
@@ -147,7 +151,7 @@ impl Gate {
         call: Call,
         spec: &ToolSpec,
         review: &dyn Review,
-        entry: &mut AuditEntry,
+        recording: &mut Recording<'_>,
         run: impl FnOnce(Call) -> R,
     ) -> Result<T, ToolError>
     where
@@ -168,12 +172,14 @@ impl Gate {
         }
         let _permit = passage.permit.take();
         // Only now, when the arguments are known not to be huge.
-        entry.arguments = call.digest().to_string();
+        recording.entry.arguments = call.digest().to_string();
         if spec.access != Access::Read {
-            self.record(&call, entry).await.map_err(|error| ToolError {
+            let recorded = self.record(&call, &recording.entry).await;
+            recorded.map_err(|error| ToolError {
                 refused_by: Some("audit"),
                 ..Problem::broken("the audit", &error).error()
             })?;
+            recording.has_begun = true;
         }
         run(call).await
     }
@@ -183,6 +189,44 @@ impl Gate {
             observer(entry);
         }
         audit::append(call.space.records(), entry).await
+    }
+}
+
+/// The audit of a call. If the call is dropped after its beginning was recorded, as when the server stops, its end
+/// is recorded as well.
+struct Recording<'a> {
+    gate: &'a Gate,
+    call: Call,
+    contacts: Arc<ContactRecorder>,
+    entry: AuditEntry,
+    /// Its beginning is in the audit, and its end isn't.
+    has_begun: bool,
+}
+
+impl Recording<'_> {
+    /// Makes the entry that of the end, with the code of an error and the stage that refused the call.
+    fn end(&mut self, error: Option<(ErrorCode, Option<&'static str>)>) {
+        let entry = &mut self.entry;
+        let now = self.call.space.now();
+        entry.phase = Phase::End;
+        entry.hosts = self.contacts.take();
+        entry.milliseconds = u64::try_from(now.0.saturating_sub(entry.at.0)).ok();
+        entry.at = now;
+        if let Some((code, refused_by)) = error {
+            entry.outcome = code.as_str();
+            entry.refused_by = refused_by;
+        }
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if self.has_begun {
+            self.end(Some((Problem::Cancelled.code(), None)));
+            let recording = pin!(self.gate.record(&self.call, &self.entry));
+            // Nobody waits for it: a store that isn't ready at once misses the entry.
+            let _ = recording.poll(&mut Context::from_waker(Waker::noop()));
+        }
     }
 }
 

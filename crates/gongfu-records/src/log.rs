@@ -153,9 +153,7 @@ fn has_whole_lines(file: &File) -> io::Result<bool> {
 
 /// Waits until no other process rotates the log; the lock ends with the handle.
 fn lock(folder: &Root) -> io::Result<std::fs::File> {
-    let lock = folder.dir().create("rotate.lock")?.into_std();
-    lock.lock()?;
-    Ok(lock)
+    disk::lock(folder, "rotate.lock")
 }
 
 #[cfg(test)]

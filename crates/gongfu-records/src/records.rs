@@ -93,9 +93,7 @@ impl FileRecords {
             None => (self.home.open()?, key.as_str()),
             Some((first, _)) => (self.home.folder(FOLDER)?, first),
         };
-        let lock = folder.dir().create(format!("{name}.lock"))?.into_std();
-        lock.lock()?;
-        Ok(lock)
+        disk::lock(&folder, &format!("{name}.lock"))
     }
 
     fn find(&self, prefix: &RecordKey) -> Result<Vec<(RecordKey, Record)>, PortError> {

@@ -1,5 +1,6 @@
 //! A sandbox that runs nothing, and the folders of its runs.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use crate::memory::MemoryLayers;
 pub struct ScriptedSandbox {
     next: Mutex<Option<Outcome>>,
     specs: Mutex<Vec<Spec>>,
+    never_ends: AtomicBool,
     /// Receives the files that runs write beside a skill, where that is wanted.
     layers: Option<(Arc<MemoryLayers>, String)>,
 }
@@ -37,6 +39,11 @@ impl ScriptedSandbox {
         *self.next.lock().unwrap() = Some(outcome);
     }
 
+    /// From now on no run ends.
+    pub fn never_end(&self) {
+        self.never_ends.store(true, Ordering::Relaxed);
+    }
+
     /// The runs that were asked for since the last time.
     pub fn take_specs(&self) -> Vec<Spec> {
         std::mem::take(&mut *self.specs.lock().unwrap())
@@ -50,6 +57,9 @@ impl Sandbox for ScriptedSandbox {
 
     fn run(&self, spec: Spec, listener: Listener) -> Pending<'_, Outcome> {
         self.specs.lock().unwrap().push(spec);
+        if self.never_ends.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
         let outcome = self.next.lock().unwrap().take();
         let outcome = outcome.ok_or_else(|| PortError::Unavailable("it has none".to_owned()));
         ready(outcome.inspect(|outcome| {

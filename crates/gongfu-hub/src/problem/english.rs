@@ -195,7 +195,7 @@ impl Problem {
                 "call again if it is still wanted".to_owned(),
             ),
             Self::PartBroken { part, reason } => (
-                format!("{part} doesn't work: {reason}"),
+                format!("{part} can't be used: {reason}"),
                 "see `gongfu doctor`; nothing was changed".to_owned(),
             ),
             Self::SandboxUnavailable { reason } => (

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
@@ -12,7 +13,7 @@ use gongfu_testing::MemorySpace;
 use gongfu_testing::json::case;
 use gongfu_testing::sandbox::{good, outcome};
 
-use super::world::reading;
+use super::world::{audit, reading};
 use super::{Catalog, call_in, now, shown};
 use crate::call::{Event, EventSink, Events};
 use crate::catalog::Request;
@@ -326,4 +327,31 @@ fn caller_receives_output_as_events() {
     };
     now(catalog.call(request)).unwrap();
     assert_eq!(*recorder.0.lock().unwrap(), b"loud");
+}
+
+#[test]
+fn dropped_run_has_its_end_in_the_audit() {
+    let (catalog, space) = setup();
+    space.sandbox.never_end();
+    let Value::Object(arguments) = json!({ "skill_name": "pdf", "command": "sleep 9" }) else {
+        unreachable!()
+    };
+    let actor = Actor::local(Role::ExternalAgent, "test");
+    let profiles = [Profile::Standard];
+    let mut call = Box::pin(catalog.call(Request::new(&profiles, "skill_run", arguments, &actor)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    let phases = || {
+        let entries = audit(&space);
+        let phases = entries.iter().map(|entry| {
+            let text = |member: &str| entry[member].as_str().unwrap().to_owned();
+            (text("phase"), text("outcome"))
+        });
+        phases.collect::<Vec<_>>()
+    };
+    let entry = |phase: &str, outcome: &str| (phase.to_owned(), outcome.to_owned());
+    assert_eq!(phases(), [entry("begin", "ok")]);
+    // As when the server stops.
+    drop(call);
+    assert_eq!(phases(), [entry("begin", "ok"), entry("end", "CANCELLED")]);
 }
