@@ -4,7 +4,7 @@
 //! however many answers wait. This one answers each line that wants an answer, and limits what a
 //! client can make the process keep:
 //!
-//! - [`MAX_RUNNING`](limit::MAX_RUNNING) requests run at once, each until its answer is written.
+//! - [`MAX_RUNNING`](limit::MAX_RUNNING) calls run at once, and as many other requests, each until its answer is written.
 //! - A few hundred more are read and wait, so that a cancellation behind them is still seen.
 //! - Beyond that nothing is read: the pipe fills, and the client waits.
 

@@ -13,7 +13,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::traffic::Traffic;
 
-/// The number of requests that run at once; more wait for their turn.
+/// The number of calls, and of other requests, that run at once; more wait for their turn. A call may wait for a
+/// person, and the others must be answered meanwhile.
 pub(super) const MAX_RUNNING: usize = 64;
 /// The number of subscriptions. They run until the client ends them, so more are refused.
 pub(super) const MAX_SUBSCRIPTIONS: usize = 64;
@@ -22,7 +23,8 @@ pub(super) const MAX_SUBSCRIPTIONS: usize = 64;
 pub(super) struct LimitedService<S> {
     service: S,
     traffic: Traffic,
-    running: Arc<Semaphore>,
+    calls: Arc<Semaphore>,
+    others: Arc<Semaphore>,
     subscriptions: Arc<Semaphore>,
 }
 
@@ -31,7 +33,8 @@ impl<S> LimitedService<S> {
         Self {
             service,
             traffic,
-            running: Arc::new(Semaphore::new(MAX_RUNNING)),
+            calls: Arc::new(Semaphore::new(MAX_RUNNING)),
+            others: Arc::new(Semaphore::new(MAX_RUNNING)),
             subscriptions: Arc::new(Semaphore::new(MAX_SUBSCRIPTIONS)),
         }
     }
@@ -52,9 +55,13 @@ impl<S> LimitedService<S> {
                 ErrorData::invalid_request(text, None)
             });
         }
+        let running = match request {
+            ClientRequest::CallToolRequest(_) => &self.calls,
+            _ => &self.others,
+        };
         tokio::select! {
             // The semaphore is never closed.
-            permit = Arc::clone(&self.running).acquire_owned() => Ok(permit.ok()),
+            permit = Arc::clone(running).acquire_owned() => Ok(permit.ok()),
             () = context.ct.cancelled() => {
                 Err(ErrorData::internal_error("the request was cancelled", None))
             }

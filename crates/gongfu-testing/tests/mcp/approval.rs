@@ -195,3 +195,19 @@ fn newer_client_asks_its_person_in_rounds() {
     }
     assert_eq!(fixture.space.sandbox.take_specs().len(), 1);
 }
+
+#[test]
+fn client_is_served_while_many_calls_wait_for_its_person() {
+    let fixture = fixture();
+    let mut client = fixture.silent_client_of("agentskills");
+    client.initialize_as("2025-11-25", json!({ "elicitation": {} }));
+    for id in 100..180 {
+        let call = dynamic(&id.to_string());
+        client.begin(id, "tools/call", json!({ "name": TOOL, "arguments": call }));
+    }
+    client.begin(999, "tools/list", json!({}));
+    // The questions come before it.
+    let answer =
+        std::iter::from_fn(|| client.receive(TIMEOUT)).find(|message| message["id"] == 999);
+    assert!(answer.unwrap()["result"]["tools"].is_array());
+}
