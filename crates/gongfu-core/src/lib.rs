@@ -9,6 +9,7 @@ pub mod approval;
 pub mod audit;
 pub mod capability;
 pub mod catalogue;
+pub mod change;
 pub mod command;
 pub mod dependency;
 pub mod edit;

@@ -4,6 +4,7 @@
 //! and a space is the only way to an owner's data.
 
 mod blobs;
+mod change_sets;
 mod environments;
 mod files;
 mod records;
@@ -19,6 +20,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 pub use blobs::Blobs;
+pub use change_sets::ChangeSets;
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
 pub use files::{Files, FolderEntry, FolderEntryKind, Layers};
 pub use records::{

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::change::{Artifact, Holding};
 use crate::network::Rules;
 
 /// The folder in which a run sees the workspace.
@@ -218,6 +219,8 @@ pub struct Spec {
     /// The folder in which outputs are kept whole once they are longer than what is given back;
     /// `None` for nowhere.
     pub logs: Option<PathBuf>,
+    /// The terms on which changes wait for a person; `None` where all are applied.
+    pub holding: Option<Holding>,
 }
 
 /// Why a run ended.
@@ -330,32 +333,6 @@ pub struct Enforcement {
     pub disk: Means,
 }
 
-/// The kind of change that a run made to a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// It has this length now, in bytes.
-    Written(u64),
-    /// It is a link now.
-    Linked,
-    /// It is gone.
-    Removed,
-    /// It stays behind, and why, for people.
-    Refused(String),
-    /// Somebody else changed it after the run began, so it stays as it is. The run's version lies beside it, if
-    /// it has one.
-    Conflict(Option<String>),
-}
-
-/// A file that a run changed, as the run saw it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
-    /// Its path, absolute.
-    pub path: String,
-    /// The kind of change.
-    pub change: Change,
-}
-
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -375,6 +352,8 @@ pub struct Outcome {
     pub artifacts: Vec<Artifact>,
     /// The number of changed files; perhaps more than are listed.
     pub changed: usize,
+    /// The id of the change set with those that wait for a person.
+    pub held: Option<String>,
     /// The hosts that it asked for, each once; at most a hundred.
     pub contacts: Vec<Contact>,
     /// The duration of the run.

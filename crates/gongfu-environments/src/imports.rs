@@ -47,6 +47,7 @@ impl Inner {
                 ..Limits::default()
             },
             logs: None,
+            holding: None,
         };
         let outcome = self.run(manifest.language, spec, Arc::new(|_, _| {}));
         let printed = outcome.await?.stdout.head;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use gongfu_core::change::Change;
 use gongfu_core::dependency::{Failure, FailureKind, Language};
 use gongfu_core::port::{Listener, PortError};
 use gongfu_core::sandbox::{
-    Change, Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reason, Spec, Stream,
+    Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reason, Spec, Stream,
 };
 
 use crate::index::Index;
@@ -109,6 +110,7 @@ impl BuildSandbox<'_> {
                 ..self.inner.settings.limits
             },
             logs: None,
+            holding: None,
         };
         // Standard output is for the server.
         let listener: Listener = Arc::new(move |stream, bytes| {

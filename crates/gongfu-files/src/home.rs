@@ -18,6 +18,7 @@ use crate::slug::slug;
 /// audit/           all calls; JSON lines, rotated
 /// clients/         the configurations of clients as they were before gongfu changed them; yours
 /// workspaces/      files that agents work on, one folder a project; yours
+/// changes/         changes of runs that wait for a person; yours
 /// layers/          files that runs wrote beside those of a skill, one folder a skill; yours
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
@@ -87,6 +88,11 @@ impl Home {
     /// The layer of the skill in a folder.
     pub fn layer_of(&self, skill: &Path) -> PathBuf {
         self.of("layers", skill)
+    }
+
+    /// The change sets that wait for a person.
+    pub fn changes(&self) -> PathBuf {
+        self.path.join("changes")
     }
 
     /// The long outputs of the runs in a workspace.

@@ -15,6 +15,6 @@ mod workspace;
 pub use home::Home;
 pub use layers::FileLayers;
 pub use mount::{Mount, MountError};
-pub use run_folders::{LocalRunFolders, Programs};
+pub use run_folders::{LocalRunFolders, PlacesOfSkills, Programs};
 pub use slug::slug;
 pub use workspace::LocalWorkspace;

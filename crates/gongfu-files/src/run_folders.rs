@@ -3,10 +3,11 @@
 //! Knows no sandbox: it names folders, and keeps those of the home in order.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gongfu_core::change::{Holding, ProtectedFolders};
 use gongfu_core::library::Skill;
 use gongfu_core::port::{
     Clock, Layers, Materialize, Pending, PortError, RunFolder, RunFolders, RunMounts, ready,
@@ -24,6 +25,9 @@ const MAX_OUTPUTS: usize = 50;
 /// Lists folders of programs that aren't the system's: each as a mount, and the path of its programs.
 pub type Programs = Box<dyn Fn() -> Vec<(Mount, String)> + Send + Sync>;
 
+/// Lists the folders that skills are read from, also those that aren't there yet.
+pub type PlacesOfSkills = Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>;
+
 /// The folders that the runs of one owner see.
 pub struct LocalRunFolders {
     home: Home,
@@ -31,6 +35,7 @@ pub struct LocalRunFolders {
     layers: Arc<dyn Layers>,
     workspace: Arc<LocalWorkspace>,
     programs: Programs,
+    protected: ProtectedFolders,
     clock: Arc<dyn Clock>,
     /// The runs of this process, so that two of one millisecond don't share a folder.
     count: AtomicU64,
@@ -38,21 +43,31 @@ pub struct LocalRunFolders {
 
 impl LocalRunFolders {
     /// The folders of runs over these skills, their layers and this workspace, whose long outputs
-    /// are kept below a home.
+    /// are kept below a home. Changes in `protected` folders and in the home wait for a person.
     pub fn new(
         home: Home,
         skills: Arc<dyn Materialize>,
         layers: Arc<dyn Layers>,
         workspace: Arc<LocalWorkspace>,
         programs: Programs,
+        protected: PlacesOfSkills,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        let own = home.path().to_owned();
+        let protected: ProtectedFolders = Arc::new(move |root| {
+            let mut all: Vec<PathBuf> = protected().iter().map(|folder| real(folder)).collect();
+            let own = real(&own);
+            // A workspace of the home is no secret of it.
+            all.extend((!root.starts_with(&own)).then_some(own));
+            all
+        });
         Self {
             home,
             skills,
             layers,
             workspace,
             programs,
+            protected,
             clock,
             count: AtomicU64::new(0),
         }
@@ -86,6 +101,8 @@ impl LocalRunFolders {
                 writable(mount.host.clone(), target)
             }
         }));
+        let shared = mounts.iter().filter(|mount| mount.target != SKILL);
+        let targets = shared.map(|mount| mount.target.clone()).collect();
         mounts.push(read_only(logs.clone(), LOGS.to_owned()));
         let mut programs = Vec::new();
         for (mount, path) in (self.programs)() {
@@ -107,6 +124,13 @@ impl LocalRunFolders {
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
             layer,
+            holding: Some(Holding {
+                targets,
+                holds_all: false,
+                protected: Arc::clone(&self.protected),
+                folder: self.home.changes(),
+                about: String::new(),
+            }),
             holds,
         })
     }
@@ -117,6 +141,16 @@ impl LocalRunFolders {
         declared.reverse();
         declared
     }
+}
+
+/// The real path of a folder: without links as far as it is there.
+fn real(folder: &Path) -> PathBuf {
+    let found = folder.ancestors().find_map(|above| {
+        let root = Root::open(above).ok()?;
+        let below = folder.strip_prefix(above).ok()?;
+        Some(root.path().join(below).components().collect())
+    });
+    found.unwrap_or_else(|| folder.to_owned())
 }
 
 /// Returns whether a path is this folder, or lies below it.

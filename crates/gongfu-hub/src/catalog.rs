@@ -48,6 +48,8 @@ macro_rules! tools {
 }
 
 tools! {
+    change_list::ChangeList,
+    change_settle::ChangeSettle,
     file_list::FileList,
     file_read::FileRead,
     file_write::FileWrite,

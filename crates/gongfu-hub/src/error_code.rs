@@ -74,6 +74,8 @@ error_codes! {
     NotAFolder = "NOT_A_DIRECTORY", 409, 1;
     /// The text to replace is not in the file, or not only once.
     EditRefused = "EDIT_REFUSED", 409, 1;
+    /// No change set of that id waits.
+    ChangeSetNotFound = "CHANGE_SET_NOT_FOUND", 404, 1;
     /// Somebody else changed it meanwhile.
     Conflict = "CONFLICT", 409, 1;
     /// The caller's role doesn't allow it.

@@ -8,6 +8,7 @@ pub mod argument;
 pub mod binary;
 pub mod call;
 pub mod catalog;
+pub mod change;
 mod dialect;
 pub mod encoding;
 pub mod entry;
@@ -28,6 +29,7 @@ pub mod schema;
 pub mod shelf;
 pub mod surface;
 pub mod tool;
+mod visible;
 pub mod writing;
 
 pub use call::{Call, Event, EventSink, Events, Question};

@@ -92,6 +92,8 @@ problems! {
         question: Option<Box<Question>>,
     } = ApprovalRequired;
     Declined { reason: String } = CommandBlocked;
+    ChangeSetUnknown { id: String } = ChangeSetNotFound;
+    ChangeSetBusy { id: String, reason: String } = Conflict;
     TooManyRuns { limit: usize } = QuotaExceeded;
     TooManyQuestions = QuotaExceeded;
     Cancelled = Cancelled;

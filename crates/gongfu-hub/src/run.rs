@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gongfu_core::change::{Change, Holding};
 use gongfu_core::grant::Grants;
 use gongfu_core::library::Skill;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    CapturedOutput, Change, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL,
-    Spec, WORKSPACE,
+    CapturedOutput, Command, Contact, Exit, Input, Limits, Outcome, Reach, Reason, SKILL, Spec,
+    WORKSPACE,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::call::{Call, Event, Proposal};
 use crate::error::ToolError;
-use crate::problem::Problem;
+use crate::problem::{Problem, clipped};
 use dependency::{EnvironmentReport, PackageProposal};
 
 pub(crate) mod dependency;
@@ -27,6 +28,7 @@ mod words;
 
 pub use plain::Plain;
 pub(crate) use proposal::RUN_COMMAND;
+pub(crate) use words::artifact_words;
 
 /// The bytes of each output in an answer of gongfu's own tools, unless more are asked for.
 pub(crate) const SHOWN: usize = 64 * 1024;
@@ -51,6 +53,8 @@ pub(crate) struct RunRequest {
     pub(crate) input: Input,
     /// The number of bytes of each output that are given back.
     pub(crate) shown: usize,
+    /// Every change waits for a person, not only those that always do.
+    pub(crate) holds_all: bool,
 }
 
 impl RunRequest {
@@ -64,6 +68,20 @@ impl RunRequest {
             seconds,
             input: Input::Nothing,
             shown: MAX_SHOWN,
+            holds_all: false,
+        }
+    }
+
+    /// The command and its skill, for people.
+    fn about(&self) -> String {
+        let command = match &self.command {
+            Command::Line(line) => line.clone(),
+            Command::Program(words) => proposal::quoted(words),
+        };
+        let command = clipped(&command);
+        match &self.skill {
+            Some(skill) => format!("{}: {command}", skill.full_name),
+            None => command,
         }
     }
 
@@ -107,6 +125,9 @@ pub(crate) struct RunReport {
     pub(crate) artifacts: Vec<Artifact>,
     /// How many there are; more than are listed, perhaps.
     pub(crate) artifacts_total: usize,
+    /// The changes that wait for a person; missing where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) held: Option<HeldReport>,
     /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<Vec<ContactReport>>,
@@ -116,6 +137,15 @@ pub(crate) struct RunReport {
     /// What it lacks, and what would fix that; missing where it lacks nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lacks: Option<Vec<PackageProposal>>,
+}
+
+/// The changes of a run that wait for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct HeldReport {
+    /// The id of their set.
+    pub(crate) id: String,
+    /// Advice: what to say to the person, and what they can do.
+    pub(crate) advice: String,
 }
 
 /// A host that a run asked for.
@@ -144,13 +174,13 @@ pub(crate) struct EnforcementReport {
 pub(crate) struct Artifact {
     /// Where, as the run saw it.
     pub(crate) path: String,
-    /// `written`, `linked`, `removed`, `refused` when it couldn't be kept, or `conflict` when somebody else
-    /// changed the file during the run: it stays as it is.
+    /// `written`, `linked`, `removed`, `held` when a person must allow it first, `refused` when it couldn't be
+    /// kept, or `conflict` when somebody else changed the file during the run: it stays as it is.
     pub(crate) change: &'static str,
     /// Its length in bytes, where it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
-    /// Why it couldn't be kept, or where the run's version of it is.
+    /// The reason why it waits or couldn't be kept, or the place of the run's version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
 }
@@ -210,6 +240,11 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
             ..space.limits()
         },
         logs: Some(prepared.logs.clone()),
+        holding: prepared.holding.clone().map(|holding| Holding {
+            holds_all: request.holds_all,
+            about: request.about(),
+            ..holding
+        }),
     };
     let outcome = space.sandbox().run(spec, call.events.listener()).await;
     let logs_seen = prepared.logs_seen.clone();
@@ -258,6 +293,12 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
         },
         duration_ms: u64::try_from(outcome.took.as_millis()).unwrap_or(u64::MAX),
         artifacts_total: outcome.changed,
+        held: outcome.held.map(|id| HeldReport {
+            advice: format!(
+                "tell the person that changes wait for them: `change_settle` asks them with the diff; at the command line they see it by `gongfu changes show {id}`"
+            ),
+            id,
+        }),
         network: (!outcome.contacts.is_empty()).then(|| {
             let contacts = outcome.contacts.into_iter();
             let contacts =
@@ -275,12 +316,14 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
     }
 }
 
-fn artifact(artifact: gongfu_core::sandbox::Artifact) -> Artifact {
+/// A changed file for programs.
+pub(crate) fn artifact(artifact: gongfu_core::change::Artifact) -> Artifact {
     let (change, bytes, why) = match artifact.change {
         Change::Written(bytes) => ("written", Some(bytes), None),
         Change::Linked => ("linked", None, None),
         Change::Removed => ("removed", None, None),
         Change::Refused(why) => ("refused", None, Some(why)),
+        Change::Held(why) => ("held", None, Some(why)),
         Change::Conflict(Some(beside)) => {
             let why = format!("somebody changed it meanwhile; the run's version is `{beside}`");
             ("conflict", None, Some(why))

@@ -7,6 +7,7 @@
 
 pub mod address;
 pub mod approval;
+pub mod change;
 pub mod completion;
 pub mod environment;
 pub mod grant;

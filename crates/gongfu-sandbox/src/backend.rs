@@ -27,6 +27,7 @@ use std::time::Instant;
 use gongfu_core::account;
 use gongfu_core::sandbox::{Level, Means, Mount, Outcome, Spec, Stream};
 
+use crate::file_time::Beginning;
 use crate::platform::cgroup::Groups;
 use crate::threads::Threads;
 use crate::throttle::Throttle;
@@ -115,6 +116,8 @@ pub struct RunContext<'a> {
     pub(crate) throttle: &'a Throttle,
     /// When the run was asked for.
     pub(crate) since: Instant,
+    /// The time from which on changes by others count, unless it waits for long.
+    pub(crate) began: Beginning,
     /// Receives the output.
     pub(crate) listener: &'a dyn Fn(Stream, &[u8]),
 }

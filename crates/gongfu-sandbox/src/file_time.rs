@@ -31,6 +31,9 @@ const STEP: Duration = Duration::from_micros(200);
 const MAX_STEPS: u32 = 100;
 const SECOND: i128 = 1_000_000_000;
 
+/// The age at which a beginning is taken anew: files that changed meanwhile count as changed by others.
+const MAX_AGE: i128 = 5_000_000;
+
 /// A time of a file, in nanoseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct FileTime(i128);
@@ -82,6 +85,20 @@ impl Beginning {
         Self {
             time: FileTime::of(ClockId::Realtime),
             steady: FileTime::of(STEADY),
+        }
+    }
+
+    /// Milliseconds since 1970, by the clock as it was.
+    pub(crate) fn milliseconds(self) -> u64 {
+        u64::try_from(self.time.0 / 1_000_000).unwrap_or_default()
+    }
+
+    /// The same, or the present time if it has passed for a while.
+    pub(crate) fn recent(self) -> Self {
+        if FileTime::of(STEADY).since(self.steady) > MAX_AGE {
+            Self::now()
+        } else {
+            self
         }
     }
 

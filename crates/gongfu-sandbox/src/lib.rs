@@ -12,6 +12,7 @@ pub mod backend;
 mod capture;
 #[cfg(target_os = "linux")]
 mod cgroup;
+mod change_sets;
 mod child;
 mod child_handle;
 mod copier;
@@ -43,6 +44,7 @@ mod threads;
 mod throttle;
 mod wire;
 
+pub use change_sets::ChangeSets;
 #[cfg(target_os = "linux")]
 pub use child::become_child;
 #[cfg(all(target_os = "linux", feature = "attack"))]

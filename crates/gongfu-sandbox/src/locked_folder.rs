@@ -22,6 +22,8 @@ pub(crate) struct LockedFolder {
     parent: OwnedFd,
     pub(crate) name: CString,
     pub(crate) handle: OwnedFd,
+    /// It stays when this is dropped.
+    is_kept: bool,
 }
 
 impl LockedFolder {
@@ -47,6 +49,7 @@ impl LockedFolder {
                     parent,
                     name,
                     handle,
+                    is_kept: false,
                 });
             }
         }
@@ -54,8 +57,23 @@ impl LockedFolder {
     }
 }
 
+impl LockedFolder {
+    /// Gives the folder, which isn't empty, a name by which it stays; if that is taken, it is removed.
+    ///
+    /// # Errors
+    /// The name is taken.
+    pub(crate) fn rename(mut self, name: &CStr) -> io::Result<()> {
+        fs::renameat(&self.parent, &*self.name, &self.parent, name)?;
+        self.is_kept = true;
+        Ok(())
+    }
+}
+
 impl Drop for LockedFolder {
     fn drop(&mut self) {
+        if self.is_kept {
+            return;
+        }
         let _ = clear(&self.handle);
         let _ = fs::unlinkat(&self.parent, &*self.name, AtFlags::REMOVEDIR);
     }
@@ -80,7 +98,10 @@ pub(crate) fn remove_left_behind(parent: &OwnedFd, prefix: &str) {
 }
 
 /// Returns whether a folder still has this name.
-fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool> {
+///
+/// # Errors
+/// The parent can't be searched.
+pub(crate) fn is_there(parent: &OwnedFd, name: &CStr, handle: &OwnedFd) -> io::Result<bool> {
     let opened = fs::fstat(handle)?;
     match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok((found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)),

@@ -11,6 +11,11 @@
 
 mod apply;
 mod below;
+mod git;
+pub(crate) mod hold;
+mod judge;
+pub(crate) mod name;
+mod removals;
 mod room;
 mod scan;
 mod staging;
@@ -21,13 +26,15 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Component, Path};
 use std::time::Instant;
 
-use rustix::fs;
+use rustix::fs::{self, Stat};
 
-use gongfu_core::sandbox::Change;
+use gongfu_core::change::{Artifact, Change, Holding};
 
 pub(crate) use below::Below;
+pub(crate) use scan::Node;
 
 use self::apply::{Applier, Pass, Place};
+use self::judge::Judge;
 use self::scan::Scan;
 use crate::copier::Before;
 use crate::file_time::{Beginning, FileTime};
@@ -60,6 +67,21 @@ impl Changes {
         changes
     }
 
+    /// The changes below a guest path, as the run saw them.
+    pub(crate) fn artifacts(self, target: &str) -> impl Iterator<Item = Artifact> {
+        let seen = move |path: String| {
+            let seen = format!("{target}/{path}");
+            seen.trim_end_matches('/').to_owned()
+        };
+        self.listed.into_iter().map(move |(path, change)| Artifact {
+            path: seen(path),
+            change: match change {
+                Change::Conflict(beside) => Change::Conflict(beside.map(&seen)),
+                change => change,
+            },
+        })
+    }
+
     fn add(&mut self, path: &str, change: Change) {
         self.total += 1;
         self.bytes += path.len();
@@ -70,6 +92,7 @@ impl Changes {
 }
 
 /// The terms of a merge.
+#[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     /// The beginning of the run: it saw no later change.
     pub(crate) began: Beginning,
@@ -81,6 +104,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) deadline: Instant,
     /// Readable once the run is cancelled.
     pub(crate) cancel: BorrowedFd<'a>,
+    /// A person allowed the changes: links may lead out.
+    pub(crate) is_allowed: bool,
 }
 
 impl Terms<'_> {
@@ -103,49 +128,121 @@ pub(crate) struct FolderContext<'a> {
     pub(crate) before: Option<&'a Before>,
 }
 
-/// Merges a layer into a folder. Cancelling stops it between two files.
-///
-/// # Errors
-/// The layer or the folder can't be read. Whatever else fails is in the changes.
-pub(crate) fn merge(
+/// The changes in a layer, and the folder that they are for.
+pub(crate) struct Merge {
     layer: OwnedFd,
     target: OwnedFd,
-    context: &FolderContext<'_>,
-    terms: &Terms<'_>,
-    bytes: &mut u64,
-) -> io::Result<Changes> {
-    let mut scan = Scan {
-        terms,
-        is_copy: context.before.is_some(),
-        left: *bytes,
-    };
-    let mut nodes = scan.folder(&layer, context, 0, 0)?;
-    *bytes = scan.left;
-    if nodes.is_empty() {
-        return Ok(Changes::default());
-    }
-    let modified = FileTime::modified(&fs::fstat(&target)?);
-    let stopped = room::lack(&nodes, &target)?;
-    let mut applier = Applier {
-        terms,
-        began: terms.began.time(),
-        root: &target,
-        staging: None,
-        changes: Changes::default(),
-        stopped,
-    };
-    for pass in [Pass::Create, Pass::Replace, Pass::Remove] {
-        let place = Place {
-            layer: &layer,
-            target: &target,
-            modified,
-            path: "",
+    nodes: Vec<Node>,
+    changes: Changes,
+}
+
+impl Merge {
+    /// Finds the changes in a layer, of at most so many bytes, which are then counted. Cancelling ends it early.
+    ///
+    /// # Errors
+    /// The layer can't be read.
+    pub(crate) fn scan(
+        layer: OwnedFd,
+        target: OwnedFd,
+        context: &FolderContext<'_>,
+        terms: &Terms<'_>,
+        bytes: &mut u64,
+    ) -> io::Result<Self> {
+        let mut scan = Scan {
+            terms,
+            is_copy: context.before.is_some(),
+            left: *bytes,
         };
-        applier.walk(pass, &mut nodes, place);
+        let nodes = scan.folder(&layer, context, 0, 0)?;
+        *bytes = scan.left;
+        Ok(Self::of(layer, target, nodes))
     }
-    let mut changes = applier.changes;
-    changes.listed.sort_by(|one, other| one.0.cmp(&other.0));
-    Ok(changes)
+
+    /// These changes, whose files are in a folder.
+    pub(crate) fn of(layer: OwnedFd, target: OwnedFd, nodes: Vec<Node>) -> Self {
+        Self {
+            layer,
+            target,
+            nodes,
+            changes: Changes::default(),
+        }
+    }
+
+    /// Takes out the changes that wait for a person, which are then no part of this merge any more; `root` is the
+    /// path of the target on this machine.
+    ///
+    /// # Errors
+    /// The target can't be read.
+    pub(crate) fn take_held(&mut self, holding: &Holding, root: &Path) -> io::Result<Vec<Node>> {
+        if !self.nodes.is_empty() {
+            let mut judge = Judge::new(holding, root);
+            judge.mark(&mut self.nodes, &self.layer, &self.target)?;
+            hold::drop_done(&mut self.nodes);
+        }
+        Ok(hold::take(&mut self.nodes))
+    }
+
+    /// The state of the folder that the changes are for.
+    ///
+    /// # Errors
+    /// It isn't there any more.
+    pub(crate) fn target(&self) -> io::Result<Stat> {
+        Ok(fs::fstat(&self.target)?)
+    }
+
+    /// Copies the files of changes of this merge into a folder.
+    ///
+    /// # Errors
+    /// A file can't be read or written.
+    pub(crate) fn copy(&self, nodes: &[Node], to: &OwnedFd) -> io::Result<()> {
+        hold::copy(nodes, &self.layer, to)
+    }
+
+    /// Refuses all changes.
+    pub(crate) fn refuse(&mut self, why: &str) {
+        let nodes = std::mem::take(&mut self.nodes);
+        self.report(&nodes, |_| Change::Refused(why.to_owned()));
+    }
+
+    /// Reports changes that are no part of the merge any more.
+    pub(crate) fn report(&mut self, nodes: &[Node], change: impl Fn(&str) -> Change) {
+        let changes = &mut self.changes;
+        hold::list(nodes, "", &mut |path, _, why| {
+            changes.add(path, change(why));
+        });
+    }
+
+    /// Applies the changes. Cancelling stops it between two files.
+    ///
+    /// # Errors
+    /// The target can't be read. Whatever else fails is in the changes.
+    pub(crate) fn apply(mut self, terms: &Terms<'_>) -> io::Result<Changes> {
+        let mut changes = self.changes;
+        if !self.nodes.is_empty() {
+            let modified = FileTime::modified(&fs::fstat(&self.target)?);
+            let stopped = room::lack(&self.nodes, &self.target)?;
+            let mut applier = Applier {
+                terms,
+                began: terms.began.time(),
+                root: &self.target,
+                staging: None,
+                changes,
+                stopped,
+            };
+            for pass in [Pass::Create, Pass::Replace, Pass::Remove] {
+                let place = Place {
+                    layer: &self.layer,
+                    target: &self.target,
+                    modified,
+                    path: "",
+                };
+                applier.walk(pass, &mut self.nodes, place);
+            }
+            changes = applier.changes;
+        }
+        changes.listed.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(changes)
+    }
 }
 
 /// Returns whether a link at this path stays inside of the merged folder.

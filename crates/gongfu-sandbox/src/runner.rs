@@ -16,6 +16,7 @@ use gongfu_core::sandbox::{
 use tokio::sync::{Mutex, oneshot};
 
 use crate::backend::{Backend, Failure, Profile, RunContext, unavailable};
+use crate::file_time::Beginning;
 use crate::plan::UnixId;
 use crate::platform::cgroup::Groups;
 use crate::run_dir::RunDir;
@@ -251,6 +252,7 @@ impl Runner {
                 ..Limits::default()
             },
             logs: None,
+            holding: None,
         };
         let listener: Listener = Arc::new(|_, _| {});
         let identity = self.identity(&Owner::Local, uses_groups);
@@ -296,6 +298,7 @@ impl Runner {
         listener: Listener,
         slot: Option<Slot>,
     ) -> Result<Outcome, Failure> {
+        let began = Beginning::now();
         // Dropping `wanted` closes the other end, which ends the run.
         let (wanted, cancel) = UnixStream::pair()?;
         let (sender, receiver) = oneshot::channel();
@@ -313,6 +316,7 @@ impl Runner {
                 threads: &threads,
                 throttle: &throttle,
                 since,
+                began,
                 cancel: cancel.as_fd(),
                 listener: &*listener,
             };

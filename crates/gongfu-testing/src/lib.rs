@@ -24,7 +24,8 @@ mod time;
 pub use environments::FakeEnvironments;
 pub use folder::TestFolder;
 pub use memory::{
-    MemoryBlobs, MemoryFiles, MemoryLayers, MemoryRecords, MemorySearch, MemorySkills, SkillFiles,
+    MemoryBlobs, MemoryChangeSets, MemoryFiles, MemoryLayers, MemoryRecords, MemorySearch,
+    MemorySkills, SkillFiles,
 };
 pub use sandbox::{FakeRunFolders, ScriptedSandbox};
 pub use spaces::{MemorySpace, MemorySpaces};

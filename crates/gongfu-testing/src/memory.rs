@@ -1,6 +1,7 @@
 //! The ports that store, in memory. Each value belongs to one space.
 
 mod blobs;
+mod change_sets;
 mod file_tree;
 mod files;
 mod layers;
@@ -9,6 +10,7 @@ mod search;
 mod skills;
 
 pub use blobs::MemoryBlobs;
+pub use change_sets::MemoryChangeSets;
 pub use files::MemoryFiles;
 pub use layers::MemoryLayers;
 pub use records::MemoryRecords;

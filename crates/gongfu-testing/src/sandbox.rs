@@ -104,6 +104,7 @@ pub fn outcome(exit: Option<Exit>, reason: Reason, stdout: &str, stderr: &str) -
         stderr: said(stderr),
         artifacts: Vec::new(),
         changed: 0,
+        held: None,
         contacts: Vec::new(),
         took: Duration::from_millis(2_500),
         cpu: Duration::ZERO,
@@ -143,6 +144,7 @@ impl RunFolders for FakeRunFolders {
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
             layer: None,
+            holding: None,
             holds: Vec::new(),
         }))
     }

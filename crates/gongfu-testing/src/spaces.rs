@@ -12,7 +12,8 @@ use gongfu_core::sandbox::Limits;
 
 use crate::environments::FakeEnvironments;
 use crate::memory::{
-    MemoryBlobs, MemoryFiles, MemoryLayers, MemoryRecords, MemorySearch, MemorySkills,
+    MemoryBlobs, MemoryChangeSets, MemoryFiles, MemoryLayers, MemoryRecords, MemorySearch,
+    MemorySkills,
 };
 use crate::sandbox::{FakeRunFolders, ScriptedSandbox};
 use crate::time::FixedClock;
@@ -29,6 +30,8 @@ pub struct MemorySpace {
     pub records: Arc<MemoryRecords>,
     /// Content by digest.
     pub blobs: Arc<MemoryBlobs>,
+    /// Changes that wait for a person.
+    pub changes: Arc<MemoryChangeSets>,
     /// The sandbox.
     pub sandbox: Arc<ScriptedSandbox>,
     /// Packages.
@@ -49,6 +52,7 @@ impl Default for MemorySpace {
             layers,
             records: Arc::default(),
             blobs: Arc::default(),
+            changes: Arc::default(),
             environments: Arc::new(FakeEnvironments::default()),
             installs: Installs::default(),
             clock: Arc::default(),
@@ -76,6 +80,7 @@ impl MemorySpace {
             blobs: Arc::<MemoryBlobs>::clone(&self.blobs),
             environments: Arc::clone(&self.environments),
             run_folders: Arc::new(FakeRunFolders),
+            changes: Arc::<MemoryChangeSets>::clone(&self.changes),
             sandbox: Arc::<ScriptedSandbox>::clone(&self.sandbox),
             limits: Limits::default(),
             installs: self.installs,

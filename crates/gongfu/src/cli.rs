@@ -1,15 +1,18 @@
 //! The command line: every command, flag and word of help.
 
+mod consent;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use gongfu_core::network::Rule;
 use gongfu_files::Mount;
 use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 
 use crate::client::{CLIENTS, DEFAULT_URL, Scope};
+
+pub(crate) use consent::{ApproveCommand, ChangesCommand, GrantArguments, GrantCommand};
 
 /// A library of Agent Skills for any AI agent: found, checked, served over MCP.
 #[derive(Debug, Parser)]
@@ -58,6 +61,9 @@ pub(crate) enum Command {
     /// See which commands of agents wait for a person, and allow or deny them
     #[command(subcommand)]
     Approve(ApproveCommand),
+    /// See which changes of runs wait for a person, and apply or drop them
+    #[command(subcommand)]
+    Changes(ChangesCommand),
     /// Say which hosts the scripts of a skill may reach; without it they reach none
     #[command(subcommand)]
     Grant(GrantCommand),
@@ -160,57 +166,6 @@ pub(crate) struct Profiles {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ApproveCommand {
-    /// List what waits, and every answer that still holds
-    List {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Let a command run when it is asked for again with the same arguments
-    Allow {
-        /// What the agent was told, or `gongfu approve list` shows
-        id: String,
-        /// Every time, and not only the next time
-        #[arg(long)]
-        always: bool,
-        /// For so many hours only
-        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
-        hours: Option<u32>,
-    },
-    /// Refuse a command each time that it is asked for
-    Deny {
-        /// What the agent was told, or `gongfu approve list` shows
-        id: String,
-        /// For so many hours only
-        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
-        hours: Option<u32>,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum GrantCommand {
-    /// List every host that a skill may reach
-    List {
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Let the scripts of a skill reach hosts, by TLS and with each run that is begun from now on
-    Add {
-        #[command(flatten)]
-        of: GrantArguments,
-        /// Also where the host is on this machine or its network, and not on the internet
-        #[arg(long)]
-        private: bool,
-    },
-    /// Let them no longer reach hosts
-    Remove {
-        #[command(flatten)]
-        of: GrantArguments,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 pub(crate) enum EnvCommand {
     /// List every environment, the one used last first
     List {
@@ -248,17 +203,6 @@ pub(crate) enum EnvCommand {
         #[command(flatten)]
         common: Common,
     },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GrantArguments {
-    /// The name or full name of the skill
-    pub(crate) skill: String,
-    /// A host, or all hosts below a name; the port is 443 where none is given
-    #[arg(required = true, value_name = "HOST[:PORT]|*.NAME[:PORT]")]
-    pub(crate) hosts: Vec<Rule>,
-    #[command(flatten)]
-    pub(crate) places: Places,
 }
 
 #[derive(Debug, Subcommand)]
@@ -358,6 +302,9 @@ pub(crate) struct RunArguments {
     /// A folder that it sees by its absolute path, or by GUEST; may be given several times
     #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
     pub(crate) mounts: Vec<Mount>,
+    /// Apply no change of files: all wait, to be seen and applied by `gongfu changes`
+    #[arg(long)]
+    pub(crate) hold: bool,
     /// Print JSON when it has ended, instead of what it says while it runs
     #[arg(long)]
     pub(crate) json: bool,

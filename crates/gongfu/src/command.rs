@@ -2,6 +2,7 @@
 
 mod approve;
 mod call_error;
+mod changes;
 mod check;
 mod client;
 mod doctor;
@@ -80,6 +81,7 @@ fn dispatch(
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),
+        Command::Changes(command) => changes::run(command, environment, terminal),
         Command::Grant(command) => grant::run(&command, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),

@@ -20,7 +20,7 @@ use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::source::{self, Settings};
 use gongfu_library::{LocalSkills, SwitchRecord, built_in};
 use gongfu_records::{FileBlobs, FileRecords};
-use gongfu_sandbox::{OwnerSandbox, Runner};
+use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
 use include_dir::{Dir, include_dir};
 
@@ -141,14 +141,23 @@ pub(crate) fn parts_of(
     let layers = Arc::new(FileLayers::new(home.clone(), Arc::clone(&materialize)));
     let interpreters = Arc::new(Interpreters::new(environment.search_path.clone()));
     let programs = Arc::clone(&interpreters);
+    let places = Arc::clone(&skills);
     let run_folders = LocalRunFolders::new(
         home.clone(),
         Arc::clone(&materialize),
         Arc::<FileLayers>::clone(&layers),
         Arc::clone(&workspace),
         Box::new(move || programs.mounts().collect()),
+        Box::new(move || {
+            places
+                .places()
+                .into_iter()
+                .map(|place| place.path)
+                .collect()
+        }),
         Arc::clone(&clock),
     );
+    let changes = ChangeSets::new(home.changes());
     let wanted = config.sandbox.level.map(Level::from);
     let runner = Arc::new(config.sandbox.runner(wanted, environment));
     let environments = Arc::new(LocalEnvironments::new(
@@ -173,6 +182,7 @@ pub(crate) fn parts_of(
         blobs: Arc::new(FileBlobs::new(home)),
         environments: Arc::<LocalEnvironments>::clone(&environments),
         run_folders: Arc::new(run_folders),
+        changes: Arc::new(changes),
         sandbox: Arc::new(OwnerSandbox::new(Arc::clone(&runner), Owner::Local)),
         limits: config.sandbox.limits(),
         installs: Installs {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Lease, Pending};
+use crate::change::Holding;
 use crate::library::Skill;
 use crate::sandbox::{BackendStatus, Mount, Outcome, Spec, Stream};
 
@@ -34,6 +35,8 @@ pub struct RunMounts {
     pub logs_seen: String,
     /// The layer that takes what the run writes beside the skill.
     pub layer: Option<Lease>,
+    /// The terms on which changes wait for a person; the run itself adds what it is. `None` where none does.
+    pub holding: Option<Holding>,
     /// Keeps the folders in place.
     pub holds: Vec<Lease>,
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Blobs, Clock, Environments, Files, Layers, Materialize, Pending, PortError, Records,
-    RunFolders, Sandbox, SkillSearch, SkillStore, Timestamp, ready,
+    Blobs, ChangeSets, Clock, Environments, Files, Layers, Materialize, Pending, PortError,
+    Records, RunFolders, Sandbox, SkillSearch, SkillStore, Timestamp, ready,
 };
 use crate::account::Owner;
 use crate::dependency::Installs;
@@ -63,6 +63,8 @@ pub struct SpaceParts {
     pub environments: Arc<dyn Environments>,
     /// The local folders of runs.
     pub run_folders: Arc<dyn RunFolders>,
+    /// Changes of runs that wait for a person.
+    pub changes: Arc<dyn ChangeSets>,
     /// Runs as this owner.
     pub sandbox: Arc<dyn Sandbox>,
     /// The most that one run may use.
@@ -131,6 +133,11 @@ impl Space {
     /// The local folders of runs.
     pub fn run_folders(&self) -> &dyn RunFolders {
         &*self.0.run_folders
+    }
+
+    /// Changes of runs that wait for a person.
+    pub fn changes(&self) -> &dyn ChangeSets {
+        &*self.0.changes
     }
 
     /// Runs as this owner.

@@ -342,6 +342,7 @@ fn run_survives_a_killed_daemon() {
             ..Limits::default()
         },
         logs: None,
+        holding: None,
     };
     let runner =
         Arc::new(Runner::new(Some(DOCKER)).with_backend(Arc::new(Docker::new(docker.clone()))));

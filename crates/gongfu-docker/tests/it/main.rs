@@ -9,6 +9,8 @@
     reason = "these are tests, which clippy can't tell without the harness"
 )]
 
+#[path = "../../../gongfu-sandbox/tests/it/change_sets.rs"]
+mod change_sets;
 mod container;
 mod daemon;
 #[path = "../../../gongfu-sandbox/tests/it/fixture.rs"]
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         limit::trials(),
         resource::trials(),
         merge::trials(),
+        change_sets::trials(),
         mount::trials(),
         container::trials(),
     ];

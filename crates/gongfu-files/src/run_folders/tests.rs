@@ -66,6 +66,7 @@ fn fixture(folder: &Path, mounts: &[&str]) -> Fixture {
         Arc::<FileLayers>::clone(&layers),
         Arc::clone(&workspace),
         Box::new(Vec::new),
+        Box::new(Vec::new),
         Arc::new(FixedClock::default()),
     );
     Fixture {

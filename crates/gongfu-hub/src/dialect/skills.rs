@@ -365,6 +365,7 @@ impl Bash {
             seconds: self.timeout,
             input: Input::Nothing,
             shown: MAX_SHOWN,
+            holds_all: false,
         })
     }
 }

@@ -181,6 +181,15 @@ impl Problem {
                 format!("only a person may use `{operation}`"),
                 "ask the person to do it at the command line; see `gongfu --help`".to_owned(),
             ),
+            Self::ChangeSetUnknown { id } => (
+                format!("no change set `{}` waits", clipped(id)),
+                "it was applied or dropped, or there never was one; see `change_list`, or `gongfu changes list`"
+                    .to_owned(),
+            ),
+            Self::ChangeSetBusy { id, reason } => (
+                format!("the change set `{}` is in use: {reason}", clipped(id)),
+                "look again in a moment whether it still waits".to_owned(),
+            ),
             Self::TooManyRuns { limit } => (
                 format!("{limit} runs are going on already, the most at once"),
                 "nothing was run; try again when some of them have ended".to_owned(),

@@ -6,12 +6,12 @@ use gongfu_core::network::Rule;
 use gongfu_core::port::RunFolder;
 use gongfu_core::sandbox::{Command, Input};
 use gongfu_core::skill::Digest;
-use gongfu_core::skill::check::hidden;
 
 use super::RunRequest;
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::problem::Problem;
+use crate::visible::visible;
 
 /// The longest text that is shown to a person, in characters: they must see all that they allow.
 const MAX_SHOWN: usize = 8_192;
@@ -125,16 +125,8 @@ fn add_input(details: &mut Vec<String>, input: &[u8]) -> bool {
 /// A text as a person sees it: its lines, and every character that a screen would hide or obey by its number.
 /// Returns as well whether it is all of it.
 fn shown(text: &str) -> (String, bool) {
-    let mut shown = String::new();
-    for character in text.chars().take(MAX_SHOWN) {
-        match character {
-            '\n' | '\t' => shown.push(character),
-            hidden if hidden.is_control() || hidden::is_hidden(hidden) => {
-                shown.extend(hidden.escape_unicode());
-            }
-            visible => shown.push(visible),
-        }
-    }
+    let cut: String = text.chars().take(MAX_SHOWN).collect();
+    let mut shown = visible(&cut);
     let is_whole = text.chars().nth(MAX_SHOWN).is_none();
     if !is_whole {
         shown.push_str(CUT);
@@ -143,7 +135,7 @@ fn shown(text: &str) -> (String, bool) {
 }
 
 /// Words as a shell would read them, so that their ends are visible.
-fn quoted(words: &[String]) -> String {
+pub(super) fn quoted(words: &[String]) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter);
     let words = words.iter().map(|word| {
         if !word.is_empty() && word.chars().all(is_plain) {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use gongfu_core::sandbox::Reason;
 
-use super::RunReport;
+use super::{Artifact, RunReport};
 
 /// The files that the words name.
 const NAMED: usize = 20;
@@ -19,7 +19,9 @@ impl RunReport {
             end_line(&mut text);
             let _ = write!(text, "[stderr]\n{}", self.stderr);
         }
-        for line in [self.ended(), self.lacks(), self.files(), self.hosts()]
+        let files = artifact_words(&self.artifacts, self.artifacts_total);
+        let held = self.held.as_ref().map(|held| held.advice.clone());
+        for line in [self.ended(), self.lacks(), files, held, self.hosts()]
             .into_iter()
             .flatten()
         {
@@ -96,28 +98,31 @@ impl RunReport {
         let advice: Vec<&str> = lacks.map(|one| one.advice.as_str()).collect();
         (!advice.is_empty()).then(|| format!("packages are missing: {}", advice.join("; ")))
     }
+}
 
-    /// Names the files that it left, in one line.
-    fn files(&self) -> Option<String> {
-        if self.artifacts.is_empty() {
-            return None;
-        }
-        let named = self.artifacts.iter().take(NAMED).map(|left| {
-            let path = &left.path;
-            match (left.bytes, &left.why) {
-                (Some(bytes), _) => format!("{path} ({bytes} bytes)"),
-                (_, Some(why)) if left.change == "conflict" => format!("{path} ({why})"),
-                (_, Some(why)) => format!("{path} (not kept: {why})"),
-                _ => format!("{path} ({})", left.change),
-            }
-        });
-        let mut line = format!("files: {}", named.collect::<Vec<_>>().join(", "));
-        let more = self.artifacts_total.saturating_sub(NAMED);
-        if more > 0 {
-            let _ = write!(line, " … and {more} more");
-        }
-        Some(line)
+/// Names changed files in one line; `None` where there are none.
+pub(crate) fn artifact_words(artifacts: &[Artifact], total: usize) -> Option<String> {
+    if artifacts.is_empty() {
+        return None;
     }
+    let named = artifacts.iter().take(NAMED).map(|left| {
+        let path = &left.path;
+        match (left.bytes, &left.why) {
+            (Some(bytes), _) => format!("{path} ({bytes} bytes)"),
+            (_, Some(why)) if left.change == "conflict" => format!("{path} ({why})"),
+            (_, Some(why)) if left.change == "held" => {
+                format!("{path} (waits for a person: {why})")
+            }
+            (_, Some(why)) => format!("{path} (not kept: {why})"),
+            _ => format!("{path} ({})", left.change),
+        }
+    });
+    let mut line = format!("files: {}", named.collect::<Vec<_>>().join(", "));
+    let more = total.saturating_sub(NAMED);
+    if more > 0 {
+        let _ = write!(line, " … and {more} more");
+    }
+    Some(line)
 }
 
 /// Begins a new line, unless one is begun.

@@ -39,6 +39,9 @@ pub(crate) struct SkillRun {
     /// something else is given. The whole is kept, and the answer says where.
     #[schemars(range(min = 1000, max = 1_048_576))]
     output_limit: Option<usize>,
+    /// True if every change of files waits for the person, who then applies or drops it. Without it only those
+    /// wait that programs of their machine obey by themselves.
+    hold: Option<bool>,
 }
 
 impl Tool for SkillRun {
@@ -81,6 +84,7 @@ impl SkillRun {
                 None => call.events.input(),
             },
             shown: self.output_limit.unwrap_or(SHOWN).min(MAX_SHOWN),
+            holds_all: self.hold.unwrap_or_default(),
         })
     }
 }

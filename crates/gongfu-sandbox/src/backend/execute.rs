@@ -72,7 +72,7 @@ pub fn execute_in(
     let start = context.throttle.start(context.since, is_wanted);
     let started = Instant::now();
     let plan = &Plan {
-        began: Beginning::now(),
+        began: context.began.recent(),
         ..plan.clone()
     };
     let mut outcome = Outcome {
@@ -88,6 +88,7 @@ pub fn execute_in(
         stderr: CapturedOutput::default(),
         artifacts: Vec::new(),
         changed: 0,
+        held: None,
         contacts: Vec::new(),
         took: Duration::ZERO,
         cpu: Duration::ZERO,

@@ -5,15 +5,17 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use gongfu_core::sandbox::{Artifact, Change, Mode, Mount, Outcome, Reason, Spec};
-use rustix::fs::{self, OFlags};
+use gongfu_core::change::{Change, Holding};
+use gongfu_core::sandbox::{Mode, Mount, Outcome, Reason, Spec};
+use rustix::fs::OFlags;
 
 use super::execute::RunResult;
 use super::{Failure, RunContext};
+use crate::change_sets::NewSet;
 use crate::copier::Before;
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{self, Below, Changes, FolderContext, Terms};
+use crate::merge::{Below, Changes, FolderContext, Merge, Terms};
 use crate::plan::UnixId;
 use crate::random;
 
@@ -31,8 +33,7 @@ pub struct Baseline {
 /// the changes get into the folders that the run saw.
 #[derive(Debug)]
 pub struct Layer<'a> {
-    /// Its path in the view.
-    target: &'a str,
+    mount: &'a Mount,
     /// The folder that it is merged into; `None` where it is dropped.
     keep: Option<OwnedFd>,
     /// The folders below that one, which stay as they are.
@@ -62,7 +63,7 @@ impl<'a> Layer<'a> {
             std::fs::create_dir_all(keep)?;
         }
         Ok(Self {
-            target: &mount.target,
+            mount,
             keep: keep.map(open).transpose()?,
             below: below.iter().map(open).collect::<Result<_, _>>()?,
         })
@@ -108,49 +109,91 @@ pub fn merge_layers(
     // The merge may write as much as the run, and take the rest of its time.
     let mut bytes = job.limits.disk;
     let left = job.limits.wall.saturating_sub(outcome.took);
-    let deadline = Instant::now() + left + MERGE_TIMEOUT;
-    let began = baseline.map_or(result.began, |baseline| baseline.began);
     let run = format!("{:08x}", u32::from_le_bytes(random::bytes()?));
-    let is_root = rustix::process::geteuid().is_root();
+    let terms = Terms {
+        began: baseline.map_or(result.began, |baseline| baseline.began),
+        run: &run,
+        owner: None,
+        deadline: Instant::now() + left + MERGE_TIMEOUT,
+        cancel: context.cancel,
+        is_allowed: false,
+    };
+    let mut merges = Vec::new();
     for (number, (layer, handle)) in layers.into_iter().zip(handles).enumerate() {
-        let Some(target) = layer.keep else {
+        let Some(keep) = layer.keep else {
             continue;
         };
+        let folder_context = FolderContext {
+            below: Below::new(layer.below),
+            before: baseline.and_then(|baseline| baseline.layers.get(number)),
+        };
+        match Merge::scan(handle, keep, &folder_context, &terms, &mut bytes) {
+            Ok(merge) => merges.push((layer.mount, merge)),
+            Err(error) => add_changes(&mut outcome, layer.mount, Changes::failed(error)),
+        }
+    }
+    if let Some(holding) = &job.holding {
+        outcome.held = hold(holding, &mut merges, &terms);
+    }
+    let is_root = rustix::process::geteuid().is_root();
+    for (mount, merge) in merges {
         let merge = || {
-            let found = fs::fstat(&target)?;
+            let owner = merge.target()?;
             let owner = UnixId {
-                user: found.st_uid,
-                group: found.st_gid,
+                user: owner.st_uid,
+                group: owner.st_gid,
             };
             let terms = Terms {
-                began,
-                run: &run,
                 owner: is_root.then_some(owner),
-                deadline,
-                cancel: context.cancel,
+                ..terms
             };
-            let folder_context = FolderContext {
-                below: Below::new(layer.below),
-                before: baseline.and_then(|baseline| baseline.layers.get(number)),
-            };
-            merge::merge(handle, target, &folder_context, &terms, &mut bytes)
+            merge.apply(&terms)
         };
         // What was merged before is told all the same.
-        let Changes { listed, total, .. } = merge().unwrap_or_else(Changes::failed);
-        let seen = |path: String| {
-            format!("{}/{path}", layer.target)
-                .trim_end_matches('/')
-                .to_owned()
-        };
-        let listed = listed.into_iter().map(|(path, change)| Artifact {
-            path: seen(path),
-            change: match change {
-                Change::Conflict(beside) => Change::Conflict(beside.map(seen)),
-                change => change,
-            },
-        });
-        outcome.artifacts.extend(listed);
-        outcome.changed += total;
+        add_changes(&mut outcome, mount, merge().unwrap_or_else(Changes::failed));
     }
     Ok(outcome)
+}
+
+/// Takes the changes that wait for a person out of merges, and keeps them; returns the id of their set.
+fn hold(holding: &Holding, merges: &mut [(&Mount, Merge)], terms: &Terms<'_>) -> Option<String> {
+    let mut all = Vec::new();
+    for (mount, merge) in merges {
+        if !holding.targets.contains(&mount.target) {
+            continue;
+        }
+        let Some(host) = mount.keep.as_ref().or(mount.sources.first()) else {
+            continue;
+        };
+        match merge.take_held(holding, host) {
+            Ok(nodes) if nodes.is_empty() => {}
+            Ok(nodes) => all.push((&mount.target, host, merge, nodes)),
+            Err(error) => merge.refuse(&error.to_string()),
+        }
+    }
+    if all.is_empty() {
+        return None;
+    }
+    let keep = || {
+        let mut set = NewSet::new(holding, terms.run, terms.began)?;
+        for (target, host, merge, nodes) in &all {
+            set.add(merge, nodes, target, host)?;
+        }
+        set.publish()
+    };
+    let kept = keep();
+    for (_, _, merge, nodes) in all {
+        merge.report(&nodes, |why| match &kept {
+            Ok(_) => Change::Held(why.to_owned()),
+            Err(error) => Change::Refused(format!(
+                "a person must allow it ({why}), and it can't be kept: {error}"
+            )),
+        });
+    }
+    kept.ok()
+}
+
+fn add_changes(outcome: &mut Outcome, mount: &Mount, changes: Changes) {
+    outcome.changed += changes.total;
+    outcome.artifacts.extend(changes.artifacts(&mount.target));
 }

@@ -51,7 +51,6 @@ pub(super) fn run_program(
     plan: &Plan,
     grouping: Option<Grouping>,
 ) -> Result<Infallible, Failure> {
-    plan.began.settle();
     let program = match syscall::fork().map_err(Failure::at(Step::Init))? {
         Fork::Child => return restrict::execute(plan, grouping),
         Fork::Parent(program) => program,

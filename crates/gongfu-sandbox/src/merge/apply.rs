@@ -9,13 +9,14 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 
-use gongfu_core::sandbox::Change;
+use gongfu_core::change::Change;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use super::below::is_same_entry;
 use super::scan::{Folder, Kind, Node};
 use super::staging::{PREFIX, Staging};
-use super::{Below, Changes, LATE, MAX_DEPTH, Terms, stays_inside};
+use super::{Changes, LATE, MAX_DEPTH, Terms, stays_inside};
 use crate::file_time::{FileTime, has_changed_since};
 use crate::folder::{names, open_folder, open_folder_of_mount};
 use crate::plan::UnixId;
@@ -133,13 +134,14 @@ impl Applier<'_> {
             name,
             kind,
             is_below,
+            ..
         } = node;
         match (pass, kind) {
             (_, Kind::Folder(folder)) => {
                 return self.folder(pass, name, folder, *is_below, place, path);
             }
             (Pass::Create, Kind::Refused(why)) => return Ok(Some(Change::Refused(why.clone()))),
-            (Pass::Create, Kind::Link(to)) if !stays_inside(path, to) => {
+            (Pass::Create, Kind::Link(to)) if !self.terms.is_allowed && !stays_inside(path, to) => {
                 let why = "it is a link that leads out";
                 return Ok(Some(Change::Refused(why.to_owned())));
             }
@@ -240,8 +242,11 @@ impl Applier<'_> {
             }
             _ => return Ok(None),
         }
-        fs::mkdirat(target, &*target_name, Mode::from_raw_mode(0o755))?;
-        Ok(Some((target_name, true)))
+        match fs::mkdirat(target, &*target_name, Mode::from_raw_mode(0o755)) {
+            // The same changes were applied in part before.
+            Err(Errno::EXIST) if target_name != *name => Ok(Some((target_name, false))),
+            made => Ok(made.map(|()| Some((target_name, true)))?),
+        }
     }
 
     /// Puts a file or a link where it belongs, or beside what somebody else did there.
@@ -258,7 +263,7 @@ impl Applier<'_> {
             _ => Change::Linked,
         };
         let has_conflict = found.is_some_and(|found| !is_folder(found) && self.has_changed(found));
-        if has_conflict && has_same(place, name)? {
+        if has_conflict && has_same(place, name, name)? {
             return Ok(change);
         }
         let staged = self.stage(name, kind, place)?;
@@ -281,10 +286,13 @@ impl Applier<'_> {
         let beside = self.beside(name);
         let staging = self.staging(place.target)?;
         if !staging.put(&staged, place.target, &beside)? {
+            // The same changes may have been applied in part before.
+            if has_same(place, name, &beside)? {
+                return Ok(conflict(path, &beside));
+            }
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        let beside = parent(path).to_owned() + &beside.to_string_lossy();
-        Ok(Change::Conflict(Some(beside)))
+        Ok(conflict(path, &beside))
     }
 
     /// The place for files on their way, in the target itself or, where that can't be written, in this folder.
@@ -306,7 +314,7 @@ impl Applier<'_> {
                 let (staged, to) = staging.file()?;
                 let mut to = File::from(to);
                 io::copy(&mut from.take(*size), &mut to)?;
-                fs::fchmod(&to, *mode)?;
+                fs::fchmod(&to, Mode::from_raw_mode(*mode))?;
                 self.give(&to.into())?;
                 Ok(staged)
             }
@@ -392,10 +400,20 @@ impl Applier<'_> {
     }
 }
 
-/// Returns whether the target has the same file or link as the layer.
-fn has_same(place: Place<'_>, name: &CStr) -> io::Result<bool> {
-    let found = fs::statat(place.layer, name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Below::new(vec![place.target.try_clone()?]).has_same(place.layer, name, &found)
+/// The change where the run's version lies beside another one.
+fn conflict(path: &str, beside: &CStr) -> Change {
+    Change::Conflict(Some(parent(path).to_owned() + &beside.to_string_lossy()))
+}
+
+/// Returns whether the target has the same file or link as the layer, by this name.
+fn has_same(place: Place<'_>, name: &CStr, target_name: &CStr) -> io::Result<bool> {
+    let stat = |folder, name| fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    let found = stat(place.layer, name)?;
+    let there = stat(place.target, target_name)?;
+    is_same_entry(
+        (place.layer, name, &found),
+        (place.target, target_name, &there),
+    )
 }
 
 /// Adds the removals that a folder means which replaces another one.
@@ -409,11 +427,7 @@ fn add_removals(folder: &mut Folder, target: &OwnedFd) -> io::Result<()> {
     let removed = names(target)?
         .into_iter()
         .filter(|name| !known.contains(&**name) && !name.to_bytes().starts_with(PREFIX.as_bytes()))
-        .map(|name| Node {
-            name,
-            kind: Kind::Removal,
-            is_below: false,
-        });
+        .map(|name| Node::new(name, Kind::Removal, false));
     let removed: Vec<Node> = removed.collect();
     folder.nodes.extend(removed);
     Ok(())
@@ -428,7 +442,7 @@ fn find(target: &OwnedFd, name: &CStr) -> io::Result<Option<Stat>> {
     }
 }
 
-fn is_folder(found: &Stat) -> bool {
+pub(super) fn is_folder(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Directory
 }
 

@@ -60,23 +60,34 @@ impl Below {
     /// # Errors
     /// One of the two can't be read.
     pub(super) fn has_same(&self, layer: &OwnedFd, name: &CStr, found: &Stat) -> io::Result<bool> {
-        let Some((folder, known)) = self.find(name) else {
-            return Ok(false);
-        };
-        let [kind, known_kind] = [found, &known].map(|one| FileType::from_raw_mode(one.st_mode));
-        if kind != known_kind {
-            return Ok(false);
+        match self.find(name) {
+            Some((folder, known)) => is_same_entry((layer, name, found), (folder, name, &known)),
+            None => Ok(false),
         }
-        match kind {
-            FileType::RegularFile if found.st_size == known.st_size => {
-                is_same(open(layer, name)?, open(folder, name)?)
-            }
-            FileType::Symlink => {
-                let to = |folder| fs::readlinkat(folder, name, Vec::new());
-                Ok(to(layer)? == to(folder)?)
-            }
-            _ => Ok(false),
+    }
+}
+
+/// An entry of a folder: its folder, its name, and what the system tells of it.
+type Entry<'a> = (&'a OwnedFd, &'a CStr, &'a Stat);
+
+/// Returns whether two entries are files of the same content, whatever their modes, or links to the same target.
+///
+/// # Errors
+/// One of the two can't be read.
+pub(super) fn is_same_entry(one: Entry<'_>, other: Entry<'_>) -> io::Result<bool> {
+    let [kind, other_kind] = [one.2, other.2].map(|found| FileType::from_raw_mode(found.st_mode));
+    if kind != other_kind {
+        return Ok(false);
+    }
+    match kind {
+        FileType::RegularFile if one.2.st_size == other.2.st_size => {
+            is_same(open(one.0, one.1)?, open(other.0, other.1)?)
         }
+        FileType::Symlink => {
+            let to = |entry: Entry<'_>| fs::readlinkat(entry.0, entry.1, Vec::new());
+            Ok(to(one)? == to(other)?)
+        }
+        _ => Ok(false),
     }
 }
 

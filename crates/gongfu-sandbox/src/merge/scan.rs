@@ -8,6 +8,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
 
 use super::{FolderContext, LATE, MAX_DEPTH, Terms};
+use serde::{Deserialize, Serialize};
+
 use crate::copier::Before;
 use crate::file_time::FileTime;
 use crate::folder::{names, open_folder};
@@ -16,22 +18,49 @@ use crate::folder::{names, open_folder};
 const MAX_PATH: usize = 4096;
 
 /// A change of an entry.
-#[derive(Debug)]
-pub(super) struct Node {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Node {
+    #[serde(with = "super::name")]
     pub(super) name: CString,
     pub(super) kind: Kind,
     /// An entry of this name is in a folder below the target.
+    #[serde(skip)]
     pub(super) is_below: bool,
+    /// Why it waits for a person, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) held: Option<String>,
 }
 
-#[derive(Debug)]
+impl Node {
+    pub(super) fn new(name: CString, kind: Kind, is_below: bool) -> Self {
+        Self {
+            name,
+            kind,
+            is_below,
+            held: None,
+        }
+    }
+
+    /// Returns whether it may take something away that was there.
+    pub(super) fn removes(&self) -> bool {
+        match &self.kind {
+            Kind::Folder(folder) => folder.is_opaque || folder.nodes.iter().any(Self::removes),
+            Kind::File { .. } | Kind::Link(_) | Kind::Removal => true,
+            Kind::Restored(_) | Kind::Refused(_) | Kind::Done => false,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
     Folder(Folder),
     File {
         size: u64,
-        mode: Mode,
+        /// Its permissions.
+        mode: u32,
     },
-    Link(CString),
+    Link(#[serde(with = "super::name")] CString),
     /// The run has removed it.
     Removal,
     /// The run has restored what lies below the target: the target's own version goes. The size of a file.
@@ -43,7 +72,8 @@ pub(super) enum Kind {
 }
 
 /// The changes in a folder.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Folder {
     pub(super) nodes: Vec<Node>,
     /// It replaces the folder that was there: whatever isn't in it is removed.
@@ -51,8 +81,10 @@ pub(super) struct Folder {
     /// It was there before, and the layer is a copy of it.
     pub(super) is_copied: bool,
     /// It was made in the target.
+    #[serde(skip)]
     pub(super) is_new: bool,
     /// The last modification of the target's own folder before the first change was applied.
+    #[serde(skip)]
     pub(super) modified: Option<FileTime>,
 }
 
@@ -93,11 +125,8 @@ impl Scan<'_> {
                 self.entry(layer, context, &name, path_length, depth)
             };
             let kind = kind.unwrap_or_else(|error| Some(Kind::Refused(error.to_string())));
-            nodes.extend(kind.map(|kind| Node {
-                is_below: context.below.has(&name),
-                name,
-                kind,
-            }));
+            let is_below = context.below.has(&name);
+            nodes.extend(kind.map(|kind| Node::new(name, kind, is_below)));
         }
         nodes.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(nodes)
@@ -152,7 +181,7 @@ impl Scan<'_> {
                 self.left = left;
                 Ok(Some(Kind::File {
                     size,
-                    mode: Mode::from_raw_mode(found.st_mode & 0o777),
+                    mode: found.st_mode & 0o777,
                 }))
             }
             FileType::Symlink if context.below.has_same(layer, name, &found)? => {
@@ -171,10 +200,9 @@ impl Scan<'_> {
 fn removals(before: &Before, names: &[CString], context: &FolderContext<'_>) -> Vec<Node> {
     let there: BTreeSet<&CStr> = names.iter().map(CString::as_c_str).collect();
     let gone = before.names().filter(|name| !there.contains(name));
-    let gone = gone.map(|name| Node {
-        name: name.to_owned(),
-        kind: Kind::Removal,
-        is_below: context.below.has(name),
+    let gone = gone.map(|name| {
+        let is_below = context.below.has(name);
+        Node::new(name.to_owned(), Kind::Removal, is_below)
     });
     gone.collect()
 }

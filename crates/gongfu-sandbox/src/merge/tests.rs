@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use gongfu_core::sandbox::Change;
+use gongfu_core::change::Change;
 
-use super::{Below, FolderContext, Terms, merge, stays_inside};
+use super::{Below, FolderContext, Merge, Terms, stays_inside};
 use crate::copier::{Before, Copier, Sources};
 use crate::file_time::Beginning;
 
@@ -65,13 +65,15 @@ impl Fixture {
             owner: None,
             deadline,
             cancel: cancel.as_fd(),
+            is_allowed: false,
         };
         let folder_context = FolderContext {
             below: Below::new(below.iter().map(|folder| open(folder.path())).collect()),
             before: self.before.as_ref(),
         };
         let (layer, target) = (open(self.layer.path()), open(self.target.path()));
-        let changes = merge(layer, target, &folder_context, &terms, &mut 10_000).unwrap();
+        let merge = Merge::scan(layer, target, &folder_context, &terms, &mut 10_000);
+        let changes = merge.and_then(|merge| merge.apply(&terms)).unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed
     }

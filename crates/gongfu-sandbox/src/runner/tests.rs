@@ -63,6 +63,7 @@ impl Backend for Flaky {
             stderr: CapturedOutput::default(),
             artifacts: Vec::new(),
             changed: 0,
+            held: None,
             contacts: Vec::new(),
             took: Duration::ZERO,
             cpu: Duration::ZERO,

@@ -84,6 +84,7 @@ impl Fixture {
             reach: Reach::default(),
             limits: self.limits,
             logs: Some(self.path("logs")),
+            holding: None,
         }
     }
 
@@ -151,6 +152,7 @@ pub(crate) fn victim() -> ExitCode {
         reach: Reach::default(),
         limits: Limits::default(),
         logs: Some(folder.into()),
+        holding: None,
     };
     let runner = crate::runner(level.unwrap());
     let running = runner.run(

@@ -8,6 +8,8 @@
     reason = "these are tests, which clippy can't tell without the harness"
 )]
 
+#[cfg(target_os = "linux")]
+mod change_sets;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[cfg_attr(
     target_os = "macos",
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         limit::trials(),
         resource::trials(),
         merge::trials(),
+        change_sets::trials(),
         mount::trials(),
         network::trials(),
         fork_server::trials(),

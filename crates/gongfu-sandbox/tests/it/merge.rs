@@ -9,7 +9,8 @@ use std::process::{Command as Process, ExitCode};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
 
 use gongfu_core::account::Owner;
-use gongfu_core::sandbox::{Change, Command, Exit, Input, Level, Outcome, Spec};
+use gongfu_core::change::Change;
+use gongfu_core::sandbox::{Command, Exit, Input, Level, Outcome, Spec};
 use libtest_mimic::Trial;
 
 use crate::fixture::{Fixture, Test, of_every_level, runtime, tests};

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gongfu_core::account::{Owner, UserId};
+use gongfu_core::change::Change;
 use gongfu_core::port::PortError;
-use gongfu_core::sandbox::{Change, Command, Exit, Level, Means, Reason};
+use gongfu_core::sandbox::{Command, Exit, Level, Means, Reason};
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 use rustix::process::{Pid, test_kill_process};

@@ -4,9 +4,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use gongfu_core::account::{Owner, UserId};
+use gongfu_core::change::Change;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{
-    Change, Command, Exit, Input, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
+    Command, Exit, Input, Level, Mode, Mount, Outcome, Reason, Spec, Stream,
 };
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;

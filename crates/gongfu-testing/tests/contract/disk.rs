@@ -12,7 +12,7 @@ use gongfu_library::source::Settings;
 use gongfu_library::{LocalSkills, SwitchRecord};
 use gongfu_records::{FileBlobs, FileRecords};
 use gongfu_search::Search;
-use gongfu_testing::{FakeEnvironments, FixedClock, ScriptedSandbox};
+use gongfu_testing::{FakeEnvironments, FixedClock, MemoryChangeSets, ScriptedSandbox};
 
 /// The parts of one owner's space in a home.
 pub(crate) fn parts(
@@ -38,6 +38,7 @@ pub(crate) fn parts(
         Arc::<FileLayers>::clone(&layers),
         Arc::clone(&workspace),
         Box::new(Vec::new),
+        Box::new(Vec::new),
         Arc::clone(&clock),
     );
     SpaceParts {
@@ -51,6 +52,7 @@ pub(crate) fn parts(
         blobs: Arc::new(FileBlobs::new(home)),
         environments: Arc::new(FakeEnvironments::default()),
         run_folders: Arc::new(run_folders),
+        changes: Arc::new(MemoryChangeSets::default()),
         sandbox: Arc::new(ScriptedSandbox::default()),
         limits: Limits::default(),
         installs: Installs::default(),

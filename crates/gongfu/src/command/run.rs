@@ -43,6 +43,7 @@ pub(crate) fn run(
         "arguments": command.collect::<Vec<_>>(),
         "timeout": arguments.timeout,
         "output_limit": SHOWN,
+        "hold": arguments.hold,
     });
     let Value::Object(call) = call else {
         return Ok(Outcome::WrongUse);
@@ -190,6 +191,11 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
     for line in left_behind(&ran) {
         terminal.note(&format!("gongfu: {line}"));
     }
+    if let Some(id) = ran.get("held").and_then(|held| held.get("id")?.as_str()) {
+        terminal.note(&format!(
+            "gongfu: changes wait for you; see them by gongfu changes show {id}"
+        ));
+    }
     if reason != "ok" {
         let why = result.content.iter().filter_map(|content| match content {
             gongfu_hub::Content::Text { text } => {
@@ -212,7 +218,16 @@ fn left_behind(ran: &Map<String, Value>) -> Vec<String> {
         .flatten()
         .filter_map(|one| {
             let text = |member: &str| one.get(member)?.as_str();
-            Some(format!("{}: {}", plain(text("path")?), plain(text("why")?)))
+            let waits = if text("change") == Some("held") {
+                "it waits for you: "
+            } else {
+                ""
+            };
+            Some(format!(
+                "{}: {waits}{}",
+                plain(text("path")?),
+                plain(text("why")?)
+            ))
         })
         .collect();
     let more = lines.len().saturating_sub(NAMED);

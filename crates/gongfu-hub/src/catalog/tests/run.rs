@@ -6,7 +6,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_core::sandbox::{Artifact, Change, Command, Exit, Outcome, Reason};
+use gongfu_core::change::{Artifact, Change};
+use gongfu_core::sandbox::{Command, Exit, Outcome, Reason};
 use serde_json::{Value, json};
 
 use gongfu_testing::MemorySpace;

@@ -1,0 +1,152 @@
+//! The changes of runs to files, and those of them that wait for a person.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+pub mod table;
+
+/// The most change sets that wait at once.
+pub const MAX_SETS: usize = 100;
+/// The most bytes that they take together.
+pub const MAX_BYTES: u64 = 1024 * 1024 * 1024;
+/// The most files that a run removes without a person, besides those that git ignores.
+pub const MAX_REMOVALS: usize = 50;
+
+/// The kind of change that a run made to a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It has this length now, in bytes.
+    Written(u64),
+    /// It is a link now.
+    Linked,
+    /// It is gone.
+    Removed,
+    /// It stays behind, and why, for people.
+    Refused(String),
+    /// It waits for a person in a change set, and why, for people.
+    Held(String),
+    /// Somebody else changed it after the run began, so it stays as it is. The run's version lies beside it, if
+    /// it has one.
+    Conflict(Option<String>),
+}
+
+/// A file that a run changed, as the run saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Its path, absolute.
+    pub path: String,
+    /// The kind of change.
+    pub change: Change,
+}
+
+/// Names the real paths of folders in which nothing is changed without a person, while a run may change the folder
+/// with this path.
+pub type ProtectedFolders = Arc<dyn Fn(&Path) -> Vec<PathBuf> + Send + Sync>;
+
+/// The terms on which changes of a run wait for a person.
+#[derive(Clone)]
+pub struct Holding {
+    /// The guest paths of the folders whose changes are judged; in every other all is applied.
+    pub targets: Vec<String>,
+    /// Every change there waits, not only those that the table holds.
+    pub holds_all: bool,
+    /// The folders in which nothing is changed without a person: those of skills, gongfu's home.
+    pub protected: ProtectedFolders,
+    /// The folder that keeps the change sets.
+    pub folder: PathBuf,
+    /// The command and its skill, for people.
+    pub about: String,
+}
+
+impl fmt::Debug for Holding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Holding");
+        shown.field("targets", &self.targets);
+        shown.field("holds_all", &self.holds_all);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// The changes of a run that wait for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangeSet {
+    /// Its id: eight hexadecimal digits.
+    pub id: String,
+    /// The time at which the run ended, in milliseconds since 1970.
+    pub made: u64,
+    /// The command and its skill, for people.
+    pub about: String,
+    /// The changes, by path.
+    pub changes: Vec<HeldChange>,
+}
+
+/// A change that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldChange {
+    /// The path that the run saw.
+    pub path: String,
+    /// The path on this machine.
+    pub host: String,
+    /// The kind of change.
+    #[serde(flatten)]
+    pub kind: HeldKind,
+    /// Why it waits, for people.
+    pub why: String,
+}
+
+/// The kind of a change that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "change")]
+pub enum HeldKind {
+    /// A file.
+    Written {
+        /// Its length in bytes.
+        bytes: u64,
+        /// True if it becomes executable.
+        executable: bool,
+    },
+    /// A link.
+    Linked {
+        /// Its target.
+        to: String,
+    },
+    /// A folder, which is empty or replaces another one.
+    Folder,
+    /// Nothing is there any more.
+    Removed,
+}
+
+/// The content of a file that waits, beside the file that is there now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The change.
+    pub change: HeldChange,
+    /// The present content; `None` where there is no file.
+    pub before: Option<Excerpt>,
+    /// The content afterwards; `None` where there will be no file.
+    pub after: Option<Excerpt>,
+}
+
+/// The beginning of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// Its first bytes.
+    pub bytes: Vec<u8>,
+    /// The length of the whole.
+    pub size: u64,
+}
+
+/// The result of applying a change set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplyReport {
+    /// The changed files, by path.
+    pub artifacts: Vec<Artifact>,
+    /// Their number; perhaps more than are listed.
+    pub total: usize,
+    /// True if some of it wasn't applied and still waits.
+    pub is_partial: bool,
+}

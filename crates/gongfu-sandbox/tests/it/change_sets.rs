@@ -1,0 +1,251 @@
+//! Tests of changes that wait for a person: what a run can't do at once, and what becomes of it.
+
+use gongfu_core::change::{ApplyReport, Change, ChangeSet, HeldKind, Holding};
+use gongfu_core::port::{ChangeSets as _, PortError};
+use gongfu_core::sandbox::{Command, Exit, Level, Outcome, Spec};
+use gongfu_sandbox::ChangeSets;
+use libtest_mimic::Trial;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::sync::Arc;
+
+use crate::fixture::{Fixture, Test, of_every_level, runtime, tests};
+use crate::runner;
+use gongfu_core::account::Owner;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let all: [Test; 6] = tests![
+        "changes": what_git_obeys_waits_until_it_is_applied,
+        everything_waits_when_asked_to,
+        edit_meanwhile_survives_applying,
+        removals_and_links_wait,
+        set_is_for_one_folder_alone,
+        full_store_keeps_nothing_and_says_so,
+    ];
+    of_every_level(&all)
+}
+
+const HOOK: &str = "#!/bin/sh\necho planted\n";
+
+/// Runs a line whose changes of the workspace are judged.
+fn run(fixture: &Fixture, line: &str, holds_all: bool) -> Outcome {
+    let root = fixture.path("workspace");
+    let spec = Spec {
+        holding: Some(Holding {
+            targets: vec!["/workspace".to_owned()],
+            holds_all,
+            protected: Arc::new(move |_| vec![root.join("skills")]),
+            folder: fixture.path("changes"),
+            about: "a test".to_owned(),
+        }),
+        ..fixture.spec(Command::Line(fixture.guest_line(line)))
+    };
+    let runner = runner(fixture.level);
+    let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+    let outcome = runtime().block_on(running).unwrap();
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    outcome
+}
+
+fn sets(fixture: &Fixture) -> ChangeSets {
+    ChangeSets::new(fixture.path("changes"))
+}
+
+fn list(fixture: &Fixture) -> Vec<ChangeSet> {
+    let sets = sets(fixture);
+    runtime().block_on(async { sets.list().await.unwrap() })
+}
+
+fn apply(fixture: &Fixture, id: &str) -> Result<ApplyReport, PortError> {
+    let sets = sets(fixture);
+    runtime().block_on(async { sets.apply(id).await })
+}
+
+fn held(outcome: &Outcome) -> Vec<&str> {
+    let held = outcome.artifacts.iter();
+    let held = held.filter(|one| matches!(one.change, Change::Held(_)));
+    let mut held: Vec<&str> = held.map(|one| one.path.as_str()).collect();
+    held.sort_unstable();
+    held
+}
+
+fn what_git_obeys_waits_until_it_is_applied(level: Level) {
+    let line = format!(
+        "cd /workspace; mkdir -p .git/hooks skills/x; printf '{}' > .git/hooks/pre-commit; \
+         chmod +x .git/hooks/pre-commit; echo more >> .git/config; echo x > skills/x/SKILL.md; \
+         echo do > AGENTS.md; echo x > notes",
+        HOOK.replace('\n', "\\n")
+    );
+    let fixture = Fixture::new(level);
+    fixture.write("workspace/.git/config", "[core]\n");
+    let outcome = run(&fixture, &line, false);
+    let paths = [
+        "/workspace/.git/config",
+        "/workspace/.git/hooks/pre-commit",
+        "/workspace/AGENTS.md",
+        "/workspace/skills/x/SKILL.md",
+    ];
+    assert_eq!(held(&outcome), paths);
+    assert_eq!(outcome.changed, 5);
+    assert_eq!(fixture.read("workspace/.git/config"), "[core]\n");
+    assert_eq!(fixture.read("workspace/notes"), "x\n");
+    for path in [".git/hooks", "AGENTS.md", "skills"] {
+        assert!(!fixture.path("workspace").join(path).exists(), "{path}");
+    }
+    // It is there for the person.
+    let all = list(&fixture);
+    let [set] = all.as_slice() else {
+        panic!("{all:?}");
+    };
+    assert_eq!(Some(&set.id), outcome.held.as_ref());
+    let store = sets(&fixture);
+    let (_, shown) = runtime()
+        .block_on(async { store.show(&set.id, 1_000).await })
+        .unwrap();
+    let config = shown.iter().find(|one| one.change.path == paths[0]);
+    let config = config.unwrap();
+    let text = |one: &Option<gongfu_core::change::Excerpt>| {
+        String::from_utf8(one.as_ref().unwrap().bytes.clone()).unwrap()
+    };
+    assert_eq!(text(&config.before), "[core]\n");
+    assert_eq!(text(&config.after), "[core]\nmore\n");
+    let applied = apply(&fixture, &set.id).unwrap();
+    assert_eq!(
+        (applied.total, applied.is_partial),
+        (4, false),
+        "{applied:?}"
+    );
+    assert_eq!(fixture.read("workspace/.git/config"), "[core]\nmore\n");
+    assert_eq!(fixture.read("workspace/.git/hooks/pre-commit"), HOOK);
+    let hook = std::fs::metadata(fixture.path("workspace/.git/hooks/pre-commit")).unwrap();
+    assert_eq!(hook.permissions().mode() & 0o111, 0o111);
+    // It is gone, and can't be applied twice.
+    assert_eq!(list(&fixture), []);
+    assert!(matches!(apply(&fixture, &set.id), Err(PortError::NotFound)));
+    // The control: without terms everything is applied.
+    let fixture = Fixture::new(level);
+    fixture.run_line(&fixture.guest_line(&line));
+    assert_eq!(fixture.read("workspace/.git/hooks/pre-commit"), HOOK);
+}
+
+fn everything_waits_when_asked_to(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("workspace/old", "old");
+    let line = "cd /workspace; echo new > old; mkdir a; echo new > a/b";
+    let outcome = run(&fixture, line, true);
+    assert_eq!(held(&outcome), ["/workspace/a/b", "/workspace/old"]);
+    assert_eq!(fixture.read("workspace/old"), "old");
+    assert!(!fixture.path("workspace/a").exists());
+    let id = outcome.held.unwrap();
+    let store = sets(&fixture);
+    runtime()
+        .block_on(async { store.drop_set(&id).await })
+        .unwrap();
+    assert_eq!(list(&fixture), []);
+    assert_eq!(
+        std::fs::read_dir(fixture.path("changes")).unwrap().count(),
+        0
+    );
+    assert_eq!(fixture.read("workspace/old"), "old");
+}
+
+fn edit_meanwhile_survives_applying(level: Level) {
+    let fixture = Fixture::new(level);
+    for name in [".envrc", "CLAUDE.md"] {
+        fixture.write(&format!("workspace/{name}"), "old\n");
+    }
+    let line = "cd /workspace; echo run > .envrc; echo run > CLAUDE.md; echo run > .npmrc";
+    let outcome = run(&fixture, line, false);
+    let id = outcome.held.unwrap();
+    for name in [".envrc", ".npmrc"] {
+        fixture.write(&format!("workspace/{name}"), "person\n");
+    }
+    let applied = apply(&fixture, &id).unwrap();
+    for name in [".envrc", ".npmrc"] {
+        let path = format!("/workspace/{name}");
+        let beside = format!("{path}.run-{id}");
+        let mut all = applied.artifacts.iter();
+        let found = all.find(|one| one.path == path).unwrap();
+        assert_eq!(found.change, Change::Conflict(Some(beside.clone())));
+        assert_eq!(fixture.read(path.trim_start_matches('/')), "person\n");
+        assert_eq!(fixture.read(beside.trim_start_matches('/')), "run\n");
+    }
+    // The control: nobody changed this one.
+    assert_eq!(fixture.read("workspace/CLAUDE.md"), "run\n");
+}
+
+fn removals_and_links_wait(level: Level) {
+    let fixture = Fixture::new(level);
+    for number in 0..60 {
+        fixture.write(&format!("workspace/docs/{number}"), "text");
+    }
+    fixture.write("workspace/few/1", "text");
+    let line = "cd /workspace; rm -r docs few; ln -s /etc/passwd out; ln -s few in";
+    let outcome = run(&fixture, line, false);
+    let waiting = held(&outcome);
+    assert!(waiting.contains(&"/workspace/out"), "{outcome:?}");
+    assert!(fixture.path("workspace/docs/59").exists());
+    let id = outcome.held.clone().unwrap();
+    let set = list(&fixture).remove(0);
+    let link = set.changes.iter().find(|one| one.path == "/workspace/out");
+    let to = "/etc/passwd".to_owned();
+    assert_eq!(link.unwrap().kind, HeldKind::Linked { to });
+    let applied = apply(&fixture, &id).unwrap();
+    assert!(!applied.is_partial, "{applied:?}");
+    for path in ["workspace/docs", "workspace/few"] {
+        assert!(!fixture.path(path).exists(), "{path}");
+    }
+    let link = std::fs::read_link(fixture.path("workspace/out")).unwrap();
+    assert_eq!(link.to_str(), Some("/etc/passwd"));
+}
+
+fn set_is_for_one_folder_alone(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("victim/kept", "victim");
+    let outcome = run(&fixture, "echo run > /workspace/.envrc", false);
+    let id = outcome.held.unwrap();
+    std::fs::rename(fixture.path("workspace"), fixture.path("moved")).unwrap();
+    // A link to another folder, or another folder.
+    for is_link in [true, false] {
+        if is_link {
+            symlink(fixture.path("victim"), fixture.path("workspace")).unwrap();
+        } else {
+            std::fs::remove_file(fixture.path("workspace")).unwrap();
+            std::fs::create_dir(fixture.path("workspace")).unwrap();
+        }
+        let applied = apply(&fixture, &id).unwrap();
+        assert!(applied.is_partial, "{applied:?}");
+        assert!(!fixture.path("workspace/.envrc").exists());
+    }
+    // The control: it waits on, and is applied to the folder that it is for.
+    std::fs::remove_dir(fixture.path("workspace")).unwrap();
+    std::fs::rename(fixture.path("moved"), fixture.path("workspace")).unwrap();
+    assert!(!apply(&fixture, &id).unwrap().is_partial);
+    assert_eq!(fixture.read("workspace/.envrc"), "run\n");
+}
+
+fn full_store_keeps_nothing_and_says_so(level: Level) {
+    let fixture = Fixture::new(level);
+    for number in 0..gongfu_core::change::MAX_SETS {
+        fixture.write(&format!("changes/{number:08x}/set.json"), "broken");
+    }
+    let line = "echo run > /workspace/.envrc; echo run > /workspace/notes";
+    let outcome = run(&fixture, line, false);
+    assert_eq!(outcome.held, None);
+    let refused = outcome.artifacts.iter().find_map(|one| match &one.change {
+        Change::Refused(why) => Some((one.path.as_str(), why.as_str())),
+        _ => None,
+    });
+    let (path, why) = refused.unwrap();
+    assert!(
+        path == "/workspace/.envrc" && why.contains("gongfu changes list"),
+        "{why}"
+    );
+    assert_eq!(fixture.read("workspace/notes"), "run\n");
+    // A set that can't be read is listed, and can be dropped.
+    assert!(list(&fixture)[0].about.contains("can't be read"));
+    let store = sets(&fixture);
+    let dropping = async { store.drop_set("00000000").await };
+    runtime().block_on(dropping).unwrap();
+    // The control.
+    assert!(run(&fixture, line, false).held.is_some());
+}
