@@ -126,6 +126,7 @@ pub(crate) fn spec(
             ..Limits::default()
         },
         logs: None,
+        hidden: Vec::new(),
         holding: None,
     })
 }

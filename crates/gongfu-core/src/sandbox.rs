@@ -206,6 +206,8 @@ pub struct Spec {
     pub folder: String,
     /// The folders that it sees, besides the system's programs.
     pub mounts: Vec<Mount>,
+    /// The guest paths in them that it must not see.
+    pub hidden: Vec<String>,
     /// The folders of the guest that are searched for programs before the system's.
     pub programs: Vec<String>,
     /// Its whole environment, besides what every run has.

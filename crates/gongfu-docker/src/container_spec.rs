@@ -120,14 +120,14 @@ impl ContainerSpec {
             destinations: Vec::new(),
         };
         for mount in &spec.mounts {
-            container.add_mount(mount, &mut view)?;
+            container.add_mount(spec, mount, &mut view)?;
         }
         container.sources = view.sources;
         container.drop_devices();
         Ok(container)
     }
 
-    fn add_mount(&mut self, mount: &Mount, view: &mut View) -> Result<(), Failure> {
+    fn add_mount(&mut self, spec: &Spec, mount: &Mount, view: &mut View) -> Result<(), Failure> {
         let at = mount.target.clone();
         if !is_mount_point(&at) {
             let why = format!("`{at}` can't be a folder in the sandbox");
@@ -136,7 +136,7 @@ impl ContainerSpec {
         let writable = mount.mode != Mode::ReadOnly;
         let is_file = mount.sources.first().is_some_and(|source| source.is_file());
         match (
-            exposure(mount, self.tenant, MountedBy::Root),
+            exposure(mount, &spec.hidden, self.tenant, MountedBy::Root),
             mount.sources.first(),
         ) {
             (Exposure::Empty, _) => self.scratch.push(at),

@@ -47,6 +47,7 @@ impl Inner {
                 ..Limits::default()
             },
             logs: None,
+            hidden: Vec::new(),
             holding: None,
         };
         let outcome = self.run(manifest.language, spec, Arc::new(|_, _| {}));

@@ -110,6 +110,7 @@ impl BuildSandbox<'_> {
                 ..self.inner.settings.limits
             },
             logs: None,
+            hidden: Vec::new(),
             holding: None,
         };
         // Standard output is for the server.

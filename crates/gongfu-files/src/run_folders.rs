@@ -3,7 +3,7 @@
 //! Knows no sandbox: it names folders, and keeps those of the home in order.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +15,7 @@ use gongfu_core::port::{
 use gongfu_core::sandbox::{LOGS, Mode, Mount, SKILL, WORKSPACE};
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{self, Root};
+use crate::disk::{self, Root, real_outside};
 use crate::home::Home;
 use crate::workspace::LocalWorkspace;
 
@@ -55,8 +55,11 @@ impl LocalRunFolders {
     ) -> Self {
         let own = home.path().to_owned();
         let protected: ProtectedFolders = Arc::new(move |root| {
-            let mut all: Vec<PathBuf> = protected().iter().map(|folder| real(folder)).collect();
-            let own = real(&own);
+            let mut all: Vec<PathBuf> = protected()
+                .iter()
+                .map(|folder| real_outside(folder))
+                .collect();
+            let own = real_outside(&own);
             // A workspace of the home is no secret of it.
             all.extend((!root.starts_with(&own)).then_some(own));
             all
@@ -103,6 +106,7 @@ impl LocalRunFolders {
         }));
         let shared = mounts.iter().filter(|mount| mount.target != SKILL);
         let targets = shared.map(|mount| mount.target.clone()).collect();
+        let hidden = self.workspace.hidden(&mounts);
         mounts.push(read_only(logs.clone(), LOGS.to_owned()));
         let mut programs = Vec::new();
         for (mount, path) in (self.programs)() {
@@ -124,6 +128,7 @@ impl LocalRunFolders {
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
             layer,
+            hidden,
             holding: Some(Holding {
                 targets,
                 holds_all: false,
@@ -141,16 +146,6 @@ impl LocalRunFolders {
         declared.reverse();
         declared
     }
-}
-
-/// The real path of a folder: without links as far as it is there.
-fn real(folder: &Path) -> PathBuf {
-    let found = folder.ancestors().find_map(|above| {
-        let root = Root::open(above).ok()?;
-        let below = folder.strip_prefix(above).ok()?;
-        Some(root.path().join(below).components().collect())
-    });
-    found.unwrap_or_else(|| folder.to_owned())
 }
 
 /// Returns whether a path is this folder, or lies below it.

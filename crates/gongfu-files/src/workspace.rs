@@ -9,12 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, FileContent, Files, FolderEntry, Pending, PortError, ready};
-use gongfu_core::sandbox::LOGS;
+use gongfu_core::sandbox::{self, LOGS};
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{self, Root};
+use crate::disk::{self, Root, real_outside};
 use crate::mount::Mount;
 use crate::port::{list_folder, read_file};
+use crate::private::PrivatePaths;
 
 /// The workspace of one owner.
 #[derive(Debug)]
@@ -23,6 +24,7 @@ pub struct LocalWorkspace {
     root: Mutex<Option<Arc<Root>>>,
     /// The folder with the long outputs of runs, if they are shown.
     logs: Option<PathBuf>,
+    private: Option<PrivatePaths>,
     /// The longest guest path first, so that the innermost mount is found.
     mounts: Vec<(Mount, Arc<Root>)>,
 }
@@ -65,6 +67,7 @@ impl LocalWorkspace {
             path,
             root: Mutex::default(),
             logs: None,
+            private: None,
             mounts: open,
         })
     }
@@ -74,6 +77,67 @@ impl LocalWorkspace {
     pub fn with_logs(self, logs: PathBuf) -> Self {
         let logs = Some(logs);
         Self { logs, ..self }
+    }
+
+    /// The same workspace in which these are hidden.
+    ///
+    /// # Errors
+    /// The workspace itself or a mount is one of them.
+    pub fn with_private(self, private: PrivatePaths) -> io::Result<Self> {
+        let workspace = real_outside(&self.path);
+        let mounts = self.mounts.iter().map(|(mount, _)| &mount.host);
+        if let Some(folder) = mounts
+            .chain([&workspace])
+            .find(|folder| private.refuses(folder))
+        {
+            let text = format!(
+                "{} is gongfu's own folder; choose one outside of it",
+                folder.display()
+            );
+            return Err(io::Error::other(text));
+        }
+        let private = Some(private);
+        Ok(Self { private, ..self })
+    }
+
+    /// The guest paths that are hidden in mounts.
+    pub(crate) fn hidden(&self, mounts: &[sandbox::Mount]) -> Vec<String> {
+        let Some(private) = &self.private else {
+            return Vec::new();
+        };
+        let mut hidden = Vec::new();
+        for mount in mounts {
+            let Some(source) = mount.sources.last() else {
+                continue;
+            };
+            let below = private.below(source).into_iter();
+            hidden.extend(below.filter_map(|path| {
+                let below = path.strip_prefix(source).ok()?.to_str()?;
+                Some(format!("{}/{below}", mount.target))
+            }));
+        }
+        hidden
+    }
+
+    /// Refuses what is hidden, also where a link leads to it.
+    fn check_private(&self, target: &Target) -> Result<(), PortError> {
+        let (Some(private), Some(root)) = (&self.private, &target.root) else {
+            return Ok(());
+        };
+        let hidden = private.below(root.path());
+        if hidden.is_empty() {
+            return Ok(());
+        }
+        let path = root.path().join(target.path.as_str());
+        let real = real_outside(&path);
+        if hidden
+            .iter()
+            .any(|one| path.starts_with(one) || real.starts_with(one))
+        {
+            let why = "keys, passwords and gongfu's own files are private; a person can mount such a folder by its own path";
+            return Err(PortError::Denied(why.to_owned()));
+        }
+        Ok(())
     }
 
     /// The mounts, the innermost first.
@@ -117,6 +181,12 @@ impl LocalWorkspace {
 
     /// Finds the folder that a location leads into: the workspace, the outputs of runs, or a mount.
     fn target(&self, place: &Location, create: bool) -> Result<Target, PortError> {
+        let target = self.find(place, create)?;
+        self.check_private(&target)?;
+        Ok(target)
+    }
+
+    fn find(&self, place: &Location, create: bool) -> Result<Target, PortError> {
         let path = match place {
             Location::Workspace(path) => {
                 return Ok(Target {

@@ -85,7 +85,7 @@ impl NewSet {
         })
     }
 
-    /// Adds changes of a folder, which a run saw as `target`.
+    /// Adds changes of a mount, which is named by its guest path and by the path of its folder on this machine.
     ///
     /// # Errors
     /// The disk is full.
@@ -93,8 +93,8 @@ impl NewSet {
         &mut self,
         merge: &Merge,
         nodes: &[Node],
-        target: &str,
-        host: &Path,
+        mount: (&str, &Path),
+        unseen: Vec<PathBuf>,
     ) -> io::Result<()> {
         let name = self.set.folders.len().to_string();
         fs::mkdirat(&self.folder.handle, &*name, Mode::from_raw_mode(0o700))?;
@@ -107,9 +107,10 @@ impl NewSet {
         });
         let found = merge.target()?;
         self.set.folders.push(SetFolder {
-            target: target.to_owned(),
-            host: CString::new(host.as_os_str().as_bytes())?,
+            target: mount.0.to_owned(),
+            host: CString::new(mount.1.as_os_str().as_bytes())?,
             inode: found.st_ino,
+            unseen,
             nodes: nodes.to_vec(),
         });
         Ok(())
@@ -283,6 +284,7 @@ impl ChangeSets {
                     deadline,
                     cancel: cancel.as_fd(),
                     is_allowed: true,
+                    unseen: &folder.unseen,
                 };
                 Merge::of(files, target, folder.nodes.clone()).apply(&terms)
             };

@@ -23,7 +23,7 @@ mod staging;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use rustix::fs::{self, Stat};
@@ -106,6 +106,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) cancel: BorrowedFd<'a>,
     /// A person allowed the changes: links may lead out.
     pub(crate) is_allowed: bool,
+    /// Paths below the target that the run didn't see: nothing there is removed.
+    pub(crate) unseen: &'a [PathBuf],
 }
 
 impl Terms<'_> {

@@ -237,6 +237,8 @@ pub enum Piece {
     File(String),
     /// An empty folder that can be written.
     Scratch(String),
+    /// Nothing, in the place of a file or folder of a piece before it, if that is there.
+    Hidden(String),
     /// The run's processes (`/proc`).
     Processes(String),
 }

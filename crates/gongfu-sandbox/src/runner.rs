@@ -252,6 +252,7 @@ impl Runner {
                 ..Limits::default()
             },
             logs: None,
+            hidden: Vec::new(),
             holding: None,
         };
         let listener: Listener = Arc::new(|_, _| {});

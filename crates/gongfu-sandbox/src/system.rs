@@ -145,6 +145,11 @@ impl View {
         self.pieces.push(Piece::Scratch(at.to_owned()));
     }
 
+    /// Hides a file or folder of a piece before it.
+    pub(crate) fn add_hidden(&mut self, at: &str) {
+        self.pieces.push(Piece::Hidden(at.to_owned()));
+    }
+
     /// Adds an empty file that the server fills.
     pub(crate) fn add_file(&mut self, at: &str) {
         self.add_parents(at);

@@ -15,7 +15,7 @@ use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
 use gongfu_environments::{self as environments, Interpreters, LocalEnvironments};
 use gongfu_files::disk::{self, EntryKind};
-use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount};
+use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
 use gongfu_library::source::{self, Settings};
 use gongfu_library::{LocalSkills, SwitchRecord, built_in};
@@ -123,7 +123,12 @@ pub(crate) fn parts_of(
     let doubtful = doubtful(&settings);
     let workspace = workspace(environment, places, &home)?;
     let logs = home.logs_of(&workspace);
-    let workspace = Arc::new(LocalWorkspace::new(workspace, mounts)?.with_logs(logs));
+    let private = PrivatePaths::new(&home, environment.user.as_deref());
+    let workspace = Arc::new(
+        LocalWorkspace::new(workspace, mounts)?
+            .with_logs(logs)
+            .with_private(private)?,
+    );
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let files = FileRecords::new(home.clone());
     let switch_file = files.path_of(&Switches::key()?);

@@ -106,6 +106,7 @@ impl Fixture {
             reach: Reach::default(),
             limits: Limits::default(),
             logs: None,
+            hidden: Vec::new(),
             holding: None,
         }
     }

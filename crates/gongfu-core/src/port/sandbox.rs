@@ -35,6 +35,8 @@ pub struct RunMounts {
     pub logs_seen: String,
     /// The layer that takes what the run writes beside the skill.
     pub layer: Option<Lease>,
+    /// The guest paths that the run must not see.
+    pub hidden: Vec<String>,
     /// The terms on which changes wait for a person; the run itself adds what it is. `None` where none does.
     pub holding: Option<Holding>,
     /// Keeps the folders in place.

@@ -342,6 +342,7 @@ fn run_survives_a_killed_daemon() {
             ..Limits::default()
         },
         logs: None,
+        hidden: Vec::new(),
         holding: None,
     };
     let runner =

@@ -152,6 +152,15 @@ impl Root {
         Ok(FileContent { bytes, size })
     }
 
+    /// The real path of what lies at a path; `None` where nothing does.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tells where a path leads; nothing is opened"
+    )]
+    pub fn real(&self, path: &SkillPath) -> Option<PathBuf> {
+        std::fs::canonicalize(self.path.join(path.as_str())).ok()
+    }
+
     /// The real folder that a link below leads to, if that lies outside of this one.
     #[expect(
         clippy::disallowed_methods,
@@ -162,6 +171,20 @@ impl Root {
         let folder = kind_outside(&target) == Some(EntryKind::Folder);
         (folder && !target.starts_with(&self.path)).then_some(target)
     }
+}
+
+/// The real path of an outside one: without links as far as it is there.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tells which folder is meant; nothing is opened"
+)]
+pub fn real_outside(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|above| {
+        let real = std::fs::canonicalize(above).ok()?;
+        let below = path.strip_prefix(above).ok()?;
+        Some(real.join(below).components().collect())
+    });
+    found.unwrap_or_else(|| path.to_owned())
 }
 
 /// The kind of an outside path, links followed; `None` when there is nothing, or nothing that may

@@ -13,7 +13,9 @@ use gongfu_core::port::{Change, Files as _, FolderEntryKind, PortError};
 use gongfu_testing::now;
 
 use super::LocalWorkspace;
+use crate::home::Home;
 use crate::mount::Mount;
+use crate::private::PrivatePaths;
 
 fn write(workspace: &LocalWorkspace, path: &str, bytes: &[u8]) -> Result<bool, PortError> {
     change(workspace, path, bytes, None)
@@ -337,4 +339,92 @@ fn a_mount_is_declared_in_one_line() {
         error.to_string().contains("give a folder that exists"),
         "{error}"
     );
+}
+
+#[test]
+fn keys_and_the_home_of_gongfu_are_hidden_below_mounts() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |below: &str| folder.path().join(below);
+    for (path, text) in [
+        (".ssh/id", "key"),
+        (".config/gh/hosts.yml", "token"),
+        (".local/share/gongfu/approvals.json", "{}"),
+        (".local/share/gongfu/workspaces/x/file", "own"),
+        ("dotfiles/aws/credentials", "key"),
+        ("project/file", "text"),
+    ] {
+        fs::create_dir_all(at(path).parent().unwrap()).unwrap();
+        fs::write(at(path), text).unwrap();
+    }
+    symlink("dotfiles/aws", at(".aws")).unwrap();
+    symlink("../.ssh", at("project/keys")).unwrap();
+    symlink(".ssh/id", at("link")).unwrap();
+    let home = Home::at(at(".local/share/gongfu"));
+    let private = || PrivatePaths::new(&home, Some(folder.path()));
+    let of = |path: &str, mounts: &[Mount]| {
+        let workspace = LocalWorkspace::new(at(path), mounts).unwrap();
+        workspace.with_private(private())
+    };
+    let whole = of("", &[]).unwrap();
+    let private_paths = [
+        ".ssh/id",
+        ".ssh/new",
+        ".config/gh/hosts.yml",
+        ".aws/credentials",
+        "dotfiles/aws/credentials",
+        "link",
+        "project/keys/id",
+        ".local/share/gongfu/approvals.json",
+        ".local/share/gongfu/workspaces/x/file",
+    ];
+    for path in private_paths {
+        let refused = read(&whole, path);
+        assert!(
+            matches!(refused, Err(PortError::Denied(_))),
+            "{path}: {refused:?}"
+        );
+        let refused = write(&whole, path, b"x");
+        assert!(
+            matches!(refused, Err(PortError::Denied(_))),
+            "{path}: {refused:?}"
+        );
+    }
+    // The control: the same without.
+    let open = LocalWorkspace::new(folder.path().to_owned(), &[]).unwrap();
+    assert_eq!(read(&open, ".ssh/id").unwrap(), b"key");
+    assert_eq!(read(&whole, "project/file").unwrap(), b"text");
+    // A run sees none of them.
+    let seen = |workspace: &LocalWorkspace, source: &str| {
+        workspace.hidden(&[gongfu_core::sandbox::Mount {
+            sources: vec![at(source).canonicalize().unwrap()],
+            target: "/workspace".to_owned(),
+            mode: gongfu_core::sandbox::Mode::Layered,
+            keep: None,
+        }])
+    };
+    let hidden = seen(&whole, "");
+    let expected = [
+        "/workspace/.config/gh",
+        "/workspace/.local/share/gongfu",
+        "/workspace/.ssh",
+        "/workspace/dotfiles/aws",
+    ];
+    assert_eq!(hidden, expected);
+    assert_eq!(seen(&whole, "project"), [""; 0]);
+    // What is named itself is reached; gongfu's own folder isn't, but for workspaces.
+    let keys = of(".ssh", &[]).unwrap();
+    assert_eq!(read(&keys, "id").unwrap(), b"key");
+    for refused in [
+        ".local/share/gongfu",
+        ".local/share/gongfu/audit",
+        ".local/share/gongfu/workspaces",
+    ] {
+        fs::create_dir_all(at(refused)).unwrap();
+        let error = of(refused, &[]).unwrap_err().to_string();
+        assert!(error.contains("gongfu's own folder"), "{error}");
+        let mount = at(refused).display().to_string().parse().unwrap();
+        assert!(of("project", &[mount]).is_err(), "{refused}");
+    }
+    let own = of(".local/share/gongfu/workspaces/x", &[]).unwrap();
+    assert_eq!(read(&own, "file").unwrap(), b"own");
 }

@@ -96,7 +96,7 @@ fn plan(
     let mut writable: Vec<PathBuf> = SCRATCH.map(PathBuf::from).into();
     for mount in &job.mounts {
         let at = &mount.target;
-        let exposure = exposure(mount, tenant, MountedBy::Tenant);
+        let exposure = exposure(mount, &job.hidden, tenant, MountedBy::Tenant);
         let added = match (exposure, mount.sources.first()) {
             (Exposure::Empty, _) => {
                 view.add_scratch(at);
@@ -181,7 +181,7 @@ fn options(
                 let source = source.map(|source| source.path.as_os_str().as_encoded_bytes());
                 add(&[how, source.unwrap_or_default(), at.as_bytes()]);
             }
-            Piece::Text { .. } | Piece::File(_) => {}
+            Piece::Text { .. } | Piece::File(_) | Piece::Hidden(_) => {}
             Piece::Processes(at) => {
                 add(&[b"--proc", at.as_bytes()]);
                 for HiddenEntry { name, is_folder } in hidden {

@@ -42,10 +42,20 @@ pub enum MountedBy {
 }
 
 /// The form in which a run of this user sees a mount.
-pub fn exposure(mount: &Mount, tenant: Option<UnixId>, by: MountedBy) -> Exposure {
+pub fn exposure(
+    mount: &Mount,
+    hidden: &[String],
+    tenant: Option<UnixId>,
+    by: MountedBy,
+) -> Exposure {
+    let hides = hidden
+        .iter()
+        .any(|path| Path::new(path).starts_with(&mount.target));
     match (mount.mode, mount.sources.as_slice()) {
         (Mode::Layered, []) => Exposure::Empty,
         (Mode::Layered, _) => Exposure::Layer,
+        // What is hidden isn't copied.
+        (Mode::ReadOnly, [_, ..]) if hides => Exposure::Copy,
         (Mode::ReadOnly, [source, ..]) if tenant.is_some() && !is_open_to_all(source, by) => {
             Exposure::Copy
         }
@@ -88,10 +98,11 @@ struct MountCopy<'a> {
     nested: Vec<PathBuf>,
 }
 
-/// The targets of other mounts below this one, relative to it.
-fn nested(job: &Spec, mount: &Mount) -> Vec<PathBuf> {
-    let below = job.mounts.iter().filter_map(|other| {
-        let below = Path::new(&other.target).strip_prefix(&mount.target).ok()?;
+/// The targets of other mounts below this one, and what is hidden in it, relative to it.
+pub(super) fn nested(job: &Spec, mount: &Mount) -> Vec<PathBuf> {
+    let mounts = job.mounts.iter().map(|other| &other.target);
+    let below = mounts.chain(&job.hidden).filter_map(|other| {
+        let below = Path::new(other).strip_prefix(&mount.target).ok()?;
         (!below.as_os_str().is_empty()).then(|| below.to_owned())
     });
     below.collect()
@@ -115,7 +126,7 @@ impl<'a> MountCopies<'a> {
         let mut mounts = Vec::new();
         let mut copier = Copier::new(MAX_COPIED_BYTES, MAX_COPIED_FILES);
         for mount in &job.mounts {
-            let (exposure, nested) = (exposure(mount, tenant, by), nested(job, mount));
+            let (exposure, nested) = (exposure(mount, &job.hidden, tenant, by), nested(job, mount));
             match exposure {
                 // The mount point would have to be made on the host, where others may have planted a link.
                 Exposure::Bind if !nested.is_empty() => {
@@ -224,10 +235,23 @@ mod tests {
             (0o700, MountedBy::Root, Exposure::Bind),
         ] {
             mode(inside.parent().unwrap(), closed);
-            assert_eq!(exposure(&mount, tenant, by), expected, "{closed:o} {by:?}");
+            assert_eq!(
+                exposure(&mount, &[], tenant, by),
+                expected,
+                "{closed:o} {by:?}"
+            );
         }
         mode(&inside, 0o700);
-        assert_eq!(exposure(&mount, tenant, MountedBy::Root), Exposure::Copy);
-        assert_eq!(exposure(&mount, None, MountedBy::Tenant), Exposure::Bind);
+        assert_eq!(
+            exposure(&mount, &[], tenant, MountedBy::Root),
+            Exposure::Copy
+        );
+        let own = |hidden: &[&str]| {
+            let hidden: Vec<String> = hidden.iter().map(|path| (*path).to_owned()).collect();
+            exposure(&mount, &hidden, None, MountedBy::Tenant)
+        };
+        assert_eq!(own(&["/other/.ssh"]), Exposure::Bind);
+        // A part of it is hidden.
+        assert_eq!(own(&["/seen/.ssh"]), Exposure::Copy);
     }
 }

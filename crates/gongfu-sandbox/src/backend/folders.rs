@@ -69,7 +69,7 @@ impl Folders {
         };
         std::fs::create_dir(whole.join("seen"))?;
         for mount in &job.mounts {
-            let at = folders.mount(&whole.join("seen"), mount, tenant)?;
+            let at = folders.mount(job, &whole.join("seen"), mount, tenant)?;
             folders
                 .mounts
                 .push((PathBuf::from(&mount.target), text(&at)?));
@@ -80,6 +80,7 @@ impl Folders {
     /// Makes the folder, the file or the link of a mount.
     fn mount(
         &mut self,
+        job: &Spec,
         seen: &Path,
         mount: &Mount,
         tenant: Option<UnixId>,
@@ -102,7 +103,7 @@ impl Folders {
                 give(&above, tenant)?;
             }
         }
-        let exposure = exposure(mount, tenant, MountedBy::Tenant);
+        let exposure = exposure(mount, &job.hidden, tenant, MountedBy::Tenant);
         if let (Exposure::Bind, Some(source)) = (exposure, mount.sources.first()) {
             let source = std::fs::canonicalize(source);
             let source = source.map_err(|error| super::missing(mount, &error))?;

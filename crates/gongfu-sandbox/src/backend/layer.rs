@@ -9,6 +9,7 @@ use gongfu_core::change::{Change, Holding};
 use gongfu_core::sandbox::{Mode, Mount, Outcome, Reason, Spec};
 use rustix::fs::OFlags;
 
+use super::copy::nested;
 use super::execute::RunResult;
 use super::{Failure, RunContext};
 use crate::change_sets::NewSet;
@@ -117,6 +118,7 @@ pub fn merge_layers(
         deadline: Instant::now() + left + MERGE_TIMEOUT,
         cancel: context.cancel,
         is_allowed: false,
+        unseen: &[],
     };
     let mut merges = Vec::new();
     for (number, (layer, handle)) in layers.into_iter().zip(handles).enumerate() {
@@ -133,7 +135,7 @@ pub fn merge_layers(
         }
     }
     if let Some(holding) = &job.holding {
-        outcome.held = hold(holding, &mut merges, &terms);
+        outcome.held = hold(job, holding, &mut merges, &terms);
     }
     let is_root = rustix::process::geteuid().is_root();
     for (mount, merge) in merges {
@@ -145,6 +147,7 @@ pub fn merge_layers(
             };
             let terms = Terms {
                 owner: is_root.then_some(owner),
+                unseen: &nested(job, mount),
                 ..terms
             };
             merge.apply(&terms)
@@ -156,7 +159,12 @@ pub fn merge_layers(
 }
 
 /// Takes the changes that wait for a person out of merges, and keeps them; returns the id of their set.
-fn hold(holding: &Holding, merges: &mut [(&Mount, Merge)], terms: &Terms<'_>) -> Option<String> {
+fn hold(
+    job: &Spec,
+    holding: &Holding,
+    merges: &mut [(&Mount, Merge)],
+    terms: &Terms<'_>,
+) -> Option<String> {
     let mut all = Vec::new();
     for (mount, merge) in merges {
         if !holding.targets.contains(&mount.target) {
@@ -167,7 +175,7 @@ fn hold(holding: &Holding, merges: &mut [(&Mount, Merge)], terms: &Terms<'_>) ->
         };
         match merge.take_held(holding, host) {
             Ok(nodes) if nodes.is_empty() => {}
-            Ok(nodes) => all.push((&mount.target, host, merge, nodes)),
+            Ok(nodes) => all.push((mount, host, merge, nodes)),
             Err(error) => merge.refuse(&error.to_string()),
         }
     }
@@ -176,8 +184,8 @@ fn hold(holding: &Holding, merges: &mut [(&Mount, Merge)], terms: &Terms<'_>) ->
     }
     let keep = || {
         let mut set = NewSet::new(holding, terms.run, terms.began)?;
-        for (target, host, merge, nodes) in &all {
-            set.add(merge, nodes, target, host)?;
+        for (mount, host, merge, nodes) in &all {
+            set.add(merge, nodes, (&mount.target, host), nested(job, mount))?;
         }
         set.publish()
     };

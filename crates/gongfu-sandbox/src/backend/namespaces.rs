@@ -71,6 +71,9 @@ fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
             writable.push(PathBuf::from(at));
         }
     }
+    for at in &job.hidden {
+        view.add_hidden(at);
+    }
     let variables = program::variables(job, &PLACES)?;
     Ok(Plan {
         sources: view.sources,

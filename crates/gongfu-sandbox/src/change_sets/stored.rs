@@ -42,6 +42,9 @@ pub(super) struct SetFolder {
     pub(super) host: CString,
     /// The folder that must be there.
     pub(super) inode: u64,
+    /// Paths below it that the run didn't see.
+    #[serde(default)]
+    pub(super) unseen: Vec<PathBuf>,
     pub(super) nodes: Vec<Node>,
 }
 

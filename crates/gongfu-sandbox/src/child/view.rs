@@ -144,6 +144,7 @@ impl Builder {
                 let tree = open_tree(CWD, &*folder, flags)?;
                 attach(&tree, self.folder(at)?)?;
             }
+            Piece::Hidden(at) => self.hide(at)?,
             Piece::Processes(at) => {
                 let options = [("hidepid", Some("invisible")), ("subset", Some("pid"))];
                 let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_NOEXEC;
@@ -196,6 +197,32 @@ impl Builder {
         self.data_folders += 1;
         fs::mkdir(&folder, FOLDER_MODE)?;
         Ok(folder)
+    }
+
+    /// Mounts something empty on a file or folder, so that nothing in it can be read, written, moved or removed.
+    fn hide(&mut self, at: &str) -> io::Result<()> {
+        let found = match self.handle(at) {
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+            found => found?,
+        };
+        let mut empty = self.data_folder()?;
+        if !is_folder(&found)? {
+            empty.push_str("/empty");
+            fs::open(
+                &*empty,
+                OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC,
+                FILE_MODE,
+            )?;
+        }
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+        let tree = open_tree(CWD, &*empty, flags)?;
+        let read_only = MountAttributes {
+            set: MountAttributes::READ_ONLY,
+            ..MountAttributes::default()
+        };
+        syscall::set_mount(&tree, c"", &read_only, false)?;
+        attach(&tree, found)?;
+        Ok(())
     }
 
     /// Takes the mount of a source.

@@ -53,7 +53,11 @@ fn check(plan: &Plan) -> Result<Vec<OwnedFd>, Failure> {
                 let mode = Mode::from_raw_mode(0o444);
                 layers.push(fs::open(&**at, flags, mode).map_err(wrong)?);
             }
-            Piece::Folder(_) | Piece::Link { .. } | Piece::Scratch(_) | Piece::Processes(_) => {}
+            Piece::Folder(_)
+            | Piece::Link { .. }
+            | Piece::Scratch(_)
+            | Piece::Hidden(_)
+            | Piece::Processes(_) => {}
         }
     }
     Ok(layers)

@@ -4,10 +4,12 @@
 //! was there. An entry that changed since the run began stays, and the run's version lies beside it.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 
 use gongfu_core::change::Change;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
@@ -68,6 +70,13 @@ pub(super) struct Place<'a> {
     pub(super) modified: FileTime,
     /// Its path below the target, which is empty or ends with a slash.
     pub(super) path: &'a str,
+}
+
+impl Place<'_> {
+    /// The path of an entry below the target.
+    fn path_of(&self, name: &CStr) -> PathBuf {
+        Path::new(self.path).join(OsStr::from_bytes(name.to_bytes()))
+    }
 }
 
 impl Applier<'_> {
@@ -274,7 +283,7 @@ impl Applier<'_> {
                 staging.replace(&staged, place.target, name, found)?
             }
             _ => {
-                self.remove_seen(place.target, name, place.modified, 0)?
+                self.remove_seen(place.target, name, place.modified, &place.path_of(name))?
                     && self
                         .staging(place.target)?
                         .put(&staged, place.target, name)?
@@ -332,7 +341,7 @@ impl Applier<'_> {
         if find(place.target, name)?.is_none() {
             return Ok(None);
         }
-        let is_gone = self.remove_seen(place.target, name, place.modified, 0)?;
+        let is_gone = self.remove_seen(place.target, name, place.modified, &place.path_of(name))?;
         Ok(Some(if is_gone {
             Change::Removed
         } else {
@@ -347,8 +356,11 @@ impl Applier<'_> {
         target: &OwnedFd,
         name: &CStr,
         modified: FileTime,
-        depth: usize,
+        path: &Path,
     ) -> io::Result<bool> {
+        if self.terms.unseen.iter().any(|unseen| unseen == path) {
+            return Ok(false);
+        }
         let Some(found) = find(target, name)? else {
             return Ok(true);
         };
@@ -360,14 +372,15 @@ impl Applier<'_> {
         if has_changed && modified > self.began {
             return Ok(false);
         }
-        if depth >= MAX_DEPTH {
+        if path.components().count() > MAX_DEPTH {
             return Err(Errno::NAMETOOLONG.into());
         }
         let folder = open_folder_of_mount(target, name)?;
         let modified = FileTime::modified(&fs::fstat(&folder)?);
         let mut is_gone = true;
         for entry in names(&folder)? {
-            is_gone &= self.remove_seen(&folder, &entry, modified, depth + 1)?;
+            let path = path.join(OsStr::from_bytes(entry.to_bytes()));
+            is_gone &= self.remove_seen(&folder, &entry, modified, &path)?;
         }
         match fs::unlinkat(target, name, AtFlags::REMOVEDIR) {
             _ if !is_gone => Ok(false),

@@ -66,6 +66,7 @@ impl Fixture {
             deadline,
             cancel: cancel.as_fd(),
             is_allowed: false,
+            unseen: &[],
         };
         let folder_context = FolderContext {
             below: Below::new(below.iter().map(|folder| open(folder.path())).collect()),

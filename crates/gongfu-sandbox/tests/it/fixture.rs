@@ -84,6 +84,7 @@ impl Fixture {
             reach: Reach::default(),
             limits: self.limits,
             logs: Some(self.path("logs")),
+            hidden: Vec::new(),
             holding: None,
         }
     }
@@ -152,6 +153,7 @@ pub(crate) fn victim() -> ExitCode {
         reach: Reach::default(),
         limits: Limits::default(),
         logs: Some(folder.into()),
+        hidden: Vec::new(),
         holding: None,
     };
     let runner = crate::runner(level.unwrap());

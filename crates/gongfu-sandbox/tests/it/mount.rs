@@ -12,11 +12,12 @@ use crate::fixture::{Fixture, LITE, Test, of_every_level, runtime, tests, text};
 use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 4] = tests![
+    let all: [Test; 5] = tests![
         "mount": mount_inside_of_another_is_visible,
         planted_link_leads_nowhere,
         mounted_files_belong_to_the_run,
         set_user_id_file_can_not_be_made,
+        hidden_folder_is_neither_seen_nor_changed,
     ];
     of_every_level(&all)
 }
@@ -219,4 +220,58 @@ fn set_user_id_file_can_not_be_made(level: Level) {
 #[cfg(not(target_arch = "x86_64"))]
 fn set_user_id_file_can_not_be_made(_: Level) {
     println!("not run: its calls are those of another processor");
+}
+
+fn hidden_folder_is_neither_seen_nor_changed(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in [
+        "workspace/.ssh/key",
+        "workspace/deep/er/token",
+        "workspace/deep/other",
+        "more/.aws/key",
+        "more/seen",
+    ] {
+        fixture.write(path, "secret");
+    }
+    let mut spec = fixture.spec(Command::Line(String::new()));
+    spec.mounts.push(Mount {
+        sources: vec![fixture.path("more")],
+        target: "/more".to_owned(),
+        mode: Mode::ReadOnly,
+        keep: None,
+    });
+    let hidden = [
+        "/workspace/.ssh",
+        "/workspace/deep/er/token",
+        "/more/.aws",
+        "/workspace/absent",
+    ];
+    let runner = runner(level);
+    let run = |line: &str, hidden: &[&str]| {
+        let mut spec = spec.clone();
+        let more = guest_path(level, "/more");
+        let line = fixture.guest_line(line).replace("/more", &more);
+        spec.command = Command::Line(line);
+        spec.hidden = hidden.iter().map(|path| (*path).to_owned()).collect();
+        let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
+        runtime().block_on(running).unwrap()
+    };
+    let read = "cat /workspace/.ssh/key /workspace/deep/er/token /more/.aws/key /more/seen";
+    let outcome = run(read, &hidden);
+    assert_eq!(text(&outcome.stdout), "secret", "{outcome:?}");
+    // The control.
+    assert_eq!(text(&run(read, &[]).stdout), "secret".repeat(4));
+    for line in [
+        "echo x > /workspace/.ssh/key; rm -rf /workspace/.ssh",
+        "echo x > /workspace/deep/er/token; rm -rf /workspace/deep",
+        "mv /workspace/deep /workspace/away",
+        "rm -rf /workspace/deep; mkdir -p /workspace/deep/er; echo new > /workspace/deep/new",
+    ] {
+        let outcome = run(line, &hidden);
+        for path in ["workspace/.ssh/key", "workspace/deep/er/token"] {
+            assert_eq!(fixture.read(path), "secret", "{line}: {outcome:?}");
+        }
+    }
+    // The control: what was seen is gone.
+    assert!(!fixture.path("workspace/deep/other").exists());
 }

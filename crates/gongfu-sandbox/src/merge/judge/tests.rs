@@ -76,6 +76,7 @@ impl Fixture {
             deadline: Instant::now() + Duration::from_mins(1),
             cancel: cancel.as_fd(),
             is_allowed: false,
+            unseen: &[],
         };
         let open = |folder: &TempDir| OwnedFd::from(File::open(folder.path()).unwrap());
         let context = FolderContext::default();

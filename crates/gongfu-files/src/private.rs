@@ -1,0 +1,133 @@
+//! The folders of this machine that no run and no tool for files reaches, whatever is mounted: gongfu's own, and
+//! those with a person's keys and passwords.
+//!
+//! A folder that the operator mounts by its own name is reached: only what lies below a mount is hidden in it.
+
+use std::path::{Path, PathBuf};
+
+use gongfu_core::skill::SkillPath;
+
+use crate::disk::{Root, real_outside};
+use crate::home::Home;
+
+/// The files and folders of a home that hold keys and passwords.
+const STORES: [&str; 44] = [
+    ".ssh",
+    ".gnupg",
+    ".password-store",
+    ".pki",
+    ".netrc",
+    ".authinfo",
+    ".authinfo.gpg",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/gh",
+    ".config/glab-cli",
+    ".config/hub",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/doctl",
+    ".oci",
+    ".s3cfg",
+    ".config/rclone",
+    ".docker",
+    ".config/containers/auth.json",
+    ".kube",
+    ".helm",
+    ".vault-token",
+    ".terraform.d",
+    ".config/op",
+    ".config/sops",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    "Library/Keychains",
+    ".mozilla",
+    ".thunderbird",
+    ".config/google-chrome",
+    ".config/chromium",
+    ".config/BraveSoftware",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+];
+/// The list of users.
+const USERS: &str = "passwd";
+/// The longest list of users that is read, in bytes.
+const MAX_USERS: u64 = 1024 * 1024;
+
+/// The private folders of a machine.
+#[derive(Debug, Clone)]
+pub struct PrivatePaths {
+    /// gongfu's own home.
+    home: PathBuf,
+    /// The part of it that is for programs.
+    workspaces: PathBuf,
+    /// The homes of users.
+    users: Vec<PathBuf>,
+}
+
+impl PrivatePaths {
+    /// Those of gongfu's home, and of the homes of this user and of all others.
+    pub fn new(home: &Home, user: Option<&Path>) -> Self {
+        let home = real_outside(home.path());
+        let mut users: Vec<PathBuf> = user.into_iter().map(real_outside).collect();
+        users.extend(homes_of_users());
+        users.retain(|user| user.parent().is_some());
+        users.sort_unstable();
+        users.dedup();
+        Self {
+            workspaces: home.join("workspaces"),
+            home,
+            users,
+        }
+    }
+
+    /// Returns whether a folder itself is one that is never shown: gongfu's home, and all in it but workspaces.
+    pub(crate) fn refuses(&self, folder: &Path) -> bool {
+        folder.starts_with(&self.home)
+            && !(folder.starts_with(&self.workspaces) && folder != self.workspaces)
+    }
+
+    /// The real paths of what is hidden below a folder, which is named by its own.
+    pub(crate) fn below(&self, folder: &Path) -> Vec<PathBuf> {
+        let of = |home: &Path| STORES.map(|store| home.join(store));
+        let stores = self
+            .users
+            .iter()
+            .flat_map(|user| of(user))
+            .chain(of(folder));
+        let is_below = |path: &PathBuf| path != folder && path.starts_with(folder);
+        let there = stores.filter(is_below).filter_map(|path| {
+            let root = Root::open(path.parent()?).ok()?;
+            root.real(&SkillPath::new(&path.file_name()?.to_string_lossy()).ok()?)
+        });
+        let mut hidden: Vec<PathBuf> = there.chain([self.home.clone()]).filter(is_below).collect();
+        hidden.sort_unstable();
+        hidden.dedup();
+        hidden
+    }
+}
+
+/// The homes that the list of users names.
+fn homes_of_users() -> Vec<PathBuf> {
+    let users = Root::open(Path::new("/etc")).and_then(|settings| {
+        settings.read(
+            &SkillPath::new(USERS).map_err(std::io::Error::other)?,
+            MAX_USERS,
+        )
+    });
+    let users = users.map_or_else(|_| Vec::new(), |users| users.bytes);
+    let homes = String::from_utf8_lossy(&users)
+        .lines()
+        .filter_map(|line| Some(PathBuf::from(line.split(':').nth(5)?)))
+        .filter(|home| home.is_absolute())
+        .collect();
+    homes
+}
