@@ -126,6 +126,7 @@ pub(crate) fn spec(
             ..Limits::default()
         },
         logs: None,
+        links: Vec::new(),
         hidden: Vec::new(),
         holding: None,
     })

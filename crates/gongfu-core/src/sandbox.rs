@@ -210,6 +210,8 @@ pub struct Spec {
     pub hidden: Vec<String>,
     /// The folders of the guest that are searched for programs before the system's.
     pub programs: Vec<String>,
+    /// Links that it sees besides, with their targets: other names of programs in mounts.
+    pub links: Vec<(String, String)>,
     /// Its whole environment, besides what every run has.
     pub environment: BTreeMap<String, String>,
     /// The standard input.

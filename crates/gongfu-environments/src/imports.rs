@@ -47,6 +47,7 @@ impl Inner {
                 ..Limits::default()
             },
             logs: None,
+            links: Vec::new(),
             hidden: Vec::new(),
             holding: None,
         };

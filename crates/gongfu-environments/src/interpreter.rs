@@ -1,6 +1,7 @@
 //! Interpreters outside of the system's folders, such as those of version managers.
 //!
-//! Runs see only the folders that the search path of the operator leads to, and nothing else of a home.
+//! Of an interpreter that the search path of the operator leads to, runs see the program and its library, and
+//! nothing else of the folder that it is installed in: that may be a home.
 #![expect(
     clippy::disallowed_methods,
     reason = "a look at what the search path of the operator names; nothing is opened for others"
@@ -14,9 +15,24 @@ use std::time::UNIX_EPOCH;
 
 use gongfu_core::dependency::Language;
 use gongfu_core::sandbox::{Mode, Mount};
+use gongfu_files::ProgramFolder;
 
-/// The interpreters that scripts of skills are written for.
-const NAMES: [&str; 6] = ["python3", "python", "node", "ruby", "perl", "php"];
+/// The interpreters that scripts of skills are written for, each with the folders and files of its library. `{}` is
+/// the name of the program itself, and a `*` at the end stands for any end.
+const LIBRARIES: [(&str, &[&str]); 6] = [
+    ("python3", PYTHON),
+    ("python", PYTHON),
+    ("node", &["lib/node_modules"]),
+    ("ruby", &["lib/ruby", "lib/libruby.so*"]),
+    ("perl", &["lib/perl5", "lib/5.*", "lib/site_perl"]),
+    ("php", &["lib/php"]),
+];
+const PYTHON: &[&str] = &["lib/{}", "lib64/{}", "lib/libpython*"];
+/// The folder of a prefix that belongs to conda, with the libraries of everything in it.
+const CONDA: &str = "conda-meta";
+/// The most names in a folder of programs that are looked at.
+const MAX_NAMES: usize = 10_000;
+
 /// The folders of the system's programs, which every run sees.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/nix/store", "/gnu/store"];
 /// Folders of programs that are searched after the search path.
@@ -28,8 +44,8 @@ const ELF: [u8; 4] = *b"\x7fELF";
 #[derive(Debug, Default)]
 pub struct Interpreters {
     search_path: Vec<PathBuf>,
-    /// The prefixes outside of the system's folders, found when first needed: most commands run nothing.
-    prefixes: OnceLock<Vec<PathBuf>>,
+    /// Those outside of the system's folders, found when first needed: most commands run nothing.
+    others: OnceLock<Vec<ProgramFolder>>,
 }
 
 impl Interpreters {
@@ -38,26 +54,13 @@ impl Interpreters {
         search_path.retain(|folder| folder.is_absolute());
         Self {
             search_path,
-            prefixes: OnceLock::new(),
+            others: OnceLock::new(),
         }
     }
 
-    fn prefixes(&self) -> &[PathBuf] {
-        self.prefixes.get_or_init(|| prefixes(&self.search_path))
-    }
-
-    /// The mounts of the prefixes, each with its folder of programs.
-    pub fn mounts(&self) -> impl Iterator<Item = (Mount, String)> {
-        self.prefixes().iter().filter_map(|prefix| {
-            let target = prefix.to_str()?;
-            let mount = Mount {
-                sources: vec![prefix.clone()],
-                target: target.to_owned(),
-                mode: Mode::ReadOnly,
-                keep: None,
-            };
-            Some((mount, format!("{target}/bin")))
-        })
+    /// Those outside of the system's folders.
+    pub fn others(&self) -> &[ProgramFolder] {
+        self.others.get_or_init(|| others(&self.search_path))
     }
 
     /// The identity of the interpreters of a language: path, size and time of each.
@@ -85,8 +88,9 @@ impl Interpreters {
 
     /// True for a program that runs can see.
     pub(crate) fn is_visible(&self, file: &Path) -> bool {
-        let prefixes = self.prefixes().iter().map(PathBuf::as_path);
-        let mut visible = SYSTEM.iter().map(Path::new).chain(prefixes);
+        let mounts = self.others().iter().flat_map(|other| &other.mounts);
+        let shown = mounts.map(|mount| Path::new(&mount.target));
+        let mut visible = SYSTEM.iter().map(Path::new).chain(shown);
         let climbs = file.components().any(|part| part == Component::ParentDir);
         !climbs && is_program(file) && visible.any(|folder| file.starts_with(folder))
     }
@@ -106,14 +110,13 @@ fn stamp(file: &Path) -> Option<String> {
     Some(format!("{} {size} {nanoseconds}", real.display()))
 }
 
-/// The prefixes of the interpreters that a search path finds first, each with `bin` and `lib` in it, without
-/// those of the system.
-pub(crate) fn prefixes(search_path: &[PathBuf]) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for name in NAMES {
+/// The interpreters that a search path finds first, without those of the system.
+fn others(search_path: &[PathBuf]) -> Vec<ProgramFolder> {
+    let mut found: Vec<ProgramFolder> = Vec::new();
+    for (name, library) in LIBRARIES {
         let program = search_path.iter().find_map(|folder| program(folder, name));
-        let prefix = program.and_then(|program| prefix(&program));
-        found.extend(prefix.filter(|prefix| !found.contains(prefix)));
+        let other = program.and_then(|program| interpreter(&program, library));
+        found.extend(other.filter(|other| !found.contains(other)));
     }
     found
 }
@@ -133,18 +136,74 @@ fn program(folder: &Path, name: &str) -> Option<PathBuf> {
     (is_plain && is_program(&file)).then_some(file)
 }
 
-/// The prefix that a program is installed in, unless it is the system's, or holds a person's own files.
-fn prefix(file: &Path) -> Option<PathBuf> {
+/// The parts of an interpreter, unless it is the system's.
+fn interpreter(file: &Path, library: &[&str]) -> Option<ProgramFolder> {
     let real = fs::canonicalize(file).ok()?;
     if SYSTEM.iter().any(|system| real.starts_with(system)) {
         return None;
     }
-    let bin = real.parent().filter(|bin| bin.ends_with("bin"))?;
+    let bin = real.parent()?;
     let prefix = bin.parent()?;
-    // `~/.local` has both folders, and everything else of a person as well.
-    let is_personal = prefix.ends_with(".local") && prefix.join("share").exists();
-    let is_prefix = prefix.parent().is_some() && prefix.join("lib").is_dir();
-    (is_prefix && !is_personal).then(|| prefix.to_owned())
+    let name = real.file_name()?.to_str()?;
+    let mut parts: Vec<PathBuf> = Vec::new();
+    if bin.ends_with("bin") {
+        let whole = prefix.join(CONDA).is_dir().then_some("lib");
+        for part in library.iter().copied().chain(whole) {
+            parts.extend(matching(prefix, &part.replace("{}", name)));
+        }
+    }
+    let (mut links, mut aliases) = (Vec::new(), Vec::new());
+    for entry in fs::read_dir(bin).ok()?.take(MAX_NAMES).flatten() {
+        let at = entry.path();
+        let Ok(to) = fs::canonicalize(&at) else {
+            continue;
+        };
+        if to == real {
+            aliases.push(at);
+        } else if parts.iter().any(|part| to.starts_with(part)) {
+            links.push((at.to_str()?.to_owned(), to.to_str()?.to_owned()));
+        }
+    }
+    aliases.sort_unstable();
+    links.sort_unstable();
+    let mounts = aliases.into_iter().chain(parts).filter_map(|path| {
+        let target = path.to_str()?.to_owned();
+        Some(Mount {
+            sources: vec![path],
+            target,
+            mode: Mode::ReadOnly,
+            keep: None,
+        })
+    });
+    Some(ProgramFolder {
+        mounts: mounts.collect(),
+        programs: bin.to_str()?.to_owned(),
+        links,
+    })
+}
+
+/// The files and folders of a prefix at a path, whose last name may end with a `*`. What a link leads out of the
+/// prefix isn't one.
+fn matching(prefix: &Path, path: &str) -> Vec<PathBuf> {
+    let found = match path.split_once('*') {
+        None => vec![prefix.join(path)],
+        Some((start, _)) => {
+            let (folder, start) = start.rsplit_once('/').unwrap_or(("", start));
+            let entries = fs::read_dir(prefix.join(folder)).into_iter().flatten();
+            let entries = entries.take(MAX_NAMES).flatten();
+            let entries =
+                entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(start));
+            entries.map(|entry| entry.path()).collect()
+        }
+    };
+    let mut found: Vec<PathBuf> = found;
+    found.retain(|path| {
+        let real = fs::canonicalize(path);
+        // Neither the prefix itself nor anything outside of it.
+        real.is_ok_and(|real| real != prefix && real.starts_with(prefix))
+    });
+    found.sort_unstable();
+    found
 }
 
 /// True for a program of this system.

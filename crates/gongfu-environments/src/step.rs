@@ -110,6 +110,7 @@ impl BuildSandbox<'_> {
                 ..self.inner.settings.limits
             },
             logs: None,
+            links: Vec::new(),
             hidden: Vec::new(),
             holding: None,
         };
@@ -134,9 +135,10 @@ impl Inner {
         mut spec: Spec,
         listener: Listener,
     ) -> Result<Outcome, Failure> {
-        for (mount, programs) in self.interpreters.mounts() {
-            spec.mounts.push(mount);
-            spec.programs.push(programs);
+        for other in self.interpreters.others() {
+            spec.mounts.extend(other.mounts.iter().cloned());
+            spec.programs.push(other.programs.clone());
+            spec.links.extend(other.links.iter().cloned());
         }
         let outcome = self.sandbox.run(spec, listener).await;
         let outcome = outcome.map_err(|error| port_failure(&error))?;

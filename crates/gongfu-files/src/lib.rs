@@ -17,6 +17,6 @@ pub use home::Home;
 pub use layers::FileLayers;
 pub use mount::{Mount, MountError};
 pub use private::PrivatePaths;
-pub use run_folders::{LocalRunFolders, PlacesOfSkills, Programs};
+pub use run_folders::{LocalRunFolders, PlacesOfSkills, ProgramFolder, Programs};
 pub use slug::slug;
 pub use workspace::LocalWorkspace;

@@ -124,10 +124,10 @@ fn homes_of_users() -> Vec<PathBuf> {
         )
     });
     let users = users.map_or_else(|_| Vec::new(), |users| users.bytes);
-    let homes = String::from_utf8_lossy(&users)
+    let users = String::from_utf8_lossy(&users);
+    let homes = users
         .lines()
         .filter_map(|line| Some(PathBuf::from(line.split(':').nth(5)?)))
-        .filter(|home| home.is_absolute())
-        .collect();
-    homes
+        .filter(|home| home.is_absolute());
+    homes.collect()
 }

@@ -22,8 +22,19 @@ use crate::workspace::LocalWorkspace;
 /// The number of runs whose long outputs are kept in one workspace.
 const MAX_OUTPUTS: usize = 50;
 
-/// Lists folders of programs that aren't the system's: each as a mount, and the path of its programs.
-pub type Programs = Box<dyn Fn() -> Vec<(Mount, String)> + Send + Sync>;
+/// Programs that aren't the system's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProgramFolder {
+    /// The files and folders of them, which runs see.
+    pub mounts: Vec<Mount>,
+    /// The folder in which they are looked for, as runs see it.
+    pub programs: String,
+    /// Links that runs see, with their targets.
+    pub links: Vec<(String, String)>,
+}
+
+/// Lists the programs that aren't the system's.
+pub type Programs = Box<dyn Fn() -> Vec<ProgramFolder> + Send + Sync>;
 
 /// Lists the folders that skills are read from, also those that aren't there yet.
 pub type PlacesOfSkills = Box<dyn Fn() -> Vec<PathBuf> + Send + Sync>;
@@ -108,15 +119,14 @@ impl LocalRunFolders {
         let targets = shared.map(|mount| mount.target.clone()).collect();
         let hidden = self.workspace.hidden(&mounts);
         mounts.push(read_only(logs.clone(), LOGS.to_owned()));
-        let mut programs = Vec::new();
-        for (mount, path) in (self.programs)() {
-            programs.push(path);
-            let is_seen = mounts
-                .iter()
-                .any(|seen| is_within(&mount.target, &seen.target));
-            if !is_seen {
-                mounts.push(mount);
-            }
+        let (mut programs, mut links) = (Vec::new(), Vec::new());
+        for folder in (self.programs)() {
+            programs.push(folder.programs);
+            let is_seen = |path: &str| mounts.iter().any(|seen| is_within(path, &seen.target));
+            let is_new = |mount: &Mount| !is_seen(&mount.target);
+            let new: Vec<Mount> = folder.mounts.into_iter().filter(is_new).collect();
+            links.extend(folder.links.into_iter().filter(|(at, _)| !is_seen(at)));
+            mounts.extend(new);
         }
         let outputs = Root::create(&logs).and_then(|outputs| remove_oldest(&outputs));
         outputs.map_err(|error| disk::home_error(&error))?;
@@ -125,6 +135,7 @@ impl LocalRunFolders {
         Ok(RunMounts {
             mounts,
             programs,
+            links,
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
             layer,

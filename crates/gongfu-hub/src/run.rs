@@ -240,6 +240,7 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
             ..space.limits()
         },
         logs: Some(prepared.logs.clone()),
+        links: prepared.links.clone(),
         hidden: prepared.hidden.clone(),
         holding: prepared.holding.clone().map(|holding| Holding {
             holds_all: request.holds_all,

@@ -252,6 +252,7 @@ impl Runner {
                 ..Limits::default()
             },
             logs: None,
+            links: Vec::new(),
             hidden: Vec::new(),
             holding: None,
         };

@@ -133,6 +133,12 @@ impl View {
         }
     }
 
+    /// Adds a link with the folders above it.
+    pub(crate) fn add_other_name(&mut self, at: &str, to: &str) {
+        self.add_parents(at);
+        self.add_link(at, to);
+    }
+
     fn add_link(&mut self, at: &str, to: &str) {
         let (at, to) = (at.to_owned(), to.to_owned());
         self.pieces.push(Piece::Link { at, to });

@@ -144,6 +144,7 @@ impl RunFolders for FakeRunFolders {
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
             layer: None,
+            links: Vec::new(),
             hidden: Vec::new(),
             holding: None,
             holds: Vec::new(),

@@ -152,7 +152,7 @@ pub(crate) fn parts_of(
         Arc::clone(&materialize),
         Arc::<FileLayers>::clone(&layers),
         Arc::clone(&workspace),
-        Box::new(move || programs.mounts().collect()),
+        Box::new(move || programs.others().to_vec()),
         Box::new(move || {
             places
                 .places()

@@ -106,6 +106,7 @@ impl Fixture {
             reach: Reach::default(),
             limits: Limits::default(),
             logs: None,
+            links: Vec::new(),
             hidden: Vec::new(),
             holding: None,
         }

@@ -29,6 +29,8 @@ pub struct RunMounts {
     pub mounts: Vec<Mount>,
     /// The folders in which programs are looked for before the system's, as the run sees them.
     pub programs: Vec<String>,
+    /// Links that the run sees, with their targets.
+    pub links: Vec<(String, String)>,
     /// The folder that long outputs are kept in.
     pub logs: PathBuf,
     /// The same folder as later runs and the file tools see it, absolute.

@@ -342,6 +342,7 @@ fn run_survives_a_killed_daemon() {
             ..Limits::default()
         },
         logs: None,
+        links: Vec::new(),
         hidden: Vec::new(),
         holding: None,
     };

@@ -117,6 +117,9 @@ fn plan(
             writable.push(PathBuf::from(at));
         }
     }
+    for (at, to) in &job.links {
+        view.add_other_name(at, to);
+    }
     let size = job.limits.disk.saturating_add(copies.bytes + OVERHEAD);
     // A setuid bubblewrap refuses a size: then it is only watched.
     let found = std::fs::metadata(program)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::sandbox::{Mode, Mount, Spec};
 
 use super::Failure;
-use super::layer::{Baseline, Layer};
+use super::layer::{Baseline, Layer, nested};
 use crate::copier::{Copier, Sources};
 use crate::file_time::Beginning;
 use crate::plan::UnixId;
@@ -96,16 +96,6 @@ struct MountCopy<'a> {
     is_layer: bool,
     /// The targets of other mounts in it, which are left out.
     nested: Vec<PathBuf>,
-}
-
-/// The targets of other mounts below this one, and what is hidden in it, relative to it.
-pub(super) fn nested(job: &Spec, mount: &Mount) -> Vec<PathBuf> {
-    let mounts = job.mounts.iter().map(|other| &other.target);
-    let below = mounts.chain(&job.hidden).filter_map(|other| {
-        let below = Path::new(other).strip_prefix(&mount.target).ok()?;
-        (!below.as_os_str().is_empty()).then(|| below.to_owned())
-    });
-    below.collect()
 }
 
 /// The mounts of a run that are copied.

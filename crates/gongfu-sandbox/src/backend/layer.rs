@@ -2,14 +2,13 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gongfu_core::change::{Change, Holding};
 use gongfu_core::sandbox::{Mode, Mount, Outcome, Reason, Spec};
 use rustix::fs::OFlags;
 
-use super::copy::nested;
 use super::execute::RunResult;
 use super::{Failure, RunContext};
 use crate::change_sets::NewSet;
@@ -80,6 +79,16 @@ pub(super) fn layers(job: &Spec) -> Result<Vec<Layer<'_>>, Failure> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
     let layers = job.mounts.iter().filter(is_layer);
     layers.map(Layer::of).collect()
+}
+
+/// The targets of other mounts below this one, and what is hidden in it, relative to it.
+pub(super) fn nested(job: &Spec, mount: &Mount) -> Vec<PathBuf> {
+    let mounts = job.mounts.iter().map(|other| &other.target);
+    let below = mounts.chain(&job.hidden).filter_map(|other| {
+        let below = Path::new(other).strip_prefix(&mount.target).ok()?;
+        (!below.as_os_str().is_empty()).then(|| below.to_owned())
+    });
+    below.collect()
 }
 
 /// Merges the layers of a run; returns its outcome with the changes. `baseline` is their state before

@@ -71,6 +71,9 @@ fn plan(job: &Spec, tenant: Option<UnixId>) -> Result<Plan, Failure> {
             writable.push(PathBuf::from(at));
         }
     }
+    for (at, to) in &job.links {
+        view.add_other_name(at, to);
+    }
     for at in &job.hidden {
         view.add_hidden(at);
     }

@@ -84,6 +84,7 @@ impl Fixture {
             reach: Reach::default(),
             limits: self.limits,
             logs: Some(self.path("logs")),
+            links: Vec::new(),
             hidden: Vec::new(),
             holding: None,
         }
@@ -153,6 +154,7 @@ pub(crate) fn victim() -> ExitCode {
         reach: Reach::default(),
         limits: Limits::default(),
         logs: Some(folder.into()),
+        links: Vec::new(),
         hidden: Vec::new(),
         holding: None,
     };
