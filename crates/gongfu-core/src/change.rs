@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 pub mod table;
 
+/// Why a change in a protected folder waits, for people.
+pub const PROTECTED: &str = "skills or gongfu's own files are there";
 /// The most change sets that wait at once.
 pub const MAX_SETS: usize = 100;
 /// The most bytes that they take together.

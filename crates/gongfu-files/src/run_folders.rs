@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gongfu_core::change::{Holding, ProtectedFolders};
+use gongfu_core::change::{Holding, PROTECTED, ProtectedFolders, table};
 use gongfu_core::library::Skill;
+use gongfu_core::place::Location;
 use gongfu_core::port::{
     Clock, Layers, Materialize, Pending, PortError, RunFolder, RunFolders, RunMounts, ready,
 };
@@ -216,6 +217,21 @@ impl RunFolders for LocalRunFolders {
             .chain([workspace])
             .chain(declared)
             .collect()
+    }
+
+    fn obeyed(&self, place: &Location) -> Option<&'static str> {
+        let (root, path) = self.workspace.host(place)?;
+        let protected = (self.protected)(&root);
+        // A link may lead to it.
+        let real = real_outside(&root.join(&path));
+        let paths = [Some(path.as_path()), real.strip_prefix(&root).ok()];
+        let mut paths = paths.into_iter().flatten();
+        paths.find_map(|path| {
+            let host = root.join(path);
+            let is_protected = protected.iter().any(|folder| host.starts_with(folder));
+            let why = table::obeyed_below(&root, path);
+            why.or_else(|| is_protected.then_some(PROTECTED))
+        })
     }
 
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {

@@ -119,6 +119,16 @@ impl LocalWorkspace {
         hidden
     }
 
+    /// The folder on this machine that a place is in, and its path below.
+    pub(crate) fn host(&self, place: &Location) -> Option<(PathBuf, PathBuf)> {
+        let target = self.find(place, false).ok()?;
+        let root = match &target.root {
+            Some(root) => root.path().to_owned(),
+            None => real_outside(&self.path),
+        };
+        Some((root, PathBuf::from(target.path.as_str())))
+    }
+
     /// Refuses what is hidden, also where a link leads to it.
     fn check_private(&self, target: &Target) -> Result<(), PortError> {
         let (Some(private), Some(root)) = (&self.private, &target.root) else {

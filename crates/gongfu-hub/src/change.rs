@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::change::{ChangeSet, Difference, Excerpt, HeldKind};
+use gongfu_core::change::{ChangeSet, Difference, Excerpt, HeldChange, HeldKind};
 use gongfu_core::port::PortError;
 use gongfu_core::skill::Digest;
 use schemars::JsonSchema;
@@ -18,6 +18,8 @@ use crate::visible::visible;
 const MAX_COMPARED: u64 = 256 * 1024;
 /// The limit of changes whose diff is shown.
 const MAX_DIFFS: usize = 200;
+/// The longest diff that a person is asked about over a client, in characters.
+pub(crate) const MAX_ASKED: usize = 8_192;
 /// The lines around a change.
 const CONTEXT: usize = 3;
 
@@ -136,6 +138,34 @@ fn diff(difference: &Difference) -> ChangeDiff {
         diff,
         is_whole,
     }
+}
+
+/// The diff of a file that is to be written, and whether a person can be asked about it: all of it is shown.
+pub(crate) fn file_diff(path: &str, before: Option<Vec<u8>>, after: Vec<u8>) -> (String, bool) {
+    let excerpt = |bytes: Vec<u8>| Excerpt {
+        size: bytes.len() as u64,
+        bytes,
+    };
+    let difference = Difference {
+        change: HeldChange {
+            path: path.to_owned(),
+            host: path.to_owned(),
+            kind: HeldKind::Written {
+                bytes: after.len() as u64,
+                executable: false,
+            },
+            why: String::new(),
+        },
+        before: before.map(excerpt),
+        after: Some(excerpt(after)),
+    };
+    let (mut diff, is_whole) = compared(path, &difference);
+    let is_short = diff.chars().count() <= MAX_ASKED;
+    if !is_short {
+        diff = diff.chars().take(MAX_ASKED).collect();
+        diff.push('…');
+    }
+    (diff, is_whole && is_short)
 }
 
 /// The difference between two files, and whether all of it is shown.

@@ -2,22 +2,27 @@
 //!
 //! A SKILL.md that could not be loaded any more is refused before anything is written.
 
+use std::path::Path;
+
+use gongfu_core::change::table;
 use gongfu_core::edit;
 use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, PortError};
 use gongfu_core::skill::{
-    self, Diagnostic, Folder, SKILL_FILE, SkillName, SkillPath, check, draft,
+    self, Diagnostic, Digest, Folder, SKILL_FILE, SkillName, SkillPath, check, draft,
 };
 use gongfu_core::text;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::call::Call;
+use crate::call::{Call, Proposal};
+use crate::change;
 use crate::error::ToolError;
 use crate::file;
 use crate::problem::Problem;
 use crate::shelf;
+use crate::visible::visible;
 
 /// The wanted state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,6 +133,70 @@ impl std::fmt::Display for FindingText {
             None => write!(formatter, "{severity}[{code}]: {message}; {hint}"),
         }
     }
+}
+
+/// The write of a file that programs of the machine obey, as a proposal to a person; `None` for any other.
+///
+/// # Errors
+/// An edit doesn't fit, or the place can't be read.
+pub(crate) async fn review_place(
+    call: &Call,
+    place: &Location,
+    given: &str,
+    intent: &Intent,
+) -> Result<Option<Proposal>, ToolError> {
+    let Some(why) = call.space.run_folders().obeyed(place) else {
+        return Ok(None);
+    };
+    let before = match file::read(call, place, given).await {
+        Ok(before) => Some(before),
+        Err(error) if intent.is_edit() => return Err(error),
+        Err(_) => None,
+    };
+    proposal(given, before, intent, why).map(Some)
+}
+
+/// The same for a file of a skill.
+///
+/// # Errors
+/// As [`review_place`].
+pub(crate) async fn review_skill(
+    call: &Call,
+    skill: &Skill,
+    path: &SkillPath,
+    given: &str,
+    intent: &Intent,
+) -> Result<Option<Proposal>, ToolError> {
+    let Some(why) = table::obeyed_below(Path::new(&skill.path), Path::new(path.as_str())) else {
+        return Ok(None);
+    };
+    let before = match file::read_skill(call, skill, path, given).await {
+        Ok(before) => Some(before),
+        Err(error) if intent.is_edit() => return Err(error),
+        Err(_) => None,
+    };
+    let given = format!("{given} of {}", skill.full_name);
+    proposal(&given, before, intent, why).map(Some)
+}
+
+/// The proposal to write a file, with its diff.
+fn proposal(
+    path: &str,
+    before: Option<Vec<u8>>,
+    intent: &Intent,
+    why: &str,
+) -> Result<Proposal, ToolError> {
+    let after = intent.bytes(before.as_deref().unwrap_or_default(), path)?;
+    let digest = [path.as_bytes(), b"\0", &after].concat();
+    let (diff, is_whole) = change::file_diff(path, before, after);
+    Ok(Proposal {
+        action: "write this file",
+        what: visible(path),
+        details: diff.lines().map(str::to_owned).collect(),
+        is_whole,
+        reason: why.to_owned(),
+        digest: Digest::of(&digest),
+    })
 }
 
 /// Writes a file of the workspace or a mount.

@@ -1,10 +1,13 @@
 //! A sandbox that runs nothing, and the folders of its runs.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use gongfu_core::change::table;
 use gongfu_core::library::Skill;
+use gongfu_core::place::Location;
 use gongfu_core::port::{
     Listener, Pending, PortError, RunFolder, RunFolders, RunMounts, Sandbox, ready,
 };
@@ -127,6 +130,10 @@ impl RunFolders for FakeRunFolders {
         skill
             .chain([folder(WORKSPACE, Some("workspace"))])
             .collect()
+    }
+
+    fn obeyed(&self, place: &Location) -> Option<&'static str> {
+        table::obeyed_below(Path::new(WORKSPACE), Path::new(&place.to_string()))
     }
 
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {

@@ -4,6 +4,8 @@
 //! or end with `*`. What a person starts (a `Makefile`, `package.json`, `conftest.py`) isn't in the table.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::LazyLock;
 
 use crate::skill::check::hidden::is_hidden;
@@ -328,6 +330,18 @@ pub fn obeyed<'a>(
         .find(is_complete)
         .or_else(|| patterns.into_iter().find(is_complete))
         .map(|line| line.reader)
+}
+
+/// Returns why a change at a path below a folder needs a person, where one of its names completes a line; the
+/// names of the folder itself count only as those before it.
+pub fn obeyed_below(folder: &Path, path: &Path) -> Option<&'static str> {
+    let text = |name: &OsStr| name.to_string_lossy().into_owned();
+    let mut above: Vec<String> = folder.iter().map(text).collect();
+    path.iter().map(text).find_map(|name| {
+        let why = obeyed(above.iter().map(String::as_str), &name);
+        above.push(name);
+        why
+    })
 }
 
 /// The most names of a line.

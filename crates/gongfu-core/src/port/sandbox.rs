@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Lease, Pending};
 use crate::change::Holding;
 use crate::library::Skill;
+use crate::place::Location;
 use crate::sandbox::{BackendStatus, Mount, Outcome, Spec, Stream};
 
 /// Receives the output of a run while it goes on.
@@ -61,6 +62,9 @@ pub trait RunFolders: Send + Sync {
     /// The folders that a run sees, without preparing anything: the skill's where there is one, the workspace, and
     /// the mounts.
     fn folders(&self, with_skill: bool) -> Vec<RunFolder>;
+
+    /// Why a person must allow a write at a place, where that is so: programs of the machine obey what is there.
+    fn obeyed(&self, place: &Location) -> Option<&'static str>;
 
     /// Prepares what a run sees, with a skill or without.
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts>;

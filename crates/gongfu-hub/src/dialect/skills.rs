@@ -183,7 +183,20 @@ impl Tool for Write {
     const TITLE: &'static str = "Write a file";
     const ACCESS: Access = Access::Write;
     const SAFETY: Safety = Safety::Medium;
+    const REVIEWED: bool = true;
     type Output = Document;
+
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        let (given, intent) = (self.path.as_str(), Intent::Whole(self.content.clone()));
+        match file::virtual_path(given)? {
+            VirtualPath::Skills => Ok(None),
+            VirtualPath::Skill { name, path } => {
+                let skill = shelf::skill(call, name.as_str()).await?;
+                writing::review_skill(call, &skill, &path, given, &intent).await
+            }
+            VirtualPath::File(place) => writing::review_place(call, &place, given, &intent).await,
+        }
+    }
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let (given, intent) = (self.path.as_str(), Intent::Whole(self.content));

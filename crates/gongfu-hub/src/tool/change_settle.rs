@@ -5,14 +5,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Proposal};
-use crate::change::{self, ShownSet};
+use crate::change::{self, MAX_ASKED, ShownSet};
 use crate::error::ToolError;
 use crate::output::Data;
 use crate::run::{Artifact, artifact, artifact_words};
 use crate::tool::Tool;
 
-/// The longest diff that a person is asked about over a client, in characters.
-const MAX_ASKED: usize = 8_192;
 /// The lines of a longer one that are shown all the same.
 const LINES_OF_LONGER: usize = 40;
 
@@ -53,7 +51,7 @@ impl Tool for ChangeSettle {
     const NAME: &'static str = "change_settle";
     const TITLE: &'static str = "Apply or drop changes that wait";
     const ACCESS: Access = Access::Write;
-    const SAFETY: Safety = Safety::High;
+    const SAFETY: Safety = Safety::Medium;
     const REVIEWED: bool = true;
     type Output = Data<ChangesSettled>;
 

@@ -4,7 +4,7 @@ use gongfu_core::capability::{Access, Safety};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::file;
 use crate::output::Data;
@@ -43,10 +43,16 @@ impl Tool for FileWrite {
     const TITLE: &'static str = "Write a file";
     const ACCESS: Access = Access::Write;
     const SAFETY: Safety = Safety::Medium;
+    const REVIEWED: bool = true;
     type Output = Data<FileWritten>;
 
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        let place = file::location(&self.path)?;
+        writing::review_place(call, &place, &self.path, &self.intent()?).await
+    }
+
     async fn run(self, call: &Call) -> Result<Data<FileWritten>, ToolError> {
-        let intent = Intent::of(self.content, self.old_text, self.new_text)?;
+        let intent = self.intent()?;
         let place = file::location(&self.path)?;
         let written = writing::write_place(call, &place, &self.path, &intent).await?;
         Ok(Data {
@@ -57,5 +63,15 @@ impl Tool for FileWrite {
                 created: written.created,
             },
         })
+    }
+}
+
+impl FileWrite {
+    fn intent(&self) -> Result<Intent, ToolError> {
+        Intent::of(
+            self.content.clone(),
+            self.old_text.clone(),
+            self.new_text.clone(),
+        )
     }
 }

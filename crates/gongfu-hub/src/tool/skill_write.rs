@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::place;
-use gongfu_core::skill::SKILL_FILE;
+use gongfu_core::skill::{SKILL_FILE, SkillPath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::Call;
+use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::output::Data;
 use crate::problem::Problem;
@@ -55,15 +55,17 @@ impl Tool for SkillWrite {
     const TITLE: &'static str = "Write a file of a skill";
     const ACCESS: Access = Access::Write;
     const SAFETY: Safety = Safety::Medium;
+    const REVIEWED: bool = true;
     type Output = Data<SkillWritten>;
 
+    async fn review(&self, call: &Call) -> Result<Option<Proposal>, ToolError> {
+        let (intent, path) = (self.intent()?, self.path()?);
+        let skill = shelf::skill(call, &self.skill_name).await?;
+        writing::review_skill(call, &skill, &path, self.given(), &intent).await
+    }
+
     async fn run(self, call: &Call) -> Result<Data<SkillWritten>, ToolError> {
-        let intent = Intent::of(self.content, self.old_text, self.new_text)?;
-        let given = self.path.as_deref().unwrap_or(SKILL_FILE);
-        let path = place::checked(given).map_err(|why| {
-            let (path, reason) = (given.to_owned(), why.to_string());
-            Problem::FilePath { path, reason }.error()
-        })?;
+        let (intent, given, path) = (self.intent()?, self.given(), self.path()?);
         let skill = shelf::skill(call, &self.skill_name).await?;
         let written = writing::write_skill(call, &skill, &path, given, &intent).await?;
         let mut text = format!(
@@ -82,6 +84,28 @@ impl Tool for SkillWrite {
                 created: written.created,
                 findings: written.findings,
             },
+        })
+    }
+}
+
+impl SkillWrite {
+    fn intent(&self) -> Result<Intent, ToolError> {
+        Intent::of(
+            self.content.clone(),
+            self.old_text.clone(),
+            self.new_text.clone(),
+        )
+    }
+
+    /// The path as it was given.
+    fn given(&self) -> &str {
+        self.path.as_deref().unwrap_or(SKILL_FILE)
+    }
+
+    fn path(&self) -> Result<SkillPath, ToolError> {
+        place::checked(self.given()).map_err(|why| {
+            let (path, reason) = (self.given().to_owned(), why.to_string());
+            Problem::FilePath { path, reason }.error()
         })
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::change::{Holding, table};
+use gongfu_core::change::{Holding, PROTECTED, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 
 use super::scan::{Kind, Node};
@@ -130,7 +130,7 @@ impl<'a> Judge<'a> {
         let touches =
             |other: &Path| host.starts_with(other) || replaces && other.starts_with(&host);
         if self.protected.iter().any(|one| touches(one)) {
-            return Some("skills or gongfu's own files are there");
+            return Some(PROTECTED);
         }
         if self.named.iter().any(|one| touches(&self.root.join(one))) {
             return Some("the settings of git name it");

@@ -6,6 +6,8 @@ mod approval;
 #[cfg(test)]
 mod argument;
 #[cfg(test)]
+mod changes;
+#[cfg(test)]
 mod climb;
 #[cfg(test)]
 #[path = "../contract/disk.rs"]
