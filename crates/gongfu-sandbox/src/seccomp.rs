@@ -25,6 +25,14 @@ const TCP_ULP: u64 = 31;
 /// The protocol of streams.
 const TCP: u64 = 6;
 
+/// The options of sockets that change the size of a buffer.
+const BUFFERS: [libc::c_int; 4] = [
+    libc::SO_SNDBUF,
+    libc::SO_RCVBUF,
+    libc::SO_SNDBUFFORCE,
+    libc::SO_RCVBUFFORCE,
+];
+
 /// The bit of calls by the x32 convention, which `seccompiler` lets pass.
 const X32_BIT: u32 = 0x4000_0000;
 
@@ -84,7 +92,9 @@ fn missing() -> Option<BpfProgram> {
     compile(rules.collect(), libc::ENOSYS)
 }
 
-/// Setting the size of core dumps. With a limit of one byte there is no dump; with zero the kernel would still
+/// Setting the size of core dumps, and the buffers of sockets.
+///
+/// The memory of sockets counts nowhere without a control group, so their buffers keep the default size. With a limit of one byte there is no dump; with zero the kernel would still
 /// pipe it to a program of the host. So the limit stays, and the calls pretend to have changed it.
 fn pretended() -> Option<BpfProgram> {
     let core = u64::from(libc::RLIMIT_CORE);
@@ -98,8 +108,22 @@ fn pretended() -> Option<BpfProgram> {
     let rules = [
         (libc::SYS_prlimit64, any_of([change])?),
         (libc::SYS_setrlimit, any_of([rule(vec![is_core(0)])])?),
+        (libc::SYS_setsockopt, any_of(BUFFERS.map(buffer))?),
     ];
     compile(rules.into(), 0)
+}
+
+/// Changing a buffer by one of the options.
+fn buffer(option: libc::c_int) -> Option<SeccompRule> {
+    let is = |argument, value: libc::c_int| {
+        condition(
+            argument,
+            false,
+            Operator::Same,
+            u64::from(value.unsigned_abs()),
+        )
+    };
+    rule(vec![is(1, libc::SOL_SOCKET), is(2, option)])
 }
 
 /// Kills programs that make a call whose number has the bit of another convention.

@@ -110,6 +110,10 @@ impl Meter for Folder<'_> {
         0
     }
 
+    fn sockets(&self, processes: &[u32]) -> u64 {
+        usage::sockets(processes)
+    }
+
     fn disk(&mut self, processes: &[u32], is_final: bool) -> Disk {
         let start = Instant::now();
         if start < self.next && !is_final {

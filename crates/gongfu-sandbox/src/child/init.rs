@@ -131,6 +131,10 @@ impl Meter for SizedFileSystems<'_> {
         self.contents().map_or(u64::MAX, |contents| contents.bytes)
     }
 
+    fn sockets(&self, _processes: &[u32]) -> u64 {
+        usage::sockets_of_network()
+    }
+
     fn disk(&mut self, _processes: &[u32], _is_final: bool) -> Disk {
         let is_exceeded = self.contents().is_none_or(|contents| {
             let limit = self.bytes.div_ceil(contents.block);

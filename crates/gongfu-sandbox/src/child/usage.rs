@@ -10,6 +10,35 @@ const PAGE_TABLE_MEMORY: [&str; 2] = ["VmPTE:", "HugetlbPages:"];
 /// Memory of a process; shared pages are divided among those who share them.
 const EXACT_MEMORY: [&str; 3] = ["Pss_Anon:", "Pss_Shmem:", "SwapPss:"];
 
+/// The most that the system keeps for a socket with its default buffer, in bytes: that of the buffer, and of the
+/// last message. A program can't make a buffer larger.
+const SOCKET_MEMORY: u64 = 256 * 1024;
+
+/// Bytes of memory that this number of sockets may hold.
+pub(super) fn memory_of_sockets(sockets: u64) -> u64 {
+    sockets.saturating_mul(SOCKET_MEMORY)
+}
+
+/// The number of sockets in the network of this process.
+pub(super) fn sockets_of_network() -> u64 {
+    let counts = fs::read_to_string("/proc/self/net/sockstat").unwrap_or_default();
+    sum(&counts, &["sockets: used"])
+}
+
+/// The number of sockets that these processes have open; one that several have is counted for each.
+pub(super) fn sockets(processes: &[u32]) -> u64 {
+    let of_one = |process: &u32| {
+        let handles = fs::read_dir(format!("/proc/{process}/fd"));
+        let handles = handles.into_iter().flatten().flatten();
+        let sockets = handles.filter(|handle| {
+            let to = fs::read_link(handle.path());
+            to.is_ok_and(|to| to.to_string_lossy().starts_with("socket:"))
+        });
+        sockets.count() as u64
+    };
+    processes.iter().map(of_one).sum()
+}
+
 /// Bytes of memory of these processes, and of files of `written` bytes. The exact figure is slow to read, so
 /// it counts only above half of `limit`.
 pub(super) fn memory(processes: &[u32], written: u64, limit: u64) -> u64 {

@@ -29,6 +29,9 @@ pub(super) trait Meter {
     /// Bytes of its files that lie in memory.
     fn files_in_memory(&self) -> u64;
 
+    /// The number of its sockets.
+    fn sockets(&self, processes: &[u32]) -> u64;
+
     /// Looks at its disk space, or at least once when it `is_final`.
     fn disk(&mut self, processes: &[u32], is_final: bool) -> Disk;
 }
@@ -158,7 +161,9 @@ pub(super) fn watch(
             }
         }
         if counts_memory {
-            let used = usage::memory(&processes, meter.files_in_memory(), limits.memory);
+            let sockets = usage::memory_of_sockets(meter.sockets(&processes));
+            let outside = meter.files_in_memory().saturating_add(sockets);
+            let used = usage::memory(&processes, outside, limits.memory);
             if used > limits.memory {
                 return Verdict::Exceeded(Reason::Oom);
             }

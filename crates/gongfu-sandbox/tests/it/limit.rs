@@ -165,6 +165,19 @@ fn memory_limit_covers_all_processes_together(mut fixture: Fixture) {
     let hidden = "import ctypes, threading, time\ndef hold():\n  b = bytearray(260 << 20); b[::4096] = b'x' * len(b[::4096]); time.sleep(20)\nthreading.Thread(target=hold).start()\nctypes.CDLL(None).syscall(60, 0)";
     let outcome = fixture.run_line(&format!("exec python3 -c \"{hidden}\""));
     assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
+    // So is one that holds it in sockets.
+    let fill = "import socket, time\nheld = []\nfor i in range(%d):\n  held += socket.socketpair()\n  for end in held[-2:]:\n    end.setblocking(False); end.setsockopt(1, 7, 1 << 30)\n    try:\n      while True: end.send(b'x' * 65536)\n    except BlockingIOError: pass\ntime.sleep(%w)";
+    let fill = |pairs: u32, wait: u32| {
+        let fill = fill.replace("%d", &pairs.to_string());
+        format!("python3 -c \"{}\"", fill.replace("%w", &wait.to_string()))
+    };
+    let outcome = fixture.run_line(&fill(20, 0));
+    assert_eq!(outcome.reason, Reason::Ok, "{outcome:?}");
+    let many = fill(110, 20);
+    let outcome = fixture.run_line(&format!(
+        "for i in 1 2 3 4 5 6 7 8 9 10; do {many} & done; wait"
+    ));
+    assert_eq!(outcome.reason, Reason::Oom, "{outcome:?}");
     if fixture.level != LITE {
         // Written files are in memory as well.
         fixture.limits.disk = 400 << 20;
