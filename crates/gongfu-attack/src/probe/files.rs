@@ -93,10 +93,6 @@ pub(crate) const PROBES: &[Probe] = &[
             let path = c_path(&bait.secret)?;
             call!(libc::SYS_inotify_add_watch, watch, &*path, libc::IN_OPEN).map(drop)
         },
-    )
-    .by_design(
-        HostView::Open,
-        "Landlock doesn't restrict who is told of changes",
     ),
     Probe::new(
         "files::host_folder_entered",

@@ -48,6 +48,11 @@ pub(crate) const PROBES: &[Probe] = &[
         },
     ),
     Probe::new(
+        "resources::watches",
+        "Takes a place for watches of files, of which each user has a few.",
+        |_| call!(libc::SYS_inotify_init1, 0).map(drop),
+    ),
+    Probe::new(
         "resources::messages",
         "Makes a queue that lives longer than its process.",
         |_| {

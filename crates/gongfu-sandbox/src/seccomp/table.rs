@@ -127,6 +127,7 @@ pub(super) const REFUSED: &[Call] = calls![
 /// Refused on this architecture only.
 #[cfg(target_arch = "x86_64")]
 pub(super) const REFUSED_HERE: &[Call] = calls![
+    SYS_inotify_init,
     SYS_iopl,
     SYS_ioperm,
     SYS_modify_ldt,
@@ -139,10 +140,12 @@ pub(super) const REFUSED_HERE: &[Call] = calls![
 pub(super) const REFUSED_HERE: &[Call] = &[];
 
 /// Reported as missing, so that a program uses another way: an older call, whose arguments a filter can check,
-/// or memory that is counted, as that of unmapped files isn't. Asynchronous IO of the old kind is rarely used.
+/// or memory that is counted, as that of unmapped files isn't. Asynchronous IO of the old kind is rarely used, and
+/// watches of files are few for each user: a run would take those of the server.
 pub const MISSING: &[Call] = calls![
     SYS_clone3,
     SYS_openat2,
+    SYS_inotify_init1,
     SYS_io_setup,
     SYS_memfd_create,
     SYS_memfd_secret,
