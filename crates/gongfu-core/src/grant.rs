@@ -1,6 +1,6 @@
 //! Grants: the hosts that a person lets a skill reach.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +8,11 @@ use crate::library::Skill;
 use crate::network::{Rule, Rules};
 use crate::port::{PortError, RecordKey, Records, read_record, update_record};
 use crate::sandbox::Reach;
+
+/// The most files whose digests a grant keeps.
+const MAX_FILES: usize = 500;
+/// The digits of the digest of a file that it keeps.
+const DIGEST_DIGITS: usize = 32;
 
 /// A host that a skill may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +29,12 @@ pub struct Grant {
     /// True if the host may be on this machine or its network.
     #[serde(default)]
     pub private: bool,
+    /// The digest of the skill: another version of it is not covered.
+    #[serde(default)]
+    pub digest: String,
+    /// The digests of its files, to tell what is different in another version; none for very many files.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 impl Grant {
@@ -42,8 +53,49 @@ impl Grant {
             name: skill.name.as_str().to_owned(),
             host,
             private,
+            digest: skill.digest().to_string(),
+            files: if skill.files.len() <= MAX_FILES {
+                files(skill)
+            } else {
+                BTreeMap::new()
+            },
         })
     }
+
+    fn is_of(&self, skill: &Skill) -> bool {
+        self.folder == skill.path && self.name == skill.name.as_str()
+    }
+
+    /// The files that are different in a skill from those that the grant is for; empty for the same version.
+    pub fn difference(&self, skill: &Skill) -> Vec<String> {
+        if self.digest == skill.digest().to_string() {
+            return Vec::new();
+        }
+        let now = files(skill);
+        if self.files.is_empty() || now.len() > MAX_FILES {
+            return vec!["some of its files".to_owned()];
+        }
+        let paths: BTreeSet<&String> = self.files.keys().chain(now.keys()).collect();
+        let different =
+            paths
+                .into_iter()
+                .filter_map(|path| match (self.files.get(path), now.get(path)) {
+                    (Some(then), Some(now)) => (then != now).then(|| format!("{path} is changed")),
+                    (None, _) => Some(format!("{path} is new")),
+                    (_, None) => Some(format!("{path} is gone")),
+                });
+        different.collect()
+    }
+}
+
+/// The digests of the files of a skill by path; a file that was too large to read counts by its length.
+fn files(skill: &Skill) -> BTreeMap<String, String> {
+    let files = skill.files.iter().map(|file| {
+        let content = file.digest.map(|digest| digest.hex(DIGEST_DIGITS));
+        let content = content.unwrap_or_else(|| file.size.to_string());
+        (file.path.to_string(), content)
+    });
+    files.collect()
 }
 
 /// The grants of a space.
@@ -75,13 +127,17 @@ impl Grants {
         update_record(records, &key()?, change).await
     }
 
-    /// The hosts that a skill may reach.
-    pub fn reach(&self, skill: &Skill) -> Reach {
-        self.reach_of(&skill.path, skill.name.as_str())
+    /// The grants of other versions of a skill, which it can't use.
+    pub fn stale<'a>(&'a self, skill: &'a Skill) -> impl Iterator<Item = &'a Grant> {
+        let digest = skill.digest().to_string();
+        let of_skill = self.all.iter().filter(|grant| grant.is_of(skill));
+        of_skill.filter(move |grant| grant.digest != digest)
     }
 
-    fn reach_of(&self, folder: &str, name: &str) -> Reach {
-        let of_skill = |grant: &&Grant| grant.folder == folder && grant.name == name;
+    /// The hosts that a skill may reach.
+    pub fn reach(&self, skill: &Skill) -> Reach {
+        let digest = skill.digest().to_string();
+        let of_skill = |grant: &&Grant| grant.is_of(skill) && grant.digest == digest;
         let grants = || self.all.iter().filter(of_skill);
         let private: BTreeSet<_> = grants()
             .filter(|grant| grant.private)
@@ -121,40 +177,86 @@ fn key() -> Result<RecordKey, PortError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Grant, Grants};
+    use std::sync::Arc;
 
-    fn grant(folder: &str, host: &str, private: bool) -> Grant {
-        Grant {
-            folder: folder.to_owned(),
-            skill: "full/s".to_owned(),
-            name: "s".to_owned(),
-            host: host.parse().unwrap(),
-            private,
+    use super::{Grant, Grants};
+    use crate::library::{FindingCount, Skill};
+    use crate::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
+
+    fn skill(path: &str, name: &str, files: &[(&str, &str)]) -> Skill {
+        let files = files.iter().map(|(path, text)| FileEntry {
+            path: SkillPath::new(path).unwrap(),
+            size: text.len() as u64,
+            digest: Some(Digest::of(text.as_bytes())),
+            kind: FileKind::Text,
+        });
+        Skill {
+            name: SkillName::new(name).unwrap(),
+            full_name: "full/s".into(),
+            description: String::new(),
+            frontmatter: "{}".into(),
+            source: "full".into(),
+            folder: SkillPath::new("s").unwrap(),
+            path: path.to_owned(),
+            files: files.collect::<Arc<[_]>>(),
+            findings: FindingCount::default(),
+            enabled: true,
         }
+    }
+
+    fn grant(skill: &Skill, host: &str, private: bool) -> Grant {
+        Grant::new(skill, host.parse().unwrap(), private).unwrap()
     }
 
     #[test]
     fn grant_opens_one_host_for_one_skill() {
+        let of = |path: &str, name: &str| skill(path, name, &[("SKILL.md", "text")]);
+        let own = of("/a", "s");
         let mut grants = Grants::default();
-        assert!(grants.add(grant("/a", "example.com", false)));
-        assert!(grants.add(grant("/a", "internal.test:8443", true)));
-        assert!(!grants.add(grant("/a", "example.com", false)));
-        let reach = grants.reach_of("/a", "s");
+        assert!(grants.add(grant(&own, "example.com", false)));
+        assert!(grants.add(grant(&own, "internal.test:8443", true)));
+        assert!(!grants.add(grant(&own, "example.com", false)));
+        let reach = grants.reach(&own);
         let (example, internal) = ("example.com:443", "internal.test:8443");
         let (example, internal) = (example.parse().unwrap(), internal.parse().unwrap());
         assert!(reach.rules.allow(&example) && reach.rules.allow(&internal));
         assert!(!reach.private.allow(&example) && reach.private.allow(&internal));
-        assert!(grants.reach_of("/a/b", "s").rules.is_empty());
-        assert!(grants.reach_of("/a", "other").rules.is_empty());
+        assert!(grants.reach(&of("/a/b", "s")).rules.is_empty());
+        assert!(grants.reach(&of("/a", "other")).rules.is_empty());
         // The later grant wins.
-        assert!(grants.add(grant("/a", "internal.test:8443", false)));
-        assert!(grants.reach_of("/a", "s").private.is_empty());
+        assert!(grants.add(grant(&own, "internal.test:8443", false)));
+        assert!(grants.reach(&own).private.is_empty());
         assert_eq!(grants.all.len(), 2);
         assert!(grants.remove("/a", &"example.com".parse().unwrap()));
         assert!(!grants.remove("/a", &"example.com".parse().unwrap()));
-        assert!(!grants.reach_of("/a", "s").rules.allow(&example));
+        assert!(!grants.reach(&own).rules.allow(&example));
         let internal = "internal.test:8443".parse().unwrap();
         assert!(!grants.remove("/", &internal));
         assert!(grants.remove("full/s", &internal) && grants.all.is_empty());
+    }
+
+    #[test]
+    fn another_version_of_the_skill_is_not_covered() {
+        let of = |files: &[(&str, &str)]| skill("/a", "s", files);
+        let reviewed = of(&[("SKILL.md", "text"), ("a.py", "1"), ("b.py", "1")]);
+        let mut grants = Grants::default();
+        grants.add(grant(&reviewed, "example.com", false));
+        assert!(!grants.reach(&reviewed).is_off());
+        assert_eq!(grants.stale(&reviewed).count(), 0);
+        let other = of(&[("SKILL.md", "text"), ("a.py", "2"), ("c.py", "1")]);
+        assert!(grants.reach(&other).is_off());
+        let stale: Vec<&Grant> = grants.stale(&other).collect();
+        assert_eq!(
+            stale[0].difference(&other),
+            ["a.py is changed", "b.py is gone", "c.py is new"]
+        );
+        // It is granted again for that version.
+        assert!(grants.add(grant(&other, "example.com", false)));
+        assert!(!grants.reach(&other).is_off() && grants.reach(&reviewed).is_off());
+        // A grant of an earlier gongfu names no version.
+        let old = r#"{"all":[{"folder":"/a","skill":"full/s","name":"s","host":"example.com"}]}"#;
+        let old: Grants = serde_json::from_str(old).unwrap();
+        assert!(old.reach(&reviewed).is_off());
+        assert_eq!(old.stale(&reviewed).count(), 1);
     }
 }

@@ -34,6 +34,8 @@ pub(crate) use words::artifact_words;
 pub(crate) const SHOWN: usize = 64 * 1024;
 /// The most that can be asked for, and what the tools of dialects carry.
 pub(crate) const MAX_SHOWN: usize = 1024 * 1024;
+/// The limit of different files that are named of a version.
+const DIFFERENCES: usize = 5;
 /// The limit of files in an answer.
 const LISTED: usize = 200;
 
@@ -131,12 +133,24 @@ pub(crate) struct RunReport {
     /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<Vec<ContactReport>>,
+    /// The hosts that a person granted to another version of the skill; missing where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stale_grants: Option<Vec<StaleGrant>>,
     /// The environments of packages that it had; missing where it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) environments: Option<Vec<EnvironmentReport>>,
     /// What it lacks, and what would fix that; missing where it lacks nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lacks: Option<Vec<PackageProposal>>,
+}
+
+/// A host that a person granted to another version of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct StaleGrant {
+    /// The host and the port.
+    pub(crate) host: String,
+    /// The difference, and what the person can do.
+    pub(crate) advice: String,
 }
 
 /// The changes of a run that wait for a person.
@@ -204,13 +218,13 @@ pub(crate) async fn review(
 pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, ToolError> {
     let space = &call.space;
     let skill = request.skill.as_deref();
-    let reach = match skill {
+    let (reach, stale_grants) = match skill {
         Some(skill) => {
             let grants = Grants::read(space.records()).await;
             let grants = grants.map_err(|error| Problem::broken("the grants", &error).error())?;
-            grants.reach(skill)
+            (grants.reach(skill), stale(&grants, skill))
         }
-        None => Reach::default(),
+        None => (Reach::default(), Vec::new()),
     };
     let provided = dependency::provide(call, &request).await?;
     let prepared = space.run_folders().prepare(skill).await;
@@ -263,8 +277,30 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         let proposals = provided.proposals(call, &skill, &report.stderr).await;
         report.lacks = (!proposals.is_empty()).then_some(proposals);
     }
+    report.stale_grants = (!stale_grants.is_empty()).then_some(stale_grants);
     report.environments = (!provided.reports.is_empty()).then_some(provided.reports);
     Ok(report)
+}
+
+/// The grants that a skill can't use, because they are for another version of it.
+fn stale(grants: &Grants, skill: &Skill) -> Vec<StaleGrant> {
+    let stale = grants.stale(skill).map(|grant| {
+        let host = grant.host.to_string();
+        let mut changed = grant.difference(skill);
+        let more = changed.len().saturating_sub(DIFFERENCES);
+        changed.truncate(DIFFERENCES);
+        if more > 0 {
+            changed.push(format!("and {more} more"));
+        }
+        let (name, changed) = (&skill.full_name, changed.join(", "));
+        StaleGrant {
+            advice: format!(
+                "{host} was granted to another version of the skill ({changed}), so it can't be reached; a person who looked at it grants it again: gongfu grant add {name} {host}"
+            ),
+            host,
+        }
+    });
+    stale.collect()
 }
 
 fn report(outcome: Outcome, logs: &str) -> RunReport {
@@ -307,6 +343,7 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
                 contacts.map(|Contact { host, refused }| ContactReport { host, refused });
             contacts.collect()
         }),
+        stale_grants: None,
         environments: None,
         lacks: None,
         artifacts: outcome

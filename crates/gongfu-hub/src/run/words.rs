@@ -21,7 +21,10 @@ impl RunReport {
         }
         let files = artifact_words(&self.artifacts, self.artifacts_total);
         let held = self.held.as_ref().map(|held| held.advice.clone());
-        for line in [self.ended(), self.lacks(), files, held, self.hosts()]
+        let stale = self.stale_grants.iter().flatten();
+        let stale: Vec<&str> = stale.map(|one| one.advice.as_str()).collect();
+        let stale = (!stale.is_empty()).then(|| stale.join("; "));
+        for line in [self.ended(), self.lacks(), files, held, self.hosts(), stale]
             .into_iter()
             .flatten()
         {

@@ -101,17 +101,36 @@ impl GrantRemove {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GrantList {}
 
+/// A grant, and what is different in the skill since.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedGrant {
+    /// The grant.
+    pub grant: Grant,
+    /// The files that are different, for people; empty for a grant that holds.
+    pub difference: Vec<String>,
+}
+
 impl Operation for GrantList {
     const NAME: &'static str = "grant/list";
-    type Output = Grants;
+    type Output = Vec<ListedGrant>;
     specified!(ToolSpec {
         person_only: true,
         ..operation::spec::<Self>()
     });
 
-    async fn run(self, call: &Call) -> Result<Grants, ToolError> {
+    async fn run(self, call: &Call) -> Result<Vec<ListedGrant>, ToolError> {
         let reading = Grants::read(call.space.records());
-        reading.await.map_err(|error| broken(&error))
+        let grants = reading.await.map_err(|error| broken(&error))?;
+        let library = shelf::library(call).await?;
+        let listed = grants.all.into_iter().map(|grant| {
+            let mut skills = library.skills().iter();
+            let skill = skills.find(|skill| skill.path == grant.folder);
+            ListedGrant {
+                difference: skill.map_or_else(Vec::new, |skill| grant.difference(skill)),
+                grant,
+            }
+        });
+        Ok(listed.collect())
     }
 }
 

@@ -1,8 +1,7 @@
 //! `gongfu grant list|add|remove`: which hosts the scripts of a skill may reach.
 
-use gongfu_core::grant::Grants;
 use gongfu_hub::surface::Operation;
-use gongfu_hub::surface::grant::{GrantAdd, GrantChange, GrantList, GrantRemove};
+use gongfu_hub::surface::grant::{GrantAdd, GrantChange, GrantList, GrantRemove, ListedGrant};
 use serde_json::json;
 
 use super::Outcome;
@@ -64,20 +63,21 @@ fn change<O: Operation<Output = GrantChange>>(
     Ok(Outcome::Good)
 }
 
-fn list(grants: &Grants, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+fn list(all: &[ListedGrant], json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
     if json {
-        let shown = grants.all.iter().map(|grant| {
+        let shown = all.iter().map(|ListedGrant { grant, difference }| {
             json!({
                 "skill": grant.skill,
                 "folder": grant.folder,
                 "host": grant.host,
                 "private": grant.private,
+                "difference": difference,
             })
         });
         terminal.json(&shown.collect::<Vec<_>>())?;
         return Ok(Outcome::Good);
     }
-    for grant in &grants.all {
+    for ListedGrant { grant, difference } in all {
         let name = terminal.paint(Paint::Bold, &plain(&grant.skill));
         let kind = if grant.private {
             ", on this network"
@@ -86,8 +86,14 @@ fn list(grants: &Grants, json: bool, terminal: &mut Terminal) -> anyhow::Result<
         };
         let folder = terminal.paint(Paint::Dim, &plain(&grant.folder));
         terminal.line(&format!("{name}  {}{kind}  {folder}", grant.host))?;
+        if !difference.is_empty() {
+            let difference = plain(&difference.join(", "));
+            terminal.line(&format!(
+                "  it doesn't hold: the skill is another version now ({difference})"
+            ))?;
+        }
     }
-    if grants.all.is_empty() {
+    if all.is_empty() {
         terminal.note("no skill may reach any host");
     }
     Ok(Outcome::Good)

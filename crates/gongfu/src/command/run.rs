@@ -177,6 +177,7 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
     }
     for (list, member, what) in [
         ("network", "refused", "not reached"),
+        ("stale_grants", "advice", "not reached"),
         ("lacks", "advice", "packages are missing"),
     ] {
         let told = ran.get(list).and_then(Value::as_array);
