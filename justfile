@@ -124,6 +124,10 @@ prove-syscalls *ARGUMENTS:
 prove-proxy *ARGUMENTS:
     cargo test --quiet --package gongfu-sandbox --test it -- prove-proxy {{ ARGUMENTS }}
 
+# Prove with 10,000 generated histories of a workspace that nobody's work is lost, and that every answer is true
+prove-histories *ARGUMENTS:
+    cargo test --quiet --package gongfu-sandbox --test it -- prove-histories {{ ARGUMENTS }}
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash

@@ -65,11 +65,19 @@ impl Fixture {
     }
 
     pub(crate) fn spec(&self, command: Command) -> Spec {
+        Spec {
+            limits: self.limits,
+            ..Self::spec_in(self.folder.path(), command)
+        }
+    }
+
+    /// A job with the folders of a fixture.
+    pub(crate) fn spec_in(folder: &Path, command: Command) -> Spec {
         let mount = |sources: &[&str], target: &str, keep: &str| Mount {
-            sources: sources.iter().map(|source| self.path(source)).collect(),
+            sources: sources.iter().map(|source| folder.join(source)).collect(),
             target: target.to_owned(),
             mode: Mode::Layered,
-            keep: Some(self.path(keep)),
+            keep: Some(folder.join(keep)),
         };
         Spec {
             command,
@@ -82,8 +90,8 @@ impl Fixture {
             environment: BTreeMap::new(),
             input: Input::Nothing,
             reach: Reach::default(),
-            limits: self.limits,
-            logs: Some(self.path("logs")),
+            limits: Limits::default(),
+            logs: Some(folder.join("logs")),
             links: Vec::new(),
             hidden: Vec::new(),
             holding: None,

@@ -19,6 +19,8 @@ mod fixture;
 #[cfg(target_os = "linux")]
 mod fork_server;
 #[cfg(target_os = "linux")]
+mod histories;
+#[cfg(target_os = "linux")]
 mod limit;
 #[cfg(target_os = "linux")]
 mod merge;
@@ -63,6 +65,12 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(fixture::VICTIM) {
         return fixture::victim();
     }
+    if std::env::args().nth(1).as_deref() == Some(histories::VICTIM) {
+        return histories::victim();
+    }
+    if std::env::args().nth(1).as_deref() == Some(histories::PROVE) {
+        return histories::prove();
+    }
     if std::env::args().nth(1).as_deref() == Some(proxy::PROVE) {
         return proxy::prove();
     }
@@ -79,6 +87,7 @@ fn main() -> ExitCode {
         resource::trials(),
         merge::trials(),
         change_sets::trials(),
+        histories::trials(),
         mount::trials(),
         network::trials(),
         fork_server::trials(),
