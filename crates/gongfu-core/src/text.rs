@@ -3,8 +3,10 @@
 //! Messages are lower-case fragments without a full stop: what is wrong. Hints say what to do.
 
 mod english;
+mod visible;
 
 pub use english::finding;
+pub use visible::{visible, visible_lines};
 
 /// The text about one problem.
 #[derive(Debug, Clone, PartialEq, Eq)]

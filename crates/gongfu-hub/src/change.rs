@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use gongfu_core::change::{ChangeSet, Difference, Excerpt, HeldChange, HeldKind};
 use gongfu_core::port::PortError;
 use gongfu_core::skill::Digest;
+use gongfu_core::text::visible;
 use schemars::JsonSchema;
 use serde::Serialize;
 use similar::TextDiff;
@@ -12,7 +13,6 @@ use similar::TextDiff;
 use crate::call::Call;
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::visible::visible;
 
 /// The bytes of a file that a diff is made of.
 const MAX_COMPARED: u64 = 256 * 1024;
@@ -132,7 +132,7 @@ fn diff(difference: &Difference) -> ChangeDiff {
         }
     };
     ChangeDiff {
-        path: visible(&change.path),
+        path: visible(&change.path).into_owned(),
         change: word,
         why: change.why.clone(),
         diff,
@@ -196,7 +196,7 @@ fn compared(path: &str, difference: &Difference) -> (String, bool) {
     let diff = TextDiff::from_lines(old, new);
     let mut unified = diff.unified_diff();
     let unified = unified.context_radius(CONTEXT).header(from, to).to_string();
-    (visible(&unified), true)
+    (visible(&unified).into_owned(), true)
 }
 
 /// The whole of a file as text; empty for a missing one.

@@ -29,7 +29,6 @@ pub mod schema;
 pub mod shelf;
 pub mod surface;
 pub mod tool;
-mod visible;
 pub mod writing;
 
 pub use call::{Call, Event, EventSink, Events, Question};

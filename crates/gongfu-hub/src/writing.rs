@@ -12,7 +12,7 @@ use gongfu_core::port::{Change, PortError};
 use gongfu_core::skill::{
     self, Diagnostic, Digest, Folder, SKILL_FILE, SkillName, SkillPath, check, draft,
 };
-use gongfu_core::text;
+use gongfu_core::text::{self, visible};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +22,6 @@ use crate::error::ToolError;
 use crate::file;
 use crate::problem::Problem;
 use crate::shelf;
-use crate::visible::visible;
 
 /// The wanted state of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -191,7 +190,7 @@ fn proposal(
     let (diff, is_whole) = change::file_diff(path, before, after);
     Ok(Proposal {
         action: "write this file",
-        what: visible(path),
+        what: visible(path).into_owned(),
         details: diff.lines().map(str::to_owned).collect(),
         is_whole,
         reason: why.to_owned(),

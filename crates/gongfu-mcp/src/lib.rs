@@ -7,6 +7,7 @@ mod http;
 mod message;
 mod server;
 mod stdio;
+mod visible;
 mod wire;
 
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::RequestedProfiles;
 use crate::message::params;
+use crate::visible::shown;
 use crate::wire;
 
 mod approval;
@@ -202,7 +203,7 @@ impl ServerHandler for Server {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
         result.instructions = Some(self.instructions(&context).await);
-        Ok(result)
+        shown(Ok(result))
     }
 
     async fn discover(
@@ -212,7 +213,7 @@ impl ServerHandler for Server {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
         result.instructions = Some(self.instructions(&context).await);
-        Ok(result)
+        shown(Ok(result))
     }
 
     /// A client of the older revisions is told of changes without asking for it.
@@ -264,9 +265,9 @@ impl ServerHandler for Server {
         operation::whole("tools/list", request)?;
         let actor = Self::actor(&context);
         let specs = self.catalog.list(&self.profiles(&context), &actor).await;
-        Ok(ListToolsResult::with_all_items(
+        shown(Ok(ListToolsResult::with_all_items(
             specs.into_iter().map(wire::tool).collect(),
-        ))
+        )))
     }
 
     async fn list_skills(
@@ -274,7 +275,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        skill::list(self, request, &context).await
+        shown(skill::list(self, request, &context).await)
     }
 
     async fn get_skill(
@@ -282,7 +283,7 @@ impl ServerHandler for Server {
         request: GetSkillRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetSkillResult, ErrorData> {
-        skill::get(self, request, &context).await
+        shown(skill::get(self, request, &context).await)
     }
 
     async fn list_resources(
@@ -290,7 +291,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resource::list(self, request, &context).await
+        shown(resource::list(self, request, &context).await)
     }
 
     async fn list_resource_templates(
@@ -307,6 +308,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        // Exactly the file: its digest is told.
         resource::read(self, request, &context).await
     }
 
@@ -315,7 +317,7 @@ impl ServerHandler for Server {
         request: ReadResourceDirectoryRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceDirectoryResult, ErrorData> {
-        resource::read_directory(self, request, &context).await
+        shown(resource::read_directory(self, request, &context).await)
     }
 
     async fn subscribe(
@@ -340,7 +342,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompt::list(self, request, &context).await
+        shown(prompt::list(self, request, &context).await)
     }
 
     async fn get_prompt(
@@ -348,7 +350,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompt::get(self, request, &context).await
+        shown(prompt::get(self, request, &context).await)
     }
 
     async fn complete(
@@ -356,7 +358,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        prompt::complete(self, request, &context).await
+        shown(prompt::complete(self, request, &context).await)
     }
 
     async fn on_custom_request(
@@ -382,7 +384,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        call::tool(self, request, context).await
+        shown(call::tool(self, request, context).await)
     }
 
     async fn get_task(

@@ -6,12 +6,12 @@ use gongfu_core::network::Rule;
 use gongfu_core::port::RunFolder;
 use gongfu_core::sandbox::{Command, Input};
 use gongfu_core::skill::Digest;
+use gongfu_core::text::visible;
 
 use super::RunRequest;
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::problem::Problem;
-use crate::visible::visible;
 
 /// The longest text that is shown to a person, in characters: they must see all that they allow.
 const MAX_SHOWN: usize = 8_192;
@@ -126,7 +126,7 @@ fn add_input(details: &mut Vec<String>, input: &[u8]) -> bool {
 /// Returns as well whether it is all of it.
 fn shown(text: &str) -> (String, bool) {
     let cut: String = text.chars().take(MAX_SHOWN).collect();
-    let mut shown = visible(&cut);
+    let mut shown = visible(&cut).into_owned();
     let is_whole = text.chars().nth(MAX_SHOWN).is_none();
     if !is_whole {
         shown.push_str(CUT);

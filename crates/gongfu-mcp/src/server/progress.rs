@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gongfu_core::port::Listener;
 use gongfu_core::sandbox::Stream;
+use gongfu_core::text::visible_lines;
 use gongfu_hub::run::Plain;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
@@ -51,8 +52,8 @@ impl PendingOutput {
         let text = std::mem::take(&mut self.text);
         let left_out = std::mem::take(&mut self.left_out);
         match left_out {
-            0 => (!text.is_empty()).then_some(text),
-            left_out => Some(format!("… [{left_out} bytes] …\n{text}")),
+            0 => (!text.is_empty()).then(|| visible_lines(&text).into_owned()),
+            left_out => Some(format!("… [{left_out} bytes] …\n{}", visible_lines(&text))),
         }
     }
 }

@@ -25,4 +25,6 @@ mod resource;
 #[cfg(test)]
 mod surface;
 #[cfg(test)]
+mod visible;
+#[cfg(test)]
 mod writing;

@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::sandbox::{Input, Stream};
+use gongfu_core::text::visible_lines;
 use gongfu_hub::run::Plain;
 use gongfu_hub::{Event, EventSink, Events, Profile, Request, ToolResult};
 use serde_json::{Map, Value, json};
@@ -137,7 +138,7 @@ impl Output {
         };
         let text = plain.as_ref().map(|plain| {
             let mut plain = plain.lock().unwrap_or_else(PoisonError::into_inner);
-            plain.take(bytes)
+            visible_lines(&plain.take(bytes)).into_owned()
         });
         let bytes = text.as_ref().map_or(bytes, String::as_bytes);
         // A reader that has gone doesn't stop the run.

@@ -32,33 +32,41 @@ pub struct HiddenCharacters {
 
 /// Looks for hidden characters; those that shape emoji, flags and joining scripts don't count.
 pub fn find(text: &str) -> Option<HiddenCharacters> {
-    if text.is_ascii() {
-        return None;
-    }
-    let mut found: Option<HiddenCharacters> = None;
+    let mut all = all(text);
+    let (offset, first) = all.next()?;
+    Some(HiddenCharacters {
+        count: 1 + all.count(),
+        offset,
+        first,
+    })
+}
+
+/// The hidden characters of a text with their offsets; those that shape emoji, flags and joining scripts don't
+/// count.
+pub fn all(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let text = if text.is_ascii() { "" } else { text };
     let mut before = ' ';
     // How many more tag characters the flag that was begun may have.
     let mut flag = 0;
     let mut characters = text.char_indices().peekable();
-    while let Some((offset, character)) = characters.next() {
-        flag = match character {
-            '\u{1F3F4}' => MAX_FLAG_TAGS,
-            tag if is_tag(tag) && flag > 0 => flag - 1,
-            _ => 0,
-        };
-        let in_flag = is_tag(character) && flag > 0 || character == '\u{e007f}' && is_tag(before);
-        let after = characters.peek().map_or(' ', |&(_, after)| after);
-        if is_hidden(character) && !in_flag && !shapes(before, character, after) {
-            let first = found.get_or_insert(HiddenCharacters {
-                count: 0,
-                offset,
-                first: character,
-            });
-            first.count += 1;
+    std::iter::from_fn(move || {
+        while let Some((offset, character)) = characters.next() {
+            flag = match character {
+                '\u{1F3F4}' => MAX_FLAG_TAGS,
+                tag if is_tag(tag) && flag > 0 => flag - 1,
+                _ => 0,
+            };
+            let in_flag =
+                is_tag(character) && flag > 0 || character == '\u{e007f}' && is_tag(before);
+            let after = characters.peek().map_or(' ', |&(_, after)| after);
+            let is_plain = in_flag || shapes(before, character, after);
+            before = character;
+            if is_hidden(character) && !is_plain {
+                return Some((offset, character));
+            }
         }
-        before = character;
-    }
-    found
+        None
+    })
 }
 
 /// Returns true if a reader doesn't see a character, or sees others turned round by it.

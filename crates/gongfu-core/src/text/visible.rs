@@ -1,0 +1,64 @@
+//! Text in which a person sees all that a model reads.
+
+use std::borrow::Cow;
+
+use crate::skill::check::hidden;
+
+/// The text with every control character and every hidden one as `\u{…}`: escapes, tags, zero width, bidirectional
+/// controls. Line feeds, tabs, and what shapes emoji and joining scripts stay as they are.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    shown(text, &['\n', '\t'])
+}
+
+/// The same with line ends of every kind as they are, for readers without a terminal.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    shown(text, &['\n', '\t', '\r'])
+}
+
+fn shown<'a>(text: &'a str, plain: &[char]) -> Cow<'a, str> {
+    let is_control = |character: char| character.is_control() && !plain.contains(&character);
+    let controls = text
+        .char_indices()
+        .filter(|(_, character)| is_control(*character));
+    let mut found: Vec<(usize, char)> = controls.chain(hidden::all(text)).collect();
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    found.sort_unstable();
+    let mut shown = String::with_capacity(text.len() + 8 * found.len());
+    let mut end = 0;
+    for (offset, character) in found {
+        shown.push_str(text.get(end..offset).unwrap_or_default());
+        shown.extend(character.escape_unicode());
+        end = offset + character.len_utf8();
+    }
+    shown.push_str(text.get(end..).unwrap_or_default());
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{visible, visible_lines};
+
+    #[test]
+    fn what_a_screen_hides_or_obeys_is_shown() {
+        let text = "a\u{1b}]0;x\u{7}b\r\n\tc\rd\u{200b}\u{202e}e\u{e0041}\u{9b}f\0\u{feff}";
+        let expected =
+            "a\\u{1b}]0;x\\u{7}b\\u{d}\n\tc\\u{d}d\\u{200b}\\u{202e}e\\u{e0041}\\u{9b}f\\u{0}\\u{feff}";
+        assert_eq!(visible(text), expected);
+        assert_eq!(visible_lines(text), expected.replace("\\u{d}", "\r"));
+    }
+
+    #[test]
+    fn languages_and_emoji_stay_as_they_are() {
+        for text in [
+            "",
+            "plain",
+            "日本語 — “quoted” …",
+            "👩\u{200d}💻 ❤\u{fe0f}",
+            "می\u{200c}خواهم",
+        ] {
+            assert_eq!(visible(text), text);
+        }
+    }
+}
