@@ -29,6 +29,8 @@ const SETTINGS: [&str; 12] = [
 ];
 /// Package stores that some systems have.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
+/// The home of the user of a run: what programs keep there ends with the run.
+pub(crate) const HOME: &str = "/home/gongfu";
 /// The devices that every program may expect.
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 /// The input and the outputs by name.
@@ -42,7 +44,7 @@ const HANDLES: [(&str, &str); 4] = [
 const TEXTS: [(&str, &str); 5] = [
     (
         "/etc/passwd",
-        "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/workspace:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
+        "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/home/gongfu:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
     ),
     ("/etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"),
     (
@@ -109,7 +111,7 @@ impl View {
         }
         view.pieces.push(Piece::Processes("/proc".to_owned()));
         view.add_other_names();
-        for at in ["/dev/shm", "/tmp"] {
+        for at in ["/dev/shm", "/tmp", HOME] {
             view.add_scratch(at);
         }
         Ok(view)

@@ -43,8 +43,7 @@ mod tests {
     #[test]
     fn what_a_screen_hides_or_obeys_is_shown() {
         let text = "a\u{1b}]0;x\u{7}b\r\n\tc\rd\u{200b}\u{202e}e\u{e0041}\u{9b}f\0\u{feff}";
-        let expected =
-            "a\\u{1b}]0;x\\u{7}b\\u{d}\n\tc\\u{d}d\\u{200b}\\u{202e}e\\u{e0041}\\u{9b}f\\u{0}\\u{feff}";
+        let expected = "a\\u{1b}]0;x\\u{7}b\\u{d}\n\tc\\u{d}d\\u{200b}\\u{202e}e\\u{e0041}\\u{9b}f\\u{0}\\u{feff}";
         assert_eq!(visible(text), expected);
         assert_eq!(visible_lines(text), expected.replace("\\u{d}", "\r"));
     }

@@ -30,6 +30,7 @@ pub(crate) struct Folders {
     mounts: Vec<(PathBuf, String)>,
     /// The copies that must be filled.
     pub(crate) copies: Vec<OwnedFd>,
+    home: String,
     scratch: String,
     programs: String,
     /// The paths that the run may read besides the system.
@@ -51,9 +52,11 @@ impl Folders {
             let why = "the folder for files that nobody needs later has a name that is no text";
             path.ok_or_else(|| Failure::Unavailable(why.to_owned()))
         };
-        let (scratch, programs) = (whole.join("tmp"), whole.join("programs"));
-        std::fs::create_dir(&scratch)?;
-        give(&scratch, tenant)?;
+        let [scratch, home, programs] = ["tmp", "home", "programs"].map(|name| whole.join(name));
+        for own in [&scratch, &home] {
+            std::fs::create_dir(own)?;
+            give(own, tenant)?;
+        }
         std::fs::create_dir(&programs)?;
         for (name, to) in other_names {
             symlink(to, programs.join(name))?;
@@ -62,10 +65,11 @@ impl Folders {
             whole: text(whole)?,
             mounts: Vec::new(),
             copies: Vec::new(),
+            home: text(&home)?,
             scratch: text(&scratch)?,
             programs: text(&programs)?,
             readable: vec![whole.to_owned()],
-            writable: vec![scratch],
+            writable: vec![scratch, home],
         };
         std::fs::create_dir(whole.join("seen"))?;
         for mount in &job.mounts {
@@ -159,9 +163,8 @@ impl Folders {
         job: &Spec,
         tenant: Option<UnixId>,
     ) -> Result<Plan, Failure> {
-        let home = self.real_path("/workspace");
         let places = Places {
-            home: home.as_deref().unwrap_or(&self.scratch),
+            home: &self.home,
             scratch: &self.scratch,
             programs: &self.programs,
         };

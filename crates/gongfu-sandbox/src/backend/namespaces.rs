@@ -9,17 +9,17 @@ use super::layer::{layers, merge_layers};
 use super::program::{self, Places};
 use super::{Backend, Failure, HostView, Profile, RunContext};
 use crate::plan::{Isolation, Launch, Plan, UnixId};
-use crate::system::View;
+use crate::system::{HOME, View};
 
 /// The supervisor and init are both of the run's user namespace.
 const OTHER_PROCESSES: u64 = 2;
 /// Everything that a run writes lies in one file system, wherever the view shows it; this is one place.
 pub(super) const FILE_SYSTEM: &str = "/tmp";
 /// The folders that every run may write to.
-pub const SCRATCH: [&str; 2] = ["/dev/shm", "/tmp"];
+pub const SCRATCH: [&str; 3] = ["/dev/shm", "/tmp", HOME];
 /// The folders that every program asks for.
 pub const PLACES: Places<'static> = Places {
-    home: "/workspace",
+    home: HOME,
     scratch: "/tmp",
     programs: "/run/programs",
 };

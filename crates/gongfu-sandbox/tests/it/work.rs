@@ -44,19 +44,19 @@ fn script_runs_in_its_folder(level: Level) {
     assert_eq!(fixture.output_of("python scripts/gcd.py 12 18"), "6\n");
     if level == LITE {
         // It keeps its paths and its user of the host.
-        let line = "[ $PWD = $GONGFU_SKILL ] && [ $HOME = $GONGFU_WORKSPACE ] && [ $(id -u) != 0 ]";
+        let line = "[ $PWD = $GONGFU_SKILL ] && echo x > $HOME/.file && [ $(id -u) != 0 ]";
         assert_eq!(fixture.output_of(line), "");
         return;
     }
     if level == DOCKER {
         // It keeps its user of the host, which has a name there.
         let line = "pwd; echo $HOME; whoami; [ $(id -u) != 0 ]";
-        assert_eq!(fixture.output_of(line), "/skill\n/workspace\nuser\n");
+        assert_eq!(fixture.output_of(line), "/skill\n/home/gongfu\nuser\n");
         return;
     }
     assert_eq!(
-        fixture.output_of("pwd; echo $HOME; id -u"),
-        "/skill\n/workspace\n1000\n"
+        fixture.output_of("pwd; echo $HOME; echo x > ~/.file; cat ~/.file; id -u"),
+        "/skill\n/home/gongfu\nx\n1000\n"
     );
 }
 
