@@ -243,9 +243,10 @@ impl Server {
             let _permit = permit;
             match connection {
                 Connection::Tcp(stream) => {
-                    let caller = match has_proxy {
-                        true => Caller::Proxy,
-                        false => Caller::of(&stream),
+                    let caller = if has_proxy {
+                        Caller::Proxy
+                    } else {
+                        Caller::of(&stream)
                     };
                     connection::serve(stream, caller, router, timeouts, shutdown, gauge).await;
                 }

@@ -13,7 +13,7 @@ use rustix::net::{
 
 /// The time that the kernel has for an answer. It answers before the question returns; anything in its
 /// place may not.
-const PATIENCE: Duration = Duration::from_millis(100);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(100);
 /// The message that asks about a socket, and the one that answers.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 const NLM_F_REQUEST: u16 = 1;
@@ -54,7 +54,7 @@ fn ask(request: &[u8]) -> rustix::io::Result<Vec<u8>> {
         SocketFlags::CLOEXEC,
         Some(netlink::SOCK_DIAG),
     )?;
-    set_socket_timeout(&socket, Timeout::Recv, Some(PATIENCE))?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(ANSWER_TIMEOUT))?;
     let kernel = netlink::SocketAddrNetlink::new(0, 0);
     sendto(&socket, request, SendFlags::empty(), &kernel)?;
     let mut answer = vec![0; 1024];

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use gongfu_server::Token;
+use serde_json::{Value, json};
 
 use super::file::Snapshot;
 use super::format::lookup;
 use super::known::Client;
 use super::problem::Problem;
 use super::transport::Transport;
+
+const AUTHORIZATION: &str = "Authorization";
 
 impl Client {
     /// The entry for gongfu in a file.
@@ -41,6 +44,30 @@ impl Client {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Enters the token of the server; answers false if a person's own `Authorization` stays instead.
+    pub(super) fn enter_token(&self, entry: &mut Value, token: &Token) -> bool {
+        let Some(entry) = entry.as_object_mut() else {
+            return false;
+        };
+        let headers = entry.entry(self.headers).or_insert_with(|| json!({}));
+        let Some(headers) = headers.as_object_mut() else {
+            return false;
+        };
+        let is_ours = |value: &Value| {
+            let sent = value
+                .as_str()
+                .and_then(|value| value.strip_prefix("Bearer "));
+            sent.is_some_and(|sent| Token::parse(sent).is_some())
+        };
+        let mut others = headers.iter();
+        if others.any(|(name, value)| name.eq_ignore_ascii_case(AUTHORIZATION) && !is_ours(value)) {
+            return false;
+        }
+        headers.retain(|name, _| !name.eq_ignore_ascii_case(AUTHORIZATION));
+        headers.insert(AUTHORIZATION.to_owned(), token.header().into());
+        true
     }
 
     /// The text that belongs in its file, to be pasted.

@@ -1,6 +1,6 @@
 //! The messages, byte by byte, and what the kernel says of real sockets.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 
 use super::{request, uid, user};
 
@@ -95,7 +95,10 @@ fn kernel_tells_the_user_of_a_connection() {
         // The other end of the connection, and no connection at all.
         assert_eq!(uid(server, seen), Some(own), "{address}");
         assert_eq!(uid(server, server), None, "{address}");
-        // A client that has gone is nobody, even while its addresses are still known.
+        // A client that has closed one end is nobody, and so is one that has gone: its addresses are
+        // still known then.
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(uid(seen, server), None, "{address}");
         drop(client);
         assert_eq!(uid(seen, server), None, "{address}");
         drop(accepted);
