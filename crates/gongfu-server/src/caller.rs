@@ -1,9 +1,15 @@
 //! The user at the other end of a connection.
 
+#[cfg(target_os = "linux")]
+use std::net::SocketAddr;
+
 use tokio::net::TcpStream;
 
 #[cfg(target_os = "linux")]
 mod sock_diag;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod tests;
 
 /// The user at the other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +40,17 @@ impl Caller {
 /// some 16 µs.
 #[cfg(target_os = "linux")]
 fn is_own(stream: &TcpStream) -> Option<bool> {
+    is_own_by(stream, sock_diag::uid)
+}
+
+/// The same, asking this function.
+#[cfg(target_os = "linux")]
+fn is_own_by(
+    stream: &TcpStream,
+    ask: impl FnOnce(SocketAddr, SocketAddr) -> Option<u32>,
+) -> Option<bool> {
     let (client, server) = (stream.peer_addr().ok()?, stream.local_addr().ok()?);
-    let uid = sock_diag::uid(client, server)?;
+    let uid = ask(client, server)?;
     // A connection that was reset holds its addresses no longer, so the answer may be about another one.
     stream.peer_addr().ok()?;
     Some(uid == rustix::process::geteuid().as_raw())

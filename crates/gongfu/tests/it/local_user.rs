@@ -200,11 +200,11 @@ fn finding_9_client_that_has_closed_its_end_is_nobody() {
     }
 }
 
-/// A socket of a chosen port, which another one may have had.
+/// A socket of a chosen port, which another one may have had, at an address that only this test uses.
 fn socket_at(port: u16) -> OwnedFd {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     sockopt::set_socket_reuseaddr(&socket, true).unwrap();
-    bind(&socket, &SocketAddr::from(([127, 0, 0, 1], port))).unwrap();
+    bind(&socket, &SocketAddr::from(([127, 77, 7, 7], port))).unwrap();
     socket
 }
 

@@ -89,6 +89,12 @@ fn kernel_tells_the_user_of_a_connection() {
             continue;
         };
         let server = listener.local_addr().unwrap();
+        // IPv6 knows an address of IPv4 by a form of its own.
+        let plain = SocketAddr::new(server.ip().to_canonical(), server.port());
+        let other = TcpStream::connect(plain).unwrap();
+        let (taken, seen) = listener.accept().unwrap();
+        assert_eq!(uid(seen, server), Some(own), "{address}");
+        drop((other, taken));
         let client = TcpStream::connect(server).unwrap();
         let (accepted, seen) = listener.accept().unwrap();
         assert_eq!(uid(seen, server), Some(own), "{address}");
