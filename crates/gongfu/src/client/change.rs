@@ -106,6 +106,7 @@ impl Client {
         if old.is_some() && !is_own && !force {
             return Err(foreign_entry(found.as_ref()));
         }
+        let was_local = found.as_ref().is_some_and(Transport::is_local);
         let mut change = Change {
             outcome: Outcome::Absent,
             file: file.to_owned(),
@@ -127,7 +128,11 @@ impl Client {
                     (entry, change.dropped) = merge(old, entry);
                     change.switched_off = is_switched_off(&entry);
                 }
-                change.has_token = token.is_some_and(|token| self.enter_token(&mut entry, token));
+                if let Some(token) = token {
+                    change.has_token = self.enter_token(&mut entry, token);
+                } else if was_local {
+                    self.remove_token(&mut entry);
+                }
                 change.outcome = match &old {
                     None => Outcome::Added,
                     Some(old) if *old == entry => Outcome::Unchanged,

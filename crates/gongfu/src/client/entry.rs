@@ -48,26 +48,33 @@ impl Client {
 
     /// Enters the token of the server; answers false if a person's own `Authorization` stays instead.
     pub(super) fn enter_token(&self, entry: &mut Value, token: &Token) -> bool {
-        let Some(entry) = entry.as_object_mut() else {
+        self.remove_token(entry);
+        let Some(fields) = entry.as_object_mut() else {
             return false;
         };
-        let headers = entry.entry(self.headers).or_insert_with(|| json!({}));
-        let Some(headers) = headers.as_object_mut() else {
-            return false;
-        };
-        let is_ours = |value: &Value| {
-            let sent = value
-                .as_str()
-                .and_then(|value| value.strip_prefix("Bearer "));
-            sent.is_some_and(|sent| Token::parse(sent).is_some())
-        };
-        let mut others = headers.iter();
-        if others.any(|(name, value)| name.eq_ignore_ascii_case(AUTHORIZATION) && !is_ours(value)) {
-            return false;
+        let headers = fields.entry(self.headers).or_insert_with(|| json!({}));
+        match headers.as_object_mut() {
+            Some(headers) if !headers.keys().any(|name| is_authorization(name)) => {
+                headers.insert(AUTHORIZATION.to_owned(), token.header().into());
+                true
+            }
+            _ => false,
         }
-        headers.retain(|name, _| !name.eq_ignore_ascii_case(AUTHORIZATION));
-        headers.insert(AUTHORIZATION.to_owned(), token.header().into());
-        true
+    }
+
+    /// Removes the token of a server, which another server must not get.
+    pub(super) fn remove_token(&self, entry: &mut Value) {
+        let Some(fields) = entry.as_object_mut() else {
+            return;
+        };
+        let headers = fields.get_mut(self.headers).and_then(Value::as_object_mut);
+        let Some(headers) = headers else {
+            return;
+        };
+        headers.retain(|name, value| !(is_authorization(name) && is_token(value)));
+        if headers.is_empty() {
+            fields.shift_remove(self.headers);
+        }
     }
 
     /// The text that belongs in its file, to be pasted.
@@ -77,4 +84,14 @@ impl Client {
         let entry = (self.entry)(transport, path);
         self.format.edit("", path, Some(&entry))
     }
+}
+
+fn is_authorization(name: &str) -> bool {
+    name.eq_ignore_ascii_case(AUTHORIZATION)
+}
+
+/// True for the token of a server, with its scheme.
+fn is_token(value: &Value) -> bool {
+    let sent = value.as_str().and_then(|sent| sent.strip_prefix("Bearer "));
+    sent.is_some_and(|sent| Token::parse(sent).is_some())
 }

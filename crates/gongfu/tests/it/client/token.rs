@@ -95,3 +95,29 @@ fn token_goes_to_this_machine_alone_and_replaces_nothing_of_a_person() {
     let entry = "/mcpServers/gongfu/headers/authorization";
     assert_eq!(text_at(&now, entry), "Bearer mine");
 }
+
+#[test]
+fn token_does_not_move_to_another_server() {
+    let fixture = Fixture::new();
+    let file = "user/.cursor/mcp.json";
+    let far = "https://skills.example.com/mcp";
+    install(&fixture, "cursor", &[HTTP]);
+    let token = fixture.read("home/token");
+    assert!(fixture.read(file).contains(&token));
+    install(&fixture, "cursor", &[HTTP, far]);
+    let text = fixture.read(file);
+    assert!(text.contains(far) && !text.contains("headers"), "{text}");
+    // The one of that server, which a person added, stays there and goes nowhere else.
+    let theirs = "0f".repeat(32);
+    let mine = format!(
+        "{{\"mcpServers\": {{\"gongfu\": {{\"url\": \"{far}\", \"headers\": {{\"X\": \"y\", \"Authorization\": \"Bearer {theirs}\"}}}}}}}}"
+    );
+    fixture.write(file, &mine);
+    install(&fixture, "cursor", &[HTTP, far]);
+    assert_eq!(fixture.read(file), mine);
+    install(&fixture, "cursor", &[HTTP]);
+    let text = fixture.read(file);
+    assert!(text.contains(&token) && !text.contains(&theirs), "{text}");
+    install(&fixture, "cursor", &["--stdio"]);
+    assert!(!fixture.read(file).contains(&token));
+}
