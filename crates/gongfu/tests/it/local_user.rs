@@ -224,7 +224,7 @@ fn finding_9_reset_connection_has_not_the_user_of_the_next_at_its_port() {
         let mut stream = TcpStream::from(socket);
         stream.write_all(call(&[]).as_bytes()).unwrap();
         let port = stream.local_addr().unwrap().port();
-        // What was sent can still be read after a reset.
+        // What was sent may still be read after a reset.
         sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
         port
     });
@@ -240,8 +240,9 @@ fn finding_9_reset_connection_has_not_the_user_of_the_next_at_its_port() {
     own.read_to_end(&mut answer).unwrap();
     assert_eq!(Reply::read(&answer).status, 200);
     assert_eq!(answered(&site, 200), 0);
+    // Both answers are about the metrics; the request of the other one is refused, or never read.
     let (_, log) = site.terminate();
-    assert_eq!(log.matches("status=401").count(), 1, "{log}");
+    assert_eq!(log.matches("status=200").count(), 2, "{log}");
 }
 
 #[test]
