@@ -28,6 +28,7 @@ use crate::slug::slug;
 /// approvals.json   answers of a person about calls; yours
 /// grants.json      hosts that skills may reach; yours
 /// switches.json    disabled skills; yours
+/// token            the token that stands for you at `gongfu serve`; may be deleted
 /// config.toml      settings; yours
 /// ```
 #[derive(Debug, Clone)]

@@ -42,7 +42,7 @@ pub enum AddressError {
     Malformed(String),
     /// Other machines could reach it.
     #[error(
-        "`{0}` can be reached from other machines, and there are no accounts yet: whoever reaches it could read and write everything; listen at 127.0.0.1, and put a proxy that asks for a password before it (--public-url names its address)"
+        "`{0}` can be reached from other machines, and there are no accounts yet: whoever reaches it could read and write everything; listen at 127.0.0.1, and put a proxy before it that asks for a password and sends the token of the server (--public-url names its address)"
     )]
     Open(SocketAddr),
 }

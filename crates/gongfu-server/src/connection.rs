@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -14,6 +16,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
+
+use crate::caller::Caller;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +54,7 @@ impl Drop for OpenConnection {
 /// answered, and a connection without one is closed.
 pub(crate) async fn serve<I>(
     io: I,
+    caller: Caller,
     router: Router,
     timeouts: Timeouts,
     mut shutdown: watch::Receiver<()>,
@@ -63,7 +68,8 @@ pub(crate) async fn serve<I>(
     let has_request = Arc::new(AtomicBool::new(false));
     let service = service_fn({
         let (has_request, router) = (Arc::clone(&has_request), TowerToHyperService::new(router));
-        move |request| {
+        move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(caller);
             has_request.store(true, Ordering::Relaxed);
             router.call(request)
         }

@@ -3,6 +3,7 @@
 //! MCP is a service that the binary mounts here. The only crate that names `axum`.
 
 pub mod address;
+mod caller;
 mod connection;
 mod guard;
 pub mod metric;
@@ -14,6 +15,7 @@ mod route;
 mod server;
 mod socket;
 mod state;
+mod token;
 
 pub use address::{Address, AddressError};
 pub use guard::{hosts, origins};
@@ -24,3 +26,4 @@ pub use route::Surface;
 pub use server::{Limits, Listener, Server, Shutdown};
 pub use socket::raise_descriptor_limit;
 pub use state::{Health, LinkParentTrace};
+pub use token::Token;

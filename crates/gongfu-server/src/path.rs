@@ -2,10 +2,12 @@
 
 /// The path of MCP.
 pub const MCP_PATH: &str = "/mcp";
+/// The path that tells anybody that the server lives.
+pub(crate) const HEALTH_PATH: &str = "/health";
 
 /// The label of a path; all unknown ones share one.
 pub(crate) fn label(path: &str) -> &'static str {
-    const PATHS: [&str; 5] = [MCP_PATH, "/health", "/health/ready", "/metrics", "/sse"];
+    const PATHS: [&str; 5] = [MCP_PATH, HEALTH_PATH, "/health/ready", "/metrics", "/sse"];
     let known = PATHS.into_iter().find(|known| *known == path);
     known.unwrap_or("other")
 }

@@ -3,9 +3,11 @@
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use gongfu_core::port::Timestamp;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
+
+use crate::caller::Caller;
 
 /// Why a request is refused.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub(crate) enum Problem {
     HostUnknown(String),
     /// The request comes from a page of another origin.
     OriginForeign(String),
+    /// The client isn't the server's user, as far as is known.
+    Unauthenticated(Caller),
     /// The server failed.
     Fault,
 }
@@ -64,6 +68,11 @@ impl Problem {
                 format!(
                     "pages of `{origin}` may not send requests; start the server with --public-url to name its address"
                 ),
+            ),
+            Self::Unauthenticated(caller) => (
+                StatusCode::UNAUTHORIZED,
+                "UNAUTHENTICATED",
+                unauthenticated(*caller),
             ),
             Self::Fault => (
                 StatusCode::INTERNAL_SERVER_ERROR,
@@ -117,6 +126,25 @@ impl IntoResponse for ProblemResponse {
         if let Problem::MethodWrong(allowed) = self.problem {
             headers.insert(ALLOW, HeaderValue::from_static(allowed));
         }
+        if let Problem::Unauthenticated(_) = self.problem {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
         response
+    }
+}
+
+/// The reason why a client needs the token, and the way to it.
+fn unauthenticated(caller: Caller) -> String {
+    const TOKEN: &str = "the token of the server (the file `token` in its GONGFU_HOME) as `Authorization: Bearer TOKEN`";
+    match caller {
+        Caller::Other => format!(
+            "the server answers its own user, and this connection is another user's; run the client as the user of the server, or send {TOKEN}"
+        ),
+        Caller::Proxy => format!(
+            "the server has a public URL, so nobody is known by the connection; let the proxy or the client send {TOKEN}"
+        ),
+        Caller::Own | Caller::Unknown => format!(
+            "the server answers its own user, and the system doesn't tell whose this connection is; send {TOKEN}"
+        ),
     }
 }

@@ -11,6 +11,7 @@ use http::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTI
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use tracing::Instrument as _;
 
+use crate::caller::Caller;
 use crate::metric::{RequestLabels, RouteLabels};
 use crate::path;
 use crate::problem::Problem;
@@ -98,6 +99,28 @@ pub(crate) async fn refuse_foreign(
         None => next.run(request).await,
         Some(problem) => state.problem(problem).into_response(),
     }
+}
+
+/// Refuses requests of anybody but the server's user, who is known by the connection or by the token.
+/// Others learn no more than that the server lives.
+pub(crate) async fn refuse_strangers(
+    State(state): State<AppState>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let known = request.extensions().get::<Caller>().copied();
+    let mut caller = known.unwrap_or(Caller::Unknown);
+    let token = state.token.as_ref();
+    if token.is_some_and(|token| token.is_in(request.headers())) {
+        caller = Caller::Own;
+    }
+    if caller != Caller::Own && request.uri().path() != path::HEALTH_PATH {
+        return state
+            .problem(Problem::Unauthenticated(caller))
+            .into_response();
+    }
+    request.extensions_mut().insert(caller);
+    next.run(request).await
 }
 
 /// The client's id of the request if it is a sane one, else a new one.

@@ -9,20 +9,22 @@ use axum::extract::{Request, State};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use axum::{Json, Router};
+use axum::{Extension, Json, Router};
 use gongfu_core::port::Clock;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 use tower_service::Service;
 
+use crate::caller::Caller;
 use crate::guard::Guard;
 use crate::metric::Metrics;
-use crate::path::MCP_PATH;
+use crate::path::{HEALTH_PATH, MCP_PATH};
 use crate::problem::Problem;
 use crate::public_url::PublicUrl;
 use crate::request;
 use crate::state::{AppState, Health, LinkParentTrace};
+use crate::token::Token;
 
 const OPEN_METRICS: HeaderValue =
     HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -41,6 +43,8 @@ pub struct Surface<M> {
     pub link_parent_trace: Option<LinkParentTrace>,
     /// The URL of the server as its clients see it.
     pub public_url: Option<PublicUrl>,
+    /// The token that stands for the server's user; without one, only that user is answered.
+    pub token: Option<Token>,
 }
 
 impl<M> Surface<M>
@@ -53,6 +57,8 @@ where
     pub(crate) fn router(self) -> (Router, AppState) {
         let state = AppState {
             guard: Arc::new(Guard::new(self.public_url.as_ref())),
+            token: self.token,
+            has_proxy: self.public_url.is_some(),
             metrics: self.metrics,
             stopping: Arc::default(),
             link_parent_trace: self.link_parent_trace,
@@ -60,12 +66,16 @@ where
             clock: self.clock,
         };
         let router = Router::new()
-            .route("/health", get(health).fallback(only_get))
+            .route(HEALTH_PATH, get(health).fallback(only_get))
             .route("/health/ready", get(ready).fallback(only_get))
             .route("/metrics", get(metrics).fallback(only_get))
             .route("/sse", any(gone))
             .route_service(MCP_PATH, self.mcp)
             .fallback(unknown)
+            .layer(middleware::from_fn_with_state(
+                state.clone(),
+                request::refuse_strangers,
+            ))
             .layer(middleware::from_fn_with_state(
                 state.clone(),
                 request::refuse_foreign,
@@ -82,14 +92,15 @@ where
 #[derive(Serialize)]
 struct HealthDocument {
     status: &'static str,
+    /// For the server's user alone.
     #[serde(flatten)]
-    health: Health,
+    health: Option<Health>,
 }
 
-async fn health(State(state): State<AppState>) -> Response {
+async fn health(State(state): State<AppState>, caller: Extension<Caller>) -> Response {
     let document = HealthDocument {
         status: "ok",
-        health: (state.health)(),
+        health: (*caller == Caller::Own).then(|| (state.health)()),
     };
     uncached(Json(document))
 }
@@ -103,6 +114,7 @@ async fn ready(State(state): State<AppState>) -> Response {
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "starting")
     };
+    let health = Some(health);
     uncached((code, Json(HealthDocument { status, health })))
 }
 

@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tower_service::Service;
 
 use crate::address::Address;
+use crate::caller::Caller;
 use crate::connection::{self, Timeouts};
 use crate::path::MCP_PATH;
 use crate::route::Surface;
@@ -237,15 +238,22 @@ impl Server {
             write: self.limits.write,
         };
         let gauge = self.state.metrics.connections.clone();
+        let has_proxy = self.state.has_proxy;
         running.spawn(async move {
             let _permit = permit;
             match connection {
                 Connection::Tcp(stream) => {
-                    connection::serve(stream, router, timeouts, shutdown, gauge).await;
+                    let caller = if has_proxy {
+                        Caller::Proxy
+                    } else {
+                        Caller::of(&stream)
+                    };
+                    connection::serve(stream, caller, router, timeouts, shutdown, gauge).await;
                 }
                 #[cfg(unix)]
                 Connection::Unix(stream) => {
-                    connection::serve(stream, router, timeouts, shutdown, gauge).await;
+                    // Only the server's user may open it.
+                    connection::serve(stream, Caller::Own, router, timeouts, shutdown, gauge).await;
                 }
             }
         });

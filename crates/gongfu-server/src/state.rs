@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::guard::Guard;
 use crate::metric::Metrics;
 use crate::problem::Problem;
+use crate::token::Token;
 
 /// The answer to a health check.
 #[derive(Debug, Clone, Serialize)]
@@ -30,6 +31,10 @@ pub type LinkParentTrace = fn(&tracing::Span, &dyn Fn(&str) -> Option<String>);
 #[derive(Clone)]
 pub(crate) struct AppState {
     pub(crate) guard: Arc<Guard>,
+    /// The token that stands for the server's user.
+    pub(crate) token: Option<Token>,
+    /// True if clients come through a proxy.
+    pub(crate) has_proxy: bool,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) stopping: Arc<AtomicBool>,
     pub(crate) link_parent_trace: Option<LinkParentTrace>,

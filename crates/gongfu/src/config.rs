@@ -181,7 +181,7 @@ pub(crate) struct Server {
     /// `unix:/a/path`.
     pub(crate) listen: Option<String>,
     /// What it is called from outside, such as `https://skills.example.com`, when a proxy stands
-    /// before it.
+    /// before it. Every request needs the token of the server then (`token` in its home).
     pub(crate) public_url: Option<String>,
 }
 

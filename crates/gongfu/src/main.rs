@@ -15,6 +15,7 @@ mod sandbox;
 mod signal;
 mod telemetry;
 mod terminal;
+mod token;
 mod wiring;
 
 use std::process::ExitCode;

@@ -91,6 +91,7 @@ fn run(arguments: &Arguments) -> Result<Shutdown> {
             clock,
             link_parent_trace: None,
             public_url: None,
+            token: None,
         };
         let stop = async move {
             terminate.recv().await;

@@ -219,6 +219,32 @@ impl Root {
         self.place(&temporary, name, durable)
     }
 
+    /// Creates a file that only its owner may read or write, durably and by one rename.
+    ///
+    /// # Errors
+    /// An entry of that name exists (`AlreadyExists`), or the file can't be created.
+    pub fn create_private(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        if self.dir().symlink_metadata(name).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let temporary = temporary_name(name);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let created = self
+            .dir()
+            .open_with(&temporary, &options)
+            .and_then(|mut file| {
+                file.write_all(bytes)?;
+                file.sync_all()
+            })
+            .and_then(|()| self.rename_new(&temporary, name));
+        if created.is_err() {
+            let _ = self.dir().remove_file(&temporary);
+        }
+        created?;
+        self.dir().open(".")?.sync_all()
+    }
+
     /// Removes a file durably; answers whether there was one.
     ///
     /// # Errors

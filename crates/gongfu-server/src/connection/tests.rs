@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::{Timeouts, serve};
+use super::{Caller, Timeouts, serve};
 
 const HALF: &str = "POST /echo HTTP/1.1\r\nHost:";
 const WHOLE: &str = "GET /quick HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -43,7 +43,14 @@ impl Connection {
         let gauge = Gauge::default();
         let write = TIMEOUT;
         let timeouts = Timeouts { head, write };
-        let server = tokio::spawn(serve(io, router, timeouts, receiver, gauge.clone()));
+        let server = tokio::spawn(serve(
+            io,
+            Caller::Own,
+            router,
+            timeouts,
+            receiver,
+            gauge.clone(),
+        ));
         client.write_all(sent.as_bytes()).await.unwrap();
         tokio::time::sleep(MOMENT).await;
         Self {

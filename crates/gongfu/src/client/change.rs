@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::port::Clock;
 use gongfu_files::Home;
+use gongfu_server::Token;
 use serde_json::Value;
 
 use super::backup::Backups;
@@ -18,7 +19,8 @@ use crate::terminal::plain;
 
 /// A wish for a client's configuration.
 pub(crate) enum Action<'a> {
-    Install(&'a Transport),
+    /// With the token of the server, where the entry may hold it.
+    Install(&'a Transport, Option<&'a Token>),
     Uninstall,
 }
 
@@ -52,6 +54,8 @@ pub(crate) struct Change<'h> {
     pub(crate) dropped: Vec<String>,
     /// A person switched the entry off, and it stays so.
     pub(crate) switched_off: bool,
+    /// The entry holds the token of the server.
+    pub(crate) has_token: bool,
     /// The client seems to be installed.
     pub(crate) is_installed: bool,
     snapshot: Snapshot,
@@ -72,7 +76,7 @@ impl Client {
         environment: &Environment,
         home: &'h Home,
     ) -> Result<Change<'h>, Problem> {
-        if let Action::Install(transport) = action {
+        if let Action::Install(transport, _) = action {
             self.check_transport(transport)?;
         }
         let location = self.location(scope, environment);
@@ -97,17 +101,19 @@ impl Client {
         let old = self.format.get(&text, path)?;
         let found = old.as_ref().and_then(Transport::from_entry);
         let is_own = found.as_ref().is_some_and(|found| {
-            found.is_gongfu() || matches!(action, Action::Install(wanted) if *wanted == found)
+            found.is_gongfu() || matches!(action, Action::Install(wanted, _) if *wanted == found)
         });
         if old.is_some() && !is_own && !force {
             return Err(foreign_entry(found.as_ref()));
         }
+        let was_local = found.as_ref().is_some_and(Transport::is_local);
         let mut change = Change {
             outcome: Outcome::Absent,
             file: file.to_owned(),
             foreign: found.filter(|_| !is_own).map(|found| found.to_string()),
             dropped: Vec::new(),
             switched_off: false,
+            has_token: false,
             is_installed: location.found,
             snapshot,
             after: None,
@@ -115,12 +121,17 @@ impl Client {
             base: location.base,
         };
         match (action, &old) {
-            (Action::Install(transport), _) => {
+            (Action::Install(transport, token), _) => {
                 let mut entry = (self.entry)(transport, path);
                 // The other settings of a foreign entry belong to its program.
                 if let Some(old) = old.as_ref().filter(|_| is_own) {
                     (entry, change.dropped) = merge(old, entry);
                     change.switched_off = is_switched_off(&entry);
+                }
+                if let Some(token) = token {
+                    change.has_token = self.enter_token(&mut entry, token);
+                } else if was_local {
+                    self.remove_token(&mut entry);
                 }
                 change.outcome = match &old {
                     None => Outcome::Added,
@@ -237,7 +248,7 @@ impl Change<'_> {
             )
         })?;
         if let Some(text) = &self.after {
-            self.snapshot.write(text)?;
+            self.snapshot.write(text, self.has_token)?;
         } else {
             self.snapshot.delete()?;
             // A client's own folder would make it count as installed.

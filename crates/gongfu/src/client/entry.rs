@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use serde_json::Value;
+use gongfu_server::Token;
+use serde_json::{Value, json};
 
 use super::file::Snapshot;
 use super::format::lookup;
 use super::known::Client;
 use super::problem::Problem;
 use super::transport::Transport;
+
+const AUTHORIZATION: &str = "Authorization";
 
 impl Client {
     /// The entry for gongfu in a file.
@@ -43,6 +46,37 @@ impl Client {
         }
     }
 
+    /// Enters the token of the server; answers false if a person's own `Authorization` stays instead.
+    pub(super) fn enter_token(&self, entry: &mut Value, token: &Token) -> bool {
+        self.remove_token(entry);
+        let Some(fields) = entry.as_object_mut() else {
+            return false;
+        };
+        let headers = fields.entry(self.headers).or_insert_with(|| json!({}));
+        match headers.as_object_mut() {
+            Some(headers) if !headers.keys().any(|name| is_authorization(name)) => {
+                headers.insert(AUTHORIZATION.to_owned(), token.header().into());
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Removes the token of a server, which another server must not get.
+    pub(super) fn remove_token(&self, entry: &mut Value) {
+        let Some(fields) = entry.as_object_mut() else {
+            return;
+        };
+        let headers = fields.get_mut(self.headers).and_then(Value::as_object_mut);
+        let Some(headers) = headers else {
+            return;
+        };
+        headers.retain(|name, value| !(is_authorization(name) && is_token(value)));
+        if headers.is_empty() {
+            fields.shift_remove(self.headers);
+        }
+    }
+
     /// The text that belongs in its file, to be pasted.
     pub(crate) fn snippet(&self, transport: &Transport) -> Result<String, Problem> {
         self.check_transport(transport)?;
@@ -50,4 +84,14 @@ impl Client {
         let entry = (self.entry)(transport, path);
         self.format.edit("", path, Some(&entry))
     }
+}
+
+fn is_authorization(name: &str) -> bool {
+    name.eq_ignore_ascii_case(AUTHORIZATION)
+}
+
+/// True for the token of a server, with its scheme.
+fn is_token(value: &Value) -> bool {
+    let sent = value.as_str().and_then(|sent| sent.strip_prefix("Bearer "));
+    sent.is_some_and(|sent| Token::parse(sent).is_some())
 }

@@ -68,8 +68,9 @@ impl Snapshot {
         Self::read(&self.real).is_ok_and(|now| now.text == self.text)
     }
 
-    /// Writes new content as a whole, as long as the file still holds what was read.
-    pub(super) fn write(&self, text: &str) -> Result<(), Problem> {
+    /// Writes new content as a whole, as long as the file still holds what was read. With `is_private`
+    /// only the file's owner may read it then.
+    pub(super) fn write(&self, text: &str, is_private: bool) -> Result<(), Problem> {
         let change = Change {
             bytes: text.as_bytes(),
             expected: self.text.as_deref().map(str::as_bytes),
@@ -79,6 +80,16 @@ impl Snapshot {
             Root::create(folder).map_err(|error| unwritable(&error))?;
         }
         let (root, name) = open_parent(&self.real).map_err(|error| unwritable(&error))?;
+        if is_private && self.text.is_none() {
+            let created = root.create_private(name.as_str(), text.as_bytes());
+            return created.map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => conflict(),
+                _ => unwritable(&error),
+            });
+        }
+        if is_private {
+            self.close_to_others().map_err(|error| unwritable(&error))?;
+        }
         match root.put(&name, change) {
             Ok(_) => Ok(()),
             Err(PutError::Conflict(_)) => Err(conflict()),
@@ -90,6 +101,17 @@ impl Snapshot {
             Err(PutError::IsAFolder) => Err(unwritable(&io::ErrorKind::IsADirectory.into())),
             Err(PutError::Io(error)) => Err(unwritable(&error)),
         }
+    }
+
+    /// Takes the permissions of the file from all but its owner; the new content inherits them.
+    fn close_to_others(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = std::fs::metadata(&self.real)?.permissions().mode() & 0o700;
+            std::fs::set_permissions(&self.real, std::fs::Permissions::from_mode(mode))?;
+        }
+        Ok(())
     }
 
     pub(super) fn delete(&self) -> Result<(), Problem> {

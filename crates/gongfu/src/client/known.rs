@@ -31,6 +31,8 @@ pub(crate) struct Client {
     pub(super) project: &'static [&'static str],
     /// The entry for one of the paths.
     pub(super) entry: fn(&Transport, &[&str]) -> Value,
+    /// The field for the headers that it sends to an address.
+    pub(super) headers: &'static str,
     /// Advice for a client that takes no address in its file.
     pub(super) no_http: Option<&'static str>,
 }
@@ -51,6 +53,7 @@ const DEFAULTS: Client = Client {
     files: &[],
     project: &[],
     entry: |transport, _| plain(transport, "url"),
+    headers: "headers",
     no_http: None,
 };
 
@@ -83,6 +86,7 @@ pub(crate) const CLIENTS: [Client; 10] = [
         folder: |folders| folders.variable_or("CODEX_HOME", || folders.user.join(".codex")),
         files: &["config.toml"],
         project: &[".codex/config.toml"],
+        headers: "http_headers",
         ..DEFAULTS
     },
     Client {

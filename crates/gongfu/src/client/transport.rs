@@ -11,6 +11,9 @@ pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7878/mcp";
 /// The fields for an address, in the words of any client.
 const URL_FIELDS: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
 
+/// The hosts that no other machine can have.
+const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
 /// The way from a client to a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase", tag = "transport")]
@@ -48,6 +51,22 @@ impl Transport {
         let url = urls.find_map(|field| entry.get(field)?.as_str())?;
         Some(Self::Http {
             url: url.to_owned(),
+        })
+    }
+
+    /// True for an address of this machine, whose server has the token of this home.
+    pub(crate) fn is_local(&self) -> bool {
+        let Self::Http { url } = self else {
+            return false;
+        };
+        let authority = url.strip_prefix("http://").unwrap_or_default();
+        let authority = authority.split('/').next().unwrap_or_default();
+        LOCAL.iter().any(|host| {
+            let port = authority.strip_prefix(host);
+            port.is_some_and(|port| {
+                let digits = port.strip_prefix(':').unwrap_or_default();
+                port.is_empty() || digits.parse::<u16>().is_ok()
+            })
         })
     }
 

@@ -3,6 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use gongfu_files::Home;
+use gongfu_server::Token;
+
 use super::Outcome;
 use crate::cli::{ChangeArguments, Cli, ClientCommand, Reach, UrlOrClient};
 use crate::client::{
@@ -11,7 +14,7 @@ use crate::client::{
 use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring;
+use crate::{token, wiring};
 
 pub(crate) fn run(
     command: ClientCommand,
@@ -28,10 +31,11 @@ pub(crate) fn run(
             let Some(transport) = transport(&reach, environment, terminal) else {
                 return Ok(Outcome::WrongUse);
             };
-            change_all(&Action::Install(&transport), &change, environment, terminal)
+            install(&transport, &change, environment, terminal)
         }
         ClientCommand::Uninstall { change } => {
-            change_all(&Action::Uninstall, &change, environment, terminal)
+            let home = wiring::home(environment)?;
+            change_all(&Action::Uninstall, &change, &home, environment, terminal)
         }
         ClientCommand::Print { name, reach } => {
             let names: Vec<String> = name.into_iter().chain(client_after_http(&reach)).collect();
@@ -141,9 +145,30 @@ fn report(problem: &Problem, terminal: &mut Terminal) {
     ));
 }
 
+/// Installs with the token of the server on this machine: for a person alone, as others may read the
+/// files of a project.
+fn install(
+    transport: &Transport,
+    arguments: &ChangeArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let has_token = transport.is_local() && arguments.scope == Scope::User;
+    let token = match (has_token, arguments.dry_run) {
+        (false, _) => None,
+        (true, false) => Some(token::read_or_make(&home)?),
+        // The diff has a word in its place.
+        (true, true) => Some(token::read(&home)?.unwrap_or_else(|| Token::of(&[0; 32]))),
+    };
+    let action = Action::Install(transport, token.as_ref());
+    change_all(&action, arguments, &home, environment, terminal)
+}
+
 fn change_all(
     action: &Action<'_>,
     arguments: &ChangeArguments,
+    home: &Home,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
@@ -151,7 +176,6 @@ fn change_all(
     if clients.is_empty() {
         return Ok(Outcome::WrongUse);
     }
-    let home = wiring::home(environment)?;
     let ChangeArguments {
         scope,
         force,
@@ -160,14 +184,18 @@ fn change_all(
     } = *arguments;
     let mut outcome = Outcome::Good;
     for client in clients {
-        let plan = client.plan(action, scope, force, environment, &home);
+        let plan = client.plan(action, scope, force, environment, home);
         let applied = plan.and_then(|change| {
             let applied = (!dry_run).then(|| change.apply(&SystemClock)).transpose()?;
             Ok((change, applied.flatten()))
         });
         match applied {
             Ok((change, _)) if dry_run && change.is_change() => {
-                terminal.file(change.diff().as_bytes())?;
+                let mut diff = change.diff();
+                if let Action::Install(_, Some(token)) = action {
+                    diff = diff.replace(token.as_str(), "TOKEN");
+                }
+                terminal.file(diff.as_bytes())?;
             }
             Ok((change, backup)) => {
                 print_effect(client, &change, terminal)?;
@@ -223,7 +251,10 @@ fn notes(client: &Client, change: &Change<'_>, action: &Action<'_>, scope: Scope
             "it is switched off there and stays so: switch it on in {title}"
         ));
     }
-    if let Action::Install(transport) = action {
+    if let Action::Install(transport, token) = action {
+        if let Some(note) = token_note(change, transport, token.is_some()) {
+            notes.push(note.to_owned());
+        }
         if change.is_change() && scope == Scope::Project && transport.is_stdio() {
             notes.push("it names where gongfu is on this machine: others of the project may have it elsewhere".to_owned());
         }
@@ -237,6 +268,25 @@ fn notes(client: &Client, change: &Change<'_>, action: &Action<'_>, scope: Scope
         notes.push(format!("restart {title} to have it take effect"));
     }
     notes
+}
+
+/// A fact or advice about the token of the server.
+fn token_note(change: &Change<'_>, transport: &Transport, was_meant: bool) -> Option<&'static str> {
+    if !change.is_change() || transport.is_stdio() {
+        None
+    } else if change.has_token {
+        Some("it holds the token of your server, so only you may read the file")
+    } else if was_meant {
+        Some("it is left without the token of your server, because its `Authorization` is yours")
+    } else if transport.is_local() {
+        Some(
+            "it is left without the token of your server, as others of the project may read it: on Linux your own programs need none, elsewhere leave --scope project out",
+        )
+    } else {
+        Some(
+            "it is left without a token, as that server has its own: add it as the header `Authorization: Bearer TOKEN`",
+        )
+    }
 }
 
 fn list(

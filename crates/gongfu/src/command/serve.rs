@@ -7,12 +7,15 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Context as _;
 use gongfu_core::port::{Clock, SkillStore};
 use gongfu_core::sandbox::Level;
+use gongfu_files::Home;
 use gongfu_hub::AuditObserver;
 use gongfu_library::watch::Limit;
 use gongfu_mcp::{HttpEndpoint, HttpSettings, Server, Settings};
 use gongfu_sandbox::Runner;
 use gongfu_server::metric::Reading;
-use gongfu_server::{Health, Limits, Listener, Metrics, PublicUrl, Shutdown, Surface};
+use gongfu_server::{
+    Address, Health, Limits, Listener, Metrics, PublicUrl, Shutdown, Surface, Token,
+};
 
 use super::Outcome;
 use crate::cli::{Places, Profiles, Serving};
@@ -22,6 +25,7 @@ use crate::environment::Environment;
 use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::Terminal;
+use crate::token;
 use crate::wiring::{self, Parts};
 
 /// Tells how many sessions are open.
@@ -37,7 +41,8 @@ pub(crate) fn run(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let config = Config::read(&wiring::home_of_server(environment)?)?;
+    let home = wiring::home_of_server(environment)?;
+    let config = Config::read(&home)?;
     let (from, of) = (
         environment.listen.as_deref(),
         config.server.listen.as_deref(),
@@ -48,6 +53,10 @@ pub(crate) fn run(
         config.server.public_url.as_deref(),
     );
     let public_url = chosen(serving.public_url.as_ref(), from, of)?;
+    let token = match address {
+        Address::Tcp(_) => token(&home, public_url.is_some())?,
+        Address::Unix(_) => None,
+    };
 
     let skills = Arc::new(AtomicU64::new(UNREAD));
     let sessions = Arc::new(OnceLock::new());
@@ -80,6 +89,7 @@ pub(crate) fn run(
             ServerParts {
                 listener,
                 public_url,
+                token,
                 skills,
                 level,
                 sessions,
@@ -102,6 +112,7 @@ pub(crate) fn run(
 struct ServerParts {
     listener: Listener,
     public_url: Option<PublicUrl>,
+    token: Option<Token>,
     skills: Arc<AtomicU64>,
     level: Arc<OnceLock<&'static str>>,
     sessions: Arc<OnceLock<Sessions>>,
@@ -143,6 +154,7 @@ async fn serve(
         clock: Arc::new(SystemClock) as Arc<dyn Clock>,
         link_parent_trace: Some(telemetry::adopt),
         public_url: served.public_url,
+        token: served.token,
     };
     let server = gongfu_server::Server::new(surface, Limits::default());
     // Before anybody is told where the server is: who knows may end it.
@@ -160,6 +172,19 @@ async fn serve(
         ended = running => ended,
         // A second signal means that the operator doesn't want to wait.
         () = twice => Shutdown::Forced,
+    }
+}
+
+/// The token of the home; `None` where there can't be one and the server does without.
+fn token(home: &Home, has_proxy: bool) -> anyhow::Result<Option<Token>> {
+    match token::read_or_make(home) {
+        Ok(token) => Ok(Some(token)),
+        // Only there is a client known by its connection.
+        Err(error) if cfg!(target_os = "linux") && !has_proxy => {
+            tracing::warn!("no token is taken, only connections of the server's user: {error:#}");
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -3,6 +3,8 @@
 mod files;
 mod install;
 mod output;
+#[cfg(unix)]
+mod token;
 mod update;
 
 use crate::fixture::{Fixture, Ran};

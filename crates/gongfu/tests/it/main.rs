@@ -18,6 +18,9 @@ mod hostile;
 mod http;
 #[cfg(test)]
 mod live;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod local_user;
 #[cfg(test)]
 mod many;
 #[cfg(test)]

@@ -36,6 +36,28 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
+    /// Reads the bytes of an answer; the pieces of a chunked body are put together.
+    pub(crate) fn read(answer: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(answer);
+        let (head, rest) = text
+            .split_once("\r\n\r\n")
+            .unwrap_or_else(|| panic!("no head: {text:?}"));
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let body = if head
+            .to_ascii_lowercase()
+            .contains("transfer-encoding: chunked")
+        {
+            unchunked(rest)
+        } else {
+            rest.to_owned()
+        };
+        Self {
+            status: status.unwrap_or_else(|| panic!("no status: {head}")),
+            head: head.to_owned(),
+            body,
+        }
+    }
+
     /// The value of a header, which must be there.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut lines = self.head.lines().filter_map(|line| line.split_once(':'));
@@ -91,6 +113,25 @@ impl Site {
         rest.split('/').next().unwrap()
     }
 
+    /// Makes it stand still, and waits until it does.
+    #[cfg(unix)]
+    pub(crate) fn halt(&self) {
+        use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
+        kill_process(self.process(), Signal::STOP).unwrap();
+        waitpid(Some(self.process()), WaitOptions::UNTRACED).unwrap();
+    }
+
+    /// Lets it go on.
+    #[cfg(unix)]
+    pub(crate) fn resume(&self) {
+        rustix::process::kill_process(self.process(), rustix::process::Signal::CONT).unwrap();
+    }
+
+    #[cfg(unix)]
+    fn process(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.child)
+    }
+
     /// A connection to it.
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.authority()).unwrap();
@@ -142,7 +183,7 @@ impl Site {
             stream.write_all(wire.as_bytes()).unwrap();
             stream.read_to_end(&mut answer).unwrap();
         }
-        reply(&answer)
+        Reply::read(&answer)
     }
 
     /// A message of the newest revision, to an address of MCP.
@@ -212,9 +253,7 @@ impl Site {
     /// Asks it to end as the system does, and waits until it has: its exit code and its log.
     #[cfg(unix)]
     pub(crate) fn terminate(mut self) -> (Option<i32>, String) {
-        let process = i32::try_from(self.child.id()).unwrap();
-        let process = rustix::process::Pid::from_raw(process).unwrap();
-        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+        rustix::process::kill_process(self.process(), rustix::process::Signal::TERM).unwrap();
         let status = ended(&mut self.child, TIMEOUT);
         let log = self.stderr.take().unwrap().join().unwrap();
         (
@@ -230,28 +269,6 @@ impl Drop for Site {
             let _ = self.child.kill();
             let _ = ended(&mut self.child, Duration::from_secs(5));
         }
-    }
-}
-
-/// Reads the bytes of an answer; the pieces of a chunked body are put together.
-fn reply(answer: &[u8]) -> Reply {
-    let text = String::from_utf8_lossy(answer);
-    let (head, rest) = text
-        .split_once("\r\n\r\n")
-        .unwrap_or_else(|| panic!("no head: {text:?}"));
-    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let body = if head
-        .to_ascii_lowercase()
-        .contains("transfer-encoding: chunked")
-    {
-        unchunked(rest)
-    } else {
-        rest.to_owned()
-    };
-    Reply {
-        status: status.unwrap_or_else(|| panic!("no status: {head}")),
-        head: head.to_owned(),
-        body,
     }
 }
 

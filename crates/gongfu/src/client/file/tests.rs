@@ -12,7 +12,7 @@ fn refuses_to_overwrite_a_file_that_changed_since_it_was_read() {
     let snapshot = Snapshot::read(&path).unwrap();
     fs::write(&path, "{\"a\": 1}").unwrap();
     assert!(!snapshot.is_current());
-    let problem = snapshot.write("{\"b\": 1}").unwrap_err();
+    let problem = snapshot.write("{\"b\": 1}", false).unwrap_err();
     assert_eq!(problem.code, "changed-meanwhile");
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"a\": 1}");
 
@@ -24,7 +24,7 @@ fn refuses_to_overwrite_a_file_that_changed_since_it_was_read() {
     // A file that nobody touched is written.
     let snapshot = Snapshot::read(&path).unwrap();
     assert!(snapshot.is_current());
-    snapshot.write("{\"b\": 1}").unwrap();
+    snapshot.write("{\"b\": 1}", false).unwrap();
     assert_eq!(fs::read_to_string(&path).unwrap(), "{\"b\": 1}");
     let left = fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, 2, "nothing temporary is left");
@@ -40,14 +40,17 @@ fn writes_behind_a_link_and_keeps_permissions() {
     fs::write(&real, "{}").unwrap();
     chmod(0o600);
     std::os::unix::fs::symlink("dotfiles", &link).unwrap();
-    Snapshot::read(&link).unwrap().write("[]").unwrap();
+    Snapshot::read(&link).unwrap().write("[]", false).unwrap();
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(fs::read_to_string(&real).unwrap(), "[]");
     let mode = fs::metadata(&real).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 
     chmod(0o400);
-    let problem = Snapshot::read(&link).unwrap().write("{}").unwrap_err();
+    let problem = Snapshot::read(&link)
+        .unwrap()
+        .write("{}", false)
+        .unwrap_err();
     assert_eq!(problem.code, "read-only");
     fs::remove_file(&real).unwrap();
     assert_eq!(Snapshot::read(&link).unwrap_err().code, "unreadable");
