@@ -59,8 +59,10 @@ GUIDE = "one\ntwo\nthree\n"
 DOT = b"\x89PNG\r\n\x1a\n\0\xff"
 
 # One call of each tool, and a text that its answer holds; a tool that is not here is a failure.
-# `{turn}` in an argument is another number in each call.
+# `{turn}` in an argument is another number in each call, and `{set}` the id of another change set.
 CALLS: dict[str, tuple[dict[str, Any], str]] = {
+    "change_list": ({}, "changes by a client"),
+    "change_settle": ({"id": "{set}", "action": "drop"}, "dropped"),
     "file_list": ({}, "note.txt"),
     "file_read": ({"path": "note.txt"}, "a note\n"),
     "file_write": ({"path": "new/file-{turn}.txt", "content": "new\n"}, "wrote 4 bytes"),
@@ -76,13 +78,19 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }
 TURNS = itertools.count()
+# The change sets that there are, each for one call.
+CHANGE_SETS = 200
+SETS = itertools.count()
 
 
 def call_of(tool: str) -> tuple[dict[str, Any], str]:
     """The arguments of one call of a tool, and a text of its answer."""
     arguments, wanted = CALLS[tool]
     turn = str(next(TURNS))
-    return {name: value.replace("{turn}", turn) for name, value in arguments.items()}, wanted
+    filled = {name: value.replace("{turn}", turn) for name, value in arguments.items()}
+    if "{set}" in filled.values():
+        filled["id"] = f"{next(SETS):08}"
+    return filled, wanted
 
 
 class Failure(Exception):
@@ -122,6 +130,12 @@ class World:
         (skill / "SKILL.md").write_text(SKILL)
         (skill / "references" / "guide.md").write_text(GUIDE)
         (skill / "dot.png").write_bytes(DOT)
+        for number in range(CHANGE_SETS):
+            change_set = self.folder / "home" / "changes" / f"{number:08}"
+            change_set.mkdir(parents=True)
+            began = {"time": 0, "steady": 0}
+            about = {"format": 1, "id": change_set.name, "made": 0, "about": "a client", "bytes": 0}
+            (change_set / "set.json").write_text(json.dumps({**about, "began": began, "folders": []}))
         (self.folder / "person").mkdir()
         (self.folder / "work").mkdir()
         (self.folder / "work" / "note.txt").write_text("a note\n")
