@@ -19,7 +19,7 @@ use crate::slug::slug;
 /// clients/         the configurations of clients as they were before gongfu changed them; yours
 /// workspaces/      files that agents work on, one folder a project; yours
 /// changes/         changes of runs that wait for a person; yours
-/// layers/          files that runs wrote beside those of a skill, one folder a skill; yours
+/// layers/          files that runs wrote beside those of a skill, one folder a version of it; yours
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
 /// records/         records with a path, such as sessions; yours
@@ -85,9 +85,9 @@ impl Home {
         self.of("workspaces", &real)
     }
 
-    /// The layer of the skill in a folder.
-    pub fn layer_of(&self, skill: &Path) -> PathBuf {
-        self.of("layers", skill)
+    /// The layers above skills.
+    pub fn layers(&self) -> PathBuf {
+        self.path.join("layers")
     }
 
     /// The change sets that wait for a person.

@@ -7,7 +7,7 @@
 //!
 //! The target may itself be a layer above other folders, as that of a skill is. Then it keeps only what a run
 //! wrote: a file that is the same below isn't kept, so that it doesn't hide a later version, and a removal from
-//! below isn't remembered. The file is back in the next run, which is reported.
+//! below isn't remembered. The file is back in the next run, which is reported. Bytecode of Python isn't kept either.
 
 mod apply;
 mod below;
@@ -151,6 +151,7 @@ impl Merge {
         let mut scan = Scan {
             terms,
             is_copy: context.before.is_some(),
+            is_above_skill: !context.below.is_empty(),
             left: *bytes,
         };
         let nodes = scan.folder(&layer, context, 0, 0)?;

@@ -39,9 +39,11 @@ pub trait Files: Send + Sync {
 }
 
 /// The layers above skills: they take the writes of runs, so that a skill itself never changes.
+///
+/// A layer belongs to one version of a skill: another version starts with an empty one, and the former one is there
+/// again when the skill is as it was.
 pub trait Layers: Send + Sync {
-    /// A file in the layer of a skill; at most `limit` bytes of it. A file that the skill changed
-    /// later than the layer is [`super::PortError::NotFound`].
+    /// A file in the layer of a skill; at most `limit` bytes of it.
     fn read<'a>(
         &'a self,
         skill: &'a Skill,

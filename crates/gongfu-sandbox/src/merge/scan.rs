@@ -93,6 +93,8 @@ pub(super) struct Scan<'a> {
     pub(super) terms: &'a Terms<'a>,
     /// The layer is a copy, in which nothing marks a removal.
     pub(super) is_copy: bool,
+    /// The layer lies above a skill.
+    pub(super) is_above_skill: bool,
     /// The bytes that may still be written: with links and holes files may grow in the merge.
     pub(super) left: u64,
 }
@@ -117,6 +119,9 @@ impl Scan<'_> {
         for name in names {
             if self.terms.is_cancelled() {
                 break;
+            }
+            if self.is_above_skill && is_bytecode(&name) {
+                continue;
             }
             let path_length = path_length + 1 + name.as_bytes().len();
             let kind = if path_length > MAX_PATH {
@@ -205,6 +210,13 @@ fn removals(before: &Before, names: &[CString], context: &FolderContext<'_>) -> 
         Node::new(name.to_owned(), Kind::Removal, is_below)
     });
     gone.collect()
+}
+
+/// Returns whether Python would run an entry of this name in place of the script beside it: none is kept for later
+/// runs, which compile anew.
+fn is_bytecode(name: &CStr) -> bool {
+    let name = name.to_bytes().to_ascii_lowercase();
+    name == b"__pycache__" || name.ends_with(b".pyc")
 }
 
 fn size(found: &Stat) -> u64 {

@@ -301,6 +301,30 @@ fn makes_no_folder_that_would_stay_empty() {
 }
 
 #[test]
+fn bytecode_is_kept_in_a_workspace_and_never_above_a_skill() {
+    let merged = |below: &[&TempDir]| {
+        let fixture = Fixture::new();
+        for path in [
+            "made/__pycache__/b.txt",
+            "json.pyc",
+            "out.txt",
+            "scripts/__PyCache__/helper.cpython-311.pyc",
+        ] {
+            write(&fixture.layer, path, "x");
+        }
+        symlink("made", fixture.layer.path().join("__pycache__")).unwrap();
+        let changes = fixture.merged_by(Instant::now() + Duration::from_mins(5), below);
+        let paths = changes.into_iter().map(|(path, _)| path);
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(merged(&[]).len(), 5);
+    let skill = tempfile::tempdir().unwrap();
+    write(&skill, "scripts/helper.py", "x");
+    let kept = merged(&[&skill]);
+    assert_eq!(kept, ["out.txt"]);
+}
+
+#[test]
 fn compares_with_the_visible_file_below() {
     let fixture = Fixture::new();
     let [upper, lower] = [(), ()].map(|()| tempfile::tempdir().unwrap());

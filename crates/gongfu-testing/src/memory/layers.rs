@@ -13,46 +13,29 @@ use super::file_tree::FileTree;
 /// The most files of a layer that are listed.
 const MAX_FILES: usize = 5_000;
 
-/// The layers of one space, by the full name of the skill.
+/// The layers of one space, by the full name of the skill and its version; without one for every version.
 #[derive(Debug, Default)]
-pub struct MemoryLayers(Mutex<HashMap<Arc<str>, Layer>>);
+pub struct MemoryLayers(Mutex<HashMap<Key, FileTree>>);
 
-/// The files that runs left, and the digests of the skill's own files of the same paths then.
-#[derive(Debug, Clone, Default)]
-struct Layer {
-    files: FileTree,
-    originals: HashMap<String, Digest>,
-}
+type Key = (Arc<str>, Option<Digest>);
 
-impl Layer {
-    /// The files that the skill didn't change later.
-    fn current(mut self, skill: &Skill) -> FileTree {
-        let originals = self.originals;
-        self.files.0.retain(|path, _| {
-            let before = originals.get(path);
-            before.is_none_or(|before| original(skill, path).as_ref() == Some(before))
-        });
-        self.files
-    }
-}
-
-/// The digest of a skill's own file.
-fn original(skill: &Skill, path: &str) -> Option<Digest> {
-    let mut files = skill.files.iter();
-    files.find(|file| file.path.as_str() == path)?.digest
+fn key(skill: &Skill) -> Key {
+    (Arc::clone(&skill.full_name), Some(skill.digest()))
 }
 
 impl MemoryLayers {
-    /// Puts a file into the layer of a skill, as a run would.
+    /// Puts a file into the layer of a skill, as a run would, whatever its version.
     pub fn put(&self, skill: &str, path: &str, bytes: &[u8]) {
         let mut layers = self.0.lock().unwrap();
-        let layer = layers.entry(skill.into()).or_default();
-        layer.files.0.insert(path.to_owned(), bytes.to_vec());
+        let files = layers.entry((skill.into(), None)).or_default();
+        files.0.insert(path.to_owned(), bytes.to_vec());
     }
 
     fn files(&self, skill: &Skill) -> FileTree {
-        let layer = self.0.lock().unwrap().get(&skill.full_name).cloned();
-        layer.unwrap_or_default().current(skill)
+        let layers = self.0.lock().unwrap();
+        let key = key(skill);
+        let files = layers.get(&key).or_else(|| layers.get(&(key.0, None)));
+        files.cloned().unwrap_or_default()
     }
 }
 
@@ -82,13 +65,7 @@ impl Layers for MemoryLayers {
             Ok(files) => files,
             Err(error) => return ready(Err(PortError::Other(error.into()))),
         };
-        let originals = files.0.keys();
-        let originals = originals
-            .filter_map(|path| Some((path.clone(), original(skill, path)?)))
-            .collect();
-        let layer = Layer { files, originals };
-        let mut layers = self.0.lock().unwrap();
-        layers.insert(Arc::clone(&skill.full_name), layer);
+        self.0.lock().unwrap().insert(key(skill), files);
         ready(Ok(()))
     }
 }

@@ -1,7 +1,6 @@
 //! The promises of `Layers`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use gongfu_core::library::Skill;
 use gongfu_core::port::{PortError, Space};
@@ -11,8 +10,6 @@ use super::fixture::{Fixture, assert_alike, assert_refused};
 use super::skills::{create, find, write};
 use super::{Fault, Promise};
 
-/// Longer than the coarsest clock of file times that tests run on.
-const TICK: Duration = Duration::from_millis(20);
 /// The most files of a layer that are listed.
 const MAX_FILES: usize = 5_000;
 
@@ -28,8 +25,8 @@ pub(super) const PROMISES: &[Promise] = &[
     ),
     Promise::new("a file that a run removed is gone", removed_is_gone),
     Promise::new(
-        "a file that the skill changed later is not found",
-        later_change_wins,
+        "another version of a skill starts with an empty layer, and the former one keeps its own",
+        versions_are_apart,
     ),
     Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
     Promise::new("a list has at most 5,000 files", list_is_bounded),
@@ -130,30 +127,36 @@ fn removed_is_gone(fixture: &Fixture) {
     assert_eq!(list(fixture, &space, &skill), [("out/b".to_owned(), 3)]);
 }
 
-fn later_change_wins(fixture: &Fixture) {
+fn versions_are_apart(fixture: &Fixture) {
     let space = fixture.local();
     let skill = create(fixture, &space, "pdf", "d");
-    write(fixture, &space, &skill, "script.py", b"original");
-    let skill = find(fixture, &space, "pdf").unwrap();
-    std::thread::sleep(TICK);
-    run(fixture, &space, &skill, |folder| {
+    write(fixture, &space, &skill, "script.py", b"first");
+    let first = find(fixture, &space, "pdf").unwrap();
+    run(fixture, &space, &first, |folder| {
+        put(folder, "json.py", b"of a run");
         put(folder, "script.py", b"of a run");
-        put(folder, "out", b"kept");
     });
-    assert_eq!(
-        read(fixture, &space, &skill, "script.py").unwrap(),
-        b"of a run"
-    );
-    std::thread::sleep(TICK);
-    write(fixture, &space, &skill, "script.py", b"repaired");
-    let skill = find(fixture, &space, "pdf").unwrap();
-    let stale = read(fixture, &space, &skill, "script.py");
-    assert_refused!(stale, PortError::NotFound);
-    assert_eq!(list(fixture, &space, &skill), [("out".to_owned(), 4)]);
-    run(fixture, &space, &skill, |folder| {
-        assert!(!folder.join("script.py").exists());
+    // The same version sees what its run left.
+    run(fixture, &space, &first, |folder| {
+        assert_eq!(std::fs::read(folder.join("json.py")).unwrap(), b"of a run");
     });
-    assert_eq!(read(fixture, &space, &skill, "out").unwrap(), b"kept");
+    // As long as before: only the content tells the two apart.
+    write(fixture, &space, &skill, "script.py", b"other");
+    let other = find(fixture, &space, "pdf").unwrap();
+    assert_eq!(list(fixture, &space, &other), []);
+    for path in ["json.py", "script.py"] {
+        let left = read(fixture, &space, &other, path);
+        assert_refused!(left, PortError::NotFound);
+    }
+    run(fixture, &space, &other, |folder| {
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+        put(folder, "out", b"other");
+    });
+    write(fixture, &space, &skill, "script.py", b"first");
+    let first = find(fixture, &space, "pdf").unwrap();
+    assert_eq!(list(fixture, &space, &first).len(), 2);
+    let left = read(fixture, &space, &first, "json.py").unwrap();
+    assert_eq!(left, b"of a run");
 }
 
 fn limit_cuts(fixture: &Fixture) {
