@@ -75,6 +75,7 @@ impl LocalRunFolders {
 
     async fn mounts(&self, skill: Option<&Skill>) -> Result<RunMounts, PortError> {
         let (mut mounts, mut holds, mut layer) = (Vec::new(), Vec::new(), None);
+        let mut room = 0;
         if let Some(skill) = skill {
             let original = self.skills.materialize(skill).await?;
             let above = self.layers.lease(skill).await?;
@@ -86,6 +87,7 @@ impl LocalRunFolders {
             });
             holds.push(original);
             layer = Some(above);
+            room = self.layers.room().await?;
         }
         let folder = self
             .workspace
@@ -124,6 +126,7 @@ impl LocalRunFolders {
             logs: logs.join(&name),
             logs_seen: format!("{LOGS}/{name}"),
             layer,
+            room,
             holding: Some(Holding {
                 targets,
                 holds_all: false,

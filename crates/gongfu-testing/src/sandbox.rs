@@ -144,6 +144,7 @@ impl RunFolders for FakeRunFolders {
             logs: "logs/7".into(),
             logs_seen: "/runs/7".to_owned(),
             layer: None,
+            room: u64::MAX,
             holding: None,
             holds: Vec::new(),
         }))

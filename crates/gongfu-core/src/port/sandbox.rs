@@ -35,6 +35,8 @@ pub struct RunMounts {
     pub logs_seen: String,
     /// The layer that takes what the run writes beside the skill.
     pub layer: Option<Lease>,
+    /// The bytes that may still be kept beside skills.
+    pub room: u64,
     /// The terms on which changes wait for a person; the run itself adds what it is. `None` where none does.
     pub holding: Option<Holding>,
     /// Keeps the folders in place.

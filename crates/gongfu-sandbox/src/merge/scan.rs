@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
 
-use super::{FolderContext, LATE, MAX_DEPTH, Terms};
+use super::{Budget, FolderContext, LATE, MAX_DEPTH, Terms};
 use serde::{Deserialize, Serialize};
 
 use crate::copier::Before;
@@ -95,8 +95,8 @@ pub(super) struct Scan<'a> {
     pub(super) is_copy: bool,
     /// The layer lies above a skill.
     pub(super) is_above_skill: bool,
-    /// The bytes that may still be written: with links and holes files may grow in the merge.
-    pub(super) left: u64,
+    /// With links and holes files may grow in the merge.
+    pub(super) budget: Budget,
 }
 
 impl Scan<'_> {
@@ -180,10 +180,10 @@ impl Scan<'_> {
                     return Ok(Some(Kind::Restored(Some(size(&found)))));
                 }
                 let size = size(&found);
-                let Some(left) = self.left.checked_sub(size) else {
-                    return refused("it is more than may be written");
+                let Some(left) = self.budget.left.checked_sub(size) else {
+                    return refused(self.budget.why);
                 };
-                self.left = left;
+                self.budget.left = left;
                 Ok(Some(Kind::File {
                     size,
                     mode: found.st_mode & 0o777,

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use gongfu_core::change::Change;
 
-use super::{Below, FolderContext, Merge, Terms, stays_inside};
+use super::{Below, Budget, FolderContext, Merge, Terms, stays_inside};
 use crate::copier::{Before, Copier, Sources};
 use crate::file_time::Beginning;
 
@@ -72,7 +72,13 @@ impl Fixture {
             before: self.before.as_ref(),
         };
         let (layer, target) = (open(self.layer.path()), open(self.target.path()));
-        let merge = Merge::scan(layer, target, &folder_context, &terms, &mut 10_000);
+        let merge = Merge::scan(
+            layer,
+            target,
+            &folder_context,
+            &terms,
+            &mut Budget::of_run(10_000),
+        );
         let changes = merge.and_then(|merge| merge.apply(&terms)).unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed

@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use gongfu_core::library::Skill;
-use gongfu_core::port::{FileContent, Layers, Lease, Pending, PortError, ready};
+use gongfu_core::port::{
+    FileContent, LayerInfo, Layers, Lease, Pending, PortError, Timestamp, ready,
+};
+use gongfu_core::sandbox::MAX_LAYER_BYTES;
 use gongfu_core::skill::{Digest, SkillPath};
 use tempfile::TempDir;
 
@@ -21,6 +24,23 @@ type Key = (Arc<str>, Option<Digest>);
 
 fn key(skill: &Skill) -> Key {
     (Arc::clone(&skill.full_name), Some(skill.digest()))
+}
+
+fn id(key: &Key) -> String {
+    let version = key
+        .1
+        .map_or_else(|| "any".to_owned(), |digest| digest.hex(32));
+    format!("{}-{version}", key.0)
+}
+
+fn bytes(files: &FileTree) -> u64 {
+    files.0.values().map(|bytes| bytes.len() as u64).sum()
+}
+
+fn listed(files: &FileTree) -> Vec<(SkillPath, u64)> {
+    let files = files.0.iter().take(MAX_FILES);
+    let files = files.map(|(path, bytes)| (SkillPath::new(path).unwrap(), bytes.len() as u64));
+    files.collect()
 }
 
 impl MemoryLayers {
@@ -50,9 +70,7 @@ impl Layers for MemoryLayers {
     }
 
     fn list<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Vec<(SkillPath, u64)>> {
-        let files = self.files(skill).0.into_iter().take(MAX_FILES);
-        let files = files.map(|(path, bytes)| (SkillPath::new(&path).unwrap(), bytes.len() as u64));
-        ready(Ok(files.collect()))
+        ready(Ok(listed(&self.files(skill))))
     }
 
     fn lease<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
@@ -67,6 +85,45 @@ impl Layers for MemoryLayers {
         };
         self.0.lock().unwrap().insert(key(skill), files);
         ready(Ok(()))
+    }
+
+    fn room(&self) -> Pending<'_, u64> {
+        let layers = self.0.lock().unwrap();
+        let bytes: u64 = layers.values().map(bytes).sum();
+        ready(Ok(MAX_LAYER_BYTES.saturating_sub(bytes)))
+    }
+
+    fn all<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, Vec<LayerInfo>> {
+        let layers = self.0.lock().unwrap();
+        let of = |key: &Key| skill.is_none_or(|skill| skill.full_name == key.0);
+        let all = layers.iter().filter(|(key, _)| of(key));
+        let all = all.map(|(layer, files)| LayerInfo {
+            id: id(layer),
+            skill: layer.0.to_string(),
+            folder: layer.0.to_string(),
+            used: Timestamp(0),
+            files: files.0.len() as u64,
+            bytes: bytes(files),
+            is_current: skill.is_some_and(|skill| layer.1.is_none() || *layer == key(skill)),
+        });
+        ready(Ok(all.collect()))
+    }
+
+    fn files<'a>(&'a self, wanted: &'a str) -> Pending<'a, Vec<(SkillPath, u64)>> {
+        let layers = self.0.lock().unwrap();
+        let found = layers.iter().find(|(key, _)| id(key) == wanted);
+        ready(
+            found
+                .map(|(_, files)| listed(files))
+                .ok_or(PortError::NotFound),
+        )
+    }
+
+    fn clear<'a>(&'a self, wanted: &'a str) -> Pending<'a, ()> {
+        let mut layers = self.0.lock().unwrap();
+        let found = layers.keys().find(|key| id(key) == wanted).cloned();
+        let removed = found.and_then(|key| layers.remove(&key));
+        ready(removed.map(|_| ()).ok_or(PortError::NotFound))
     }
 }
 

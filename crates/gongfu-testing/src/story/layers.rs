@@ -28,6 +28,11 @@ pub(super) const PROMISES: &[Promise] = &[
         "another version of a skill starts with an empty layer, and the former one keeps its own",
         versions_are_apart,
     ),
+    Promise::new(
+        "the layers of a skill are listed by version, and one that is cleared is gone",
+        versions_are_listed_and_cleared,
+    ),
+    Promise::new("what runs leave takes room", files_take_room),
     Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
     Promise::new("a list has at most 5,000 files", list_is_bounded),
     Promise::broken_by(
@@ -157,6 +162,60 @@ fn versions_are_apart(fixture: &Fixture) {
     assert_eq!(list(fixture, &space, &first).len(), 2);
     let left = read(fixture, &space, &first, "json.py").unwrap();
     assert_eq!(left, b"of a run");
+}
+
+fn versions_are_listed_and_cleared(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    let other = create(fixture, &space, "other", "d");
+    run(fixture, &space, &other, |folder| put(folder, "x", b"x"));
+    run(fixture, &space, &skill, |folder| {
+        put(folder, "a", b"one");
+        put(folder, "out/b", b"two");
+    });
+    let all = |skill: Option<&Skill>| fixture.wait(space.layers().all(skill)).unwrap();
+    let former = all(Some(&skill)).remove(0);
+    assert_eq!(
+        (former.files, former.bytes, former.is_current),
+        (2, 6, true)
+    );
+    write(fixture, &space, &skill, "script.py", b"new");
+    let skill = find(fixture, &space, "pdf").unwrap();
+    run(fixture, &space, &skill, |folder| put(folder, "c", b"four"));
+    let layers = all(Some(&skill));
+    assert_eq!((layers.len(), all(None).len()), (2, 3));
+    let current = layers.iter().find(|layer| layer.is_current).unwrap();
+    assert_eq!((current.files, current.bytes), (1, 4));
+    assert_eq!(*current.skill, *skill.full_name);
+    let files = |id: &str| {
+        let files = fixture.wait(space.layers().files(id))?.into_iter();
+        let files = files.map(|(path, size)| (path.to_string(), size));
+        Ok::<Vec<_>, PortError>(files.collect())
+    };
+    let left = [("a".to_owned(), 3), ("out/b".to_owned(), 3)];
+    assert_eq!(files(&former.id).unwrap(), left);
+    let clear = || fixture.wait(space.layers().clear(&former.id));
+    clear().unwrap();
+    assert_refused!(clear(), PortError::NotFound);
+    assert_refused!(files(&former.id), PortError::NotFound);
+    for path in ["..", "", "../records"] {
+        let outside = fixture.wait(space.layers().clear(path));
+        assert_refused!(outside, PortError::NotFound);
+    }
+    assert_eq!((all(Some(&skill)).len(), all(None).len()), (1, 2));
+    assert_eq!(list(fixture, &space, &skill), [("c".to_owned(), 4)]);
+}
+
+fn files_take_room(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    let room = || fixture.wait(space.layers().room()).unwrap();
+    let before = room();
+    run(fixture, &space, &skill, |folder| put(folder, "a", b"three"));
+    assert_eq!(before - room(), 5);
+    // What is written again takes no more.
+    run(fixture, &space, &skill, |folder| put(folder, "a", b"three"));
+    assert_eq!(before - room(), 5);
 }
 
 fn limit_cuts(fixture: &Fixture) {

@@ -1,6 +1,9 @@
 //! What runs leave beside a skill: the layer of one version of it.
 #![cfg(target_os = "linux")]
 
+use gongfu_testing::json::{at, text_at};
+use serde_json::json;
+
 use crate::fixture::Fixture;
 
 const MAIN: &str = "import json\nprint(json.dumps([1]))\n";
@@ -47,4 +50,45 @@ fn bytecode_that_a_run_left_is_not_run_in_place_of_a_script() {
         "planted\n"
     );
     assert_eq!(ran(&fixture, say), "own\n");
+}
+
+#[test]
+fn what_runs_left_is_shown_and_cleared_by_a_person() {
+    let fixture = fixture();
+    let layer = |more: &[&str]| {
+        let mut arguments = vec!["layer"];
+        arguments.extend(more);
+        fixture.only(arguments)
+    };
+    let listed = || fixture.gongfu(["layer", "list", "--json"]).good().json();
+    let shown = || fixture.only(["skill", "show", "gcd"]).good().text();
+    let empty = json!([]);
+    assert_eq!(
+        (listed(), shown().contains("runs left")),
+        (empty.clone(), false)
+    );
+    ran(&fixture, "echo one > a; mkdir out; echo two > out/b");
+    assert!(
+        shown().contains("runs left  2 files (8 bytes)"),
+        "{}",
+        shown()
+    );
+    let files = layer(&["show", "gcd", "--json"]).good().json();
+    let paths = json!([{ "path": "a", "size": 4 }, { "path": "out/b", "size": 4 }]);
+    assert_eq!(at(&files, "/shown/files"), &paths);
+    // Of another version there is nothing yet; the files of the former one are still there.
+    fixture.write("skills/gcd/scripts/new.py", "print('new')\n");
+    ran(&fixture, "echo three > c");
+    assert_eq!(listed().as_array().unwrap().len(), 2);
+    let files = layer(&["show", "gcd", "--json"]).good().json();
+    assert_eq!(at(&files, "/shown/layer/files"), 1);
+    let former = text_at(&files, "/former/0/id").to_owned();
+    let text = layer(&["show", &former]).good().text();
+    assert!(text.contains("out/b  4 bytes"), "{text}");
+    layer(&["clear", "gcd"]).good();
+    assert_eq!(listed().as_array().unwrap().len(), 1);
+    assert_eq!(ran(&fixture, "ls"), "SKILL.md\nscripts\n");
+    layer(&["clear", "gcd", "--all"]).good();
+    assert_eq!(listed(), empty);
+    layer(&["clear", "nonesuch"]).ends(1);
 }
