@@ -245,7 +245,7 @@ impl Layers for FileLayers {
             let folder = self.home.layers().join(&id);
             let create = || {
                 let is_new = opened(&folder)?.is_none();
-                let files = Root::create(&folder.join(FILES))?;
+                let files = Root::create_private(&folder.join(FILES))?;
                 let path = original.path().display().to_string();
                 self.describe(&id, &skill.full_name, path)?;
                 if is_new {

@@ -116,7 +116,7 @@ impl LocalRunFolders {
                 mounts.push(mount);
             }
         }
-        let outputs = Root::create(&logs).and_then(|outputs| remove_oldest(&outputs));
+        let outputs = Root::create_private(&logs).and_then(|outputs| remove_oldest(&outputs));
         outputs.map_err(|error| disk::home_error(&error))?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", self.clock.now().0, std::process::id());

@@ -96,7 +96,7 @@ impl Log {
     }
 
     fn open(&self) -> io::Result<File> {
-        let folder = Root::create(&self.folder)?;
+        let folder = Root::create_private(&self.folder)?;
         if self.is_full(&folder) {
             let _lock = lock(&folder)?;
             // Another process may have rotated it while this one waited.

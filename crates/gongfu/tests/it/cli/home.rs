@@ -1,6 +1,8 @@
 //! `gongfu init` and `gongfu doctor`: the first minutes, and the bad ones.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use gongfu_testing::json::{at, keys, text_at};
 use serde_json::Value;
@@ -99,6 +101,30 @@ fn doctor_reports_ok_for_a_healthy_home() {
         .filter(|name| name.to_string_lossy().starts_with('.'))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn home_that_others_may_enter_is_told_and_stays_as_it_is() {
+    let fixture = Fixture::with_skills();
+    let home = fixture.path("home");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let fix = format!("chmod 700 {}", home.display());
+    let told = || {
+        let checks = fixture.only(["doctor", "--json"]).good().json();
+        let served = fixture.only(["mcp"]).good().stderr;
+        let warnings = served.matches(&fix).count();
+        (status(&checks, "home").to_owned(), warnings)
+    };
+    assert_eq!(told(), ("ok".to_owned(), 0));
+    assert_eq!(mode(&home), 0o700);
+    set(&home, 0o755);
+    set(&fixture.path(""), 0o755);
+    // The folder for temporary files may be closed itself.
+    if home.ancestors().all(|folder| mode(folder) & 0o011 != 0) {
+        assert_eq!(told(), ("warn".to_owned(), 1));
+    }
+    assert_eq!(mode(&home), 0o755);
 }
 
 #[test]
