@@ -61,7 +61,14 @@ impl Root {
         use std::os::unix::fs::DirBuilderExt as _;
 
         let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(path)?;
+        let created = builder.recursive(true).mode(0o700).create(path);
+        created.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                let why = format!("{} or what is above it is no folder", path.display());
+                io::Error::new(error.kind(), why)
+            }
+            _ => error,
+        })?;
         Self::open(path)
     }
 

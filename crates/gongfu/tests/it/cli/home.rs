@@ -294,3 +294,51 @@ fn doctor_counts_what_is_wrong_with_the_skills() {
         .json();
     assert_eq!(status(&missing, "skills"), "warn");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn home_file_that_is_no_file_is_named() {
+    let fixture = Fixture::with_skills();
+    let pipe = fixture.path("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let skills = fixture.path("skills").display().to_string();
+    let disable = ["skill", "disable", "pdf-tools", "--skills-dir", &skills];
+    for (file, arguments) in [
+        ("grants.json", &["grant", "list"][..]),
+        ("approvals.json", &["approve", "list"]),
+        ("switches.json", &["skill", "list"]),
+        ("config.toml", &["skill", "list"]),
+        ("audit/audit.jsonl", &disable),
+        ("audit", &disable),
+        ("layers", &["layer", "list"]),
+        ("changes", &["changes", "list"]),
+    ] {
+        let place = fixture.path("home").join(file);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        // The control: with nothing in its place the command works.
+        fixture.gongfu(arguments).good();
+        let _ = fs::remove_file(&place);
+        let _ = fs::remove_dir_all(&place);
+        for kind in ["folder", "pipe", "link"] {
+            match kind {
+                // That is what it should be.
+                "folder" if !file.contains('.') => continue,
+                "folder" => fs::create_dir(&place).unwrap(),
+                "pipe" => drop(fs::rename(&pipe, &place)),
+                _ => std::os::unix::fs::symlink("/nonesuch/x", &place).unwrap(),
+            }
+            // A link that leads nowhere is a folder that isn't there yet.
+            if kind != "link" || file.contains('.') || file == "audit" {
+                let said = fixture.gongfu(arguments).ends(1).stderr;
+                let name = place.display().to_string();
+                assert!(said.contains(&name), "{file} as a {kind}: {said}");
+            }
+            match kind {
+                "folder" => fs::remove_dir(&place).unwrap(),
+                "pipe" => fs::rename(&place, &pipe).unwrap(),
+                _ => fs::remove_file(&place).unwrap(),
+            }
+        }
+    }
+}
