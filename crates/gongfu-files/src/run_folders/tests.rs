@@ -194,7 +194,7 @@ fn a_layer_of_a_former_version_goes_when_it_was_not_used_for_long() {
             .write(true)
             .open(layer.join("layer.json"))
             .unwrap();
-        let day = std::time::Duration::from_secs(24 * 60 * 60);
+        let day = std::time::Duration::from_hours(24);
         let used = std::time::SystemTime::now() - day * days;
         description.set_modified(used).unwrap();
     }

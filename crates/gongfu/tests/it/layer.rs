@@ -1,4 +1,4 @@
-//! What runs leave beside a skill: the layer of one version of it.
+//! Layers: the files that runs leave beside one version of a skill.
 #![cfg(target_os = "linux")]
 
 use gongfu_testing::json::{at, text_at};
@@ -16,7 +16,7 @@ fn fixture() -> Fixture {
     fixture
 }
 
-/// What a command in the folder of the skill says.
+/// The output of a command in the folder of the skill.
 fn ran(fixture: &Fixture, line: &str) -> String {
     let run = fixture.only(["run", "gcd", "--", "sh", "-c", line]);
     run.good().text()

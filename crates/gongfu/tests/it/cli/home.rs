@@ -298,10 +298,11 @@ fn doctor_counts_what_is_wrong_with_the_skills() {
 #[cfg(target_os = "linux")]
 #[test]
 fn home_file_that_is_no_file_is_named() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     let fixture = Fixture::with_skills();
     let pipe = fixture.path("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     let skills = fixture.path("skills").display().to_string();
     let disable = ["skill", "disable", "pdf-tools", "--skills-dir", &skills];
     for (file, arguments) in [
