@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub use blobs::Blobs;
 pub use change_sets::ChangeSets;
 pub use environments::{BuiltEnvironment, Environment, Environments, InstalledEnvironment};
-pub use files::{Files, FolderEntry, FolderEntryKind, Layers};
+pub use files::{Files, FolderEntry, FolderEntryKind, LayerInfo, Layers};
 pub use records::{
     Record, RecordKey, RecordKeyError, Records, Version, read_record, update_record,
 };

@@ -20,6 +20,8 @@ pub const WORKSPACE: &str = "/workspace";
 pub const SKILL: &str = "/skill";
 /// The folder in which runs see the long outputs of runs before them.
 pub const LOGS: &str = "/runs";
+/// The most bytes that runs leave beside all skills of an owner together.
+pub const MAX_LAYER_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// A kind of sandbox, by the name that settings and answers give it. Which there are, and what they can do,
 /// those know who make them.
@@ -82,6 +84,8 @@ pub struct Limits {
     pub file: u64,
     /// The limit of everything written, in bytes.
     pub disk: u64,
+    /// The limit of what is kept beside the skill, in bytes.
+    pub layer: u64,
     /// The limit of new files and folders.
     pub files: u64,
     /// The limit of open files of one process.
@@ -102,6 +106,7 @@ impl Default for Limits {
             output: 64 * MIB,
             file: 256 * MIB,
             disk: 256 * MIB,
+            layer: MAX_LAYER_BYTES,
             files: 50_000,
             open_files: 256,
         }

@@ -93,7 +93,7 @@ impl Storage {
 
     /// Starts a build; `None` while another one of the same key runs.
     pub(crate) fn start_build(&self, key: &str) -> io::Result<Option<BuildFolder>> {
-        let builds = Root::create(&self.folder().join(BUILDS))?;
+        let builds = Root::create_private(&self.folder().join(BUILDS))?;
         let lock = builds.dir().create(format!("{key}.lock"))?.into_std();
         match lock.try_lock() {
             Ok(()) => {}
@@ -174,7 +174,7 @@ impl Storage {
             return Ok(false);
         }
         let all = Root::open(&self.folder())?;
-        let builds = Root::create(&all.path().join(BUILDS))?;
+        let builds = Root::create_private(&all.path().join(BUILDS))?;
         // Aside first, so that nobody finds half of it.
         let aside = temporary_name(key);
         all.dir().rename(key, builds.dir(), &aside)?;

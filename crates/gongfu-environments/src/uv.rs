@@ -99,7 +99,7 @@ impl LocalEnvironments {
 
 /// Moves the program to its place in the home.
 fn store(root: &Root, target: &Path) -> io::Result<PathBuf> {
-    let folder = Root::create(target.parent().unwrap_or(Path::new("/")))?;
+    let folder = Root::create_private(target.parent().unwrap_or(Path::new("/")))?;
     // The build could have left a link or anything else in its place.
     let path = SkillPath::new("bin/uv").map_err(io::Error::other)?;
     drop(root.open_file(&path)?);

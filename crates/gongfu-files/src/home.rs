@@ -19,7 +19,7 @@ use crate::slug::slug;
 /// clients/         the configurations of clients as they were before gongfu changed them; yours
 /// workspaces/      files that agents work on, one folder a project; yours
 /// changes/         changes of runs that wait for a person; yours
-/// layers/          files that runs wrote beside those of a skill, one folder a skill; yours
+/// layers/          files that runs wrote beside those of a skill, one folder a version of it; yours
 /// runs/            long outputs of runs, one folder a workspace; the oldest are removed
 /// blobs/           content by digest; yours
 /// records/         records with a path, such as sessions; yours
@@ -58,12 +58,26 @@ impl Home {
             .map(|(path, _)| path)
     }
 
+    /// Returns whether other users of the machine may enter the home: audits, answers and what runs left are theirs to
+    /// read then. A home that gongfu creates is closed; the mode of one that is there is a person's to change.
+    pub fn is_open_to_others(&self) -> bool {
+        let Ok(root) = Root::open(&self.path) else {
+            return false;
+        };
+        let allows = |path: &Path, bits| {
+            let mode = disk::mode_outside(path);
+            mode.is_some_and(|mode| mode & bits != 0)
+        };
+        let mut above = root.path().ancestors().skip(1);
+        allows(root.path(), 0o077) && above.all(|folder| allows(folder, 0o011))
+    }
+
     /// The handle of the home, which is created where it is missing.
     ///
     /// # Errors
     /// It can't be created or opened.
     pub fn open(&self) -> io::Result<Root> {
-        Root::create(&self.path)
+        Root::create_private(&self.path)
     }
 
     /// The handle of a folder of the home, which is created where it is missing.
@@ -71,7 +85,7 @@ impl Home {
     /// # Errors
     /// It can't be created or opened.
     pub fn folder(&self, name: &str) -> io::Result<Root> {
-        Root::create(&self.path.join(name))
+        Root::create_private(&self.path.join(name))
     }
 
     /// The folder of the home's own skills.
@@ -86,9 +100,9 @@ impl Home {
         self.of("workspaces", &real)
     }
 
-    /// The layer of the skill in a folder.
-    pub fn layer_of(&self, skill: &Path) -> PathBuf {
-        self.of("layers", skill)
+    /// The layers above skills.
+    pub fn layers(&self) -> PathBuf {
+        self.path.join("layers")
     }
 
     /// The change sets that wait for a person.
@@ -144,13 +158,49 @@ impl Home {
     reason = "tests make the folders that they look at"
 )]
 mod tests {
-    use super::Home;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::path::Path;
+
+    use super::{Home, Root};
+
+    #[test]
+    fn new_home_is_closed_to_other_users_and_an_existing_one_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
+        // The folder for temporary files may be closed itself.
+        let mut above = folder.path().ancestors().skip(1);
+        let is_reachable = above.all(|folder| mode(folder) & 0o011 != 0);
+        set(folder.path(), 0o755).unwrap();
+        for (number, create) in [
+            |home: &Home| home.create().map(drop),
+            |home: &Home| home.folder("index").map(drop),
+            |home: &Home| Root::create_private(&home.layers().join("x")).map(drop),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let home = Home::at(folder.path().join(number.to_string()));
+            create(&home).unwrap();
+            assert_eq!(mode(home.path()), 0o700);
+            assert!(!home.is_open_to_others());
+            set(home.path(), 0o755).unwrap();
+            create(&home).unwrap();
+            assert_eq!(mode(home.path()), 0o755);
+            assert_eq!(home.is_open_to_others(), is_reachable);
+            // Nobody gets there.
+            set(folder.path(), 0o700).unwrap();
+            assert!(!home.is_open_to_others());
+            set(folder.path(), 0o755).unwrap();
+        }
+    }
 
     #[test]
     fn file_in_the_way_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
-        std::fs::write(&file, "x").unwrap();
+        fs::write(&file, "x").unwrap();
         assert_eq!(Home::at(&file).blocked_by(), Some(file.as_path()));
         let below = Home::at(file.join("a/home"));
         assert_eq!(below.blocked_by(), Some(file.as_path()));

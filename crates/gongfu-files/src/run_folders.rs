@@ -90,6 +90,7 @@ impl LocalRunFolders {
 
     async fn mounts(&self, skill: Option<&Skill>) -> Result<RunMounts, PortError> {
         let (mut mounts, mut holds, mut layer) = (Vec::new(), Vec::new(), None);
+        let mut room = 0;
         if let Some(skill) = skill {
             let original = self.skills.materialize(skill).await?;
             let above = self.layers.lease(skill).await?;
@@ -101,6 +102,7 @@ impl LocalRunFolders {
             });
             holds.push(original);
             layer = Some(above);
+            room = self.layers.room().await?;
         }
         let folder = self
             .workspace
@@ -129,7 +131,7 @@ impl LocalRunFolders {
             links.extend(folder.links.into_iter().filter(|(at, _)| !is_seen(at)));
             mounts.extend(new);
         }
-        let outputs = Root::create(&logs).and_then(|outputs| remove_oldest(&outputs));
+        let outputs = Root::create_private(&logs).and_then(|outputs| remove_oldest(&outputs));
         outputs.map_err(|error| disk::home_error(&error))?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{}-{number}", self.clock.now().0, std::process::id());
@@ -141,6 +143,7 @@ impl LocalRunFolders {
             logs_seen: format!("{LOGS}/{name}"),
             layer,
             hidden,
+            room,
             holding: Some(Holding {
                 targets,
                 holds_all: false,

@@ -177,7 +177,7 @@ impl LocalWorkspace {
             return Ok(Some(Arc::clone(root)));
         }
         let opened = if create {
-            Root::create(&self.path)
+            Root::create_private(&self.path)
         } else {
             Root::open(&self.path)
         };

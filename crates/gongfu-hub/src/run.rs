@@ -251,6 +251,7 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
             wall,
             cpu: wall,
             shown: request.shown,
+            layer: prepared.room,
             ..space.limits()
         },
         logs: Some(prepared.logs.clone()),

@@ -11,6 +11,7 @@ pub mod change;
 pub mod completion;
 pub mod environment;
 pub mod grant;
+pub mod layer;
 pub mod manifest;
 pub mod operation;
 pub mod page;

@@ -276,6 +276,12 @@ pub async fn create_skill(
         Ok(parsed) if parsed.as_str() == name => parsed,
         _ => return Err(wrong_name("it can't be the name of a folder".to_owned())),
     };
+    if let Some(odd) = skill::name::mixed_script(name) {
+        let odd = u32::from(odd);
+        return Err(wrong_name(format!(
+            "it mixes letters of several scripts, U+{odd:04X} for one, and looks like another name"
+        )));
+    }
     if description.trim().is_empty() {
         return Err(Problem::MissingArgument {
             name: "description".to_owned(),

@@ -240,6 +240,8 @@ fn add(
         // A part of the entries is no listing.
         origin = Origin::Unstamped;
     }
+    // What a killed writer left is no file of a skill.
+    entries.retain(|entry| entry.kind != EntryKind::File || !disk::is_temporary(&entry.name));
     let at = walk.folders.len();
     let mut folder = WalkFolder {
         path: step.path,
@@ -418,6 +420,21 @@ mod tests {
         let found = walk(&Root::open(folder.path()).unwrap(), NAMED);
         assert_eq!(skills(&found), ["a", "a/nested/deep", "b/c"]);
         assert!(found.left_out.is_empty());
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_no_file_of_a_skill() {
+        let left = gongfu_files::disk::temporary_name("data.txt");
+        let paths = [
+            "a/SKILL.md",
+            "a/.data.txt.0123456789abcdef",
+            &format!("a/{left}"),
+        ];
+        let folder = tree(&paths);
+        let found = walk(&Root::open(folder.path()).unwrap(), NAMED);
+        let entries = found.folders.iter().flat_map(|folder| &folder.entries);
+        let names: Vec<&str> = entries.map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["a", ".data.txt.0123456789abcdef", "SKILL.md"]);
     }
 
     #[test]

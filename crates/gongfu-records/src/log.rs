@@ -96,7 +96,7 @@ impl Log {
     }
 
     fn open(&self) -> io::Result<File> {
-        let folder = Root::create(&self.folder)?;
+        let folder = Root::create_private(&self.folder)?;
         if self.is_full(&folder) {
             let _lock = lock(&folder)?;
             // Another process may have rotated it while this one waited.
@@ -121,11 +121,18 @@ impl Log {
             // Calls and their arguments are private.
             options.mode(0o600);
         }
-        let file = folder.dir().open_with(self.file_name(0), &options)?;
-        if !file.metadata()?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
-        }
-        Ok(file)
+        let open = || {
+            let file = folder.dir().open_with(self.file_name(0), &options)?;
+            if !file.metadata()?.is_file() {
+                return Err(io::Error::other("it is not a regular file"));
+            }
+            Ok(file)
+        };
+        open().map_err(|error| {
+            let path = self.folder.join(self.file_name(0));
+            let why = format!("{}: {}", path.display(), disk::reason(&error));
+            io::Error::new(error.kind(), why)
+        })
     }
 
     fn is_full(&self, folder: &Root) -> bool {

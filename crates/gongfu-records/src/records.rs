@@ -72,7 +72,7 @@ impl FileRecords {
             check(value).map_err(|why| PortError::Denied(format!("not a record: {why}")))?;
         }
         let _lock = self.lock(key).map_err(unavailable)?;
-        let folder = Root::create(&self.folder_of(key)).map_err(unavailable)?;
+        let folder = Root::create_private(&self.folder_of(key)).map_err(unavailable)?;
         let current = read(&folder, key)?.map(|record| record.version);
         if current != expected {
             let why = format!("the record `{key}` has another version");

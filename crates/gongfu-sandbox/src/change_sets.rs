@@ -188,10 +188,15 @@ impl ChangeSets {
 
     /// The folder of the sets; `None` where there never was one.
     fn store(&self) -> Result<Option<OwnedFd>, PortError> {
-        match File::open(&self.folder) {
-            Ok(store) => Ok(Some(store.into())),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(other(error)),
+        // A pipe in its place would be waited for.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match fs::open(&self.folder, flags, Mode::empty()) {
+            Ok(store) => Ok(Some(store)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => {
+                let why = format!("{}: {error}", self.folder.display());
+                Err(PortError::Unavailable(why))
+            }
         }
     }
 

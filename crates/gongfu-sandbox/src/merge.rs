@@ -7,7 +7,7 @@
 //!
 //! The target may itself be a layer above other folders, as that of a skill is. Then it keeps only what a run
 //! wrote: a file that is the same below isn't kept, so that it doesn't hide a later version, and a removal from
-//! below isn't remembered. The file is back in the next run, which is reported.
+//! below isn't remembered. The file is back in the next run, which is reported. Bytecode of Python isn't kept either.
 
 mod apply;
 mod below;
@@ -121,6 +121,35 @@ impl Terms<'_> {
     }
 }
 
+/// The bytes that may still be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    pub(crate) left: u64,
+    /// The reason why nothing more is, for people.
+    pub(crate) why: &'static str,
+}
+
+impl Budget {
+    /// The budget of a run.
+    pub(crate) fn of_run(bytes: u64) -> Self {
+        Self {
+            left: bytes,
+            why: "it is more than may be written",
+        }
+    }
+
+    /// The part of it for what is kept beside skills, where that takes no more than so many bytes.
+    pub(crate) fn beside_skills(self, room: u64) -> Self {
+        if room >= self.left {
+            return self;
+        }
+        Self {
+            left: room,
+            why: "what runs left beside skills would be more than 1 GiB; a person sees it by `gongfu layer list` and makes room by `gongfu layer clear`",
+        }
+    }
+}
+
 /// The context of a folder besides the content of its layer.
 #[derive(Default)]
 pub(crate) struct FolderContext<'a> {
@@ -139,7 +168,7 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    /// Finds the changes in a layer, of at most so many bytes, which are then counted. Cancelling ends it early.
+    /// Finds the changes in a layer within a budget, from which they are then taken. Cancelling ends it early.
     ///
     /// # Errors
     /// The layer can't be read.
@@ -148,15 +177,16 @@ impl Merge {
         target: OwnedFd,
         context: &FolderContext<'_>,
         terms: &Terms<'_>,
-        bytes: &mut u64,
+        budget: &mut Budget,
     ) -> io::Result<Self> {
         let mut scan = Scan {
             terms,
             is_copy: context.before.is_some(),
-            left: *bytes,
+            is_above_skill: !context.below.is_empty(),
+            budget: *budget,
         };
         let nodes = scan.folder(&layer, context, 0, 0)?;
-        *bytes = scan.left;
+        *budget = scan.budget;
         Ok(Self::of(layer, target, nodes))
     }
 

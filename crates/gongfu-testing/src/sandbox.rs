@@ -153,6 +153,7 @@ impl RunFolders for FakeRunFolders {
             layer: None,
             links: Vec::new(),
             hidden: Vec::new(),
+            room: u64::MAX,
             holding: None,
             holds: Vec::new(),
         }))

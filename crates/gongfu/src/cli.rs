@@ -12,7 +12,9 @@ use gongfu_server::{Address, PublicUrl};
 
 use crate::client::{CLIENTS, DEFAULT_URL, Scope};
 
-pub(crate) use consent::{ApproveCommand, ChangesCommand, GrantArguments, GrantCommand};
+pub(crate) use consent::{
+    ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
+};
 
 /// A library of Agent Skills for any AI agent: found, checked, served over MCP.
 #[derive(Debug, Parser)]
@@ -64,6 +66,9 @@ pub(crate) enum Command {
     /// See which changes of runs wait for a person, and apply or drop them
     #[command(subcommand)]
     Changes(ChangesCommand),
+    /// See what runs left beside skills, and clear it
+    #[command(subcommand)]
+    Layer(LayerCommand),
     /// Say which hosts the scripts of a skill may reach; without it they reach none
     #[command(subcommand)]
     Grant(GrantCommand),

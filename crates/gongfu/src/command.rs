@@ -10,6 +10,7 @@ mod env;
 mod generate;
 mod grant;
 mod init;
+mod layer;
 mod mcp;
 mod operate;
 mod run;
@@ -82,6 +83,7 @@ fn dispatch(
         Command::Tool(command) => tool::run(command, environment, terminal),
         Command::Approve(command) => approve::run(&command, environment, terminal),
         Command::Changes(command) => changes::run(command, environment, terminal),
+        Command::Layer(command) => layer::run(command, environment, terminal),
         Command::Grant(command) => grant::run(&command, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),

@@ -22,7 +22,7 @@ pub(crate) fn read_or_make(home: &Home) -> anyhow::Result<Token> {
     let token = Token::of(&bits);
     let made = home
         .open()
-        .and_then(|root| root.create_private(FILE, token.as_str().as_bytes()));
+        .and_then(|root| root.create_private_file(FILE, token.as_str().as_bytes()));
     match made {
         Ok(()) => Ok(token),
         // Another gongfu was faster.

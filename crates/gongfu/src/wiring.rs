@@ -93,6 +93,10 @@ pub(crate) fn home_of_server(environment: &Environment) -> anyhow::Result<Home> 
             file.display()
         );
     }
+    if home.is_open_to_others() {
+        let path = home.path().display();
+        tracing::warn!("other users of this machine may enter gongfu's home: chmod 700 {path}");
+    }
     Ok(home)
 }
 

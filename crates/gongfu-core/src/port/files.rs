@@ -1,6 +1,8 @@
 //! The files that an owner works on, and the files that runs left beside skills.
 
-use super::{Change, FileContent, Lease, Pending};
+use serde::Serialize;
+
+use super::{Change, FileContent, Lease, Pending, Timestamp};
 use crate::library::Skill;
 use crate::place::Location;
 use crate::skill::SkillPath;
@@ -38,10 +40,31 @@ pub trait Files: Send + Sync {
     fn write<'a>(&'a self, place: &'a Location, change: Change<'a>) -> Pending<'a, bool>;
 }
 
+/// The layer above one version of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LayerInfo {
+    /// Its id.
+    pub id: String,
+    /// The full name of the skill at its last run.
+    pub skill: String,
+    /// The folder of the skill, for people.
+    pub folder: String,
+    /// The time of its last run.
+    pub used: Timestamp,
+    /// The number of files and links.
+    pub files: u64,
+    /// Their length in bytes.
+    pub bytes: u64,
+    /// True if the skill that was asked for has this version now.
+    pub is_current: bool,
+}
+
 /// The layers above skills: they take the writes of runs, so that a skill itself never changes.
+///
+/// A layer belongs to one version of a skill: another version starts with an empty one, and the former one is there
+/// again when the skill is as it was. A new layer may remove former ones of its skill that weren't used for 30 days.
 pub trait Layers: Send + Sync {
-    /// A file in the layer of a skill; at most `limit` bytes of it. A file that the skill changed
-    /// later than the layer is [`super::PortError::NotFound`].
+    /// A file in the layer of a skill; at most `limit` bytes of it.
     fn read<'a>(
         &'a self,
         skill: &'a Skill,
@@ -57,4 +80,16 @@ pub trait Layers: Send + Sync {
 
     /// Keeps the files that a leased folder holds now as the content of the layer.
     fn commit<'a>(&'a self, skill: &'a Skill, lease: Lease) -> Pending<'a, ()>;
+
+    /// The bytes that runs may still leave, of [`crate::sandbox::MAX_LAYER_BYTES`] for all layers together.
+    fn room(&self) -> Pending<'_, u64>;
+
+    /// The layers of a skill, of every version that has one, or of all skills; the one used last first.
+    fn all<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, Vec<LayerInfo>>;
+
+    /// The files and links in a layer with their lengths in bytes, by path; at most 5,000.
+    fn files<'a>(&'a self, id: &'a str) -> Pending<'a, Vec<(SkillPath, u64)>>;
+
+    /// Removes a layer with all its files.
+    fn clear<'a>(&'a self, id: &'a str) -> Pending<'a, ()>;
 }

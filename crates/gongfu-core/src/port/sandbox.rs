@@ -40,6 +40,8 @@ pub struct RunMounts {
     pub layer: Option<Lease>,
     /// The guest paths that the run must not see.
     pub hidden: Vec<String>,
+    /// The bytes that may still be kept beside skills.
+    pub room: u64,
     /// The terms on which changes wait for a person; the run itself adds what it is. `None` where none does.
     pub holding: Option<Holding>,
     /// Keeps the folders in place.

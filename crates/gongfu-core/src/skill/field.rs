@@ -146,6 +146,14 @@ fn check_name(
                 let name = name.to_string();
                 diagnostics.push(at_value(source, field, Finding::NameNotInUri { name }));
             }
+            if let Some(odd) = name::mixed_script(name.as_str()) {
+                let name = name.to_string();
+                diagnostics.push(at_value(
+                    source,
+                    field,
+                    Finding::NameMixedScript { name, odd },
+                ));
+            }
             name
         }
         Err(error) => {

@@ -77,6 +77,7 @@ findings! {
     NameNotText = "name-not-text", Error;
     NameUnusable { reason: String } = "name-unusable", Error;
     NameDiffersFromFolder { name: String, folder: String } = "name-differs-from-folder", Error;
+    NameMixedScript { name: String, odd: char } = "name-mixed-script", Warning;
     NameNotInUri { name: String } = "name-not-in-uri", Warning;
     DescriptionMissing { stand_in: bool } = "description-missing", Error;
     DescriptionNotText = "description-not-text", Error;

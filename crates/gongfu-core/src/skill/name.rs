@@ -3,6 +3,7 @@
 use std::fmt;
 
 use unicode_normalization::UnicodeNormalization as _;
+use unicode_security::{MixedScript as _, RestrictionLevel, RestrictionLevelDetection as _};
 
 /// The longest name of the format, in characters.
 pub const MAX_NAME: usize = 64;
@@ -126,6 +127,20 @@ pub fn faults(name: &str) -> Vec<NameFault> {
     faults
 }
 
+/// The first letter beyond ASCII of a name that mixes scripts as only a name does that is to pass for another one, such
+/// as Cyrillic among Latin; `None` for every other name.
+///
+/// The rule is that of identifiers, "moderately restrictive" (Unicode Technical Standard 39): one script, or Latin with
+/// those of Chinese, Japanese or Korean, or with one other that has no letters like Latin ones.
+pub fn mixed_script(name: &str) -> Option<char> {
+    let letters: String = name.nfkc().filter(|c| c.is_alphabetic()).collect();
+    let level = RestrictionLevel::ModeratelyRestrictive;
+    if letters.is_single_script() || letters.check_restriction_level(level) {
+        return None;
+    }
+    letters.chars().find(|c| !c.is_ascii())
+}
+
 /// Returns true if two names are the same to the format: equal after NFKC normalisation.
 pub fn same(left: &str, right: &str) -> bool {
     left.trim().nfkc().eq(right.trim().nfkc())
@@ -133,7 +148,7 @@ pub fn same(left: &str, right: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{NameError, NameFault, SkillName, faults};
+    use super::{NameError, NameFault, SkillName, faults, mixed_script};
 
     #[test]
     fn a_name_is_never_a_path() {
@@ -169,6 +184,29 @@ mod tests {
             ("a%41", false),
         ] {
             assert_eq!(SkillName::new(name).unwrap().is_plain_in_uri(), plain);
+        }
+    }
+
+    #[test]
+    fn a_name_that_mixes_scripts_to_look_like_another_is_found() {
+        for (name, odd) in [
+            ("\u{430}pple", Some('\u{430}')),
+            ("appl\u{435}-2", Some('\u{435}')),
+            ("p\u{3b1}y", Some('\u{3b1}')),
+            ("\u{430}\u{5d0}", Some('\u{430}')),
+            ("apple", None),
+            ("My Skill_2", None),
+            ("яблоко-2", None),
+            ("μέτρα", None),
+            ("résumé-naïve", None),
+            ("pdf-技能", None),
+            ("pdf-スキル-技", None),
+            ("pdf-기술", None),
+            ("pdf-ทักษะ", None),
+            ("\u{ff41}pple", None),
+            ("", None),
+        ] {
+            assert_eq!(mixed_script(name), odd, "{name}");
         }
     }
 

@@ -153,6 +153,14 @@ pub fn finding(finding: &Finding) -> Text {
             ),
             "rename the folder or change `name` so that they are equal",
         ),
+        Finding::NameMixedScript { name, odd } => Text::new(
+            format!(
+                "the name `{}` mixes letters of several scripts, U+{:04X} for one",
+                clipped(name),
+                u32::from(*odd)
+            ),
+            "look whether it is to pass for another skill before you trust it; write the name in letters of one script",
+        ),
         Finding::NameNotInUri { name } => Text::new(
             format!("the name `{}` can't stand in a URI as it is", clipped(name)),
             "use ASCII letters, digits and hyphens; until then hosts that load skills by URI don't see it, tools and prompts do",

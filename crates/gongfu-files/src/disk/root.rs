@@ -42,10 +42,33 @@ impl Root {
     /// It can't be created or opened.
     #[expect(
         clippy::disallowed_methods,
-        reason = "gongfu's own home is created here before it has a handle"
+        reason = "a folder is created here before it has a handle"
     )]
     pub fn create(path: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(path)?;
+        Self::open(path)
+    }
+
+    /// The same, where no other user of the machine may enter a folder that it creates.
+    ///
+    /// # Errors
+    /// It can't be created or opened.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "gongfu's own home is created here before it has a handle"
+    )]
+    pub fn create_private(path: &Path) -> io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt as _;
+
+        let mut builder = std::fs::DirBuilder::new();
+        let created = builder.recursive(true).mode(0o700).create(path);
+        created.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
+                let why = format!("{} or what is above it is no folder", path.display());
+                io::Error::new(error.kind(), why)
+            }
+            _ => error,
+        })?;
         Self::open(path)
     }
 
@@ -202,6 +225,18 @@ pub fn kind_outside(path: &Path) -> Option<EntryKind> {
     } else {
         Some(EntryKind::Special("a special file"))
     }
+}
+
+/// The permissions of an outside path, links followed. For telling people about them.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tells who may enter a folder; nothing is opened"
+)]
+pub fn mode_outside(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(metadata.permissions().mode() & 0o7777)
 }
 
 /// Returns whether an outside path leads to an open file, links followed. For telling that the file was

@@ -6,9 +6,10 @@
 
 use std::os::unix::fs::symlink;
 
+use gongfu_core::port::Change;
 use gongfu_core::skill::SkillPath;
 
-use super::{EntryKind, Root, is_escape, is_loop};
+use super::{EntryKind, Root, is_escape, is_loop, temporary_name};
 
 fn path(path: &str) -> SkillPath {
     SkillPath::new(path).unwrap()
@@ -120,7 +121,7 @@ fn only_a_link_leads_elsewhere() {
     symlink("socket", folder.path().join("link")).unwrap();
     let root = Root::open(folder.path()).unwrap();
     for (name, leads) in [("socket", false), ("link", true)] {
-        let change = gongfu_core::port::Change {
+        let change = Change {
             bytes: b"x",
             expected: None,
         };
@@ -128,4 +129,59 @@ fn only_a_link_leads_elsewhere() {
         assert!(said.contains("is never written through"), "{said}");
         assert_eq!(said.contains("where it leads"), leads, "{said}");
     }
+}
+
+#[test]
+fn next_write_removes_what_a_killed_one_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root::open(folder.path()).unwrap();
+    let [old, young, large] = [(); 3].map(|()| temporary_name("data.txt"));
+    let others = [
+        ".data.txt.0123456789abcdef",
+        ".data.txt.0123456789abcde.gongfu-new",
+        ".data.txt.0123456789ABCDEF.gongfu-new",
+        "data.txt.0123456789abcdef.gongfu-new",
+    ];
+    let ago = |name: &str, seconds| {
+        let file = std::fs::File::open(folder.path().join(name)).unwrap();
+        let age = std::time::Duration::from_secs(seconds);
+        file.set_modified(std::time::SystemTime::now() - age)
+            .unwrap();
+    };
+    std::fs::create_dir(folder.path().join(&large)).unwrap();
+    std::fs::write(folder.path().join(&large).join("part"), "x").unwrap();
+    ago(&large, 3_600);
+    for name in [&old, &young] {
+        std::fs::write(folder.path().join(name), "half").unwrap();
+    }
+    ago(&old, 3_600);
+    // Its writer may be at work.
+    let file = std::fs::File::open(folder.path().join(&young)).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_hours(1);
+    file.set_modified(later).unwrap();
+    for name in others {
+        std::fs::write(folder.path().join(name), "of somebody").unwrap();
+        ago(name, 3_600);
+    }
+    let left = |name: &str| folder.path().join(name).exists();
+    assert!([&old, &young, &large].iter().all(|name| left(name)));
+    root.replace("data.txt", b"new", false).unwrap();
+    assert_eq!(
+        (left(&old), left(&large), left(&young)),
+        (false, false, true)
+    );
+    assert!(others.iter().all(|name| left(name)));
+    // The other ways to write sweep, too.
+    let at = path("other.txt");
+    let change = Change {
+        bytes: b"x",
+        expected: None,
+    };
+    ago(&young, 3_600);
+    root.put(&at, change).unwrap();
+    assert!(!left(&young));
+    std::fs::write(folder.path().join(&old), "half").unwrap();
+    ago(&old, 3_600);
+    root.put_folder("made", &[("a", b"x")]).unwrap();
+    assert!(!left(&old) && left("made/a") && left("data.txt"));
 }

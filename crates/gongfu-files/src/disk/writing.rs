@@ -17,11 +17,30 @@ const MAX_STEM: usize = 200;
 const LOCK_ATTEMPTS: u32 = 100;
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
+/// The end of a temporary name: no other program's file has it.
+const TEMPORARY: &str = ".gongfu-new";
+/// The age at which a temporary entry belongs to no writer any more.
+const MAX_AGE: Duration = Duration::from_mins(1);
+/// The most entries of a folder among which temporary ones are looked for.
+const MAX_SWEPT: usize = 10_000;
+
 /// A random name beside `name`. A process id would not do: it comes again in containers.
 pub fn temporary_name(name: &str) -> String {
     let random = std::hash::RandomState::new().build_hasher().finish();
     let stem = name.get(..name.floor_char_boundary(MAX_STEM));
-    format!(".{}.{random:016x}", stem.unwrap_or_default())
+    format!(".{}.{random:016x}{TEMPORARY}", stem.unwrap_or_default())
+}
+
+/// Returns whether a name is a temporary one.
+pub fn is_temporary(name: &str) -> bool {
+    let name = name
+        .strip_prefix('.')
+        .and_then(|name| name.strip_suffix(TEMPORARY));
+    let random = name.and_then(|name| name.rsplit_once('.'));
+    random.is_some_and(|(_, random)| {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        random.len() == 16 && random.bytes().all(is_digit)
+    })
 }
 
 /// The reason why a file can't be written.
@@ -138,6 +157,7 @@ impl Root {
         }
         let temporary = temporary_name(name);
         self.dir().create_dir(&temporary)?;
+        self.sweep(&temporary);
         let created = SkillPath::new(&temporary)
             .map_err(io::Error::other)
             .and_then(|path| self.below(&path))
@@ -223,7 +243,7 @@ impl Root {
     ///
     /// # Errors
     /// An entry of that name exists (`AlreadyExists`), or the file can't be created.
-    pub fn create_private(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub fn create_private_file(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         if self.dir().symlink_metadata(name).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -284,10 +304,41 @@ impl Root {
                 if durable { file.sync_all() } else { Ok(()) }
             });
         match written {
-            Ok(()) => Ok(temporary),
+            Ok(()) => {
+                self.sweep(&temporary);
+                Ok(temporary)
+            }
             Err(error) => {
                 let _ = self.dir().remove_file(&temporary);
                 Err(error)
+            }
+        }
+    }
+
+    /// Removes what writers left here that were killed. A temporary entry that was just made tells the time of the file
+    /// system. What can't be removed stays for the next write.
+    fn sweep(&self, temporary: &str) {
+        let modified = |name: &str| {
+            let metadata = self.dir().symlink_metadata(name).ok()?;
+            Some((metadata.modified().ok()?, metadata.is_dir()))
+        };
+        let (Some((now, _)), Ok(entries)) = (modified(temporary), self.dir().entries()) else {
+            return;
+        };
+        for entry in entries.flatten().take(MAX_SWEPT) {
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_temporary(name)) else {
+                continue;
+            };
+            let Some((then, is_folder)) = modified(name) else {
+                continue;
+            };
+            if now.duration_since(then).is_ok_and(|age| age > MAX_AGE) {
+                let _ = if is_folder {
+                    self.dir().remove_dir_all(name)
+                } else {
+                    self.dir().remove_file(name)
+                };
             }
         }
     }

@@ -14,7 +14,7 @@ use gongfu_core::port::{
     Files as _, Layers as _, Lease, Materialize, Pending, PortError, RunFolders as _, ready,
 };
 use gongfu_core::sandbox::Mode;
-use gongfu_core::skill::{SkillName, SkillPath};
+use gongfu_core::skill::{Digest, FileEntry, FileKind, SkillName, SkillPath};
 use gongfu_testing::{FixedClock, now};
 
 use super::{LocalRunFolders, MAX_OUTPUTS};
@@ -145,16 +145,79 @@ fn files_of_runs_are_read_and_listed_below_their_layer_alone() {
     // The skill's own files are not in the layer.
     assert!(matches!(read("SKILL.md"), Err(PortError::NotFound)));
     assert_eq!(list(), [(path("out/x"), 4)]);
-    // What the skill changes afterwards is meant from then on.
-    fs::write(layer.join("script"), "left").unwrap();
-    assert_eq!(read("script").unwrap().bytes, b"left");
-    let fixed = fs::File::create(folder.path().join("skills/gcd/script")).unwrap();
+}
+
+#[test]
+fn a_file_too_large_for_a_digest_is_a_part_of_the_version() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut fixture = fixture(folder.path(), &[]);
+    let model = folder.path().join("skills/gcd/model.bin");
+    fs::write(&model, "one").unwrap();
+    let entry = FileEntry {
+        path: SkillPath::new("model.bin").unwrap(),
+        size: 3,
+        digest: None,
+        kind: FileKind::Binary,
+    };
+    Arc::get_mut(&mut fixture.skill).unwrap().files = Arc::from([entry]);
+    let layer = || {
+        let mounts = now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();
+        mounts.mounts[0].keep.clone().unwrap()
+    };
+    let before = layer();
+    assert_eq!(layer(), before);
+    // As long as before, and all that the library knows of it is its length.
+    fs::remove_file(&model).unwrap();
+    fs::write(&model, "two").unwrap();
+    let changed = fs::File::open(&model).unwrap();
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
-    fixed.set_modified(later).unwrap();
-    assert!(matches!(read("script"), Err(PortError::NotFound)));
-    assert_eq!(list(), [(path("out/x"), 4)]);
-    now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();
-    assert!(!layer.join("script").exists() && layer.join("out/x").exists());
+    changed.set_modified(later).unwrap();
+    assert_ne!(layer(), before);
+}
+
+#[test]
+fn a_layer_of_a_former_version_goes_when_it_was_not_used_for_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut fixture = fixture(folder.path(), &[]);
+    let (old, recent) = (layer_of(&fixture, 1), layer_of(&fixture, 2));
+    // Of another skill.
+    fs::create_dir(folder.path().join("skills/other")).unwrap();
+    let other = Arc::get_mut(&mut fixture.skill).unwrap();
+    let path = std::mem::replace(
+        &mut other.path,
+        folder.path().join("skills/other").display().to_string(),
+    );
+    let other = layer_of(&fixture, 1);
+    Arc::get_mut(&mut fixture.skill).unwrap().path = path;
+    for (layer, days) in [(&old, 31), (&recent, 29), (&other, 31)] {
+        let description = fs::File::options()
+            .write(true)
+            .open(layer.join("layer.json"))
+            .unwrap();
+        let day = std::time::Duration::from_hours(24);
+        let used = std::time::SystemTime::now() - day * days;
+        description.set_modified(used).unwrap();
+    }
+    // A new layer looks for them.
+    layer_of(&fixture, 3);
+    assert!(!old.exists() && recent.exists() && other.exists());
+}
+
+/// The folder of the layer that a run of this version of the skill gets.
+fn layer_of(fixture: &Fixture, version: u64) -> std::path::PathBuf {
+    let entry = FileEntry {
+        path: SkillPath::new("version").unwrap(),
+        size: version,
+        digest: Some(Digest::of(&version.to_le_bytes())),
+        kind: FileKind::Text,
+    };
+    let skill = Skill {
+        files: Arc::from([entry]),
+        ..(*fixture.skill).clone()
+    };
+    let mounts = now(fixture.runs.prepare(Some(&skill))).unwrap();
+    let kept = mounts.mounts[0].keep.clone().unwrap();
+    kept.parent().unwrap().to_owned()
 }
 
 #[test]

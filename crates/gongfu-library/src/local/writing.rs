@@ -45,6 +45,9 @@ impl LocalSkills {
             let reason = format!("no folder that is looked into can be called `{folder}`");
             return Err(PortError::Denied(reason));
         }
+        if place.path.starts_with(self.home.path()) {
+            self.home.open().map_err(disk::write_error)?;
+        }
         let root = Root::create(&place.path).map_err(disk::write_error)?;
         let created = root.put_folder(folder, &[(SKILL_FILE, document)]);
         created.map_err(|error| match error.kind() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gongfu_core::change::{Change, Holding};
-use gongfu_core::sandbox::{Mode, Mount, Outcome, Reason, Spec};
+use gongfu_core::sandbox::{Mode, Mount, Outcome, Reason, SKILL, Spec};
 use rustix::fs::OFlags;
 
 use super::execute::RunResult;
@@ -15,7 +15,7 @@ use crate::change_sets::NewSet;
 use crate::copier::Before;
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Below, Changes, FolderContext, Merge, Terms};
+use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Terms};
 use crate::plan::UnixId;
 use crate::random;
 
@@ -117,7 +117,7 @@ pub fn merge_layers(
         return Err(io::Error::other("the run's layers can't be reached").into());
     }
     // The merge may write as much as the run, and take the rest of its time.
-    let mut bytes = job.limits.disk;
+    let mut budget = Budget::of_run(job.limits.disk);
     let left = job.limits.wall.saturating_sub(outcome.took);
     let run = format!("{:08x}", u32::from_le_bytes(random::bytes()?));
     let terms = Terms {
@@ -138,7 +138,18 @@ pub fn merge_layers(
             below: Below::new(layer.below),
             before: baseline.and_then(|baseline| baseline.layers.get(number)),
         };
-        match Merge::scan(handle, keep, &folder_context, &terms, &mut bytes) {
+        let whole = budget;
+        if layer.mount.target == SKILL {
+            budget = budget.beside_skills(job.limits.layer);
+        }
+        let before = budget.left;
+        let scanned = Merge::scan(handle, keep, &folder_context, &terms, &mut budget);
+        let written = before.saturating_sub(budget.left);
+        budget = Budget {
+            left: whole.left.saturating_sub(written),
+            ..whole
+        };
+        match scanned {
             Ok(merge) => merges.push((layer.mount, merge)),
             Err(error) => add_changes(&mut outcome, layer.mount, Changes::failed(error)),
         }

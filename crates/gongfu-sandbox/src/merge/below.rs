@@ -24,6 +24,11 @@ impl Below {
         Self { folders }
     }
 
+    /// Returns whether the target lies above no folder.
+    pub(super) fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
     /// Finds the top folder with an entry of this name, and the entry.
     fn find(&self, name: &CStr) -> Option<(&OwnedFd, Stat)> {
         self.folders.iter().find_map(|folder| {

@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
 
-use super::{FolderContext, LATE, MAX_DEPTH, Terms};
+use super::{Budget, FolderContext, LATE, MAX_DEPTH, Terms};
 use serde::{Deserialize, Serialize};
 
 use crate::copier::Before;
@@ -93,8 +93,10 @@ pub(super) struct Scan<'a> {
     pub(super) terms: &'a Terms<'a>,
     /// The layer is a copy, in which nothing marks a removal.
     pub(super) is_copy: bool,
-    /// The bytes that may still be written: with links and holes files may grow in the merge.
-    pub(super) left: u64,
+    /// The layer lies above a skill.
+    pub(super) is_above_skill: bool,
+    /// With links and holes files may grow in the merge.
+    pub(super) budget: Budget,
 }
 
 impl Scan<'_> {
@@ -117,6 +119,9 @@ impl Scan<'_> {
         for name in names {
             if self.terms.is_cancelled() {
                 break;
+            }
+            if self.is_above_skill && is_bytecode(&name) {
+                continue;
             }
             let path_length = path_length + 1 + name.as_bytes().len();
             let kind = if path_length > MAX_PATH {
@@ -175,10 +180,10 @@ impl Scan<'_> {
                     return Ok(Some(Kind::Restored(Some(size(&found)))));
                 }
                 let size = size(&found);
-                let Some(left) = self.left.checked_sub(size) else {
-                    return refused("it is more than may be written");
+                let Some(left) = self.budget.left.checked_sub(size) else {
+                    return refused(self.budget.why);
                 };
-                self.left = left;
+                self.budget.left = left;
                 Ok(Some(Kind::File {
                     size,
                     mode: found.st_mode & 0o777,
@@ -205,6 +210,13 @@ fn removals(before: &Before, names: &[CString], context: &FolderContext<'_>) -> 
         Node::new(name.to_owned(), Kind::Removal, is_below)
     });
     gone.collect()
+}
+
+/// Returns whether Python would run an entry of this name in place of the script beside it: none is kept for later
+/// runs, which compile anew.
+fn is_bytecode(name: &CStr) -> bool {
+    let name = name.to_bytes().to_ascii_lowercase();
+    name == b"__pycache__" || name.ends_with(b".pyc")
 }
 
 fn size(found: &Stat) -> u64 {

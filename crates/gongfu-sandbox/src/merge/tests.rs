@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use gongfu_core::change::Change;
 
-use super::{Below, FolderContext, Merge, Terms, stays_inside};
+use super::{Below, Budget, FolderContext, Merge, Terms, stays_inside};
 use crate::copier::{Before, Copier, Sources};
 use crate::file_time::Beginning;
 
@@ -73,7 +73,13 @@ impl Fixture {
             before: self.before.as_ref(),
         };
         let (layer, target) = (open(self.layer.path()), open(self.target.path()));
-        let merge = Merge::scan(layer, target, &folder_context, &terms, &mut 10_000);
+        let merge = Merge::scan(
+            layer,
+            target,
+            &folder_context,
+            &terms,
+            &mut Budget::of_run(10_000),
+        );
         let changes = merge.and_then(|merge| merge.apply(&terms)).unwrap();
         assert_eq!(changes.total, changes.listed.len());
         changes.listed
@@ -299,6 +305,30 @@ fn makes_no_folder_that_would_stay_empty() {
     assert_eq!(fixture.merged_by(by, &[&lower]), []);
     assert!(!fixture.target.path().join("scripts").exists());
     assert!(fixture.target.path().join("made").exists());
+}
+
+#[test]
+fn bytecode_is_kept_in_a_workspace_and_never_above_a_skill() {
+    let merged = |below: &[&TempDir]| {
+        let fixture = Fixture::new();
+        for path in [
+            "made/__pycache__/b.txt",
+            "json.pyc",
+            "out.txt",
+            "scripts/__PyCache__/helper.cpython-311.pyc",
+        ] {
+            write(&fixture.layer, path, "x");
+        }
+        symlink("made", fixture.layer.path().join("__pycache__")).unwrap();
+        let changes = fixture.merged_by(Instant::now() + Duration::from_mins(5), below);
+        let paths = changes.into_iter().map(|(path, _)| path);
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(merged(&[]).len(), 5);
+    let skill = tempfile::tempdir().unwrap();
+    write(&skill, "scripts/helper.py", "x");
+    let kept = merged(&[&skill]);
+    assert_eq!(kept, ["out.txt"]);
 }
 
 #[test]

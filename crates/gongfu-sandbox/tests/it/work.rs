@@ -16,12 +16,13 @@ use crate::fixture::{DOCKER, Fixture, LITE, Test, of_every_level, runtime, tests
 use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 14] = tests![
+    let all: [Test; 15] = tests![
         "work": single_tenant_level_refuses_users,
         script_runs_in_its_folder,
         written_files_are_kept_and_the_skill_is_unchanged,
         workspace_takes_writes_and_removals,
         skill_below_its_layer_stays_unchanged,
+        only_what_has_room_is_kept_beside_a_skill,
         files_written_before_a_timeout_are_kept,
         exit_and_outputs_are_reported,
         missing_program_is_reported_as_by_a_shell,
@@ -86,6 +87,29 @@ fn written_files_are_kept_and_the_skill_is_unchanged(level: Level) {
         "ininmore\n"
     );
     assert!(!fixture.path("skill/output").exists());
+}
+
+fn only_what_has_room_is_kept_beside_a_skill(level: Level) {
+    let mut fixture = Fixture::new(level);
+    fixture.limits.layer = 10;
+    let line = "echo 12345 > a; echo 12345 > b; echo 1234567890 > /workspace/c";
+    let outcome = fixture.run_line(&fixture.guest_line(line));
+    assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
+    let of = |path: &str| {
+        let mut artifacts = outcome.artifacts.iter();
+        let found = artifacts.find(|artifact| artifact.path == path);
+        found.map(|artifact| artifact.change.clone()).unwrap()
+    };
+    // One of the two, whichever comes first.
+    let (kept, refused) = match (of("/skill/a"), of("/skill/b")) {
+        (kept, Change::Refused(why)) | (Change::Refused(why), kept) => (kept, why),
+        both => panic!("{both:?}"),
+    };
+    assert_eq!(kept, Change::Written(6));
+    assert!(refused.contains("gongfu layer list"), "{refused}");
+    assert_eq!(std::fs::read_dir(fixture.path("layer")).unwrap().count(), 1);
+    // The workspace has a limit of its own.
+    assert_eq!(of("/workspace/c"), Change::Written(11));
 }
 
 fn skill_below_its_layer_stays_unchanged(level: Level) {

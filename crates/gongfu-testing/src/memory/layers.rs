@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use gongfu_core::library::Skill;
-use gongfu_core::port::{FileContent, Layers, Lease, Pending, PortError, ready};
+use gongfu_core::port::{
+    FileContent, LayerInfo, Layers, Lease, Pending, PortError, Timestamp, ready,
+};
+use gongfu_core::sandbox::MAX_LAYER_BYTES;
 use gongfu_core::skill::{Digest, SkillPath};
 use tempfile::TempDir;
 
@@ -13,46 +16,46 @@ use super::file_tree::FileTree;
 /// The most files of a layer that are listed.
 const MAX_FILES: usize = 5_000;
 
-/// The layers of one space, by the full name of the skill.
+/// The layers of one space, by the full name of the skill and its version; without one for every version.
 #[derive(Debug, Default)]
-pub struct MemoryLayers(Mutex<HashMap<Arc<str>, Layer>>);
+pub struct MemoryLayers(Mutex<HashMap<Key, FileTree>>);
 
-/// The files that runs left, and the digests of the skill's own files of the same paths then.
-#[derive(Debug, Clone, Default)]
-struct Layer {
-    files: FileTree,
-    originals: HashMap<String, Digest>,
+type Key = (Arc<str>, Option<Digest>);
+
+fn key(skill: &Skill) -> Key {
+    (Arc::clone(&skill.full_name), Some(skill.digest()))
 }
 
-impl Layer {
-    /// The files that the skill didn't change later.
-    fn current(mut self, skill: &Skill) -> FileTree {
-        let originals = self.originals;
-        self.files.0.retain(|path, _| {
-            let before = originals.get(path);
-            before.is_none_or(|before| original(skill, path).as_ref() == Some(before))
-        });
-        self.files
-    }
+fn id(key: &Key) -> String {
+    let version = key
+        .1
+        .map_or_else(|| "any".to_owned(), |digest| digest.hex(32));
+    format!("{}-{version}", key.0)
 }
 
-/// The digest of a skill's own file.
-fn original(skill: &Skill, path: &str) -> Option<Digest> {
-    let mut files = skill.files.iter();
-    files.find(|file| file.path.as_str() == path)?.digest
+fn bytes(files: &FileTree) -> u64 {
+    files.0.values().map(|bytes| bytes.len() as u64).sum()
+}
+
+fn listed(files: &FileTree) -> Vec<(SkillPath, u64)> {
+    let files = files.0.iter().take(MAX_FILES);
+    let files = files.map(|(path, bytes)| (SkillPath::new(path).unwrap(), bytes.len() as u64));
+    files.collect()
 }
 
 impl MemoryLayers {
-    /// Puts a file into the layer of a skill, as a run would.
+    /// Puts a file into the layer of a skill, as a run would, whatever its version.
     pub fn put(&self, skill: &str, path: &str, bytes: &[u8]) {
         let mut layers = self.0.lock().unwrap();
-        let layer = layers.entry(skill.into()).or_default();
-        layer.files.0.insert(path.to_owned(), bytes.to_vec());
+        let files = layers.entry((skill.into(), None)).or_default();
+        files.0.insert(path.to_owned(), bytes.to_vec());
     }
 
     fn files(&self, skill: &Skill) -> FileTree {
-        let layer = self.0.lock().unwrap().get(&skill.full_name).cloned();
-        layer.unwrap_or_default().current(skill)
+        let layers = self.0.lock().unwrap();
+        let key = key(skill);
+        let files = layers.get(&key).or_else(|| layers.get(&(key.0, None)));
+        files.cloned().unwrap_or_default()
     }
 }
 
@@ -67,9 +70,7 @@ impl Layers for MemoryLayers {
     }
 
     fn list<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Vec<(SkillPath, u64)>> {
-        let files = self.files(skill).0.into_iter().take(MAX_FILES);
-        let files = files.map(|(path, bytes)| (SkillPath::new(&path).unwrap(), bytes.len() as u64));
-        ready(Ok(files.collect()))
+        ready(Ok(listed(&self.files(skill))))
     }
 
     fn lease<'a>(&'a self, skill: &'a Skill) -> Pending<'a, Lease> {
@@ -82,14 +83,47 @@ impl Layers for MemoryLayers {
             Ok(files) => files,
             Err(error) => return ready(Err(PortError::Other(error.into()))),
         };
-        let originals = files.0.keys();
-        let originals = originals
-            .filter_map(|path| Some((path.clone(), original(skill, path)?)))
-            .collect();
-        let layer = Layer { files, originals };
-        let mut layers = self.0.lock().unwrap();
-        layers.insert(Arc::clone(&skill.full_name), layer);
+        self.0.lock().unwrap().insert(key(skill), files);
         ready(Ok(()))
+    }
+
+    fn room(&self) -> Pending<'_, u64> {
+        let layers = self.0.lock().unwrap();
+        let bytes: u64 = layers.values().map(bytes).sum();
+        ready(Ok(MAX_LAYER_BYTES.saturating_sub(bytes)))
+    }
+
+    fn all<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, Vec<LayerInfo>> {
+        let layers = self.0.lock().unwrap();
+        let of = |key: &Key| skill.is_none_or(|skill| skill.full_name == key.0);
+        let all = layers.iter().filter(|(key, _)| of(key));
+        let all = all.map(|(layer, files)| LayerInfo {
+            id: id(layer),
+            skill: layer.0.to_string(),
+            folder: layer.0.to_string(),
+            used: Timestamp(0),
+            files: files.0.len() as u64,
+            bytes: bytes(files),
+            is_current: skill.is_some_and(|skill| layer.1.is_none() || *layer == key(skill)),
+        });
+        ready(Ok(all.collect()))
+    }
+
+    fn files<'a>(&'a self, wanted: &'a str) -> Pending<'a, Vec<(SkillPath, u64)>> {
+        let layers = self.0.lock().unwrap();
+        let found = layers.iter().find(|(key, _)| id(key) == wanted);
+        ready(
+            found
+                .map(|(_, files)| listed(files))
+                .ok_or(PortError::NotFound),
+        )
+    }
+
+    fn clear<'a>(&'a self, wanted: &'a str) -> Pending<'a, ()> {
+        let mut layers = self.0.lock().unwrap();
+        let found = layers.keys().find(|key| id(key) == wanted).cloned();
+        let removed = found.and_then(|key| layers.remove(&key));
+        ready(removed.map(|_| ()).ok_or(PortError::NotFound))
     }
 }
 

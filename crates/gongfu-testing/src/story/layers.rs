@@ -1,7 +1,6 @@
 //! The promises of `Layers`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use gongfu_core::library::Skill;
 use gongfu_core::port::{PortError, Space};
@@ -11,8 +10,6 @@ use super::fixture::{Fixture, assert_alike, assert_refused};
 use super::skills::{create, find, write};
 use super::{Fault, Promise};
 
-/// Longer than the coarsest clock of file times that tests run on.
-const TICK: Duration = Duration::from_millis(20);
 /// The most files of a layer that are listed.
 const MAX_FILES: usize = 5_000;
 
@@ -28,9 +25,14 @@ pub(super) const PROMISES: &[Promise] = &[
     ),
     Promise::new("a file that a run removed is gone", removed_is_gone),
     Promise::new(
-        "a file that the skill changed later is not found",
-        later_change_wins,
+        "another version of a skill starts with an empty layer, and the former one keeps its own",
+        versions_are_apart,
     ),
+    Promise::new(
+        "the layers of a skill are listed by version, and one that is cleared is gone",
+        versions_are_listed_and_cleared,
+    ),
+    Promise::new("what runs leave takes room", files_take_room),
     Promise::new("a limit cuts, and the size is the whole one", limit_cuts),
     Promise::new("a list has at most 5,000 files", list_is_bounded),
     Promise::broken_by(
@@ -130,30 +132,90 @@ fn removed_is_gone(fixture: &Fixture) {
     assert_eq!(list(fixture, &space, &skill), [("out/b".to_owned(), 3)]);
 }
 
-fn later_change_wins(fixture: &Fixture) {
+fn versions_are_apart(fixture: &Fixture) {
     let space = fixture.local();
     let skill = create(fixture, &space, "pdf", "d");
-    write(fixture, &space, &skill, "script.py", b"original");
-    let skill = find(fixture, &space, "pdf").unwrap();
-    std::thread::sleep(TICK);
-    run(fixture, &space, &skill, |folder| {
+    write(fixture, &space, &skill, "script.py", b"first");
+    let first = find(fixture, &space, "pdf").unwrap();
+    run(fixture, &space, &first, |folder| {
+        put(folder, "json.py", b"of a run");
         put(folder, "script.py", b"of a run");
-        put(folder, "out", b"kept");
     });
-    assert_eq!(
-        read(fixture, &space, &skill, "script.py").unwrap(),
-        b"of a run"
-    );
-    std::thread::sleep(TICK);
-    write(fixture, &space, &skill, "script.py", b"repaired");
-    let skill = find(fixture, &space, "pdf").unwrap();
-    let stale = read(fixture, &space, &skill, "script.py");
-    assert_refused!(stale, PortError::NotFound);
-    assert_eq!(list(fixture, &space, &skill), [("out".to_owned(), 4)]);
+    // The same version sees what its run left.
+    run(fixture, &space, &first, |folder| {
+        assert_eq!(std::fs::read(folder.join("json.py")).unwrap(), b"of a run");
+    });
+    // As long as before: only the content tells the two apart.
+    write(fixture, &space, &skill, "script.py", b"other");
+    let other = find(fixture, &space, "pdf").unwrap();
+    assert_eq!(list(fixture, &space, &other), []);
+    for path in ["json.py", "script.py"] {
+        let left = read(fixture, &space, &other, path);
+        assert_refused!(left, PortError::NotFound);
+    }
+    run(fixture, &space, &other, |folder| {
+        assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0);
+        put(folder, "out", b"other");
+    });
+    write(fixture, &space, &skill, "script.py", b"first");
+    let first = find(fixture, &space, "pdf").unwrap();
+    assert_eq!(list(fixture, &space, &first).len(), 2);
+    let left = read(fixture, &space, &first, "json.py").unwrap();
+    assert_eq!(left, b"of a run");
+}
+
+fn versions_are_listed_and_cleared(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    let other = create(fixture, &space, "other", "d");
+    run(fixture, &space, &other, |folder| put(folder, "x", b"x"));
     run(fixture, &space, &skill, |folder| {
-        assert!(!folder.join("script.py").exists());
+        put(folder, "a", b"one");
+        put(folder, "out/b", b"two");
     });
-    assert_eq!(read(fixture, &space, &skill, "out").unwrap(), b"kept");
+    let all = |skill: Option<&Skill>| fixture.wait(space.layers().all(skill)).unwrap();
+    let former = all(Some(&skill)).remove(0);
+    assert_eq!(
+        (former.files, former.bytes, former.is_current),
+        (2, 6, true)
+    );
+    write(fixture, &space, &skill, "script.py", b"new");
+    let skill = find(fixture, &space, "pdf").unwrap();
+    run(fixture, &space, &skill, |folder| put(folder, "c", b"four"));
+    let layers = all(Some(&skill));
+    assert_eq!((layers.len(), all(None).len()), (2, 3));
+    let current = layers.iter().find(|layer| layer.is_current).unwrap();
+    assert_eq!((current.files, current.bytes), (1, 4));
+    assert_eq!(*current.skill, *skill.full_name);
+    let files = |id: &str| {
+        let files = fixture.wait(space.layers().files(id))?.into_iter();
+        let files = files.map(|(path, size)| (path.to_string(), size));
+        Ok::<Vec<_>, PortError>(files.collect())
+    };
+    let left = [("a".to_owned(), 3), ("out/b".to_owned(), 3)];
+    assert_eq!(files(&former.id).unwrap(), left);
+    let clear = || fixture.wait(space.layers().clear(&former.id));
+    clear().unwrap();
+    assert_refused!(clear(), PortError::NotFound);
+    assert_refused!(files(&former.id), PortError::NotFound);
+    for path in ["..", "", "../records"] {
+        let outside = fixture.wait(space.layers().clear(path));
+        assert_refused!(outside, PortError::NotFound);
+    }
+    assert_eq!((all(Some(&skill)).len(), all(None).len()), (1, 2));
+    assert_eq!(list(fixture, &space, &skill), [("c".to_owned(), 4)]);
+}
+
+fn files_take_room(fixture: &Fixture) {
+    let space = fixture.local();
+    let skill = create(fixture, &space, "pdf", "d");
+    let room = || fixture.wait(space.layers().room()).unwrap();
+    let before = room();
+    run(fixture, &space, &skill, |folder| put(folder, "a", b"three"));
+    assert_eq!(before - room(), 5);
+    // What is written again takes no more.
+    run(fixture, &space, &skill, |folder| put(folder, "a", b"three"));
+    assert_eq!(before - room(), 5);
 }
 
 fn limit_cuts(fixture: &Fixture) {

@@ -1,4 +1,4 @@
-//! The commands by which a person allows things: calls, changes, hosts.
+//! The commands by which a person allows things: calls, changes, hosts, and what runs leave beside skills.
 
 use clap::{Args, Subcommand};
 use gongfu_core::network::Rule;
@@ -65,6 +65,36 @@ pub(crate) enum ChangesCommand {
         /// Print JSON
         #[arg(long)]
         json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LayerCommand {
+    /// List what runs left beside every version of a skill, the one that was run last first
+    ///
+    /// All of it together takes at most 1 GiB: what a run writes beyond that isn't kept, and the run's answer says
+    /// so. What lies beside a former version is removed when a new version is run, 30 days after its last run.
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the files that runs left beside a skill as it is now
+    Show {
+        /// The name or full name of the skill, or an id that `gongfu layer list` shows
+        skill: String,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Remove the files that runs left beside a skill as it is now
+    Clear {
+        /// The name or full name of the skill, or an id that `gongfu layer list` shows
+        skill: String,
+        /// Those beside its former versions as well
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        common: Common,
     },
 }
 

@@ -81,7 +81,7 @@ impl Snapshot {
         }
         let (root, name) = open_parent(&self.real).map_err(|error| unwritable(&error))?;
         if is_private && self.text.is_none() {
-            let created = root.create_private(name.as_str(), text.as_bytes());
+            let created = root.create_private_file(name.as_str(), text.as_bytes());
             return created.map_err(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => conflict(),
                 _ => unwritable(&error),

@@ -299,6 +299,11 @@ fn home_check(home: &Home) -> Check {
         root.dir().remove_file(name)
     });
     match written {
+        Ok(()) if home.is_open_to_others() => Check::warn(
+            "home",
+            format!("other users of this machine may enter {path}"),
+            format!("chmod 700 {path}"),
+        ),
         Ok(()) => Check::ok("home", path),
         Err(error) => Check::fail(
             "home",

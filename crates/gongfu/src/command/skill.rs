@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::call_error::reported;
 use super::operate::{operate, person};
-use super::{Outcome, check, search};
+use super::{Outcome, check, layer, search};
 use crate::cli::{Common, SkillCommand, SwitchArguments};
 use crate::environment::Environment;
 use crate::progress;
@@ -157,6 +157,8 @@ fn show(
     let library = library(&parts)?;
     let skill = found(&library, name, common.json, terminal)?;
     let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
+    let layers = wiring::runtime()?.block_on(parts.space.layers().all(Some(&skill)))?;
+    let left = layers.iter().find(|layer| layer.is_current);
     let checked = gongfu_library::check::check(skill.path.as_ref(), NAMED, false);
     let mine: Vec<_> = checked
         .into_iter()
@@ -171,6 +173,8 @@ fn show(
         let mut shown = entry(&library, &skill);
         if let Value::Object(members) = &mut shown {
             members.insert("files".to_owned(), files.into());
+            let left = left.map(|left| json!({ "files": left.files, "bytes": left.bytes }));
+            members.insert("left_by_runs".to_owned(), left.into());
             members.insert("frontmatter".to_owned(), frontmatter);
             let diagnostics = mine
                 .first()
@@ -223,6 +227,13 @@ fn show(
         terminal.line(&format!(
             "  … and {} more: gongfu skill show --json",
             skill.files.len() - 50
+        ))?;
+    }
+    if let Some(left) = left.filter(|left| left.files > 0) {
+        terminal.line(&format!(
+            "runs left  {} beside it: gongfu layer show {}",
+            layer::amount(left),
+            plain(&skill.full_name)
         ))?;
     }
     if skill.findings.total() > 0 {

@@ -16,6 +16,7 @@ mod grant;
 mod hostile;
 #[cfg(test)]
 mod http;
+mod layer;
 #[cfg(test)]
 mod live;
 #[cfg(target_os = "linux")]

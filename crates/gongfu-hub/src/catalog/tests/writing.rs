@@ -145,6 +145,10 @@ fn new_skill_needs_a_valid_name_and_is_loaded_at_once() {
         ("a--b", "INVALID_ARGUMENT"),
         (" a", "INVALID_ARGUMENT"),
         ("../a", "INVALID_ARGUMENT"),
+        // A Cyrillic letter among Latin ones; beside it, names of one script.
+        ("\u{430}pple", "INVALID_ARGUMENT"),
+        ("apple", "made the skill"),
+        ("яблоко", "made the skill"),
         ("", "INVALID_ARGUMENT"),
         (&"a".repeat(65), "INVALID_ARGUMENT"),
     ] {

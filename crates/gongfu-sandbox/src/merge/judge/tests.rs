@@ -13,7 +13,7 @@ use gongfu_core::change::Holding;
 use tempfile::TempDir;
 
 use crate::file_time::Beginning;
-use crate::merge::{FolderContext, Merge, Terms, hold};
+use crate::merge::{Budget, FolderContext, Merge, Terms, hold};
 
 /// A layer, and the folder that its changes are for.
 struct Fixture {
@@ -81,7 +81,8 @@ impl Fixture {
         let open = |folder: &TempDir| OwnedFd::from(File::open(folder.path()).unwrap());
         let context = FolderContext::default();
         let (layer, target) = (open(&self.layer), open(&self.target));
-        let mut merge = Merge::scan(layer, target, &context, &terms, &mut 1_000_000).unwrap();
+        let mut budget = Budget::of_run(1_000_000);
+        let mut merge = Merge::scan(layer, target, &context, &terms, &mut budget).unwrap();
         let nodes = merge.take_held(&self.holding, self.target.path()).unwrap();
         let mut held = Vec::new();
         hold::list(&nodes, "", &mut |path, _, why| {

@@ -1,6 +1,8 @@
 //! `gongfu init` and `gongfu doctor`: the first minutes, and the bad ones.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use gongfu_testing::json::{at, keys, text_at};
 use serde_json::Value;
@@ -99,6 +101,30 @@ fn doctor_reports_ok_for_a_healthy_home() {
         .filter(|name| name.to_string_lossy().starts_with('.'))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn home_that_others_may_enter_is_told_and_stays_as_it_is() {
+    let fixture = Fixture::with_skills();
+    let home = fixture.path("home");
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let fix = format!("chmod 700 {}", home.display());
+    let told = || {
+        let checks = fixture.only(["doctor", "--json"]).good().json();
+        let served = fixture.only(["mcp"]).good().stderr;
+        let warnings = served.matches(&fix).count();
+        (status(&checks, "home").to_owned(), warnings)
+    };
+    assert_eq!(told(), ("ok".to_owned(), 0));
+    assert_eq!(mode(&home), 0o700);
+    set(&home, 0o755);
+    set(&fixture.path(""), 0o755);
+    // The folder for temporary files may be closed itself.
+    if home.ancestors().all(|folder| mode(folder) & 0o011 != 0) {
+        assert_eq!(told(), ("warn".to_owned(), 1));
+    }
+    assert_eq!(mode(&home), 0o755);
 }
 
 #[test]
@@ -267,4 +293,53 @@ fn doctor_counts_what_is_wrong_with_the_skills() {
         .good()
         .json();
     assert_eq!(status(&missing, "skills"), "warn");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn home_file_that_is_no_file_is_named() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let fixture = Fixture::with_skills();
+    let pipe = fixture.path("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let skills = fixture.path("skills").display().to_string();
+    let disable = ["skill", "disable", "pdf-tools", "--skills-dir", &skills];
+    for (file, arguments) in [
+        ("grants.json", &["grant", "list"][..]),
+        ("approvals.json", &["approve", "list"]),
+        ("switches.json", &["skill", "list"]),
+        ("config.toml", &["skill", "list"]),
+        ("audit/audit.jsonl", &disable),
+        ("audit", &disable),
+        ("layers", &["layer", "list"]),
+        ("changes", &["changes", "list"]),
+    ] {
+        let place = fixture.path("home").join(file);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        // The control: with nothing in its place the command works.
+        fixture.gongfu(arguments).good();
+        let _ = fs::remove_file(&place);
+        let _ = fs::remove_dir_all(&place);
+        for kind in ["folder", "pipe", "link"] {
+            match kind {
+                // That is what it should be.
+                "folder" if !file.contains('.') => continue,
+                "folder" => fs::create_dir(&place).unwrap(),
+                "pipe" => drop(fs::rename(&pipe, &place)),
+                _ => std::os::unix::fs::symlink("/nonesuch/x", &place).unwrap(),
+            }
+            // A link that leads nowhere is a folder that isn't there yet.
+            if kind != "link" || file.contains('.') || file == "audit" {
+                let said = fixture.gongfu(arguments).ends(1).stderr;
+                let name = place.display().to_string();
+                assert!(said.contains(&name), "{file} as a {kind}: {said}");
+            }
+            match kind {
+                "folder" => fs::remove_dir(&place).unwrap(),
+                "pipe" => fs::rename(&place, &pipe).unwrap(),
+                _ => fs::remove_file(&place).unwrap(),
+            }
+        }
+    }
 }

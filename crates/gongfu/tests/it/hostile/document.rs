@@ -62,6 +62,7 @@ fn bytes() -> Vec<Planted> {
 /// Frontmatter that is hardly YAML or far too much of it: a name, how a code that is found begins,
 /// and the text, in which `GOOD` stands for good fields.
 const FRONTMATTER: &[&str] = &[
+    "mixed name-mixed-script name: pl\u{430}nted\ndescription: Grows.",
     "hidden hidden-characters name: planted\ndescription: \"Grows\u{200b}\u{e0041}.\"",
     "cycle yaml- GOOD\nmetadata: &a\n  b: *a",
     "list yaml-not-a-mapping - name\n- planted",
