@@ -30,7 +30,7 @@ const SETTINGS: [&str; 12] = [
 /// Package stores that some systems have.
 const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 /// The home of the user of a run: what programs keep there ends with the run.
-pub(crate) const HOME: &str = "/home/gongfu";
+pub(crate) const HOME: &str = "/run/home";
 /// The devices that every program may expect.
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
 /// The input and the outputs by name.
@@ -44,7 +44,7 @@ const HANDLES: [(&str, &str); 4] = [
 const TEXTS: [(&str, &str); 5] = [
     (
         "/etc/passwd",
-        "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/home/gongfu:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
+        "root:x:0:0:root:/:/bin/sh\nuser:x:1000:1000:user:/run/home:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
     ),
     ("/etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"),
     (

@@ -52,12 +52,12 @@ fn script_runs_in_its_folder(level: Level) {
     if level == DOCKER {
         // It keeps its user of the host, which has a name there.
         let line = "pwd; echo $HOME; whoami; [ $(id -u) != 0 ]";
-        assert_eq!(fixture.output_of(line), "/skill\n/home/gongfu\nuser\n");
+        assert_eq!(fixture.output_of(line), "/skill\n/run/home\nuser\n");
         return;
     }
     assert_eq!(
         fixture.output_of("pwd; echo $HOME; echo x > ~/.file; cat ~/.file; id -u"),
-        "/skill\n/home/gongfu\nx\n1000\n"
+        "/skill\n/run/home\nx\n1000\n"
     );
 }
 
