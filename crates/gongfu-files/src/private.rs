@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{Root, real_outside};
+use crate::disk::{Root, kind_outside, real_outside};
 use crate::home::Home;
 
 /// The files and folders of a home that hold keys and passwords.
@@ -57,6 +57,8 @@ const STORES: [&str; 44] = [
     ".claude/.credentials.json",
     ".codex/auth.json",
 ];
+/// Files that a home has, and a project hasn't.
+const SIGNS_OF_HOME: [&str; 4] = [".profile", ".bashrc", ".zshrc", ".bash_history"];
 /// The list of users.
 const USERS: &str = "passwd";
 /// The longest list of users that is read, in bytes.
@@ -98,11 +100,10 @@ impl PrivatePaths {
     /// The real paths of what is hidden below a folder, which is named by its own.
     pub(crate) fn below(&self, folder: &Path) -> Vec<PathBuf> {
         let of = |home: &Path| STORES.map(|store| home.join(store));
-        let stores = self
-            .users
-            .iter()
-            .flat_map(|user| of(user))
-            .chain(of(folder));
+        // A project may have files of these names, which are its own.
+        let home = is_home(folder).then_some(folder);
+        let homes = self.users.iter().map(PathBuf::as_path).chain(home);
+        let stores = homes.flat_map(of);
         let is_below = |path: &PathBuf| path != folder && path.starts_with(folder);
         let there = stores.filter(is_below).filter_map(|path| {
             let root = Root::open(path.parent()?).ok()?;
@@ -113,6 +114,12 @@ impl PrivatePaths {
         hidden.dedup();
         hidden
     }
+}
+
+/// Returns whether a folder looks like the home of somebody who isn't in the list of users.
+fn is_home(folder: &Path) -> bool {
+    let has = |name: &&str| kind_outside(&folder.join(name)).is_some();
+    SIGNS_OF_HOME.iter().any(|name| has(&name))
 }
 
 /// The homes that the list of users names.

@@ -352,6 +352,9 @@ fn keys_and_the_home_of_gongfu_are_hidden_below_mounts() {
         (".local/share/gongfu/workspaces/x/file", "own"),
         ("dotfiles/aws/credentials", "key"),
         ("project/file", "text"),
+        ("project/.npmrc", "own"),
+        ("other/.bashrc", ""),
+        ("other/.npmrc", "token"),
     ] {
         fs::create_dir_all(at(path).parent().unwrap()).unwrap();
         fs::write(at(path), text).unwrap();
@@ -411,6 +414,9 @@ fn keys_and_the_home_of_gongfu_are_hidden_below_mounts() {
     ];
     assert_eq!(hidden, expected);
     assert_eq!(seen(&whole, "project"), [""; 0]);
+    // A project's own file, and that of a home which nobody named.
+    assert_eq!(read(&whole, "project/.npmrc").unwrap(), b"own");
+    assert_eq!(seen(&whole, "other"), ["/workspace/.npmrc"]);
     // What is named itself is reached; gongfu's own folder isn't, but for workspaces.
     let keys = of(".ssh", &[]).unwrap();
     assert_eq!(read(&keys, "id").unwrap(), b"key");
