@@ -122,6 +122,16 @@ impl ContainerSpec {
         for mount in &spec.mounts {
             container.add_mount(spec, mount, &mut view)?;
         }
+        // A container has no links of its own: another name is the file once more.
+        for (at, to) in &spec.links {
+            let bound = view.add_bind(Path::new(to), at, false, false);
+            bound.map_err(|error| Failure::Refused(format!("`{to}` can't be seen: {error}")))?;
+            container.binds.push(Bind {
+                at: at.clone(),
+                source: view.sources.len() - 1,
+                writable: false,
+            });
+        }
         container.sources = view.sources;
         container.drop_devices();
         Ok(container)

@@ -27,7 +27,7 @@ const LIBRARIES: [(&str, &[&str]); 6] = [
     ("perl", &["lib/perl5", "lib/5.*", "lib/site_perl"]),
     ("php", &["lib/php"]),
 ];
-const PYTHON: &[&str] = &["lib/{}", "lib64/{}", "lib/libpython*"];
+const PYTHON: &[&str] = &["lib/{}", "lib64/{}", "lib/lib{}.so*"];
 /// The folder of a prefix that belongs to conda, with the libraries of everything in it.
 const CONDA: &str = "conda-meta";
 /// The most names in a folder of programs that are looked at.
@@ -152,29 +152,29 @@ fn interpreter(file: &Path, library: &[&str]) -> Option<ProgramFolder> {
             parts.extend(matching(prefix, &part.replace("{}", name)));
         }
     }
-    let (mut links, mut aliases) = (Vec::new(), Vec::new());
+    let mut links = Vec::new();
     for entry in fs::read_dir(bin).ok()?.take(MAX_NAMES).flatten() {
         let at = entry.path();
         let Ok(to) = fs::canonicalize(&at) else {
             continue;
         };
-        if to == real {
-            aliases.push(at);
-        } else if parts.iter().any(|part| to.starts_with(part)) {
+        let is_shown = to == real || parts.iter().any(|part| to.starts_with(part));
+        if at != to && is_shown {
             links.push((at.to_str()?.to_owned(), to.to_str()?.to_owned()));
         }
     }
-    aliases.sort_unstable();
     links.sort_unstable();
-    let mounts = aliases.into_iter().chain(parts).filter_map(|path| {
-        let target = path.to_str()?.to_owned();
-        Some(Mount {
-            sources: vec![path],
-            target,
-            mode: Mode::ReadOnly,
-            keep: None,
-        })
-    });
+    let mounts = std::iter::once(real.clone())
+        .chain(parts)
+        .filter_map(|path| {
+            let target = path.to_str()?.to_owned();
+            Some(Mount {
+                sources: vec![path],
+                target,
+                mode: Mode::ReadOnly,
+                keep: None,
+            })
+        });
     Some(ProgramFolder {
         mounts: mounts.collect(),
         programs: bin.to_str()?.to_owned(),
@@ -200,7 +200,10 @@ fn matching(prefix: &Path, path: &str) -> Vec<PathBuf> {
     found.retain(|path| {
         let real = fs::canonicalize(path);
         // Neither the prefix itself nor anything outside of it.
-        real.is_ok_and(|real| real != prefix && real.starts_with(prefix))
+        let is_inside = |real: PathBuf| real != prefix && real.starts_with(prefix);
+        // A link to a file is another name of a part.
+        let is_alias = path.is_symlink() && path.is_file();
+        !is_alias && real.is_ok_and(is_inside)
     });
     found.sort_unstable();
     found

@@ -250,9 +250,9 @@ impl Layers for FileLayers {
             let create = || {
                 let is_new = opened(&folder)?.is_none();
                 let files = Root::create_private(&folder.join(FILES))?;
-                let path = original.path().display().to_string();
-                self.describe(&id, &skill.full_name, path)?;
                 if is_new {
+                    let path = original.path().display().to_string();
+                    self.describe(&id, &skill.full_name, path)?;
                     self.remove_former(&id)?;
                 }
                 Ok(files)
@@ -262,22 +262,19 @@ impl Layers for FileLayers {
         })
     }
 
-    /// Counts the files: a run writes to the layer itself.
+    /// Counts the files, and notes the use: a run writes to the layer itself.
     fn commit<'a>(&'a self, _skill: &'a Skill, lease: Lease) -> Pending<'a, ()> {
         let count = || {
             let id = lease.folder.parent().and_then(Path::file_name);
-            let id = id.unwrap_or_default().to_string_lossy();
-            match self.info(&id) {
-                Ok(layer) => {
-                    let described = self.describe(&id, &layer.skill, layer.folder);
-                    described.map_err(|error| disk::home_error(&error))
-                }
-                // Somebody cleared it meanwhile.
-                Err(PortError::NotFound) => Ok(()),
-                Err(error) => Err(error),
-            }
+            let id = id.unwrap_or_default().to_string_lossy().into_owned();
+            let layer = info(&Root::open(&self.home.layers())?, id.clone())?;
+            self.describe(&id, &layer.skill, layer.folder)
         };
-        ready(count())
+        ready(match count() {
+            // Somebody cleared it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            counted => counted.map_err(|error| disk::home_error(&error)),
+        })
     }
 
     fn room(&self) -> Pending<'_, u64> {

@@ -102,7 +102,9 @@ impl PrivatePaths {
         let of = |home: &Path| STORES.map(|store| home.join(store));
         // A project may have files of these names, which are its own.
         let home = is_home(folder).then_some(folder);
-        let homes = self.users.iter().map(PathBuf::as_path).chain(home);
+        let users = self.users.iter().map(PathBuf::as_path);
+        let is_near = |user: &&Path| user.starts_with(folder) || folder.starts_with(user);
+        let homes = users.filter(is_near).chain(home);
         let stores = homes.flat_map(of);
         let is_below = |path: &PathBuf| path != folder && path.starts_with(folder);
         let there = stores.filter(is_below).filter_map(|path| {
@@ -118,8 +120,8 @@ impl PrivatePaths {
 
 /// Returns whether a folder looks like the home of somebody who isn't in the list of users.
 fn is_home(folder: &Path) -> bool {
-    let has = |name: &&str| kind_outside(&folder.join(name)).is_some();
-    SIGNS_OF_HOME.iter().any(|name| has(&name))
+    let has = |name: &str| kind_outside(&folder.join(name)).is_some();
+    SIGNS_OF_HOME.iter().any(|name| has(name))
 }
 
 /// The homes that the list of users names.

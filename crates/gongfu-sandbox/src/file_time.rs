@@ -1,9 +1,11 @@
 //! Times of files, and the time at which a run began to see them.
 //!
-//! The kernel stamps files by a clock that moves in ticks, so a file that changes now can get a time that has
-//! passed already. A run therefore starts only when that clock has passed its beginning: every change from then
-//! on has a later time, and every change before has an earlier one.
+//! The kernel stamps files by a clock that moves in ticks, of up to ten milliseconds. A run begins at a tick: every
+//! change from then on has this time or a later one. So has a change that came before in the same tick, which counts
+//! as one by somebody else. Changes by this process are often that close to the next run, so a run waits for the
+//! tick after them.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use rustix::fs::Stat;
@@ -25,10 +27,14 @@ const STAMPS: ClockId = ClockId::Realtime;
 const DRIFT: i128 = 1000;
 /// The error of reading two clocks after each other, in nanoseconds.
 const READING_ERROR: i128 = 1_000_000;
+/// The time of the last change of files by this process, in nanoseconds since 1970.
+static LAST_CHANGE: AtomicI64 = AtomicI64::new(0);
 /// A step of waiting for the clock of files.
 const STEP: Duration = Duration::from_micros(200);
-/// The most steps: more than the longest tick, of ten milliseconds.
+/// The most steps.
 const MAX_STEPS: u32 = 100;
+/// More than the longest tick, in nanoseconds.
+const MAX_TICK: i128 = 20_000_000;
 const SECOND: i128 = 1_000_000_000;
 
 /// The age at which a beginning is taken anew: files that changed meanwhile count as changed by others.
@@ -80,10 +86,19 @@ pub(crate) struct Beginning {
 }
 
 impl Beginning {
-    /// The present time.
+    /// The present tick, which none of the changes that were noted belongs to: waits for the next one if need be.
     pub(crate) fn now() -> Self {
+        let last = FileTime(LAST_CHANGE.load(Ordering::Relaxed).into());
+        for _ in 0..MAX_STEPS {
+            // The clock may have been set back.
+            let is_close = FileTime::of(ClockId::Realtime).since(last) < MAX_TICK;
+            if !is_close || FileTime::of(STAMPS) > last {
+                break;
+            }
+            std::thread::sleep(STEP);
+        }
         Self {
-            time: FileTime::of(ClockId::Realtime),
+            time: FileTime::of(STAMPS),
             steady: FileTime::of(STEADY),
         }
     }
@@ -102,18 +117,8 @@ impl Beginning {
         }
     }
 
-    /// Waits until every later change of a file has a later time; that takes at most one tick of the kernel.
-    pub(crate) fn settle(self) {
-        for _ in 0..MAX_STEPS {
-            if FileTime::of(STAMPS) > self.time {
-                return;
-            }
-            std::thread::sleep(STEP);
-        }
-    }
-
-    /// The time in terms of the clock as it is now: every file that changed later than the beginning has a later
-    /// time. Where the clock was set back meanwhile, some that changed before have one as well.
+    /// The time in terms of the clock as it is now: every file that changed since the beginning has this time or a
+    /// later one. Where the clock was set back meanwhile, some that changed before have one as well.
     pub(crate) fn time(self) -> FileTime {
         let passed = FileTime::of(STEADY).since(self.steady);
         let expected = FileTime::of(ClockId::Realtime).since(FileTime(passed));
@@ -131,7 +136,13 @@ impl Beginning {
 pub(crate) fn has_changed_since(found: &Stat, time: FileTime) -> bool {
     let changed = FileTime::changed(found);
     let is_coarse = changed.0 % SECOND == 0;
-    changed > time || is_coarse && changed.0 >= time.0 - time.0 % SECOND
+    changed >= time || is_coarse && changed.0 >= time.0 - time.0 % SECOND
+}
+
+/// Notes that this process has just changed files, which the next run sees.
+pub(crate) fn note_change() {
+    let now = FileTime::of(ClockId::Realtime).0;
+    LAST_CHANGE.store(i64::try_from(now).unwrap_or_default(), Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -140,7 +151,7 @@ mod tests {
 
     use rustix::fs::stat;
 
-    use super::{Beginning, FileTime, SECOND, has_changed_since};
+    use super::{Beginning, FileTime, SECOND, has_changed_since, note_change};
 
     #[test]
     fn file_counts_as_changed_only_after_the_beginning() {
@@ -148,9 +159,9 @@ mod tests {
         let path = folder.path().join("file");
         for _ in 0..50 {
             fs::write(&path, "before").unwrap();
+            note_change();
             let beginning = Beginning::now();
             assert!(!has_changed_since(&stat(&path).unwrap(), beginning.time()));
-            beginning.settle();
             fs::write(&path, "after").unwrap();
             assert!(has_changed_since(&stat(&path).unwrap(), beginning.time()));
         }

@@ -37,7 +37,7 @@ use self::apply::{Applier, Pass, Place};
 use self::judge::Judge;
 use self::scan::Scan;
 use crate::copier::Before;
-use crate::file_time::{Beginning, FileTime};
+use crate::file_time::{Beginning, FileTime, note_change};
 use crate::plan::UnixId;
 use crate::poll::is_readable;
 
@@ -270,6 +270,7 @@ impl Merge {
                 };
                 applier.walk(pass, &mut self.nodes, place);
             }
+            note_change();
             changes = applier.changes;
         }
         changes.listed.sort_by(|one, other| one.0.cmp(&other.0));

@@ -16,7 +16,7 @@ use gongfu_core::sandbox::{
 use tokio::sync::{Mutex, oneshot};
 
 use crate::backend::{Backend, Failure, Profile, RunContext, unavailable};
-use crate::file_time::Beginning;
+use crate::file_time::{self, Beginning};
 use crate::plan::UnixId;
 use crate::platform::cgroup::Groups;
 use crate::run_dir::RunDir;
@@ -300,7 +300,6 @@ impl Runner {
         listener: Listener,
         slot: Option<Slot>,
     ) -> Result<Outcome, Failure> {
-        let began = Beginning::now();
         // Dropping `wanted` closes the other end, which ends the run.
         let (wanted, cancel) = UnixStream::pair()?;
         let (sender, receiver) = oneshot::channel();
@@ -310,6 +309,7 @@ impl Runner {
         let groups = identity.uses_groups.then(Groups::of_this_process).flatten();
         let since = slot.as_ref().map_or_else(Instant::now, |slot| slot.since);
         self.threads.spawn("run", move || {
+            let began = Beginning::now();
             let context = RunContext {
                 tenant: identity.tenant,
                 owner: &identity.owner,
@@ -381,6 +381,11 @@ impl Runner {
             }
             Ok(statuses)
         })
+    }
+
+    /// Notes that this process has just changed files: for the next run, those are no changes by somebody else.
+    pub fn note_change(&self) {
+        file_time::note_change();
     }
 
     /// Counts a request that runs nothing: the next run of a queue starts a little later.

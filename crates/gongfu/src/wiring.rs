@@ -221,6 +221,9 @@ fn requests_first(runner: &Arc<Runner>, next: Option<AuditObserver>) -> AuditObs
         if entry.access != Access::Execute {
             runner.yield_to_request();
         }
+        if entry.access == Access::Write {
+            runner.note_change();
+        }
         if let Some(next) = &next {
             next(entry);
         }

@@ -59,7 +59,6 @@ fn interpreter_shows_itself_and_its_library_alone() {
     assert_eq!(
         found(&folder, &all),
         [
-            format!("{python}/bin/python3"),
             format!("{python}/bin/python3.12"),
             format!("{python}/lib/python3.12"),
             format!("{python}/lib/libpython3.12.so.1.0"),

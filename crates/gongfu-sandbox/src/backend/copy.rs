@@ -160,7 +160,6 @@ impl<'a> MountCopies<'a> {
             return Err(io::Error::other("a copy has no folder"));
         }
         let began = Beginning::now();
-        began.settle();
         run_as(self.tenant, || {
             let mut copier = Copier::new(MAX_COPIED_BYTES, MAX_COPIED_FILES);
             let mut layers = Vec::new();

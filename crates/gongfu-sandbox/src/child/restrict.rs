@@ -74,7 +74,6 @@ pub(super) fn execute(plan: &Plan, grouping: Option<Grouping>) -> Result<Infalli
         .args(arguments)
         .env_clear()
         .envs(environment.map(|(name, value)| (name, value)));
-    plan.began.settle();
     restrict_calls(plan)?;
     Err(Failure::at(Step::Program)(command.exec()))
 }

@@ -13,7 +13,7 @@ use gongfu_core::change::Change;
 
 use super::{Below, Budget, FolderContext, Merge, Terms, stays_inside};
 use crate::copier::{Before, Copier, Sources};
-use crate::file_time::Beginning;
+use crate::file_time::{Beginning, note_change};
 
 /// A layer and the folder that it is merged into.
 struct Fixture {
@@ -38,9 +38,8 @@ impl Fixture {
 
     /// Begins the run: from now on, others change the target.
     fn begin(&mut self) {
-        let began = Beginning::now();
-        began.settle();
-        self.began = Some(began);
+        note_change();
+        self.began = Some(Beginning::now());
     }
 
     fn merged(&self) -> Vec<(String, Change)> {
@@ -60,7 +59,10 @@ impl Fixture {
     ) -> Vec<(String, Change)> {
         let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
         let terms = Terms {
-            began: self.began.unwrap_or_else(Beginning::now),
+            began: self.began.unwrap_or_else(|| {
+                note_change();
+                Beginning::now()
+            }),
             run: "1a2b",
             owner: None,
             deadline,

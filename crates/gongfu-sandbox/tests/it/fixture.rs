@@ -54,10 +54,13 @@ impl Fixture {
         self.folder.path().join(below)
     }
 
+    /// Writes a file; later runs see it.
     pub(crate) fn write(&self, below: &str, text: &str) {
         let path = self.path(below);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
+        // A change in the same tick of the clock of files counts as one during the run.
+        std::thread::sleep(Duration::from_millis(12));
     }
 
     pub(crate) fn read(&self, below: &str) -> String {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use gongfu_core::change::Holding;
 use tempfile::TempDir;
 
-use crate::file_time::Beginning;
+use crate::file_time::{Beginning, note_change};
 use crate::merge::{Budget, FolderContext, Merge, Terms, hold};
 
 /// A layer, and the folder that its changes are for.
@@ -69,6 +69,7 @@ impl Fixture {
 
     fn judged(&self) -> Judgement {
         let (_wanted, cancel) = UnixStream::pair().unwrap();
+        note_change();
         let terms = Terms {
             began: Beginning::now(),
             run: "1a2b3c4d",
