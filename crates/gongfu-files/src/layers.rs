@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use gongfu_core::library::Skill;
 use gongfu_core::port::{
-    FileContent, LayerInfo, Layers, Lease, Materialize, Pending, PortError, Timestamp, ready,
+    Clock, FileContent, LayerInfo, Layers, Lease, Materialize, Pending, PortError, Timestamp, ready,
 };
 use gongfu_core::sandbox::MAX_LAYER_BYTES;
 use gongfu_core::skill::{Digest, SkillPath};
@@ -36,6 +36,9 @@ const MAX_DESCRIPTION: u64 = 64 * 1024;
 /// The time after which the layer of a former version is removed, in milliseconds: 30 days.
 const MAX_AGE: i64 = 30 * 24 * 60 * 60 * 1000;
 
+/// The time between two notes that a layer is used, in milliseconds: an hour. Writing one takes longer than a run.
+const USE_INTERVAL: i64 = 60 * 60 * 1000;
+
 /// The description of a layer.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Description {
@@ -49,12 +52,17 @@ struct Description {
 pub struct FileLayers {
     home: Home,
     skills: Arc<dyn Materialize>,
+    clock: Arc<dyn Clock>,
 }
 
 impl FileLayers {
     /// Layers below a home, above these skills.
-    pub fn new(home: Home, skills: Arc<dyn Materialize>) -> Self {
-        Self { home, skills }
+    pub fn new(home: Home, skills: Arc<dyn Materialize>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            home,
+            skills,
+            clock,
+        }
     }
 
     /// The folder of a skill, and the id of its layer as it is now.
@@ -264,13 +272,18 @@ impl Layers for FileLayers {
 
     /// Counts the files, and notes the use: a run writes to the layer itself.
     fn commit<'a>(&'a self, _skill: &'a Skill, lease: Lease) -> Pending<'a, ()> {
-        let count = || {
+        let note = || {
             let id = lease.folder.parent().and_then(Path::file_name);
             let id = id.unwrap_or_default().to_string_lossy().into_owned();
             let layer = info(&Root::open(&self.home.layers())?, id.clone())?;
+            let is_same = (layer.files, layer.bytes) == count(&Root::open(&lease.folder)?)?;
+            let unused = self.clock.now().0.saturating_sub(layer.used.0);
+            if is_same && unused < USE_INTERVAL {
+                return Ok(());
+            }
             self.describe(&id, &layer.skill, layer.folder)
         };
-        ready(match count() {
+        ready(match note() {
             // Somebody cleared it meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             counted => counted.map_err(|error| disk::home_error(&error)),

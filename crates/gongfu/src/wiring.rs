@@ -147,7 +147,11 @@ pub(crate) fn parts_of(
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
     let materialize: Arc<dyn Materialize> = Arc::<LocalSkills>::clone(&skills);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
-    let layers = Arc::new(FileLayers::new(home.clone(), Arc::clone(&materialize)));
+    let layers = Arc::new(FileLayers::new(
+        home.clone(),
+        Arc::clone(&materialize),
+        Arc::clone(&clock),
+    ));
     let interpreters = Arc::new(Interpreters::new(environment.search_path.clone()));
     let programs = Arc::clone(&interpreters);
     let places = Arc::clone(&skills);

@@ -59,7 +59,11 @@ fn fixture(folder: &Path, mounts: &[&str]) -> Fixture {
     let path = folder.join("home/workspaces/x");
     let workspace = LocalWorkspace::new(path.clone(), &mounts).unwrap();
     let workspace = Arc::new(workspace.with_logs(home.logs_of(&path)));
-    let layers = Arc::new(FileLayers::new(home.clone(), Arc::new(InPlace)));
+    let layers = Arc::new(FileLayers::new(
+        home.clone(),
+        Arc::new(InPlace),
+        Arc::new(FixedClock::default()),
+    ));
     let runs = LocalRunFolders::new(
         home,
         Arc::new(InPlace),

@@ -30,7 +30,11 @@ pub(crate) fn parts(
     let skills = Arc::new(skills);
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
     let materialize: Arc<dyn Materialize> = skills;
-    let layers = Arc::new(FileLayers::new(home.clone(), Arc::clone(&materialize)));
+    let layers = Arc::new(FileLayers::new(
+        home.clone(),
+        Arc::clone(&materialize),
+        Arc::clone(&clock),
+    ));
     let workspace = Arc::new(workspace);
     let run_folders = LocalRunFolders::new(
         home.clone(),

@@ -104,7 +104,11 @@ impl Fixture {
         let space = Space::new(SpaceParts {
             search: Arc::new(Search::new(Arc::clone(&store), Some(home.clone()))),
             skills: store,
-            layers: Arc::new(FileLayers::new(home, Arc::clone(&materialize))),
+            layers: Arc::new(FileLayers::new(
+                home,
+                Arc::clone(&materialize),
+                Arc::clone(&clock),
+            )),
             materialize,
             files: Arc::new(workspace),
             clock,
