@@ -124,7 +124,8 @@ impl Beginning {
         let expected = FileTime::of(ClockId::Realtime).since(FileTime(passed));
         let tolerance = READING_ERROR + passed / DRIFT;
         if self.time.0 - expected > tolerance {
-            FileTime(expected - tolerance)
+            // Its tick began earlier.
+            FileTime(expected - tolerance - MAX_TICK)
         } else {
             self.time
         }
