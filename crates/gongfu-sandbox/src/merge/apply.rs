@@ -369,7 +369,7 @@ impl Applier<'_> {
             return Ok(!has_changed && self.staging(target)?.remove(target, name, &found)?);
         }
         // Somebody may have moved it here, with files that are older than the run.
-        if has_changed && modified > self.began {
+        if has_changed && modified >= self.began {
             return Ok(false);
         }
         if path.components().count() > MAX_DEPTH {
