@@ -98,7 +98,8 @@ fn ten_servers_and_five_switches_share_a_home() {
         "{} lines",
         audit.lines().count()
     );
-    for line in audit.lines() {
+    // A process that sees half of another's line ends it, which can leave an empty one.
+    for line in audit.lines().filter(|line| !line.is_empty()) {
         serde_json::from_str::<Value>(line)
             .unwrap_or_else(|error| panic!("lines of several processes mix: {error}: {line}"));
     }
