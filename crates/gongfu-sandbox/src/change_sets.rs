@@ -31,7 +31,7 @@ use rustix::io::Errno;
 
 use self::stored::{FORMAT, Set, SetFolder};
 use crate::file_time::Beginning;
-use crate::folder::{names, open_folder};
+use crate::folder::{names, open_file, open_folder};
 use crate::locked_folder::{LockedFolder, clear, is_there, remove_left_behind};
 use crate::merge::{self, Merge, Node, Terms};
 use crate::plan::UnixId;
@@ -156,8 +156,7 @@ fn ids(store: &OwnedFd) -> io::Result<Vec<CString>> {
 
 /// Reads the description of a set.
 fn read(folder: &OwnedFd) -> io::Result<Set> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(fs::openat(folder, DESCRIPTION, flags, Mode::empty())?);
+    let file = open_file(folder, DESCRIPTION)?;
     let set: Set = serde_json::from_reader(io::BufReader::new(file.take(MAX_DESCRIPTION)))?;
     if set.format != FORMAT {
         return Err(io::Error::other(
@@ -173,8 +172,8 @@ pub struct ChangeSets {
     folder: PathBuf,
 }
 
-/// A set that this process holds by a lock, so that no other applies or drops it.
-struct HeldSet {
+/// The handles of a set; only under its lock is it applied or dropped.
+struct OpenSet {
     store: OwnedFd,
     name: CString,
     folder: OwnedFd,
@@ -201,7 +200,7 @@ impl ChangeSets {
     }
 
     /// Opens a set.
-    fn open(&self, id: &str) -> Result<HeldSet, PortError> {
+    fn open(&self, id: &str) -> Result<OpenSet, PortError> {
         let is_id = id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         let store = self.store()?.filter(|_| is_id).ok_or(PortError::NotFound)?;
         let name = CString::new(id).map_err(|_| PortError::NotFound)?;
@@ -209,7 +208,7 @@ impl ChangeSets {
             Err(Errno::NOENT) => return Err(PortError::NotFound),
             folder => folder.map_err(|error| other(error.into()))?,
         };
-        Ok(HeldSet {
+        Ok(OpenSet {
             store,
             name,
             folder,
@@ -310,7 +309,7 @@ impl ChangeSets {
     }
 }
 
-impl HeldSet {
+impl OpenSet {
     /// Locks it.
     fn lock(self) -> Result<Self, PortError> {
         if flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -343,8 +342,7 @@ fn excerpt(folder: &OwnedFd, path: &CStr, limit: u64) -> Option<Excerpt> {
     for name in names {
         folder = open_folder(&folder, &CString::new(name).ok()?).ok()?;
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(fs::openat(&folder, &*last, flags, Mode::empty()).ok()?);
+    let file = open_file(&folder, &last).ok()?;
     let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     file.take(limit).read_to_end(&mut bytes).ok()?;

@@ -1,6 +1,7 @@
 //! The entries of folders, by handles that follow no link.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -74,4 +75,10 @@ pub(crate) fn open_folder_of_mount(parent: &OwnedFd, name: &CStr) -> rustix::io:
 pub(crate) fn open_folder(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     fs::openat(parent, name, flags, Mode::empty())
+}
+
+/// Opens a file to be read, which must not be a link; never waits for a pipe.
+pub(crate) fn open_file(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(File::from(fs::openat(parent, name, flags, Mode::empty())?))
 }

@@ -138,7 +138,7 @@ pub(crate) struct Serving {
     /// free port, or unix:PATH
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<Address>,
-    /// What the server is called from outside, when a proxy stands before it; every request needs the
+    /// The server's address from outside, when a proxy stands before it; every request needs the
     /// token of the server then
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use gongfu_core::change::Change;
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
 use rustix::io::Errno;
 
 use super::below::is_same_entry;
@@ -20,7 +20,7 @@ use super::scan::{Folder, Kind, Node};
 use super::staging::{PREFIX, Staging};
 use super::{Changes, LATE, MAX_DEPTH, Terms, stays_inside};
 use crate::file_time::{FileTime, has_changed_since};
-use crate::folder::{names, open_folder, open_folder_of_mount};
+use crate::folder::{names, open_file, open_folder, open_folder_of_mount};
 use crate::plan::UnixId;
 
 /// The message for a removal from below a layer.
@@ -318,8 +318,7 @@ impl Applier<'_> {
         let staging = self.staging(place.target)?;
         match kind {
             Kind::File { size, mode } => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let from = File::from(fs::openat(place.layer, name, flags, Mode::empty())?);
+                let from = open_file(place.layer, name)?;
                 let (staged, to) = staging.file()?;
                 let mut to = File::from(to);
                 io::copy(&mut from.take(*size), &mut to)?;

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::fs::{self, AtFlags, FileType, Stat};
 
-use crate::folder::open_folder;
+use crate::folder::{open_file, open_folder};
 
 /// The part of two files that is compared at once, in bytes.
 const BUFFER: usize = 64 * 1024;
@@ -86,7 +86,7 @@ pub(super) fn is_same_entry(one: Entry<'_>, other: Entry<'_>) -> io::Result<bool
     }
     match kind {
         FileType::RegularFile if one.2.st_size == other.2.st_size => {
-            is_same(open(one.0, one.1)?, open(other.0, other.1)?)
+            is_same(open_file(one.0, one.1)?, open_file(other.0, other.1)?)
         }
         FileType::Symlink => {
             let to = |entry: Entry<'_>| fs::readlinkat(entry.0, entry.1, Vec::new());
@@ -94,11 +94,6 @@ pub(super) fn is_same_entry(one: Entry<'_>, other: Entry<'_>) -> io::Result<bool
         }
         _ => Ok(false),
     }
-}
-
-fn open(folder: &OwnedFd, name: &CStr) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    Ok(File::from(fs::openat(folder, name, flags, Mode::empty())?))
 }
 
 fn is_same(one: File, other: File) -> io::Result<bool> {

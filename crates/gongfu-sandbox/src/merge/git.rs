@@ -2,13 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 
-use rustix::fs::{self, Mode, OFlags};
-
-use crate::folder::open_folder;
+use crate::folder::{open_file, open_folder};
 
 /// The longest file that is read, in bytes.
 const MAX_LENGTH: u64 = 64 * 1024 * 1024;
@@ -76,8 +73,7 @@ pub(super) fn named_in_settings(folder: &OwnedFd) -> Vec<String> {
 /// # Errors
 /// It isn't there, is no file, or is too long.
 pub(super) fn read(folder: &OwnedFd, name: &CStr) -> io::Result<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(fs::openat(folder, name, flags, Mode::empty())?);
+    let file = open_file(folder, name)?;
     let mut bytes = Vec::new();
     file.take(MAX_LENGTH + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_LENGTH {

@@ -8,7 +8,7 @@ use gongfu_core::change::HeldKind;
 use rustix::fs::{self, Mode, OFlags};
 
 use super::scan::{Folder, Kind, Node};
-use crate::folder::open_folder;
+use crate::folder::{open_file, open_folder};
 
 /// Drops the changes that turned out to be none, with folders that hold nothing else.
 pub(super) fn drop_done(nodes: &mut Vec<Node>) {
@@ -61,8 +61,7 @@ pub(super) fn copy(nodes: &[Node], layer: &OwnedFd, to: &OwnedFd) -> io::Result<
                 )?;
             }
             Kind::File { size, .. } => {
-                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-                let from = File::from(fs::openat(layer, name, flags, Mode::empty())?);
+                let from = open_file(layer, name)?;
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
                 let made = fs::openat(to, name, flags, Mode::from_raw_mode(0o600))?;
                 io::copy(&mut from.take(*size), &mut File::from(made))?;

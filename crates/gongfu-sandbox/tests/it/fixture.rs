@@ -1,9 +1,10 @@
 //! The fixture of the tests: folders, a runner, and helpers to judge the outcome.
 
 use std::collections::BTreeMap;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use gongfu_core::account::Owner;
@@ -136,6 +137,19 @@ impl Fixture {
     }
 }
 
+/// Standard input that begins when it is told to: a run waits for it.
+pub(crate) struct Gate(pub(crate) mpsc::Receiver<()>);
+
+impl Read for Gate {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.0.recv().is_err() {
+            return Ok(0);
+        }
+        buffer[..1].copy_from_slice(b"\n");
+        Ok(1)
+    }
+}
+
 pub(crate) fn runtime() -> tokio::runtime::Runtime {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(2).enable_all().build().unwrap()
@@ -174,7 +188,7 @@ pub(crate) fn victim() -> ExitCode {
         &Owner::Local,
         spec,
         Arc::new(|_, bytes| {
-            let _ = std::io::Write::write_all(&mut std::io::stdout(), bytes);
+            let _ = io::Write::write_all(&mut io::stdout(), bytes);
         }),
     );
     let _ = runtime().block_on(running);

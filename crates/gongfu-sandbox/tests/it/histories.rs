@@ -19,7 +19,7 @@ use gongfu_core::sandbox::{Command, Exit, Input, Level, Outcome, Spec};
 use gongfu_sandbox::{ChangeSets, Runner};
 use libtest_mimic::Trial;
 
-use crate::fixture::{Fixture, NAMESPACES, Test, of_every_level, runtime, tests};
+use crate::fixture::{Fixture, Gate, NAMESPACES, Test, of_every_level, runtime, tests};
 use crate::runner;
 
 /// The argument that proves many histories; their number and the seed may follow.
@@ -703,19 +703,6 @@ fn shared_runner(level: Level) -> Arc<Runner> {
             .entry(level)
             .or_insert_with(|| Arc::new(runner(level))),
     )
-}
-
-/// Standard input that begins when it is told to.
-struct Gate(mpsc::Receiver<()>);
-
-impl Read for Gate {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.0.recv().is_err() {
-            return Ok(0);
-        }
-        buffer[..1].copy_from_slice(b"\n");
-        Ok(1)
-    }
 }
 
 /// The process that is killed.

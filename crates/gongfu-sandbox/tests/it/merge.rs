@@ -2,7 +2,6 @@
 //!
 //! Each has a control without a sandbox, which shows that the danger is real.
 
-use std::io::{self, Read};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command as Process, ExitCode};
@@ -13,7 +12,7 @@ use gongfu_core::change::Change;
 use gongfu_core::sandbox::{Command, Exit, Input, Level, Outcome, Spec};
 use libtest_mimic::Trial;
 
-use crate::fixture::{Fixture, Test, of_every_level, runtime, tests};
+use crate::fixture::{Fixture, Gate, Test, of_every_level, runtime, tests};
 use crate::runner;
 
 /// The argument that makes this program a test with mounts of its own; the level and the test follow.
@@ -39,19 +38,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial.with_ignored_flag(is_ignored || !is_root)
     });
     of_every_level(&all).into_iter().chain(mounting).collect()
-}
-
-/// Standard input that begins when it is told to: what a run waits for.
-struct Gate(mpsc::Receiver<()>);
-
-impl Read for Gate {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.0.recv().is_err() {
-            return Ok(0);
-        }
-        buffer[..1].copy_from_slice(b"\n");
-        Ok(1)
-    }
 }
 
 /// Runs a line that prints a line and then reads one; `meanwhile` happens in between.

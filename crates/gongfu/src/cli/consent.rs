@@ -15,7 +15,7 @@ pub(crate) enum ApproveCommand {
     },
     /// Let a command run when it is asked for again with the same arguments
     Allow {
-        /// What the agent was told, or `gongfu approve list` shows
+        /// The id that the agent was told, or `gongfu approve list` shows
         id: String,
         /// Every time, and not only the next time
         #[arg(long)]
@@ -26,7 +26,7 @@ pub(crate) enum ApproveCommand {
     },
     /// Refuse a command each time that it is asked for
     Deny {
-        /// What the agent was told, or `gongfu approve list` shows
+        /// The id that the agent was told, or `gongfu approve list` shows
         id: String,
         /// For so many hours only
         #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
