@@ -181,6 +181,10 @@ environments *ARGUMENTS: programs
     {{ python }} scripts/hostile_index.py --gongfu target/debug/gongfu
     {{ python }} scripts/environments.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
+# Check the tables of modules and packages; of packages that are named, what the configured index has
+check-modules *PACKAGES:
+    python3 scripts/module_table.py check {{ PACKAGES }}
+
 # Check, lint and test after each change of a source file
 dev:
     #!/usr/bin/env bash
