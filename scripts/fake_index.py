@@ -64,6 +64,8 @@ class Index:
         self.said: dict[str, str] = {}
         self.packages: dict[str, dict[str, Any]] = {}
         self.asked: list[str] = []
+        # How many connections there were, whatever was said.
+        self.accepted = 0
         # How long it takes before it answers anything, in seconds.
         self.delay = 0.0
         index = self
@@ -91,6 +93,10 @@ class Index:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
+            def get_request(self) -> Any:
+                index.accepted += 1
+                return super().get_request()
+
             # Clients go without a word, or don't believe the certificate.
             def handle_error(self, *_: object) -> None:
                 pass

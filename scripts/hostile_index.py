@@ -241,6 +241,49 @@ def options_of_requirements(world: World) -> None:
         world.fails(python(f"{line}\n"), "DEPENDENCIES_INVALID", "manifest_unfit")
 
 
+def option_lines(world: World, secret: Path) -> list[str]:
+    """Lines of requirements that lead to another index, to a repository or to a file of the machine."""
+    away, file = world.other.url, "files/good-1.0-py3-none-any.whl"
+    host = f"localhost:{world.other.port}"
+    return [
+        f"--index-url {away}/simple", f"-i {away}/simple", f"--index-url={away}/simple", f"--extra-index-url {away}/simple",
+        f"--find-links {away}/simple/good/", f"-f {secret.parent}", f"--default-index {away}/simple", f"--index evil={away}/simple",
+        "--no-index", "--pre", "--trusted-host localhost", "--no-binary :all:", "--prefer-binary", "--use-pep517", "--only-binary :none:",
+        f"-e git+{away}/good.git", f"--editable {away}/{file}", f"-e git+ssh://{host}/good.git", f"git+{away}/good.git@main#egg=good",
+        f"hg+{away}/good", f"svn+{away}/good", f"bzr+{away}/good", f"good @ {away}/{file}", f"{away}/{file}", f"good @ git+{away}/good.git",
+        f"file://{secret}", f"good @ file://{secret}", str(secret), f"./{secret.name}", f"-e file://{secret.parent}",
+        f"-r {away}/requirements.txt", f"-c {away}/constraints.txt", f"-r {secret}", f"-r file://{secret}",
+        f"good --config-settings=x={away}", f"good --global-option=--index-url={away}", f"--proxy https://{host}", "--require-hashes=no",
+    ]  # fmt: skip
+
+
+def options_in_an_install(world: World) -> None:
+    """Options beside a requirement that is installed: what is asked of whom."""
+    secret = world.base / "elsewhere" / "good-9.9-py3-none-any.whl"
+    secret.parent.mkdir(exist_ok=True)
+    secret.write_bytes(wheel("good", "9.9", {"good.py": b"def says():\n    return 'of the machine'\n"}))
+    lines = option_lines(world, secret)
+    for start in range(0, len(lines), 6):
+        some = lines[start : start + 6]
+        world.index.asked.clear()
+        ran = world.works(python("\n".join([*some, f"good!=7.{start}", ""])), "good")
+        strays = [path for path in world.index.asked if not path.startswith(("/simple/good/", "/simple/pip/", "/files/good-1.0"))]
+        expect(bool(world.index.asked) and not strays, f"{some}: the index is asked for the package alone: {world.index.asked}")
+        expect(not world.other.accepted, f"{some}: somebody else was connected to {world.other.accepted} times")
+        told = ran["environments"][0].get("left_out", [])
+        expect(len(told) == len(some), f"{some}: each is told: {told}")
+    # The control: without gongfu these lines lead there.
+    for line in (lines[0], f"--no-index\n{lines[4]}", f"good @ {world.other.url}/files/good-1.0-py3-none-any.whl"):
+        world.other.accepted = 0
+        (world.base / "control.txt").write_text(f"{line}\ngood\n" if line.startswith("-") else f"{line}\n")
+        command = [str(world.uv), "pip", "compile", "--quiet", "--no-cache", str(world.base / "control.txt")]
+        variables = {name: value for name, value in world.environment().items() if name != "UV_DEFAULT_INDEX"}
+        subprocess.run(command, env=variables, cwd=world.base, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        expect(world.other.accepted > 0, f"the control: {line} leads there")
+    world.other.accepted = 0
+    world.other.asked.clear()
+
+
 def behind_a_digest(world: World) -> None:
     """Options behind a digest, which an installer would follow."""
     true = hashlib.sha256(world.index.files["good-1.0-py3-none-any.whl"]).hexdigest()
@@ -248,7 +291,72 @@ def behind_a_digest(world: World) -> None:
     for tail in ["--no-binary good", f"--extra-index-url {world.other.url}/simple", "-r /etc/hostname", "-r /in/${UV_DEFAULT_INDEX}", f"evil @ {world.other.url}/evil.whl", "--no-index"]:
         line = f"good==1.0 --hash=sha256:{true} {tail}\n"
         world.fails(python(line), "DEPENDENCIES_INVALID", "manifest_unfit")
-        world.fails({**python("-c constraints.txt\ngood\n"), "constraints.txt": line}, "DEPENDENCIES_INVALID", "manifest_unfit")
+        ran = world.works({**python("-c constraints.txt\ngood\n"), "constraints.txt": line}, "good")
+        expect("constraints.txt:1" in str(ran["environments"][0]["left_out"]), f"the line is left out: {ran}")
+
+
+def others_stay(world: World) -> None:
+    """One bad requirement among good ones."""
+    world.index.wheel("second", {"second.py": b"1"})
+    world.index.wheel("broken", {"broken.py": b"1"}, needs=["gongfu-none"])
+    world.index.files["onlysource-1.0.tar.gz"] = source("onlysource", "1.0", {"PKG-INFO": "Metadata-Version: 2.1\nName: onlysource\nVersion: 1.0\n"})
+    ran = world.works(python("gongfu-none\ngood>=0.91\nbroken\nonlysource\nsecond\nsecond>7\n", f"import second\n{SAYS}"), "good")
+    left_out = [line.split(":")[0] for line in ran["environments"][0]["left_out"]]
+    expect(left_out == ["gongfu-none", "broken", "onlysource", "second>7"], f"what is left out is named: {ran}")
+    world.index.node("good-node", {"index.js": "module.exports = 'good'\n"}, {"main": "index.js"})
+    ran = world.works(node('{"dependencies": {"gongfu-none": "*", "good-node": "1.0.0"}}'), "good", NODE)
+    expect(len(ran["environments"][0]["left_out"]) == 1, f"what is left out is named: {ran}")
+
+
+# Modules that a skill may have itself, and names that are almost those of packages.
+GUESSED = """
+    utils helpers config common my_lib core models settings api_client browser_utils inventory validation
+    reqeusts requets numpyy numpi pandsa matplotib scikitlearn tensorfow djanga urlib3 pilow openpyxll flaskk
+    """.split()
+# Modules of one package whose name is another one's, and the package that is meant.
+MEANT = {
+    "cv2": "opencv-python-headless", "sklearn": "scikit-learn", "yaml": "pyyaml", "PIL": "pillow", "bs4": "beautifulsoup4",
+    "docx": "python-docx", "pptx": "python-pptx", "serial": "pyserial", "jwt": "pyjwt", "dotenv": "python-dotenv",
+    "fitz": "pymupdf", "git": "gitpython", "magic": "python-magic", "usb": "pyusb", "slugify": "python-slugify",
+}  # fmt: skip
+
+
+def squatted_names(world: World) -> None:
+    """Packages that have the names of modules, of a skill's own and of other packages."""
+    evil = {f"{name}.py": b"def says():\n    return 'squatted'\n" for name in [*GUESSED, *MEANT]}
+    for name in [*GUESSED, *MEANT]:
+        world.index.wheel(name, evil)
+    for package in MEANT.values():
+        world.index.wheel(package.replace("-", "_"), {"meant.py": b"1"})
+    expect(len(GUESSED) + len(MEANT) >= 40, "there are 40 names")
+    world.configure("auto_install = true")
+
+    def asked(names: list[str]) -> list[str]:
+        found = [path.split("/")[2] for path in world.index.asked if path.startswith("/simple/")]
+        return [name for name in names if name.replace("_", "-") in found]
+
+    for number, name in enumerate(GUESSED):
+        script = f"try:\n    import {name}\n    print({name}.says())\nexcept ImportError:\n    print('not there')\n"
+        files = {"scripts/x.py": script if number % 2 else f"import sys\nsys.path.insert(0, '/skill/lib')\n{script}"}
+        if number < 12 and not number % 2:
+            files[f"lib/{name}.py"] = "def says():\n    return 'own'\n"
+        ran = world.run(world.skill(files), ["python", "scripts/x.py"])
+        expect(ran.get("stdout") == ("own\n" if len(files) == 2 else "not there\n"), f"{name}: {ran}")
+    everything = "".join(f"import {name}\n" for name in MEANT)
+    ran = world.run(world.skill({"x.py": f"try:\n    pass\nfinally:\n    print('end')\nif 0:\n    {everything.replace(chr(10), '; ')}pass\n"}), RUN)
+    expect(ran.get("stdout") == "end\n", f"it runs: {ran}")
+    expect(asked(GUESSED) == [], f"nobody is asked for them: {asked(GUESSED)}")
+    expect(asked(list(MEANT)) == [], f"nobody is asked for those of others: {asked(list(MEANT))}")
+    # The controls: the packages that are meant were asked for, and a person has a guess installed.
+    expect(len(asked(list(MEANT.values()))) == len(MEANT), f"those that are meant are: {asked(list(MEANT.values()))}")
+    name = world.skill({"x.py": "import numpyy\nprint(numpyy.says())\n"})
+    refused = world.tell("env", "build", name, "--inferred")
+    expect("--allow numpyy" in refused.stdout + refused.stderr, f"it says how: {refused}")
+    expect(world.run(name, RUN).get("exit_code") == 1, "it isn't there")
+    allowed = world.tell("env", "build", name, "--inferred", "--allow", "numpyy")
+    expect(allowed.returncode == 0, f"it is built: {allowed.stdout + allowed.stderr}")
+    ran = world.run(name, RUN)
+    expect(ran.get("stdout") == "squatted\n", f"a person installs it: {ran}")
 
 
 def says_otherwise(world: World) -> None:
@@ -275,7 +383,16 @@ def locks(world: World) -> None:
     files = project(world, PROJECT)
     world.works(files, "good")
     stale = {**files, "scripts/pyproject.toml": PROJECT.replace('"good"', '"good", "other"')}
-    world.fails(stale, "DEPENDENCIES_INVALID", "lock_stale")
+    world.index.wheel("other", {"other.py": b"1"})
+    ran = world.works(stale, "good")
+    expect("resolved anew" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
+    world.configure("frozen = true")
+    world.fails({**stale, "scripts/note.txt": "frozen"}, "DEPENDENCIES_INVALID", "lock_stale")
+    world.configure()
+    # Settings that a lock was made with have other forms in other versions of uv.
+    spans = '\n[options]\nexclude-newer = "2030-01-01T00:00:00Z"\nexclude-newer-span = "P7D"\n'
+    ran = world.works({**files, "scripts/uv.lock": files["scripts/uv.lock"] + spans, "scripts/note.txt": "spans"}, "good")
+    expect("left_out" not in ran["environments"][0], f"the lock is followed: {ran}")
     # Wherever it says that the files lie, they come from the index, and have to be the same ones.
     elsewhere = {path: text.replace(world.index.url, world.other.url) for path, text in files.items()}
     world.works({**elsewhere, "scripts/note.txt": "another skill"}, "good")
@@ -283,7 +400,8 @@ def locks(world: World) -> None:
     wrong = {path: text.replace(true, "0" * 64) for path, text in files.items()}
     expect(wrong != files, "the lock has the digest")
     world.fails(wrong, "DEPENDENCIES_INVALID", "digest_mismatch")
-    world.fails({**files, "scripts/uv.lock": "version = [\n"}, "DEPENDENCIES_UNAVAILABLE", "other")
+    ran = world.works({**files, "scripts/uv.lock": "version = [\n"}, "good")
+    expect("resolved anew" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
 
 
 def conflicts(world: World) -> None:
@@ -417,14 +535,17 @@ def node_lock(world: World) -> None:
 
     world.index.node("good-node", {"index.js": ""}, version="1.1.0")
     world.works(node(WANTED % "1.0.0", lock=lock("1.0.0", integrity)), "good", NODE)
-    world.fails(node(WANTED % "1.1.0", lock=lock("1.0.0", integrity)), "DEPENDENCIES_INVALID", "lock_stale", NODE)
+    world.works(node(WANTED % "1.1.0", "require('good-node'); console.log('anew')\n", lock("1.0.0", integrity)), "anew", NODE)
+    world.configure("frozen = true")
+    world.fails(node(WANTED % "1.1.0", "1\n", lock("1.0.0", integrity)), "DEPENDENCIES_INVALID", "lock_stale", NODE)
+    world.configure()
     wrong = "sha512-" + "B" * 86 + "=="
     world.fails(node(WANTED % "1.0.0", lock=lock("1.0.0", wrong)), "DEPENDENCIES_INVALID", "digest_mismatch", NODE)
 
 
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
-    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, behind_a_digest, says_otherwise, header_of_a_script, locks, conflicts,
+    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, says_otherwise, header_of_a_script, locks, conflicts,
     at_once, interrupted, secrets, node_good, node_bad, node_elsewhere, node_lock, removed,
 ]  # fmt: skip
 
