@@ -18,9 +18,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-pub use command::{languages, named_scripts};
+pub use command::{added_packages, languages, named_scripts};
 pub use failure::{Failure, FailureKind};
-pub use import::{Imports, missing_modules, package_names};
+pub use import::{Guess, Imports, guesses, is_known_package, missing_modules};
 pub use record::{PackageVersion, Record, locked_packages};
 pub use requirement::{is_digest, requirement_problem};
 
@@ -33,6 +33,17 @@ const UV_LOCK: &str = "uv.lock";
 const REQUIREMENTS: &str = "requirements.txt";
 const PACKAGE_JSON: &str = "package.json";
 const NPM_LOCKS: [&str; 2] = ["npm-shrinkwrap.json", "package-lock.json"];
+/// Locks of other installers, which aren't read.
+const FOREIGN_LOCKS: [(&str, Language); 8] = [
+    ("pnpm-lock.yaml", Language::Node),
+    ("yarn.lock", Language::Node),
+    ("bun.lock", Language::Node),
+    ("bun.lockb", Language::Node),
+    ("poetry.lock", Language::Python),
+    ("pdm.lock", Language::Python),
+    ("Pipfile.lock", Language::Python),
+    ("pylock.toml", Language::Python),
+];
 /// The largest file that is read, in bytes: locks are long.
 pub const MAX_FILE: u64 = 8 * 1024 * 1024;
 /// The longest error message, in characters: it repeats text of the skill.
@@ -40,7 +51,7 @@ const MAX_MESSAGE: usize = 500;
 /// The limit of packages in a manifest.
 const MAX_PACKAGES: usize = 5_000;
 /// Raised whenever the same texts come to mean something else.
-const EDITION: u32 = 2;
+const EDITION: u32 = 3;
 
 /// The packages that are installed without a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,8 +121,10 @@ pub struct Manifest {
     pub files: Vec<SkillPath>,
     /// The packages.
     pub packages: PackageSpec,
-    /// Parts of the files that are ignored, and why, for people.
+    /// Parts of the files that are left out, and why, for people.
     pub warnings: Vec<String>,
+    /// Packages that a person has allowed to be installed, though they are guessed and not in the table.
+    pub allowed: Vec<String>,
 }
 
 /// The packages to install, in the form in which they are declared.
@@ -126,6 +139,8 @@ pub enum PackageSpec {
         project: String,
         /// The text of `uv.lock`.
         lock: String,
+        /// The requirements of the project, where the lock doesn't fit it.
+        requirements: Requirements,
     },
     /// Packages of Node.js.
     Package {
@@ -168,6 +183,9 @@ impl Manifest {
         if self.is_inferred() {
             return format!("what its {} scripts import", self.language.title());
         }
+        if self.files.is_empty() {
+            return "the command".to_owned();
+        }
         let files: Vec<&str> = self.files.iter().map(SkillPath::as_str).collect();
         files.join(", ")
     }
@@ -178,6 +196,24 @@ impl Manifest {
             PackageSpec::Requirements(requirements) => requirements.lines.is_empty(),
             PackageSpec::Imports(scripts) => scripts.is_empty(),
             PackageSpec::Project { .. } | PackageSpec::Package { .. } => false,
+        }
+    }
+}
+
+impl PackageSpec {
+    /// The same packages without their lock; `None` if they have none, or nothing else.
+    #[must_use]
+    pub fn without_lock(&self) -> Option<Self> {
+        match self {
+            Self::Project { requirements, .. } => Some(Self::Requirements(requirements.clone())),
+            Self::Package {
+                package,
+                lock: Some(_),
+            } => Some(Self::Package {
+                package: package.clone(),
+                lock: None,
+            }),
+            _ => None,
         }
     }
 }
@@ -204,6 +240,40 @@ impl ManifestError {
     }
 }
 
+/// The limit of warnings of a manifest.
+const MAX_WARNINGS: usize = 20;
+
+/// The parts of a manifest that are left out.
+#[derive(Debug, Default)]
+struct LeftOut {
+    first: Option<ManifestError>,
+    warnings: Vec<String>,
+}
+
+impl LeftOut {
+    fn add(&mut self, error: ManifestError) {
+        self.warn(format!("left out: {error}"));
+        self.first.get_or_insert(error);
+    }
+
+    fn warn(&mut self, warning: String) {
+        if self.warnings.len() < MAX_WARNINGS {
+            self.warnings.push(warning);
+        }
+    }
+
+    /// The warnings.
+    ///
+    /// # Errors
+    /// The first thing that was left out, where all or nothing counts, or nothing is left.
+    fn warnings(self, is_error: bool) -> Result<Vec<String>, ManifestError> {
+        match self.first.filter(|_| is_error) {
+            Some(error) => Err(error),
+            None => Ok(self.warnings),
+        }
+    }
+}
+
 /// The texts of the manifests of a skill, by path.
 pub type Texts = BTreeMap<SkillPath, String>;
 
@@ -216,8 +286,9 @@ pub fn is_manifest(path: &SkillPath) -> bool {
     // One file of requirements may include another.
     let is_requirements = is_text && (name.contains("requirement") || name.contains("constraint"));
     let is_known = [PYPROJECT, UV_LOCK, PACKAGE_JSON].contains(&name) || NPM_LOCKS.contains(&name);
+    let is_foreign = FOREIGN_LOCKS.iter().any(|(lock, _)| *lock == name);
     match folder {
-        "" | "scripts" => is_known || is_requirements,
+        "" | "scripts" => is_known || is_foreign || is_requirements,
         "requirements" | "scripts/requirements" => is_text,
         _ => false,
     }
@@ -225,43 +296,79 @@ pub fn is_manifest(path: &SkillPath) -> bool {
 
 /// Reads what a skill declares for a language; `scripts` are those that are to run.
 ///
-/// A `pyproject.toml` goes before the header of a script (PEP 723), and that before `requirements.txt`.
+/// A `pyproject.toml` goes before the header of a script (PEP 723), and that before `requirements.txt`. What is no
+/// package of an index is left out with a warning, for the sake of the others.
 /// Answers `None` if the skill declares nothing.
 ///
 /// # Errors
-/// The first manifest that declares packages can't be followed.
+/// The first manifest that declares packages can't be followed, or nothing of it.
 pub fn parse(
     language: Language,
     texts: &Texts,
     scripts: &[SkillPath],
 ) -> Result<Option<Manifest>, ManifestError> {
-    let find = |name: &str| {
-        let paths = FOLDERS.map(|folder| SkillPath::new(&format!("{folder}{name}")));
-        let paths = paths.into_iter().flatten();
-        paths.filter_map(|path| texts.get_key_value(&path))
+    let mut manifest = match language {
+        Language::Python => python(texts, scripts)?,
+        Language::Node => node(texts)?,
     };
-    let beside = |file: &SkillPath, name: &str| {
-        let path = file.parent().join(name).ok()?;
-        texts.get_key_value(&path)
-    };
-    if language == Language::Node {
-        for (file, text) in find(PACKAGE_JSON) {
-            let lock = NPM_LOCKS.iter().find_map(|name| beside(file, name));
-            if let Some(manifest) = npm::parse(file, text, lock)? {
-                return Ok(Some(manifest));
+    if let Some(manifest) = &mut manifest {
+        let beside = manifest.files.iter().map(SkillPath::parent);
+        let beside: Vec<SkillPath> = beside.collect();
+        for (name, of) in FOREIGN_LOCKS {
+            let paths = beside.iter().filter_map(|folder| folder.join(name).ok());
+            let lock = paths.into_iter().find(|path| texts.contains_key(path));
+            if let Some(lock) = lock.filter(|_| of == language) {
+                let own = match language {
+                    Language::Python => UV_LOCK,
+                    Language::Node => "package-lock.json",
+                };
+                manifest.warnings.push(format!(
+                    "{lock}: locks of this kind aren't read, so the newest versions are installed that fit; add a {own}"
+                ));
             }
         }
-        return Ok(None);
     }
-    for (file, text) in find(PYPROJECT) {
-        if let Some(manifest) = pyproject::parse(file, text, beside(file, UV_LOCK))? {
+    Ok(manifest)
+}
+
+/// The manifests of this name, the most important first.
+fn find<'a>(texts: &'a Texts, name: &str) -> Vec<(&'a SkillPath, &'a String)> {
+    let paths = FOLDERS.map(|folder| SkillPath::new(&format!("{folder}{name}")));
+    let paths = paths.into_iter().flatten();
+    paths
+        .filter_map(|path| texts.get_key_value(&path))
+        .collect()
+}
+
+fn beside<'a>(
+    texts: &'a Texts,
+    file: &SkillPath,
+    name: &str,
+) -> Option<(&'a SkillPath, &'a String)> {
+    let path = file.parent().join(name).ok()?;
+    texts.get_key_value(&path)
+}
+
+fn node(texts: &Texts) -> Result<Option<Manifest>, ManifestError> {
+    for (file, text) in find(texts, PACKAGE_JSON) {
+        let lock = NPM_LOCKS.iter().find_map(|name| beside(texts, file, name));
+        if let Some(manifest) = npm::parse(file, text, lock)? {
+            return Ok(Some(manifest));
+        }
+    }
+    Ok(None)
+}
+
+fn python(texts: &Texts, scripts: &[SkillPath]) -> Result<Option<Manifest>, ManifestError> {
+    for (file, text) in find(texts, PYPROJECT) {
+        if let Some(manifest) = pyproject::parse(file, text, beside(texts, file, UV_LOCK))? {
             return Ok(Some(manifest));
         }
     }
     if let Some(manifest) = script::parse(texts, scripts)? {
         return Ok(Some(manifest));
     }
-    let requirements = find(REQUIREMENTS).next();
+    let requirements = find(texts, REQUIREMENTS).into_iter().next();
     requirements
         .map(|(file, _)| requirement::parse(file, texts))
         .transpose()
@@ -286,5 +393,6 @@ pub fn inferred<'a>(
         files: scripts.keys().cloned().collect(),
         packages: PackageSpec::Imports(scripts),
         warnings: Vec::new(),
+        allowed: Vec::new(),
     }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use cap_std::fs::{Permissions, PermissionsExt as _};
 use gongfu_core::dependency::{
-    Failure, FailureKind, Language, Manifest, PackageSpec, Record, is_digest, locked_packages,
-    package_names, requirement_problem,
+    Failure, FailureKind, Language, Manifest, PackageSpec, Record, guesses, is_digest,
+    locked_packages, requirement_problem,
 };
 use gongfu_core::library::Skill;
 use gongfu_core::port::Listener;
@@ -16,6 +16,7 @@ use gongfu_core::sandbox::Contact;
 use gongfu_core::skill::SkillPath;
 
 use crate::imports::newest;
+use crate::recipe::{Recipe, Step};
 use crate::step::BuildSandbox;
 use crate::storage::BuildFolder;
 use crate::tree::measure;
@@ -24,8 +25,8 @@ use gongfu_files::disk::Root;
 
 /// The limit of packages in a record.
 const MAX_PACKAGES: usize = 5_000;
-/// The limit of imports that may turn out to be no packages.
-const MAX_GUESSES: usize = 20;
+/// The limit of what a record tells that was left out.
+const MAX_LEFT_OUT: usize = 50;
 /// The longest lock, in bytes.
 const MAX_LOCK: u64 = 16 * 1024 * 1024;
 /// The time between two attempts to lock the build folder.
@@ -83,6 +84,7 @@ pub(crate) async fn build(
             bytes: 0,
             files: 0,
             digest: String::new(),
+            compiled: true,
         },
     };
     let (language, origin) = (manifest.language.title(), manifest.origin());
@@ -91,7 +93,7 @@ pub(crate) async fn build(
         "building the {language} environment of {skill} from {origin}"
     ));
     for warning in &manifest.warnings {
-        build.sandbox.report(&format!("ignored: {warning}"));
+        build.sandbox.report(warning);
     }
     build.fill().await?;
     build.publish(started).await
@@ -121,45 +123,89 @@ struct Build<'a> {
 
 impl Build<'_> {
     async fn fill(&mut self) -> Result<(), Failure> {
-        let language = self.manifest.language;
-        if !self.manifest.is_inferred() {
-            return self.install(&self.manifest.packages).await;
-        }
-        let imports = self.sandbox.inner.imports(self.skill, self.manifest);
-        let imports = imports.await?;
-        self.record.left_out.extend(imports.unread);
-        let modules = imports.modules.keys().map(String::as_str);
-        let mut names = package_names(language, modules);
-        names.retain(|name| language == Language::Node || requirement_problem(name).is_none());
-        while !names.is_empty() {
-            let shown = names.join(", ");
-            self.sandbox
-                .report(&format!("packages by the imports: {shown}"));
-            let Err(failure) = self.install(&newest(language, &names)).await else {
-                return Ok(());
+        let (manifest, settings) = (self.manifest, &self.sandbox.inner.settings);
+        if manifest.is_inferred() {
+            let packages = self.guessed().await?;
+            return match packages {
+                Some(packages) => self.install(&packages).await,
+                None => Ok(()),
             };
-            self.leave_out(&mut names, failure)?;
-            let folder = Arc::clone(&self.sandbox.folder);
-            disk(move || folder.clear()).await?;
         }
-        Ok(())
-    }
-
-    /// Leaves out a guess that the index doesn't have, for the sake of the others.
-    fn leave_out(&mut self, names: &mut Vec<String>, failure: Failure) -> Result<(), Failure> {
-        let is_wrong_guess = matches!(
-            failure.kind,
-            FailureKind::PackageUnknown | FailureKind::NothingBuilt
-        );
-        // Indexes compare names like this (PEP 503).
-        let normal = |name: &str| name.to_ascii_lowercase().replace(['_', '.'], "-");
-        let wrong = failure.package.as_deref().map(normal);
-        let at = names.iter().position(|name| Some(normal(name)) == wrong);
-        let left_out = &mut self.record.left_out;
-        let Some(at) = at.filter(|_| is_wrong_guess && left_out.len() < MAX_GUESSES) else {
+        let outcome = self.install(&manifest.packages).await;
+        let Err(failure) = outcome else {
+            return Ok(());
+        };
+        let is_stale = failure.kind == FailureKind::LockStale && !settings.frozen;
+        let Some(packages) = manifest.packages.without_lock().filter(|_| is_stale) else {
             return Err(failure);
         };
-        left_out.push(format!("{}: {}", names.remove(at), failure.kind.as_str()));
+        self.leave_out(format!(
+            "the lock doesn't fit what is required, so the versions were resolved anew: {}",
+            failure.why
+        ));
+        let folder = Arc::clone(&self.sandbox.folder);
+        disk(move || folder.clear()).await?;
+        self.install(&packages).await
+    }
+
+    /// The packages of the modules that the scripts import; `None` if nothing is to be installed.
+    async fn guessed(&mut self) -> Result<Option<PackageSpec>, Failure> {
+        let language = self.manifest.language;
+        let imports = self.sandbox.inner.imports(self.skill, self.manifest);
+        let imports = imports.await?;
+        for script in imports.unread {
+            self.leave_out(script);
+        }
+        let modules = imports.modules.keys().map(String::as_str);
+        let mut names = Vec::new();
+        for guess in guesses(language, modules) {
+            let package = guess.package;
+            if language == Language::Python && requirement_problem(&package).is_some() {
+                continue;
+            }
+            if guess.is_known || self.manifest.allowed.contains(&package) {
+                names.push(package);
+            } else {
+                let skill = &self.skill.full_name;
+                self.leave_out(format!(
+                    "{package}: it isn't in gongfu's table of packages, and anybody can publish one under a name that is imported; a person installs it by `gongfu env build {skill} --inferred --allow {package}`"
+                ));
+            }
+        }
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let shown = names.join(", ");
+        self.sandbox
+            .report(&format!("packages by the imports: {shown}"));
+        Ok(Some(newest(language, &names)))
+    }
+
+    /// Notes what isn't installed, and why.
+    fn leave_out(&mut self, what: String) {
+        if self.record.left_out.len() < MAX_LEFT_OUT {
+            self.sandbox.report(&format!("left out: {what}"));
+            self.record.left_out.push(what);
+        }
+    }
+
+    /// Runs the step that resolves. Where a package can't be had, it is left out for the sake of the others.
+    async fn resolve(&mut self, recipe: &Recipe, step: Step) -> Result<(), Failure> {
+        let Err(failure) = self.sandbox.run(recipe, step).await else {
+            return Ok(());
+        };
+        let each = recipe.each.filter(|_| failure.kind.is_of_a_package());
+        let Some(each) = each else {
+            return Err(failure);
+        };
+        // If nothing can be had at all, the first failure tells why.
+        let Ok(printed) = self.sandbox.run(recipe, each).await else {
+            return Err(failure);
+        };
+        for (package, failure) in refused(self.record.language, &printed) {
+            let (kind, why) = (failure.kind.as_str(), failure.why);
+            self.leave_out(format!("{package}: {kind}: {why}"));
+        }
         Ok(())
     }
 
@@ -174,7 +220,10 @@ impl Build<'_> {
             self.write_input(name, text)?;
         }
         if let Some(step) = recipe.prepare {
-            self.sandbox.run(&recipe, step).await?;
+            let prepared = self.sandbox.run(&recipe, step).await;
+            if let Err(failure) = prepared {
+                return Err(self.with_interpreters(&recipe, failure).await);
+            }
             // Only `uv` has written yet: later, a package could have replaced the file.
             let path = self.interpreter()?;
             let name = python::INTERPRETER_VARIABLE.to_owned();
@@ -187,16 +236,18 @@ impl Build<'_> {
             .find(|(name, _)| *name == recipe.lock_file);
         let mut lock = given.map(|(_, text)| text.clone());
         if let Some(step) = recipe.lock {
-            self.sandbox.run(&recipe, step).await?;
+            self.resolve(&recipe, step).await?;
             let text = self.read(recipe.lock_file)?;
             check_lock(&text)?;
             self.write_input(recipe.lock_file, &text)?;
             lock = Some(text);
         }
-        self.sandbox.run(&recipe, recipe.install).await?;
-        if let Some(step) = recipe.finish {
-            self.sandbox.run(&recipe, step).await?;
+        if recipe.lock.is_some() {
+            self.sandbox.run(&recipe, recipe.install).await?;
+        } else {
+            self.resolve(&recipe, recipe.install).await?;
         }
+        self.record.compiled = self.record.interpreter.is_none();
         let lock = lock.map_or_else(|| self.read(recipe.lock_file), Ok)?;
         // A package could have replaced the lock.
         let root = Root::open(&self.sandbox.folder.root).map_err(io_failure)?;
@@ -207,6 +258,18 @@ impl Build<'_> {
         recipe.lock_file.clone_into(&mut self.record.lock);
         self.record.index = self.sandbox.index_shown();
         Ok(())
+    }
+
+    /// Adds the interpreters that there are to a failure for lack of one.
+    async fn with_interpreters(&mut self, recipe: &Recipe, mut failure: Failure) -> Failure {
+        if failure.kind == FailureKind::Interpreter
+            && let Ok(printed) = self.sandbox.run(recipe, python::INTERPRETERS).await
+        {
+            let versions: Vec<&str> = printed.split_whitespace().take(MAX_LEFT_OUT).collect();
+            failure.why += "; the interpreters here: Python ";
+            failure.why += &versions.join(", ");
+        }
+        failure
     }
 
     fn write_input(&self, name: &str, text: &str) -> Result<(), Failure> {
@@ -252,7 +315,7 @@ impl Build<'_> {
             if let Some(interpreter) = &record.interpreter {
                 link_interpreter(&root, interpreter)?;
             }
-            let measured = measure(&root)?;
+            let measured = measure(&root, record.compiled)?;
             record.bytes = measured.bytes;
             record.files = measured.files;
             record.digest = measured.digest.to_string();
@@ -265,6 +328,24 @@ impl Build<'_> {
         ));
         Ok(self.sandbox.contacts)
     }
+}
+
+/// The packages that a step left out, each with what the installer printed.
+fn refused(language: Language, printed: &str) -> Vec<(String, Failure)> {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for line in printed.lines() {
+        match (line.strip_prefix("  "), all.last_mut()) {
+            (Some(why), Some((_, text))) => {
+                text.push_str(why);
+                text.push('\n');
+            }
+            _ => all.push((line.to_owned(), String::new())),
+        }
+    }
+    let failed = all.into_iter();
+    failed
+        .map(|(package, why)| (package, Failure::from_output(language, &why)))
+        .collect()
 }
 
 /// Checks that a lock names nothing but packages of an index.

@@ -6,19 +6,12 @@ Reads a JSON list of paths below /skill from standard input. No script is run.
 import ast
 import json
 import os
+import posixpath
 import sys
 
 OWN = "/skill"
-# An import that is caught by one of these may be missing.
-OPTIONAL = ("ImportError", "ModuleNotFoundError", "Exception")
-
-
-def is_optional(handler):
-    kinds = handler.type
-    if kinds is None:
-        return True
-    kinds = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
-    return any(isinstance(kind, ast.Name) and kind.id in OPTIONAL for kind in kinds)
+# The most parts of a module that count: a package has no longer name.
+PARTS = 4
 
 
 def is_for_types(test):
@@ -27,7 +20,7 @@ def is_for_types(test):
 
 
 def imported(tree):
-    """Yields the modules that are imported anywhere, except those that may be missing."""
+    """Yields the modules that are imported anywhere. What comes of a module may be a module as well."""
     waiting = [tree]
     while waiting:
         node = waiting.pop()
@@ -36,25 +29,44 @@ def imported(tree):
                 yield alias.name
         elif isinstance(node, ast.ImportFrom):
             if node.level == 0 and node.module:
-                yield node.module
-        elif isinstance(node, ast.Try) and any(map(is_optional, node.handlers)):
-            # The body may fail; the rest may not.
-            for part in (*node.handlers, *node.orelse, *node.finalbody):
-                waiting.append(part)
+                for alias in node.names:
+                    yield node.module if alias.name == "*" else f"{node.module}.{alias.name}"
         elif isinstance(node, ast.If) and is_for_types(node.test):
             waiting.extend(node.orelse)
         else:
             waiting.extend(ast.iter_child_nodes(node))
 
 
+class Skill:
+    """The modules of the skill itself."""
+
+    def __init__(self, scripts):
+        self.files = set(scripts)
+        self.folders = set()
+        for path in scripts:
+            while path := posixpath.dirname(path):
+                self.folders.add(path)
+        self.names = {posixpath.basename(path).removesuffix(".py") for path in scripts}
+        self.names |= {posixpath.basename(path) for path in self.folders}
+
+    def has(self, name, script):
+        """True if a script that is started in its place finds the module, or is likely to make it found."""
+        folder = posixpath.dirname(script)
+        if posixpath.join(folder, name) in self.folders:
+            return True
+        while True:
+            path = posixpath.join(folder, name)
+            if f"{path}.py" in self.files or f"{path}/__init__.py" in self.files:
+                return True
+            if not folder:
+                return False
+            folder = posixpath.dirname(folder)
+
+
 def main():
     scripts = json.load(sys.stdin)
-    own = set()
-    for path in scripts:
-        parts = path.split("/")
-        own.add(parts[-1].removesuffix(".py"))
-        own.update(parts[:-1])
-    modules, unread = {}, []
+    skill = Skill(scripts)
+    modules, doubtful, unread = {}, {}, []
     for path in scripts:
         try:
             with open(os.path.join(OWN, path), "rb") as file:
@@ -63,13 +75,15 @@ def main():
             unread.append(f"{path}: {error}")
             continue
         for name in imported(tree):
-            top = name.split(".")[0]
-            if top in own or top in sys.stdlib_module_names or not top:
+            parts = name.split(".")[:PARTS]
+            top = parts[0]
+            if not top or top in sys.stdlib_module_names or skill.has(top, path):
                 continue
-            files = modules.setdefault(top, [])
+            found = doubtful if top in skill.names else modules
+            files = found.setdefault(".".join(parts), [])
             if path not in files:
                 files.append(path)
-    json.dump({"modules": modules, "unread": unread}, sys.stdout)
+    json.dump({"modules": modules, "doubtful": doubtful, "unread": unread}, sys.stdout)
 
 
 main()

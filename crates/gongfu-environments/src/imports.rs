@@ -53,10 +53,11 @@ impl Inner {
         };
         let outcome = self.run(manifest.language, spec, Arc::new(|_, _| {}));
         let printed = outcome.await?.stdout.head;
-        serde_json::from_slice(&printed).map_err(|error| {
+        let imports: Imports = serde_json::from_slice(&printed).map_err(|error| {
             let why = format!("the imports of the scripts can't be read: {error}");
             Failure::new(FailureKind::Other, why)
-        })
+        })?;
+        Ok(imports.shortened(manifest.language))
     }
 }
 

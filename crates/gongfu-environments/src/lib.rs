@@ -4,6 +4,7 @@
 //! platform. Callers that need the same one wait for the same build.
 
 mod build;
+mod compile;
 mod imports;
 mod index;
 mod interpreter;
@@ -31,6 +32,7 @@ use gongfu_core::sandbox::{Contact, Limits, Mode, Mount};
 use gongfu_core::skill::Digest;
 use gongfu_files::Home;
 use tokio::sync::{OnceCell, Semaphore};
+use tokio::task::JoinHandle;
 
 use build::BuildRequest;
 use storage::{LeasedEnvironment, Storage};
@@ -50,6 +52,8 @@ pub struct Settings {
     pub sources: Result<Sources, String>,
     /// The limits of a build.
     pub limits: Limits,
+    /// Refuses a lock that doesn't fit its manifest, which otherwise is resolved anew.
+    pub frozen: bool,
 }
 
 /// The environments of a home.
@@ -66,6 +70,8 @@ struct Inner {
     settings: Settings,
     /// The builds of this process, by key.
     builds: Mutex<HashMap<String, Arc<OnceCell<BuildResult>>>>,
+    /// The environments that this process compiles, or has compiled, by key.
+    compiling: Mutex<HashMap<String, Option<JoinHandle<()>>>>,
     slots: Semaphore,
 }
 
@@ -91,6 +97,7 @@ impl LocalEnvironments {
             clock,
             settings,
             builds: Mutex::default(),
+            compiling: Mutex::default(),
             slots: Semaphore::new(MAX_BUILDS),
         }))
     }
@@ -128,9 +135,15 @@ impl LocalEnvironments {
         let found = self.blocking(find).await?;
         let removed = || Failure::new(FailureKind::Other, "it was removed right after the build");
         Ok(found.ok_or_else(removed).map(|leased| BuiltEnvironment {
-            environment: environment(leased),
+            environment: self.used(leased),
             contacts,
         }))
+    }
+
+    /// An environment for a run.
+    fn used(&self, leased: LeasedEnvironment) -> Environment {
+        self.compile(&leased.record);
+        environment(leased)
     }
 
     /// Does something that waits for disks.
@@ -152,7 +165,9 @@ impl Inner {
     fn key(&self, language: Language, manifest: Digest) -> String {
         let interpreters = self.interpreters.identity(language);
         let platform = (std::env::consts::OS, std::env::consts::ARCH);
-        let all = serde_json::json!([manifest.to_string(), interpreters, platform]);
+        // What was resolved anew is another environment than the lock's.
+        let frozen = self.settings.frozen;
+        let all = serde_json::json!([manifest.to_string(), interpreters, platform, frozen]);
         let digest = Digest::of(all.to_string().as_bytes()).to_string();
         let digits = digest.chars().skip("sha256:".len());
         digits.take(KEY_LENGTH).collect()
@@ -199,7 +214,7 @@ impl Environments for LocalEnvironments {
             let key = inner.key(language, digest);
             inner.storage.find(&key, inner.clock.now())
         };
-        Box::pin(async move { Ok(self.blocking(find).await?.map(environment)) })
+        Box::pin(async move { Ok(self.blocking(find).await?.map(|found| self.used(found))) })
     }
 
     fn build<'a>(
@@ -232,7 +247,8 @@ impl Environments for LocalEnvironments {
         let key = key.to_owned();
         Box::pin(self.blocking(move |inner| {
             let (record, root) = inner.storage.open(&key)?;
-            Ok(tree::measure(&root)?.digest.to_string() != record.digest)
+            let measured = tree::measure(&root, record.compiled)?;
+            Ok(measured.digest.to_string() != record.digest)
         }))
     }
 

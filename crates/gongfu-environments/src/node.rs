@@ -30,12 +30,35 @@ fi
 mkdir -p /env/node_modules",
 );
 
+/// Tries one package after the other with those before it. Why one is left out stands below it, set in by two blanks.
+const INSTALL_EACH: Step = Step::online(
+    "set -eu
+printf '{\"private\":true}' > /env/package.json
+rm -rf /env/package-lock.json /env/node_modules
+cd /env
+node -e 'const { dependencies: d, optionalDependencies: o } = require(\"/in/package.json\"); for (const [name, version] of Object.entries({ ...o, ...d })) console.log(name + \"@\" + (version || \"*\"))' > /tmp/all
+count=0
+while IFS= read -r package; do
+  if npm install --package-lock-only --save-exact=false --ignore-scripts --omit=dev -- \"$package\" > /dev/null 2> /tmp/why < /dev/null; then
+    count=$((count + 1))
+  else
+    printf '%s\\n' \"$package\"
+    sed 's/^/  /' /tmp/why
+  fi
+done < /tmp/all
+[ \"$count\" -gt 0 ]
+npm ci --ignore-scripts --omit=dev >&2
+mkdir -p /env/node_modules",
+);
+
 /// The recipe for these packages.
 pub(crate) fn recipe(packages: &PackageSpec, has_certificates: bool) -> Recipe {
     let mut inputs = Vec::new();
+    let mut each = None;
     if let PackageSpec::Package { package, lock } = packages {
         inputs.push(("package.json", package.clone()));
         inputs.extend(lock.clone().map(|lock| (LOCK, lock)));
+        each = lock.is_none().then_some(INSTALL_EACH);
     }
     let mut variables = recipe::variables(&[
         ("npm_config_cache", "/tmp/npm"),
@@ -63,6 +86,7 @@ pub(crate) fn recipe(packages: &PackageSpec, has_certificates: bool) -> Recipe {
         inputs,
         default_index: DEFAULT_INDEX,
         file_urls: FILE_URLS,
+        each,
         install: INSTALL,
         variables,
         index_variable: "npm_config_registry",

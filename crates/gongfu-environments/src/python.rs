@@ -28,6 +28,11 @@ const DEFAULT_INDEX: &str = "uv pip compile --help | grep -o 'https://[^ >)]*/si
 /// Resolves without looking at the dependencies, so that it asks only the index.
 const FILE_URLS: &str = "echo pip | uv pip compile --quiet --no-deps --only-binary :all: --no-sources --python \"$INTERPRETER\" --format pylock.toml - 2> /dev/null || true";
 
+/// Prints the versions of the interpreters that there are.
+pub(crate) const INTERPRETERS: Step = Step::offline(
+    "uv python list --only-installed --offline 2> /dev/null | sed -n 's/^[a-z]*-\\([0-9][^-]*\\)-.*/\\1/p' | sort -uV || true",
+);
+
 /// Makes an environment without packages, and writes down its interpreter.
 const PREPARE: Step = Step::offline(
     "set -eu
@@ -47,6 +52,26 @@ if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
 uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /env/requirements.lock \"$@\" /in/requirements.txt",
 );
 
+/// Tries one requirement after the other with those before it. Why one is left out stands below it, set in by two
+/// blanks.
+const RESOLVE_EACH: Step = Step::online(
+    "set -eu
+if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
+: > /tmp/kept
+while IFS= read -r line; do
+  { cat /tmp/kept; printf '%s\\n' \"$line\"; } > /tmp/tried
+  if uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /tmp/lock \"$@\" /tmp/tried 2> /tmp/why; then
+    cp /tmp/tried /tmp/kept
+    cp /tmp/lock /env/requirements.lock
+  else
+    printf '%s\\n' \"$line\"
+    sed 's/^/  /' /tmp/why
+    rm -f /tmp/lock
+  fi
+done < /in/requirements.txt
+[ -s /tmp/kept ]",
+);
+
 /// Installs the lock. Nothing is built: no code of a package runs.
 const INSTALL: Step = Step::online(
     "set -eu
@@ -58,15 +83,14 @@ fi",
 
 /// Compiles the modules, because runs can't keep what they compile. A module that doesn't compile is for
 /// another version of Python: its import reports that.
-const COMPILE: Step = Step::offline(
-    "echo 'gongfu: compiling the modules' >&2
-\"$INTERPRETER\" -I -S -m compileall -q -j 2 --invalidation-mode unchecked-hash /env/lib > /dev/null 2>&1 || true",
+pub(crate) const COMPILE: Step = Step::offline(
+    "\"$INTERPRETER\" -I -S -m compileall -q -j 2 --invalidation-mode unchecked-hash /env/lib > /dev/null 2>&1 || true",
 );
 
 /// The recipe for these packages, with `uv` from this path.
 pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool) -> Recipe {
     let mut inputs = Vec::new();
-    let mut lock = None;
+    let (mut lock, mut each) = (None, None);
     let mut variables = recipe::variables(&[
         ("UV_CACHE_DIR", "/tmp/uv"),
         ("UV_NO_CONFIG", "1"),
@@ -87,6 +111,7 @@ pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool
             is_lock,
         }) => {
             lock = (!is_lock).then_some(RESOLVE);
+            each = (!is_lock).then_some(RESOLVE_EACH);
             let name = if *is_lock { LOCK } else { "requirements.txt" };
             inputs.push((name, lines.join("\n") + "\n"));
             if !constraints.is_empty() {
@@ -98,6 +123,7 @@ pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool
         PackageSpec::Project {
             project,
             lock: uv_lock,
+            requirements: _,
         } => {
             lock = Some(EXPORT);
             inputs.push(("pyproject.toml", project.clone()));
@@ -117,8 +143,8 @@ pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool
         file_urls: FILE_URLS,
         prepare: Some(PREPARE),
         lock,
+        each,
         install: INSTALL,
-        finish: Some(COMPILE),
         variables,
         index_variable: "UV_DEFAULT_INDEX",
         extra_indexes_variable: Some("UV_INDEX"),

@@ -48,8 +48,9 @@ pub(crate) struct Recipe {
     pub(crate) prepare: Option<Step>,
     /// Writes the lock, unless it is an input, or comes of the installation.
     pub(crate) lock: Option<Step>,
+    /// Resolves one package after the other, where all of them together can't be had; prints what it leaves out.
+    pub(crate) each: Option<Step>,
     pub(crate) install: Step,
-    pub(crate) finish: Option<Step>,
     /// The variables of every step.
     pub(crate) variables: BTreeMap<String, String>,
     /// The variable for the URL of the index, which may hold a secret.

@@ -115,6 +115,24 @@ impl Storage {
         }))
     }
 
+    /// Locks an environment against builds, so that a step can add to its files; `None` while one runs.
+    pub(crate) fn start_addition(&self, key: &str) -> io::Result<Option<BuildFolder>> {
+        let folder = self.start_build(key)?;
+        Ok(folder.map(|folder| BuildFolder {
+            root: self.root(key),
+            ..folder
+        }))
+    }
+
+    /// Replaces the record of an environment, and removes what an addition took.
+    pub(crate) fn finish_addition(&self, build: &BuildFolder, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec_pretty(record)?;
+        let folder = Root::open(&self.folder().join(&build.key))?;
+        folder.replace(RECORD, &text, true)?;
+        let builds = Root::open(&self.folder().join(BUILDS))?;
+        remove(&builds, &build.key)
+    }
+
     /// Publishes a build, whole or not at all.
     pub(crate) fn publish(&self, build: &BuildFolder, record: &Record) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(record)?;
@@ -207,10 +225,13 @@ impl BuildFolder {
         self.folder.dir().write(format!("{INPUTS}/{name}"), text)
     }
 
-    /// Empties the environment.
+    /// Empties the environment and the inputs.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        remove(&self.folder, ROOT)?;
-        self.folder.dir().create_dir(ROOT)
+        for name in [ROOT, INPUTS] {
+            remove(&self.folder, name)?;
+            self.folder.dir().create_dir(name)?;
+        }
+        Ok(())
     }
 }
 

@@ -8,6 +8,8 @@ use gongfu_core::skill::{Digest, SkillPath};
 
 use gongfu_files::disk::{EntryKind, Root};
 
+/// The folders of compiled modules (PEP 3147).
+const COMPILED: &str = "__pycache__";
 /// The size of the read buffer, in bytes.
 const BUFFER: usize = 256 * 1024;
 
@@ -20,17 +22,22 @@ pub(crate) struct Measurement {
     pub(crate) digest: Digest,
 }
 
-/// Measures a folder.
+/// Measures a folder, with or without the compiled modules of Python in it.
 ///
 /// # Errors
 /// It can't be read, or holds a pipe, a socket or a device.
-pub(crate) fn measure(root: &Root) -> io::Result<Measurement> {
+pub(crate) fn measure(root: &Root, is_compiled: bool) -> io::Result<Measurement> {
     let mut hasher = Hasher::default();
     let (mut bytes, mut files) = (0, 0);
     let mut buffer = vec![0; BUFFER];
     let mut pending = children(root, &SkillPath::root())?;
     while let Some((path, kind)) = pending.pop() {
         let (letter, content) = match kind {
+            EntryKind::Folder
+                if !is_compiled && path.as_str().rsplit('/').next() == Some(COMPILED) =>
+            {
+                continue;
+            }
             EntryKind::Folder => {
                 pending.extend(children(root, &path)?);
                 (b'd', Vec::new())

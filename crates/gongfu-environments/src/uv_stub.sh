@@ -17,11 +17,13 @@ done
 [ $# -gt 0 ] || refuse "\`uv\` without \`run\`"
 while [ $# -gt 0 ]; do
   case $1 in
-    --with | --with-editable | --with-requirements) refuse "\`uv run $1\`" ;;
-    --with=* | --with-editable=* | --with-requirements=*) refuse "\`uv run ${1%%=*}\`" ;;
+    # gongfu has read these before, and installed what it could.
+    --with=*) shift ;;
+    --with-editable | --with-requirements) refuse "\`uv run $1\`" ;;
+    --with-editable=* | --with-requirements=*) refuse "\`uv run ${1%%=*}\`" ;;
     -m | --module) shift && exec "$folder/python" -m "$@" ;;
     -s | --script) shift && exec "$folder/python" "$@" ;;
-    -p | --python | --project | --directory | --extra | --group | --env-file | --index | --default-index | --index-url | --cache-dir | --color)
+    --with | -p | --python | --project | --directory | --extra | --group | --env-file | --index | --default-index | --index-url | --cache-dir | --color)
       shift
       [ $# -eq 0 ] || shift
       ;;

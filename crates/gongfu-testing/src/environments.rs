@@ -1,5 +1,6 @@
 //! Environments in memory: none is installed until it is built.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use gongfu_core::dependency::{Failure, Imports, Manifest, Record, locked_packages};
@@ -28,6 +29,11 @@ impl FakeEnvironments {
         self.installed.lock().unwrap().clear();
     }
 
+    /// The manifests whose environments are installed.
+    pub fn installed(&self) -> Vec<Manifest> {
+        self.installed.lock().unwrap().clone()
+    }
+
     /// The number of builds so far.
     pub fn builds(&self) -> usize {
         *self.builds.lock().unwrap()
@@ -51,6 +57,7 @@ fn environment(manifest: &Manifest) -> Environment {
         bytes: 0,
         files: 0,
         digest: String::new(),
+        compiled: true,
     };
     Environment {
         record: Arc::new(record),
@@ -102,6 +109,7 @@ impl Environments for FakeEnvironments {
         let modules = ["yaml", "PIL"].map(|name| (name.to_owned(), vec!["x.py".to_owned()]));
         ready(Ok(Ok(Imports {
             modules: modules.into(),
+            doubtful: BTreeMap::new(),
             unread: Vec::new(),
         })))
     }

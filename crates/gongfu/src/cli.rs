@@ -188,13 +188,16 @@ pub(crate) enum EnvCommand {
     ///
     /// They are for what the skill says it needs (scripts/pyproject.toml with uv.lock, the headers of scripts,
     /// requirements.txt, package.json). Where it says nothing, what its scripts import is shown; --inferred
-    /// installs that.
+    /// installs those of gongfu's table, and --allow one that isn't in it.
     Build {
         /// The name or full name of the skill
         skill: String,
         /// Install what its scripts import, where it says nothing of what it needs
         #[arg(long)]
         inferred: bool,
+        /// Install this imported package too, which isn't in gongfu's table
+        #[arg(long, value_name = "PACKAGE", requires = "inferred")]
+        allow: Vec<String>,
         #[command(flatten)]
         common: Common,
     },

@@ -44,8 +44,12 @@ pub(crate) struct Dependencies {
     /// Install what a skill says it needs: `pyproject.toml`, the header of a script, `requirements.txt`,
     /// `package.json`.
     pub(crate) install: bool,
-    /// Install what scripts import as well, where a skill says nothing of what it needs.
+    /// Install what scripts import as well, where a skill says nothing of what it needs; packages of gongfu's
+    /// table alone.
     pub(crate) auto_install: bool,
+    /// Refuse a lock that doesn't fit what the skill requires. Otherwise that is said, and the versions are
+    /// resolved anew.
+    pub(crate) frozen: bool,
     /// The index of Python's packages, by https; without it, what `uv` and `pip` are configured for.
     pub(crate) index: Option<String>,
     /// Indexes of Python's packages that are asked besides.
@@ -69,6 +73,7 @@ impl Default for Dependencies {
         Self {
             install: true,
             auto_install: false,
+            frozen: false,
             index: None,
             extra_indexes: Vec::new(),
             registry: None,

@@ -182,6 +182,7 @@ pub(crate) fn parts_of(
         environments::Settings {
             sources: package_sources(environment, &config),
             limits: config.dependencies.limits(),
+            frozen: config.dependencies.frozen,
         },
     ));
     let space = Space::new(SpaceParts {

@@ -70,6 +70,86 @@ pub fn named_scripts<'a>(
     files.into_iter().filter(is_named).cloned().collect()
 }
 
+/// The packages that a command has `uv` add to those of the script: `uv run --with NAME`.
+pub fn added_packages(command: &Command) -> Vec<String> {
+    let words = match command {
+        Command::Line(_) => shell_words(&text(command)),
+        Command::Program(words) => words.clone(),
+    };
+    let mut added = Vec::new();
+    let (mut is_uv, mut is_added) = (false, false);
+    for word in &words {
+        let values = word.strip_prefix("--with=").filter(|_| is_uv);
+        let values = values.or_else(|| is_added.then_some(word.as_str()));
+        for value in requirements(values.unwrap_or_default()) {
+            if !added.contains(&value) {
+                added.push(value);
+            }
+        }
+        is_added = is_uv && word == "--with";
+        is_uv = (is_uv || word.rsplit('/').next() == Some("uv")) && word != END_OF_COMMAND;
+    }
+    added
+}
+
+/// The requirements between commas; those within the versions or extras of one are a part of it.
+fn requirements(list: &str) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for piece in list
+        .split(',')
+        .map(str::trim)
+        .filter(|piece| !piece.is_empty())
+    {
+        let is_open = |last: &String| last.contains('[') && !last.contains(']');
+        match all.last_mut() {
+            Some(last) if piece.starts_with(['<', '>', '=', '!', '~']) || is_open(last) => {
+                last.push(',');
+                last.push_str(piece);
+            }
+            _ => all.push(piece.to_owned()),
+        }
+    }
+    all
+}
+
+/// Stands for whatever ends a command, such as `;`.
+const END_OF_COMMAND: &str = "\0";
+
+/// The words of a line as a shell splits them, as far as quotes tell; nothing is expanded.
+fn shell_words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        let push = match (quote, c) {
+            (Some(open), _) if c == open => {
+                quote = None;
+                continue;
+            }
+            (None, '"' | '\'') => {
+                quote = Some(c);
+                continue;
+            }
+            (None | Some('"'), '\\') => chars.next(),
+            (None, _)
+                if c.is_whitespace() || COMMAND_SEPARATORS.contains(c) || "<>)".contains(c) =>
+            {
+                if COMMAND_SEPARATORS.contains(c) {
+                    words.push(END_OF_COMMAND.to_owned());
+                }
+                words.push(String::new());
+                continue;
+            }
+            _ => Some(c),
+        };
+        if let Some(word) = words.last_mut() {
+            word.extend(push);
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 fn text(command: &Command) -> String {
     let mut text = match command {
         Command::Line(line) => line.clone(),

@@ -73,6 +73,14 @@ impl FailureKind {
         )
     }
 
+    /// True if the one package that causes it can be left out for the sake of the others.
+    pub fn is_of_a_package(self) -> bool {
+        matches!(
+            self,
+            Self::PackageUnknown | Self::NothingBuilt | Self::Conflict | Self::Interpreter
+        )
+    }
+
     /// The remedy, for people.
     pub fn advice(self) -> &'static str {
         match self {
@@ -163,6 +171,8 @@ const UV_PHRASES: &[(&str, Kind)] = &[
     // A lock is checked without a network.
     ("but `--locked` was provided", Kind::LockStale),
     ("the network was disabled", Kind::LockStale),
+    ("Failed to parse `uv.lock`", Kind::LockStale),
+    ("uses an unsupported schema version", Kind::LockStale),
     (
         " was not found in the package registry",
         Kind::PackageUnknown,

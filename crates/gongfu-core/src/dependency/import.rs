@@ -1,46 +1,154 @@
-//! The packages behind the modules that scripts import, where a skill declares none: a proposal, unless the
-//! operator has it installed.
+//! The packages behind the modules that scripts import, where a skill declares none.
+//!
+//! Anybody can publish a package under a name that somebody imports. So only packages of a kept table are
+//! installed by themselves; a name outside of it waits for a person.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Language;
 
-/// Modules of Python whose package has another name.
-const PYTHON_PACKAGES: &str = include_str!("python_packages.txt");
+/// The table for Python: a module, and its package where that has another name.
+const PYTHON_MODULES: &str = include_str!("python_modules.txt");
+/// The table for Node.js: packages, which are imported by their own names.
+const NODE_PACKAGES: &str = include_str!("node_packages.txt");
 
 /// The modules that scripts import and that belong neither to the language nor to the skill.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Imports {
     /// The modules, each with the scripts that import it.
     pub modules: BTreeMap<String, Vec<String>>,
+    /// Those that may be modules of the skill: it has a file or folder of that name elsewhere.
+    #[serde(default)]
+    pub doubtful: BTreeMap<String, Vec<String>>,
     /// Scripts that couldn't be parsed, and why.
     pub unread: Vec<String>,
 }
 
-/// The packages that provide these modules, as far as their names tell.
-pub fn package_names<'a>(
-    language: Language,
-    modules: impl IntoIterator<Item = &'a str>,
-) -> Vec<String> {
+/// A package that provides modules, as far as their names tell.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Guess {
+    /// The package.
+    pub package: String,
+    /// True if it stands in the table.
+    pub is_known: bool,
+}
+
+impl Imports {
+    /// The same with each module by its shortest name that tells the package.
+    #[must_use]
+    pub fn shortened(self, language: Language) -> Self {
+        let mut modules: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        // A module elsewhere in the skill is likely meant, unless everybody knows a package by that name.
+        let doubtful = self.doubtful.into_iter();
+        let doubtful = doubtful.filter(|(module, _)| known(language, module).is_some());
+        for (module, scripts) in self.modules.into_iter().chain(doubtful) {
+            let short = known(language, &module).map(|(module, _)| module);
+            let short = short.unwrap_or_else(|| unknown(language, &module));
+            let entry = modules.entry(short.to_owned()).or_default();
+            entry.extend(scripts);
+            entry.sort();
+            entry.dedup();
+        }
+        Self {
+            modules,
+            doubtful: BTreeMap::new(),
+            unread: self.unread,
+        }
+    }
+}
+
+/// The packages that provide these modules, sorted by name.
+pub fn guesses<'a>(language: Language, modules: impl IntoIterator<Item = &'a str>) -> Vec<Guess> {
     let is_plain = |module: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@/".contains(c);
         module.chars().all(is_plain)
             && module.starts_with(|c: char| c.is_alphanumeric() || "@_".contains(c))
     };
-    let package = |module: &str| match language {
-        Language::Node => module.to_owned(),
-        Language::Python => {
-            let mut rows = PYTHON_PACKAGES.lines().map(str::split_whitespace);
-            let package =
-                rows.find_map(|mut row| (row.next() == Some(module)).then(|| row.next())?);
-            package.map_or_else(|| module.replace('_', "-"), str::to_owned)
-        }
+    let guess = |module: &str| match known(language, module) {
+        Some((_, package)) => Guess {
+            package,
+            is_known: true,
+        },
+        None => Guess {
+            package: match language {
+                Language::Python => unknown(language, module).replace(['_', '.'], "-"),
+                Language::Node => module.to_owned(),
+            },
+            is_known: false,
+        },
     };
-    let names: BTreeSet<String> = modules.into_iter().filter(is_plain).map(package).collect();
-    names.into_iter().collect()
+    let guesses: BTreeSet<Guess> = modules.into_iter().filter(is_plain).map(guess).collect();
+    guesses.into_iter().collect()
+}
+
+/// True for a package of the table.
+pub fn is_known_package(language: Language, package: &str) -> bool {
+    let normal = normal(package);
+    match language {
+        Language::Python => PYTHON.values().any(|known| self::normal(known) == normal),
+        Language::Node => NODE.contains(package),
+    }
+}
+
+/// A name as indexes compare it (PEP 503).
+pub(super) fn normal(name: &str) -> String {
+    name.to_ascii_lowercase().replace(['_', '.'], "-")
+}
+
+/// The package of each module of Python.
+static PYTHON: LazyLock<HashMap<&str, String>> = LazyLock::new(|| {
+    let rows = rows(PYTHON_MODULES).map(|row| match row.split_once(' ') {
+        Some((module, package)) => (module, package.to_owned()),
+        None => (row, row.replace(['_', '.'], "-")),
+    });
+    rows.collect()
+});
+/// The modules of Python that only hold others, such as `google`.
+static NAMESPACES: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let tops = PYTHON.keys().filter_map(|module| module.split_once('.'));
+    tops.map(|(top, _)| top)
+        .filter(|top| !PYTHON.contains_key(top))
+        .collect()
+});
+static NODE: LazyLock<BTreeSet<&str>> = LazyLock::new(|| rows(NODE_PACKAGES).collect());
+
+fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
+    table
+        .lines()
+        .filter(|row| !row.is_empty() && !row.starts_with('#'))
+}
+
+/// The longest part of a module that stands in the table, with its package.
+fn known(language: Language, module: &str) -> Option<(&str, String)> {
+    if language == Language::Node {
+        return NODE.contains(module).then(|| (module, module.to_owned()));
+    }
+    let mut part = module;
+    loop {
+        if let Some(package) = PYTHON.get(part) {
+            return Some((part, package.clone()));
+        }
+        part = part.rsplit_once('.')?.0;
+    }
+}
+
+/// The part of a module outside of the table that may be the name of a package.
+fn unknown(language: Language, module: &str) -> &str {
+    if language == Language::Node {
+        return module;
+    }
+    let mut dots = module.match_indices('.').map(|(at, _)| at);
+    let first = dots.next().unwrap_or(module.len());
+    let top = module.get(..first).unwrap_or(module);
+    if NAMESPACES.contains(top) {
+        let second = dots.next().unwrap_or(module.len());
+        return module.get(..second).unwrap_or(module);
+    }
+    top
 }
 
 /// The modules that a program didn't find, by the error messages of Python and Node.js.
@@ -57,8 +165,9 @@ pub fn missing_modules(output: &str) -> Vec<(Language, String)> {
         let node = node.filter(|module| !module.starts_with(['.', '/']) && !module.contains(':'));
         let missing = match (python, node) {
             (Some(module), _) => {
-                let top = module.split('.').next().unwrap_or(module);
-                (Language::Python, top.to_owned())
+                let known = known(Language::Python, module).map(|(module, _)| module);
+                let short = known.unwrap_or_else(|| unknown(Language::Python, module));
+                (Language::Python, short.to_owned())
             }
             (None, Some(module)) => {
                 // `@scope/name/part`, `name/part`
@@ -74,3 +183,6 @@ pub fn missing_modules(output: &str) -> Vec<(Language, String)> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Language, MAX_PACKAGES, Manifest, ManifestError, PackageSpec};
+use super::{Language, LeftOut, MAX_PACKAGES, Manifest, ManifestError, PackageSpec};
 use crate::skill::SkillPath;
 
 /// The kinds of dependencies that are installed.
@@ -17,18 +17,21 @@ type Object = Map<String, Value>;
 /// The packages of a `package.json`; `None` if it needs none.
 ///
 /// # Errors
-/// It is damaged, or names anything but packages of a registry.
+/// It is damaged; or names no package of a registry, or anything else although it has a lock.
 pub(super) fn parse(
     file: &SkillPath,
     text: &str,
     lock: Option<(&SkillPath, &String)>,
 ) -> Result<Option<Manifest>, ManifestError> {
     let package = object(file, text)?;
+    let mut left_out = LeftOut::default();
     let mut kept = Object::new();
     for kind in INSTALLED {
-        kept.extend(dependencies(file, &package, kind)?);
+        kept.extend(dependencies(file, &package, kind, &mut left_out)?);
     }
-    if kept.is_empty() {
+    // npm compares the lock with all of it.
+    let is_error = lock.is_some() || kept.is_empty();
+    if kept.is_empty() && left_out.first.is_none() {
         return Ok(None);
     }
     let mut files = vec![file.clone()];
@@ -37,7 +40,7 @@ pub(super) fn parse(
         files.push(path.clone());
         lock_text = Some(lock_without_urls(path, text)?);
         for kind in LOCKED {
-            kept.extend(dependencies(file, &package, kind)?);
+            kept.extend(dependencies(file, &package, kind, &mut left_out)?);
         }
         for field in ["name", "version"] {
             let value = package.get(field).cloned();
@@ -47,8 +50,12 @@ pub(super) fn parse(
     kept.insert("private".to_owned(), json!(true));
     let ignored = ["overrides", "resolutions", "workspaces"];
     let ignored = ignored.iter().filter(|field| package.contains_key(**field));
-    let warning =
-        |field| format!("{file}: `{field}` is ignored: only packages and their versions count");
+    for field in ignored {
+        left_out.warn(format!(
+            "ignored: {file}: `{field}`: only packages and their versions count"
+        ));
+    }
+    let warnings = left_out.warnings(is_error)?;
     Ok(Some(Manifest {
         language: Language::Node,
         files,
@@ -56,7 +63,8 @@ pub(super) fn parse(
             package: Value::Object(kept).to_string(),
             lock: lock_text,
         },
-        warnings: ignored.map(warning).collect(),
+        warnings,
+        allowed: Vec::new(),
     }))
 }
 
@@ -73,6 +81,7 @@ fn dependencies(
     file: &SkillPath,
     package: &Object,
     kind: &str,
+    left_out: &mut LeftOut,
 ) -> Result<Option<(String, Value)>, ManifestError> {
     let error = |why: String| Err(ManifestError::new(file, None, why));
     let Some(field) = package.get(kind) else {
@@ -88,17 +97,21 @@ fn dependencies(
             "`{kind}` names more than {MAX_PACKAGES} packages; name fewer"
         ));
     }
+    let mut kept = Object::new();
     for (name, version) in versions {
-        if !is_name(name) {
-            return error(format!("`{name}` can't be the name of a package"));
-        }
-        if !version.as_str().is_some_and(is_version) {
-            return error(format!(
+        let why = if !is_name(name) {
+            format!("`{name}` can't be the name of a package")
+        } else if !version.as_str().is_some_and(is_version) {
+            format!(
                 "`{name}` is wanted as `{version}`, and packages come from the registry alone; name a version, e.g. \"^1.3.0\""
-            ));
-        }
+            )
+        } else {
+            kept.insert(name.clone(), version.clone());
+            continue;
+        };
+        left_out.add(ManifestError::new(file, None, why));
     }
-    Ok((!versions.is_empty()).then(|| (kind.to_owned(), field.clone())))
+    Ok((!kept.is_empty()).then(|| (kind.to_owned(), Value::Object(kept))))
 }
 
 /// True for the name of a package, possibly with a scope (`@a/b`).

@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::requirement::{OPERATOR_DECIDES, requirement_problem};
-use super::{Language, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements};
+use super::{Language, LeftOut, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements};
 use crate::skill::SkillPath;
 
 /// The packages of a project; `None` if it declares none, such as one that only configures tools.
@@ -30,23 +30,48 @@ pub(super) fn parse(
         let why = "its dependencies are `dynamic`: only a build can tell them, and nothing of a skill is built; write them into `[project] dependencies`";
         return Err(ManifestError::new(file, None, why));
     }
-    let mut manifest = Manifest {
-        language: Language::Python,
-        files: vec![file.clone()],
-        packages: PackageSpec::Requirements(Requirements::default()),
-        warnings: Vec::new(),
-    };
-    if let Some((path, lock)) = lock {
-        manifest.files.push(path.clone());
-        manifest.packages = PackageSpec::Project {
+    let mut left_out = LeftOut::default();
+    let requirements = requirements(file, project, 0, &mut left_out)?;
+    let mut files = vec![file.clone()];
+    let packages = if let Some((path, lock)) = lock {
+        files.push(path.clone());
+        PackageSpec::Project {
             project: text.to_owned(),
-            lock: lock.clone(),
-        };
+            lock: without_options(lock),
+            requirements,
+        }
     } else {
-        manifest.warnings.extend(warning(&table, file.as_str()));
-        manifest.packages = PackageSpec::Requirements(requirements(file, project, 0)?);
-    }
-    Ok(Some(manifest))
+        if let Some(warning) = warning(&table, file.as_str()) {
+            left_out.warn(warning);
+        }
+        PackageSpec::Requirements(requirements)
+    };
+    let warnings = match &packages {
+        PackageSpec::Requirements(requirements) => left_out.warnings(requirements.lines.is_empty()),
+        // The lock says where each package comes from.
+        _ => Ok(Vec::new()),
+    };
+    Ok(Some(Manifest {
+        language: Language::Python,
+        files,
+        packages,
+        warnings: warnings?,
+        allowed: Vec::new(),
+    }))
+}
+
+/// A lock without the settings that it was made with: they are those of another machine, have other forms in other
+/// versions of uv, and say nothing of the packages.
+fn without_options(lock: &str) -> String {
+    let mut is_options = false;
+    let lines = lock.split_inclusive('\n').filter(|line| {
+        let line = line.trim();
+        if line.starts_with('[') {
+            is_options = line == "[options]" || line.starts_with("[options.");
+        }
+        !is_options
+    });
+    lines.collect()
 }
 
 /// A text as a table; `first` is the number of lines above it in its file.
@@ -61,14 +86,16 @@ pub(super) fn table(file: &SkillPath, text: &str, first: usize) -> Result<Table,
 /// Warns of settings of uv, which are ignored; `place` says where they stand.
 pub(super) fn warning(table: &Table, place: &str) -> Option<String> {
     table.get("tool")?.get("uv")?;
-    Some(format!("{place}: `[tool.uv]`: {OPERATOR_DECIDES}"))
+    Some(format!("ignored: {place}: `[tool.uv]`: {OPERATOR_DECIDES}"))
 }
 
-/// The `dependencies` and `requires-python` of a project or a script (PEP 723), which begins at line `first`.
+/// The `dependencies` and `requires-python` of a project or a script (PEP 723), which begins at line `first`. What
+/// is no package of an index is left out.
 pub(super) fn requirements(
     file: &SkillPath,
     table: &Table,
     first: usize,
+    left_out: &mut LeftOut,
 ) -> Result<Requirements, ManifestError> {
     let error = |why: &str| ManifestError::new(file, (first > 0).then_some(first), why);
     let mut requirements = Requirements::default();
@@ -95,12 +122,12 @@ pub(super) fn requirements(
         let line = dependency.as_str().ok_or_else(wrong_type)?.trim();
         if line.contains("--hash") {
             let why = format!("`{line}` has a digest, which only requirements.txt may have");
-            return Err(error(&why));
+            left_out.add(error(&why));
+        } else if let Some(why) = requirement_problem(line) {
+            left_out.add(error(&why));
+        } else {
+            requirements.lines.push(line.to_owned());
         }
-        if let Some(why) = requirement_problem(line) {
-            return Err(error(&why));
-        }
-        requirements.lines.push(line.to_owned());
     }
     Ok(requirements)
 }

@@ -27,7 +27,7 @@ pub struct Record {
     pub from: Vec<String>,
     /// True if the packages were guessed from the imports of scripts.
     pub inferred: bool,
-    /// Imports for which nothing was installed, and why.
+    /// Packages that weren't installed, and why; and whatever else differs from what was asked for.
     pub left_out: Vec<String>,
     /// Its packages.
     pub packages: Vec<PackageVersion>,
@@ -47,6 +47,9 @@ pub struct Record {
     pub files: u64,
     /// The digest of all files, by which a change is seen.
     pub digest: String,
+    /// True once its modules are compiled, which goes on behind the first run. Until then the digest is without them.
+    #[serde(default)]
+    pub compiled: bool,
 }
 
 /// The packages of a lock: lines for pip, or a lock of npm.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Language, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements, Texts};
+use super::{
+    Language, LeftOut, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements, Texts,
+};
 use crate::skill::SkillPath;
 
 /// The longest requirement with its digests, in bytes.
@@ -11,8 +13,6 @@ const MAX_LINE: usize = 16 * 1024;
 const MAX_SHOWN: usize = 120;
 /// Endings of file names that an installer takes for packages.
 const ARCHIVES: [&str; 8] = [".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst"];
-/// The limit of warnings.
-const MAX_WARNINGS: usize = 20;
 /// The limit of files that include each other.
 const MAX_FILES: usize = 32;
 /// The reason why settings of an installer are ignored.
@@ -76,14 +76,14 @@ pub fn is_digest(text: &str) -> bool {
 /// The packages of a file of requirements and of those that it includes.
 ///
 /// # Errors
-/// A line requires anything but packages of an index, or an included file isn't there.
+/// There are too many lines, none of them requires a package of an index, or one of a lock doesn't.
 pub(super) fn parse(file: &SkillPath, texts: &Texts) -> Result<Manifest, ManifestError> {
     let mut parser = Parser {
         texts,
         seen: BTreeSet::new(),
         files: Vec::new(),
         requirements: Requirements::default(),
-        warnings: Vec::new(),
+        left_out: LeftOut::default(),
     };
     parser.file(file, false)?;
     let mut requirements = parser.requirements;
@@ -92,11 +92,14 @@ pub(super) fn parse(file: &SkillPath, texts: &Texts) -> Result<Manifest, Manifes
         .lines
         .iter()
         .any(|line| line.contains(" --hash"));
+    let is_error = requirements.is_lock || requirements.lines.is_empty();
+    let warnings = parser.left_out.warnings(is_error)?;
     Ok(Manifest {
         language: Language::Python,
         files: parser.files,
         packages: PackageSpec::Requirements(requirements),
-        warnings: parser.warnings,
+        warnings,
+        allowed: Vec::new(),
     })
 }
 
@@ -106,7 +109,7 @@ struct Parser<'a> {
     seen: BTreeSet<(SkillPath, bool)>,
     files: Vec<SkillPath>,
     requirements: Requirements,
-    warnings: Vec<String>,
+    left_out: LeftOut,
 }
 
 impl Parser<'_> {
@@ -123,7 +126,7 @@ impl Parser<'_> {
             if line.starts_with('-') {
                 self.option(file, number, &line, constrains)?;
             } else if let Some(why) = requirement_problem(&line) {
-                return Err(error(why));
+                self.left_out.add(error(why));
             } else if constrains {
                 self.requirements.constraints.push(line);
             } else {
@@ -144,7 +147,11 @@ impl Parser<'_> {
         line: &str,
         constrains: bool,
     ) -> Result<(), ManifestError> {
-        let error = |why: String| Err(ManifestError::new(file, Some(number), why));
+        let mut left_out = |why: String| {
+            let error = ManifestError::new(file, Some(number), why);
+            self.left_out.add(error);
+            Ok(())
+        };
         let includes = [
             ("--requirement", constrains),
             ("-r", constrains),
@@ -161,35 +168,34 @@ impl Parser<'_> {
             let path = match file.parent().join(name) {
                 Ok(path) => path,
                 Err(why) => {
-                    return error(format!(
+                    return left_out(format!(
                         "`{name}` can't be read: {why}; name a file of the skill"
                     ));
                 }
             };
             if !self.texts.contains_key(&path) {
-                return error(format!(
+                return left_out(format!(
                     "`{path}` isn't there; requirements name files that lie beside them, and are called requirements or constraints and end in .txt"
                 ));
             }
             if self.seen.len() >= MAX_FILES {
-                return error(format!(
+                return left_out(format!(
                     "it leads to more than {MAX_FILES} files; write them into one"
                 ));
             }
             return self.file(&path, constrains);
         }
         if line.starts_with("-e") || line.starts_with("--editable") {
-            return error(
+            return left_out(
                 "`--editable` is for a project in development; name packages of an index"
                     .to_owned(),
             );
         }
-        if self.warnings.len() < MAX_WARNINGS {
-            let option = line.split([' ', '=']).next().unwrap_or(line);
-            let option = crate::text::clipped(option, MAX_SHOWN, char::REPLACEMENT_CHARACTER);
-            self.warnings
-                .push(format!("{file}:{number}: `{option}`: {OPERATOR_DECIDES}"));
-        }
+        let option = line.split([' ', '=']).next().unwrap_or(line);
+        let option = crate::text::clipped(option, MAX_SHOWN, char::REPLACEMENT_CHARACTER);
+        self.left_out.warn(format!(
+            "ignored: {file}:{number}: `{option}`: {OPERATOR_DECIDES}"
+        ));
         Ok(())
     }
 }

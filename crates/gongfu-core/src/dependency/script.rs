@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Language, Manifest, ManifestError, PackageSpec, Requirements, Texts, pyproject};
+use super::{
+    Language, LeftOut, Manifest, ManifestError, PackageSpec, Requirements, Texts, pyproject,
+};
 use crate::skill::SkillPath;
 
 const FIRST_LINE: &str = "# /// script";
@@ -13,14 +15,14 @@ const MAX_READ: usize = 256 * 1024;
 /// The packages that the headers of these scripts declare together; `None` if none has a header.
 ///
 /// # Errors
-/// A header is damaged, or names anything but packages of an index.
+/// A header is damaged, or all that the headers name is no package of an index.
 pub(super) fn parse(
     texts: &Texts,
     scripts: &[SkillPath],
 ) -> Result<Option<Manifest>, ManifestError> {
     let mut files = Vec::new();
     let mut all = Requirements::default();
-    let mut warnings = Vec::new();
+    let mut left_out = LeftOut::default();
     let mut pythons: Vec<String> = Vec::new();
     let mut seen = BTreeSet::new();
     for file in scripts {
@@ -31,8 +33,10 @@ pub(super) fn parse(
             continue;
         };
         let table = pyproject::table(file, &header, line)?;
-        let own = pyproject::requirements(file, &table, line)?;
-        warnings.extend(pyproject::warning(&table, &format!("{file}:{line}")));
+        let own = pyproject::requirements(file, &table, line, &mut left_out)?;
+        if let Some(warning) = pyproject::warning(&table, &format!("{file}:{line}")) {
+            left_out.warn(warning);
+        }
         let new = own.lines.into_iter();
         all.lines
             .extend(new.filter(|line| seen.insert(line.clone())));
@@ -40,11 +44,16 @@ pub(super) fn parse(
         files.push(file.clone());
     }
     all.python = (!pythons.is_empty()).then(|| pythons.join(","));
-    Ok((!files.is_empty()).then_some(Manifest {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let warnings = left_out.warnings(all.lines.is_empty())?;
+    Ok(Some(Manifest {
         language: Language::Python,
         files,
         packages: PackageSpec::Requirements(all),
         warnings,
+        allowed: Vec::new(),
     }))
 }
 

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Failure, FailureKind, Language, Manifest, PackageSpec, Requirements, Texts, is_manifest,
-    languages, locked_packages, missing_modules, named_scripts, package_names, parse,
-    requirement_problem,
+    Failure, FailureKind, Language, Manifest, PackageSpec, Requirements, Texts, added_packages,
+    is_manifest, languages, locked_packages, named_scripts, parse, requirement_problem,
 };
 use crate::sandbox::Command;
 use crate::skill::SkillPath;
@@ -243,7 +242,7 @@ fn requirement_leads_only_to_the_index() {
         assert!(python(&[("requirements.txt", line)]).is_err(), "{line}");
     }
     let project = |line: &str| {
-        let text = format!("[project]\ndependencies = [\"six\", \"{line}\"]\n");
+        let text = format!("[project]\ndependencies = [\"{line}\"]\n");
         python(&[("pyproject.toml", &text)])
     };
     assert!(project("idna").is_ok());
@@ -272,6 +271,120 @@ fn requirement_leads_only_to_the_index() {
         "{:?}",
         found.warnings
     );
+}
+
+#[test]
+fn what_is_no_package_is_left_out_for_the_sake_of_the_others() {
+    let left_out = |files: &[(&str, &str)], name: &str, at: &str| {
+        let found = python(files).unwrap().unwrap();
+        assert!(
+            found
+                .warnings
+                .iter()
+                .any(|line| line.starts_with("left out: ") && line.contains(at)),
+            "{:?}",
+            found.warnings
+        );
+        assert_eq!(requirements(Some(found)).lines, [name]);
+    };
+    for bad in [
+        "six @ https://example.com/six.whl",
+        "-e git+https://example.com/six",
+        "file:///etc/passwd",
+        "-r ../other.txt",
+        "-r missing.txt",
+        "six --index-url https://example.com",
+    ] {
+        let text = format!("# first\n{bad}\nidna\n");
+        left_out(&[("requirements.txt", &text)], "idna", "requirements.txt:2");
+        // Alone it is an error, and so it is in a lock: that counts as a whole.
+        assert!(python(&[("requirements.txt", bad)]).is_err(), "{bad}");
+        let digest = "0".repeat(64);
+        let lock = format!("{bad}\nidna==3 --hash=sha256:{digest}\n");
+        assert!(python(&[("requirements.txt", &lock)]).is_err(), "{bad}");
+    }
+    let project = "[project]\ndependencies = [\"idna\", \"six @ file:///x\"]\n";
+    left_out(&[("pyproject.toml", project)], "idna", "pyproject.toml");
+    let script = "# /// script\n# dependencies = [\"idna\", \"-r x\"]\n# ///\n";
+    left_out(&[("x.py", script)], "idna", "x.py:1");
+    let package = r#"{"dependencies": {"a": "1", "b": "https://example.com/b.tgz", "../c": "1"}}"#;
+    let found = node(&[("package.json", package)]).unwrap().unwrap();
+    assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+    let PackageSpec::Package { package, .. } = found.packages else {
+        panic!("{:?}", found.packages);
+    };
+    assert!(package.contains("\"a\"") && !package.contains("\"b\"") && !package.contains("../c"));
+}
+
+#[test]
+fn locks_of_other_installers_are_told() {
+    let package = ("package.json", r#"{"dependencies": {"a": "1"}}"#);
+    for lock in ["pnpm-lock.yaml", "yarn.lock", "bun.lock"] {
+        assert!(is_manifest(&path(lock)), "{lock}");
+        let found = node(&[package, (lock, "x")]).unwrap().unwrap();
+        assert!(
+            found.warnings[0].starts_with(lock) && found.warnings[0].contains("package-lock.json"),
+            "{:?}",
+            found.warnings
+        );
+    }
+    assert!(node(&[package]).unwrap().unwrap().warnings.is_empty());
+    let both = [
+        ("requirements.txt", "idna\n"),
+        ("poetry.lock", "x"),
+        ("yarn.lock", "x"),
+    ];
+    let found = python(&both).unwrap().unwrap();
+    assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+}
+
+#[test]
+fn lock_is_read_without_the_settings_that_it_was_made_with() {
+    let lock = "version = 1\nrevision = 3\n\n[options]\nexclude-newer = \"2026-01-01T00:00:00Z\"\nexclude-newer-span = \"P7D\"\n\n[options.exclude-newer-package]\nsix = \"2026-01-01T00:00:00Z\"\n\n[[package]]\nname = \"idna\"\n";
+    let files = [
+        (
+            "pyproject.toml",
+            "[project]\nname = \"x\"\ndependencies = [\"idna\"]\n",
+        ),
+        ("uv.lock", lock),
+    ];
+    let found = python(&files).unwrap().unwrap();
+    let PackageSpec::Project { lock, .. } = &found.packages else {
+        panic!("{found:?}");
+    };
+    assert_eq!(
+        lock,
+        "version = 1\nrevision = 3\n\n[[package]]\nname = \"idna\"\n"
+    );
+    let anew = found.packages.without_lock().unwrap();
+    let PackageSpec::Requirements(anew) = anew else {
+        panic!("{anew:?}");
+    };
+    assert_eq!(anew.lines, ["idna"]);
+}
+
+#[test]
+fn command_adds_packages_by_uv() {
+    for (text, expected) in [
+        ("uv run --with pandas x.py", &["pandas"][..]),
+        (
+            "uv run --with 'pandas>=2,<3' --with=numpy x.py",
+            &["pandas>=2,<3", "numpy"],
+        ),
+        (
+            "cd scripts && uv run --with pandas,six x.py",
+            &["pandas", "six"],
+        ),
+        ("/usr/bin/uv run --quiet --with \"six\" -- x.py", &["six"]),
+        ("uv run x.py; grep --with secret", &[]),
+        ("grep --with pandas x", &[]),
+        ("uv run x.py --with", &[]),
+        ("uv run 'x.py --with six'", &[]),
+    ] {
+        assert_eq!(added_packages(&line(text)), expected, "{text}");
+    }
+    let words = ["uv", "run", "--with", "six", "x.py"].map(str::to_owned);
+    assert_eq!(added_packages(&Command::Program(words.into())), ["six"]);
 }
 
 #[test]
@@ -464,27 +577,6 @@ fn command_names_scripts_of_the_skill() {
     assert_eq!(found("python '../lib/z.py';"), ["lib/z.py"]);
     assert_eq!(found("python x.py"), ["scripts/x.py", "x.py"]);
     assert!(found("python w.py . / ''").is_empty());
-}
-
-#[test]
-fn missing_modules_map_to_package_names() {
-    let names = package_names(
-        Language::Python,
-        ["yaml", "PIL", "numpy", "my_tool", "a b", "", "-x"],
-    );
-    assert_eq!(names, ["Pillow", "PyYAML", "my-tool", "numpy"]);
-    assert_eq!(package_names(Language::Node, ["@a/b", "c"]), ["@a/b", "c"]);
-    let said = "Traceback\nModuleNotFoundError: No module named 'yaml.x'\nError: Cannot find module '@a/b/c'\nError: Cannot find module './x'\nError: Cannot find module 'node:x'\nCannot find package 'lodash' imported from /skill/x.mjs\n";
-    let found = missing_modules(said);
-    let expected = [
-        (Language::Python, "yaml"),
-        (Language::Node, "@a/b"),
-        (Language::Node, "lodash"),
-    ];
-    assert_eq!(
-        found,
-        expected.map(|(language, name)| (language, name.to_owned()))
-    );
 }
 
 #[test]

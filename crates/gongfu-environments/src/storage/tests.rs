@@ -26,6 +26,7 @@ fn record(key: &str) -> Record {
         bytes: 0,
         files: 0,
         digest: String::new(),
+        compiled: true,
     }
 }
 

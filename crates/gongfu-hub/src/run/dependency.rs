@@ -1,8 +1,9 @@
 //! The packages of a run: the environments that it gets, and proposals where it lacks packages.
 
 use gongfu_core::dependency::{
-    Failure, FailureKind, Language, MAX_FILE, Manifest, ManifestError, Texts, inferred,
-    is_manifest, languages, missing_modules, named_scripts, package_names, parse,
+    Failure, FailureKind, Language, MAX_FILE, Manifest, ManifestError, PackageSpec, Requirements,
+    Texts, added_packages, guesses, inferred, is_known_package, is_manifest, languages,
+    missing_modules, named_scripts, parse, requirement_problem,
 };
 use gongfu_core::library::Skill;
 use gongfu_core::port::{Environment, PortError};
@@ -16,6 +17,8 @@ use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
 
+/// The limit of what an answer tells that was left out.
+const MAX_LEFT_OUT: usize = 20;
 /// The length of a key for people.
 const SHORT_KEY: usize = 12;
 
@@ -32,6 +35,9 @@ pub(crate) struct EnvironmentReport {
     key: String,
     /// Built for this run: later ones needn't wait for it.
     made: bool,
+    /// Packages that aren't installed, and why; and other parts of the files that are ignored.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
 }
 
 /// Packages that a run may lack, because the skill doesn't declare them.
@@ -43,6 +49,9 @@ pub(crate) struct PackageProposal {
     missing: Vec<String>,
     /// The packages that all scripts of the skill would need, by their imports.
     packages: Vec<String>,
+    /// Those of them that aren't in gongfu's table: anybody can publish a package under a name that is imported.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unknown: Vec<String>,
     /// The file that declares packages, but not these; missing where the skill has no such file.
     #[serde(skip_serializing_if = "Option::is_none")]
     declared_in: Option<String>,
@@ -55,7 +64,7 @@ pub(crate) struct PackageProposal {
 pub(super) struct RunPackages {
     pub(super) environments: Vec<Environment>,
     pub(super) reports: Vec<EnvironmentReport>,
-    /// The manifest of each language, with the reason why no sandbox could build it.
+    /// The manifest of each language, with the reason why it couldn't be built, although the run went on.
     manifests: Vec<(Manifest, Option<String>)>,
 }
 
@@ -79,6 +88,11 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
     for &language in &languages {
         let manifest = parse(language, &texts, &scripts);
         let manifest = manifest.map_err(|error| invalid(language, error))?;
+        let added = match language {
+            Language::Python => added_packages(&request.command),
+            Language::Node => Vec::new(),
+        };
+        let manifest = with_added(manifest, &added);
         let manifest = manifest.unwrap_or_else(|| inferred(language, skill.files.iter()));
         let installs = call.space.installs();
         let is_allowed = if manifest.is_inferred() {
@@ -93,8 +107,42 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
     Ok(provided)
 }
 
+/// A manifest with the packages that the command adds. Nobody but an agent vouches for those, so that they have to be
+/// in the table.
+fn with_added(manifest: Option<Manifest>, added: &[String]) -> Option<Manifest> {
+    if added.is_empty() {
+        return manifest;
+    }
+    let mut manifest = manifest.unwrap_or_else(|| Manifest {
+        language: Language::Python,
+        files: Vec::new(),
+        packages: PackageSpec::Requirements(Requirements::default()),
+        warnings: Vec::new(),
+        allowed: Vec::new(),
+    });
+    for line in added {
+        let name = line.split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c));
+        let name = name.into_iter().next().unwrap_or_default();
+        let why = match (&mut manifest.packages, requirement_problem(line)) {
+            (_, Some(why)) => why,
+            (PackageSpec::Requirements(requirements), None)
+                if !requirements.is_lock && is_known_package(Language::Python, name) =>
+            {
+                requirements.lines.push(line.clone());
+                continue;
+            }
+            (PackageSpec::Requirements(requirements), None) if !requirements.is_lock => format!(
+                "`{line}` isn't in gongfu's table of packages, and anybody can publish one; add it to the requirements.txt of the skill"
+            ),
+            (_, None) => format!("`{line}` can't be added to a lock; add it to the skill"),
+        };
+        manifest.warnings.push(format!("left out: --with {why}"));
+    }
+    Some(manifest)
+}
+
 impl RunPackages {
-    /// Adds the environment of a manifest; answers why no sandbox could build it.
+    /// Adds the environment of a manifest; answers why it couldn't be built, where the run can go on.
     async fn add(
         &mut self,
         call: &Call,
@@ -124,7 +172,7 @@ impl RunPackages {
             // A guess may be wrong, and the script may do without it.
             Err(failure) if manifest.is_inferred() => {
                 tracing::info!(skill = %skill.full_name, %failure, "the imports of scripts can't be installed");
-                Ok(None)
+                Ok(Some(failure.why))
             }
             // The script may do without packages as well; if not, the proposal tells the reason.
             Err(failure) if failure.kind == FailureKind::Sandbox => Ok(Some(failure.why)),
@@ -133,13 +181,16 @@ impl RunPackages {
     }
 
     fn take(&mut self, manifest: &Manifest, environment: Environment, is_new: bool) {
-        if environment.mount.is_some() {
+        let left_out = manifest.warnings.iter().chain(&environment.record.left_out);
+        let left_out: Vec<String> = left_out.take(MAX_LEFT_OUT).cloned().collect();
+        if environment.mount.is_some() || !left_out.is_empty() {
             self.reports.push(EnvironmentReport {
                 language: manifest.language.as_str(),
                 from: manifest.origin(),
                 packages: environment.record.packages.len(),
                 key: environment.record.key.chars().take(SHORT_KEY).collect(),
                 made: is_new,
+                left_out,
             });
         }
         self.environments.push(environment);
@@ -168,7 +219,11 @@ impl RunPackages {
                     modules.extend(imports.modules.into_keys());
                 }
             }
-            let packages = package_names(language, modules.iter().map(String::as_str));
+            let guesses = guesses(language, modules.iter().map(String::as_str));
+            let unknown = guesses.iter().filter(|guess| !guess.is_known);
+            let unknown: Vec<String> = unknown.map(|guess| guess.package.clone()).collect();
+            let packages = guesses.into_iter().map(|guess| guess.package);
+            let packages: Vec<String> = packages.collect();
             let declared_in = (!manifest.is_inferred()).then(|| manifest.origin());
             let names = packages.join(", ");
             let advice = match (&declared_in, sandbox_problem) {
@@ -176,19 +231,26 @@ impl RunPackages {
                     format!("the packages of {file} can't be installed on this machine: {why}")
                 }
                 (Some(file), None) => format!("add {names} to {file} of the skill"),
-                (None, _) => format!(
-                    "the skill declares no packages: write {names} into its {}; or a person installs them by `gongfu env build {} --inferred`",
-                    match language {
+                (None, problem) => {
+                    let file = match language {
                         Language::Python => "requirements.txt",
                         Language::Node => "package.json",
-                    },
-                    skill.full_name
-                ),
+                    };
+                    let problem = problem.as_ref().map(|why| format!(" (now: {why})"));
+                    let allow = unknown.iter().map(|name| format!(" --allow {name}"));
+                    format!(
+                        "the skill declares no packages: write {names} into its {file}; or a person installs them by `gongfu env build {} --inferred{}`{}",
+                        skill.full_name,
+                        allow.collect::<String>(),
+                        problem.unwrap_or_default()
+                    )
+                }
             };
             proposals.push(PackageProposal {
                 language: language.as_str(),
                 missing,
                 packages,
+                unknown,
                 declared_in,
                 advice,
             });

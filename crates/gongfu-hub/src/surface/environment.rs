@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::capability::Access;
-use gongfu_core::dependency::{Imports, Record, package_names};
+use gongfu_core::dependency::{Guess, Imports, Record, guesses};
 use gongfu_core::port::{InstalledEnvironment, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,6 +22,8 @@ pub struct EnvironmentBuild {
     pub skill: String,
     /// Also installs the imports of its scripts, if it declares no packages.
     pub inferred: bool,
+    /// Imported packages outside of gongfu's table that may be installed as well.
+    pub allow: Vec<String>,
 }
 
 /// The outcome for one manifest of a skill.
@@ -39,7 +41,7 @@ pub enum BuildReport {
         /// `python` or `node`.
         language: &'static str,
         /// The packages of the imports.
-        packages: Vec<String>,
+        packages: Vec<Guess>,
         /// The imports.
         imports: Imports,
     },
@@ -57,9 +59,16 @@ impl Operation for EnvironmentBuild {
         let skill = shelf::skill(call, &self.skill).await?;
         let environments = call.space.environments();
         let mut reports = Vec::new();
-        for manifest in manifests(call, &skill).await? {
+        for mut manifest in manifests(call, &skill).await? {
             let language = manifest.language;
-            if let Some(found) = environments.find(&manifest).await.map_err(broken)? {
+            manifest.allowed.clone_from(&self.allow);
+            let mut found = environments.find(&manifest).await.map_err(broken)?;
+            if let Some(built) = found.take_if(|found| lacks(&found.record, &self.allow)) {
+                let key = built.record.key.clone();
+                drop(built);
+                environments.remove(&key).await.map_err(broken)?;
+            }
+            if let Some(found) = found {
                 reports.push(BuildReport::Environment {
                     record: found.record,
                     is_new: false,
@@ -72,7 +81,7 @@ impl Operation for EnvironmentBuild {
                 let imports = environments.imports(&skill, &manifest).await;
                 let imports = imports.map_err(broken)?.map_err(failed)?;
                 let modules = imports.modules.keys().map(String::as_str);
-                let packages = package_names(language, modules);
+                let packages = guesses(language, modules);
                 if !packages.is_empty() {
                     reports.push(BuildReport::Proposal {
                         language: language.as_str(),
@@ -93,6 +102,15 @@ impl Operation for EnvironmentBuild {
         }
         Ok(reports)
     }
+}
+
+/// True if an environment was built without a package that a person now allows.
+fn lacks(record: &Record, allowed: &[String]) -> bool {
+    let mut left_out = record.left_out.iter();
+    left_out.any(|left_out| {
+        let name = left_out.split(':').next().unwrap_or_default();
+        allowed.iter().any(|allowed| allowed == name)
+    })
 }
 
 /// Lists every environment.

@@ -1,6 +1,6 @@
 //! `gongfu env list|build|prune`: the environments of packages that scripts of skills need.
 
-use gongfu_core::dependency::Record;
+use gongfu_core::dependency::{Guess, Record};
 use gongfu_core::port::InstalledEnvironment;
 use gongfu_hub::surface::environment::{
     BuildReport, EnvironmentBuild, EnvironmentList, EnvironmentPrune,
@@ -33,9 +33,14 @@ pub(crate) fn run(
         EnvCommand::Build {
             skill,
             inferred,
+            allow,
             common,
         } => {
-            let operation = EnvironmentBuild { skill, inferred };
+            let operation = EnvironmentBuild {
+                skill,
+                inferred,
+                allow,
+            };
             build(operation, &common, environment, terminal)
         }
         EnvCommand::Prune { days, all, common } => {
@@ -162,7 +167,8 @@ fn build(
                 packages,
                 imports,
             } => json!({
-                "proposed": packages,
+                "proposed": names(packages, |_| true),
+                "unknown": names(packages, |guess| !guess.is_known),
                 "language": language,
                 "modules": imports.modules,
                 "unread": imports.unread,
@@ -184,11 +190,24 @@ fn build(
                 }
             }
             BuildReport::Proposal { packages, .. } => {
-                let packages = plain(&packages.join(", "));
+                let shown = plain(&names(packages, |_| true).join(", "));
                 terminal.line(&format!(
-                    "the skill declares no packages; its scripts import: {packages}"
+                    "the skill declares no packages; its scripts import: {shown}"
                 ))?;
-                terminal.line("install them by the same command with --inferred, or write them into its requirements.txt or package.json")?;
+                let unknown = names(packages, |guess| !guess.is_known);
+                let mut options = "--inferred".to_owned();
+                if !unknown.is_empty() {
+                    let shown = plain(&unknown.join(", "));
+                    terminal.line(&format!(
+                        "not in gongfu's table: {shown}; anybody can publish a package under a name that is imported, so look at it before you allow it"
+                    ))?;
+                    options.extend(
+                        unknown
+                            .iter()
+                            .map(|name| format!(" --allow {}", plain(name))),
+                    );
+                }
+                terminal.line(&format!("install them by the same command with {options}, or write them into its requirements.txt or package.json"))?;
             }
         }
     }
@@ -196,6 +215,12 @@ fn build(
         terminal.note("it needs no packages: it declares none, and imports none");
     }
     Ok(Outcome::Good)
+}
+
+/// The names of packages.
+fn names(guesses: &[Guess], is_shown: impl Fn(&&Guess) -> bool) -> Vec<&str> {
+    let shown = guesses.iter().filter(is_shown);
+    shown.map(|guess| guess.package.as_str()).collect()
 }
 
 fn prune(

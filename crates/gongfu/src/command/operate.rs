@@ -40,8 +40,13 @@ pub(super) fn operate_with<O: Operation>(
     let runtime = wiring::runtime()?;
     let answer = runtime.block_on(async {
         let mut signals = Signals::listen();
+        let answer = async {
+            let answer = parts.catalog.operate_with(operation, &person, events).await;
+            parts.environments.finish().await;
+            answer
+        };
         tokio::select! {
-            answer = parts.catalog.operate_with(operation, &person, events) => Some(answer),
+            answer = answer => Some(answer),
             () = signals.next() => None,
         }
     });

@@ -75,20 +75,36 @@ pub(crate) fn run(
             }
         }
     });
+    let error = match outcome {
+        Some(Ok(result)) => {
+            let ended = ended(result, arguments.json, terminal);
+            runtime.block_on(async {
+                let mut signals = Signals::listen();
+                tokio::select! {
+                    () = parts.environments.finish() => {}
+                    () = signals.next() => {}
+                }
+            });
+            drop(runtime);
+            parts.sandbox.end();
+            return ended;
+        }
+        Some(Err(error)) => Some(error),
+        None => None,
+    };
     // What it was ended with is over before anything is said about it.
     drop(runtime);
     parts.sandbox.end();
-    match outcome {
+    match error {
         None if arguments.json => {
             terminal.json(&cancelled())?;
             Ok(Outcome::Code(INTERRUPTED))
         }
         None => Ok(Outcome::Code(INTERRUPTED)),
-        Some(Err(error)) => {
+        Some(error) => {
             let outcome = outcome_of(&error);
             Err(reported(&error, outcome, arguments.json, terminal))
         }
-        Some(Ok(result)) => ended(result, arguments.json, terminal),
     }
 }
 

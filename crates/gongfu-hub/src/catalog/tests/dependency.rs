@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gongfu_core::dependency::{Failure, FailureKind, Installs};
+use gongfu_core::dependency::{Failure, FailureKind, Installs, PackageSpec};
 use gongfu_core::sandbox::{Exit, Mode};
 use gongfu_testing::{FakeEnvironments, MemorySpace};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn failed_build_is_reported_and_nothing_runs() {
     let elsewhere: &[(&str, &[u8])] = &[
         (
             "requirements.txt",
-            b"idna\nsix @ https://example.com/six.whl\n",
+            b"# all\nsix @ https://example.com/six.whl\n",
         ),
         ("x.py", b""),
     ];
@@ -118,6 +118,48 @@ fn failed_build_is_reported_and_nothing_runs() {
     // Another language's files are nobody's business here.
     space.sandbox.script(good("well"));
     assert!(run(&catalog, "node x.js").is_ok());
+}
+
+#[test]
+fn what_is_left_out_is_told_with_every_run() {
+    let files: &[(&str, &[u8])] = &[
+        (
+            "requirements.txt",
+            b"idna\nsix @ https://example.com/six.whl\n",
+        ),
+        ("x.py", b""),
+    ];
+    let (catalog, space, _) = setup(files, Installs::default());
+    for _ in 0..2 {
+        space.sandbox.script(good("well"));
+        let ran = run(&catalog, "python x.py").unwrap();
+        let left_out = ran["environments"][0]["left_out"][0].as_str().unwrap();
+        assert!(left_out.contains("requirements.txt:2"), "{left_out}");
+    }
+}
+
+#[test]
+fn command_adds_only_packages_of_the_table() {
+    let files: &[(&str, &[u8])] = &[("requirements.txt", b"six\n"), ("x.py", b"")];
+    let (catalog, space, environments) = setup(files, Installs::default());
+    space.sandbox.script(good("well"));
+    let ran = run(&catalog, "uv run --with pandas --with my-tool x.py").unwrap();
+    let left_out = ran["environments"][0]["left_out"].as_array().unwrap();
+    assert!(
+        left_out.len() == 1 && left_out[0].as_str().unwrap().contains("`my-tool`"),
+        "{left_out:?}"
+    );
+    let built = environments.installed().pop().unwrap();
+    let PackageSpec::Requirements(built) = built.packages else {
+        panic!("{built:?}");
+    };
+    assert_eq!(built.lines, ["six", "pandas"]);
+    // Where the skill declares nothing, the command does.
+    let (catalog, space, environments) = setup(&[("x.py", b"")], Installs::default());
+    space.sandbox.script(good("well"));
+    let ran = run(&catalog, "uv run --with pandas x.py").unwrap();
+    assert_eq!(ran["environments"][0]["from"], json!("the command"));
+    assert_eq!(environments.builds(), 1);
 }
 
 #[test]
@@ -167,7 +209,7 @@ fn imports_are_proposed_and_installed_only_on_request() {
     let ran = run(&catalog, "python x.py").unwrap();
     let lacks = &ran["lacks"][0];
     assert_eq!(lacks["missing"], json!(["yaml"]));
-    assert_eq!(lacks["packages"], json!(["Pillow", "PyYAML"]));
+    assert_eq!(lacks["packages"], json!(["pillow", "pyyaml"]));
     assert!(
         lacks["advice"]
             .as_str()
@@ -205,5 +247,5 @@ fn imports_are_proposed_and_installed_only_on_request() {
     space.sandbox.script(failed(Exit::Code(1), lacking));
     let ran = run(&catalog, "python x.py").unwrap();
     assert_eq!(ran["lacks"][0]["declared_in"], "requirements.txt");
-    assert_eq!(ran["lacks"][0]["packages"], json!(["PyYAML"]));
+    assert_eq!(ran["lacks"][0]["packages"], json!(["pyyaml"]));
 }
