@@ -44,23 +44,28 @@ const ELF: [u8; 4] = *b"\x7fELF";
 #[derive(Debug, Default)]
 pub struct Interpreters {
     search_path: Vec<PathBuf>,
+    /// Further ones of Python, which the operator allows.
+    further: Vec<PathBuf>,
     /// Those outside of the system's folders, found when first needed: most commands run nothing.
     others: OnceLock<Vec<ProgramFolder>>,
 }
 
 impl Interpreters {
-    /// The interpreters of a search path.
-    pub fn new(mut search_path: Vec<PathBuf>) -> Self {
+    /// The interpreters of a search path, and further ones of Python for skills that need another version.
+    pub fn new(mut search_path: Vec<PathBuf>, mut further: Vec<PathBuf>) -> Self {
         search_path.retain(|folder| folder.is_absolute());
+        further.retain(|file| file.is_absolute());
         Self {
             search_path,
+            further,
             others: OnceLock::new(),
         }
     }
 
     /// Those outside of the system's folders.
     pub fn others(&self) -> &[ProgramFolder] {
-        self.others.get_or_init(|| others(&self.search_path))
+        self.others
+            .get_or_init(|| others(&self.search_path, &self.further))
     }
 
     /// The identity of the interpreters of a language: path, size and time of each.
@@ -69,13 +74,21 @@ impl Interpreters {
             Language::Python => ["python3", "python"],
             Language::Node => ["node", "nodejs"],
         };
+        let folders = self.folders();
+        let programs = folders.flat_map(|folder| {
+            names
+                .into_iter()
+                .filter_map(move |name| program(&folder, name))
+        });
+        let further = self.further.iter().cloned();
+        let further = further.filter(|_| language == Language::Python);
         let mut found: Vec<String> = Vec::new();
-        for folder in self.folders() {
-            let programs = names.iter().filter_map(|name| program(&folder, name));
-            for stamp in programs.filter_map(|program| stamp(&program)) {
-                if !found.contains(&stamp) {
-                    found.push(stamp);
-                }
+        for stamp in programs
+            .chain(further)
+            .filter_map(|program| stamp(&program))
+        {
+            if !found.contains(&stamp) {
+                found.push(stamp);
             }
         }
         found
@@ -110,12 +123,16 @@ fn stamp(file: &Path) -> Option<String> {
     Some(format!("{} {size} {nanoseconds}", real.display()))
 }
 
-/// The interpreters that a search path finds first, without those of the system.
-fn others(search_path: &[PathBuf]) -> Vec<ProgramFolder> {
+/// The interpreters that a search path finds first, and further ones of Python, without those of the system.
+fn others(search_path: &[PathBuf], further: &[PathBuf]) -> Vec<ProgramFolder> {
     let mut found: Vec<ProgramFolder> = Vec::new();
     for (name, library) in LIBRARIES {
         let program = search_path.iter().find_map(|folder| program(folder, name));
         let other = program.and_then(|program| interpreter(&program, library));
+        found.extend(other.filter(|other| !found.contains(other)));
+    }
+    for program in further.iter().filter(|program| is_program(program)) {
+        let other = interpreter(program, PYTHON);
         found.extend(other.filter(|other| !found.contains(other)));
     }
     found

@@ -60,6 +60,9 @@ pub(crate) struct Dependencies {
     /// indexes, and those on the internet at which an index says that its files are, needn't be listed.
     #[schemars(with = "Vec<String>")]
     pub(crate) hosts: Vec<Rule>,
+    /// Further interpreters of Python, such as `~/.local/bin/python3.13` of `uv python install 3.13`, for skills that
+    /// require a version that the search path doesn't have.
+    pub(crate) interpreters: Vec<PathBuf>,
     /// What one environment may take while it is made, in MiB.
     #[schemars(range(min = 16))]
     pub(crate) disk_mib: u32,
@@ -78,6 +81,7 @@ impl Default for Dependencies {
             extra_indexes: Vec::new(),
             registry: None,
             hosts: Vec::new(),
+            interpreters: Vec::new(),
             disk_mib: 2048,
             seconds: 600,
         }

@@ -152,7 +152,12 @@ pub(crate) fn parts_of(
         Arc::clone(&materialize),
         Arc::clone(&clock),
     ));
-    let interpreters = Arc::new(Interpreters::new(environment.search_path.clone()));
+    let further = config.dependencies.interpreters.iter();
+    let further = further.map(|file| expanded(file, environment.user.as_deref()));
+    let interpreters = Arc::new(Interpreters::new(
+        environment.search_path.clone(),
+        further.collect(),
+    ));
     let programs = Arc::clone(&interpreters);
     let places = Arc::clone(&skills);
     let run_folders = LocalRunFolders::new(

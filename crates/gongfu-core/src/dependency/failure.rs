@@ -96,7 +96,9 @@ impl FailureKind {
             Self::DigestMismatch => {
                 "make the lock anew if the package was meant to change; else don't trust the index"
             }
-            Self::Interpreter => "install such an interpreter, or change what the skill requires",
+            Self::Interpreter => {
+                "a person can install one, e.g. by `uv python install`, and list it in `interpreters` below `[dependencies]` in the settings"
+            }
             Self::TooLarge => {
                 "a person can raise `disk_mib` below `[dependencies]` in the settings, or have fewer packages required"
             }

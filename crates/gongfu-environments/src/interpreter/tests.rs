@@ -19,7 +19,9 @@ fn put(folder: &Path, path: &str, bytes: &[u8]) {
 /// The paths that runs see, below a folder.
 fn found(folder: &Path, path: &[&str]) -> Vec<String> {
     let path: Vec<_> = path.iter().map(|below| folder.join(below)).collect();
-    let mounts = others(&path).into_iter().flat_map(|other| other.mounts);
+    let mounts = others(&path, &[])
+        .into_iter()
+        .flat_map(|other| other.mounts);
     let below = mounts.map(|mount| {
         let source = mount.sources[0].strip_prefix(folder).unwrap();
         source.display().to_string()
@@ -66,13 +68,19 @@ fn interpreter_shows_itself_and_its_library_alone() {
             "nvm/v22/lib/node_modules".to_owned(),
         ]
     );
-    let node = others(&[folder.join("nvm/v22/bin")]).remove(0);
+    let node = others(&[folder.join("nvm/v22/bin")], &[]).remove(0);
     let to = folder.join("nvm/v22/lib/node_modules/npm/bin/npm-cli.js");
     let link = (npm.display().to_string(), to.display().to_string());
     assert_eq!(node.links, [link]);
     assert_eq!(found(&folder, &[]), [""; 0]);
     // The system's own comes first, so it is meant.
-    assert_eq!(others(&["/usr/bin", "/bin"].map(Into::into)), []);
+    assert_eq!(others(&["/usr/bin", "/bin"].map(Into::into), &[]), []);
+    // Further ones of Python are named as files; what is no program isn't one.
+    let further = [
+        folder.join(python).join("bin/python3.12"),
+        folder.join("none"),
+    ];
+    assert_eq!(others(&[], &further).len(), 1);
     // A link leads to where it is installed.
     symlink(folder.join("nvm/v22/bin"), folder.join("current")).unwrap();
     assert_eq!(found(&folder, &["current"]).len(), 2);
