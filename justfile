@@ -128,6 +128,15 @@ prove-proxy *ARGUMENTS:
 prove-histories *ARGUMENTS:
     cargo test --quiet --package gongfu-sandbox --test it -- prove-histories {{ ARGUMENTS }}
 
+# Prove with scripts of strangers that they run with the packages that they import, beside uv alone
+prove-scripts *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/strangers.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
+# The same with 20 of them that need small packages
+prove-scripts-short: programs
+    {{ python }} scripts/strangers.py --gongfu target/debug/gongfu --count 20
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash
