@@ -24,11 +24,10 @@ Exits 1 when fewer than --least percent run, or when nothing was tried; 77 witho
 from __future__ import annotations
 
 import argparse
-import ast
-import base64
 import contextlib
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -36,29 +35,25 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from clients import NOT_INSTALLED, REPOSITORY, binary
+from strangers_collection import COLLECTION, Script, Skill, fetch, find
 
-COLLECTION = "claude-code-skills@0.5.0"
-DIGEST = "9w2o/yhA+ux/rUYeNR2pl8Q/QWTh+XXgNl1ddrIIO4U7ekdeghteNbW3C8n3XEPLHMtBv4QKzt4itr7MzptJbQ=="
 TABLE = Path(__file__).with_name("strangers_packages.toml")
 # What one environment may take, in MiB, and how long may pass until it is there, in seconds.
 ROOM = 2048
 BUILD = 300.0
 # How much of what uv keeps may lie in the cache, in MiB.
 KEPT = 3072
-# Folders whose scripts are about a skill, not of it.
-ASIDE = {"benchmarks", "results", "node_modules", "__pycache__"}
 # The order of a run in short, and how many scripts of one skill may be in it.
 SEED = 7
 OF_ONE_SKILL = 2
@@ -66,35 +61,6 @@ OF_ONE_SKILL = 2
 FORMAT = 2
 # A line that says what went wrong: an exception of Python, or an error of gongfu.
 ERROR = re.compile(r"^\s*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|NotFound|Exit)\b.*|.*\bDEPENDENCIES_[A-Z]+\b.*|error: .*)$")
-
-
-@dataclass
-class Script:
-    """A script, and what came of it."""
-
-    skill: str
-    path: str
-    packages: list[str]
-    absent: list[str]
-    heavy: list[str]
-    # `works`, `exceeds`, or `fails`; empty until it was tried.
-    reference: str = ""
-    why_not: str = ""
-    # It works without any package as well.
-    bare: bool = False
-    gongfu: str = ""
-    problem: str = ""
-    seconds: float = 0.0
-    mebibytes: int = 0
-
-
-@dataclass
-class Skill:
-    """A folder of a skill, and its candidates."""
-
-    folder: Path
-    name: str
-    scripts: list[Script] = field(default_factory=list)
 
 
 @dataclass
@@ -159,73 +125,6 @@ def in_parallel(what: str, work: Callable[[Skill], None], skills: list[Skill], p
     with ThreadPoolExecutor(parallel) as pool:
         for skill, _ in zip(skills, pool.map(work, skills), strict=True):
             print(f"{what}: {skill.name}", file=sys.stderr, flush=True)
-
-
-def fetch(cache: Path) -> Path:
-    """Gets the collection by npm, checks that it is the known one, and unpacks it; answers its skills."""
-    folder = cache / COLLECTION
-    archive = cache / f"{COLLECTION.replace('@', '-')}.tgz"
-    if not archive.is_file():
-        done = subprocess.run(["npm", "pack", COLLECTION, "--silent"], cwd=cache, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD)
-        if done.returncode != 0:
-            sys.exit(f"error: `npm pack {COLLECTION}` failed: {done.stderr.strip()[-500:]}\n  hint: the registry must be reachable")
-    if base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode() != DIGEST:
-        archive.unlink()
-        sys.exit(f"error: {COLLECTION} isn't the one that is known: its sha512 differs, so it was removed")
-    if not folder.is_dir():
-        part = Path(tempfile.mkdtemp(dir=cache))
-        with tarfile.open(archive) as tar:
-            tar.extractall(part, filter="data", members=[one for one in tar if one.isfile() and one.name.startswith("package/data/skills/")])
-        part.rename(folder)
-    return folder / "package" / "data" / "skills"
-
-
-def imports(tree: ast.AST) -> set[str]:
-    """The full names of all modules that a script imports, in functions and try blocks as well."""
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
-
-
-def candidates(folder: Path, name: str, table: dict[str, Any]) -> Skill:
-    """The scripts of a skill that import what neither Python nor the skill has."""
-    skill = Skill(folder, name)
-    files = [file for file in sorted(folder.rglob("*.py")) if file.is_file() and not file.is_symlink()]
-    own = {file.stem for file in files} | {parent.name for file in files for parent in file.relative_to(folder).parents}
-    for file in files:
-        path = file.relative_to(folder)
-        if ASIDE & set(path.parts[:-1]):
-            continue
-        try:
-            tree = ast.parse(file.read_bytes())
-        except (SyntaxError, ValueError):
-            continue
-        strange = {module for module in imports(tree) if module.split(".")[0] not in sys.stdlib_module_names and module.split(".")[0] not in own}
-        if not strange:
-            continue
-        packages, absent, heavy = set(), set(), set()
-        for module in strange:
-            parts = module.split(".")
-            names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-            known = next((one for one in names if one in table["packages"]), None)
-            heavy |= {one for one in names if one in table["heavy"]}
-            if known:
-                packages.add(table["packages"][known])
-            else:
-                absent.add(parts[0])
-        skill.scripts.append(Script(name, path.as_posix(), sorted(packages), sorted(absent), sorted(heavy)))
-    return skill
-
-
-def find(skills: Path, only: str, table: dict[str, Any]) -> list[Skill]:
-    """The skills below a folder that have candidates."""
-    folders = [(file.parent, file.parent.relative_to(skills).as_posix()) for file in sorted(skills.rglob("SKILL.md"))]
-    found = [candidates(folder, name, table) for folder, name in folders if only in name]
-    return [skill for skill in found if skill.scripts]
 
 
 class Reference:
@@ -380,11 +279,14 @@ def choose(skills: list[Skill], count: int, table: dict[str, Any], reference: Re
 
 def print_table(scripts: list[Script]) -> None:
     """Prints a line for each script, and below it those that fail and those that exceed, with reasons."""
-    heads = ("script", "reference", "gongfu", "s", "MiB")
-    lines = [(f"{one.skill}/{one.path}", one.reference + (", bare" if one.bare else ""), one.gongfu, f"{one.seconds:.1f}" if one.gongfu else "", f"{one.mebibytes}" if one.gongfu else "") for one in scripts]
-    widths = [max(len(line[column]) for line in [heads, *lines]) for column in range(5)]
-    for line in [heads, *lines]:
-        print("  ".join([*(cell.ljust(width) for cell, width in zip(line[:3], widths[:3], strict=True)), line[3].rjust(widths[3]), line[4].rjust(widths[4])]).rstrip())
+    lines = [("script", "reference", "gongfu", "s", "MiB")]
+    for one in scripts:
+        numbers = (f"{one.seconds:.1f}", str(one.mebibytes)) if one.gongfu else ("", "")
+        lines.append((f"{one.skill}/{one.path}", one.reference + (", bare" if one.bare else ""), one.gongfu, *numbers))
+    widths = [max(len(line[column]) for line in lines) for column in range(5)]
+    for line in lines:
+        cells = [cell.ljust(width) if column < 3 else cell.rjust(width) for column, (cell, width) in enumerate(zip(line, widths, strict=True))]
+        print("  ".join(cells).rstrip())
     groups = (
         ("not counted, because the reference fails", [(one, one.why_not + (f"; not installed: {', '.join(one.absent)}" if one.absent else "")) for one in scripts if one.reference == "fails"]),
         ("listed apart, because the reference exceeds 300 s or 2 GB", [(one, one.why_not) for one in scripts if one.reference == "exceeds"]),
@@ -404,16 +306,16 @@ def sums(scripts: list[Script]) -> dict[str, Any]:
     works = [one for one in scripts if one.reference == "works"]
     runs = [one for one in works if one.gongfu == "runs"]
     needy = [one for one in works if not one.bare]
+    share = {"percent": (runs, works), "need_packages_percent": ([one for one in runs if not one.bare], needy)}
     return {
         "candidates": len(scripts),
         "reference_fails": sum(one.reference == "fails" for one in scripts),
         "reference_exceeds": sum(one.reference == "exceeds" for one in scripts),
         "reference_works": len(works),
         "gongfu_runs": len(runs),
-        "percent": round(100 * len(runs) / len(works), 1) if works else 0.0,
         "need_packages": len(needy),
-        "need_packages_and_run": sum(one.gongfu == "runs" for one in needy),
-        "need_packages_percent": round(100 * sum(one.gongfu == "runs" for one in needy) / len(needy), 1) if needy else 0.0,
+        "need_packages_and_run": sum(not one.bare for one in runs),
+        **{name: math.floor(1000 * len(part) / len(whole)) / 10 if whole else 0.0 for name, (part, whole) in share.items()},
     }
 
 
@@ -427,7 +329,7 @@ def main() -> int:
     parser.add_argument("--least", type=float, default=90.0, help="the least percentage that has to run (default: 90)")
     parser.add_argument("--parallel", type=int, default=1, help="how many skills at once (default: 1)")
     parser.add_argument("--only", default="", help="only the skills whose folder's name holds this")
-    parser.add_argument("--timeout", type=float, default=300.0, help="how long a script may take, in seconds (default: 300)")
+    parser.add_argument("--timeout", type=float, default=300.0, help="the seconds that a script may take (default: 300)")
     parser.add_argument("--json", type=Path, help="writes all that was found to this file")
     options = parser.parse_args()
     uv = options.uv or shutil.which("uv")
@@ -443,21 +345,23 @@ def main() -> int:
     reference = Reference(cache, Path(uv).absolute(), options.timeout)
     if not reference.contained:
         print("note: bubblewrap doesn't work here: the reference runs scripts of strangers as you", file=sys.stderr)
-    begun = time.monotonic()
+    times = [time.monotonic()]
     if options.count:
         skills = choose(skills, options.count, table, reference)
     else:
         in_parallel("reference", reference.judge, skills, options.parallel)
-    between = time.monotonic()
+    times.append(time.monotonic())
     in_parallel("gongfu", Gongfu(gongfu, Path(uv).absolute(), options.timeout).judge, skills, options.parallel)
+    times.append(time.monotonic())
     scripts = [script for skill in skills for script in skill.scripts]
-    total = sums(scripts)
+    total = {**sums(scripts), "reference_seconds": round(times[1] - times[0]), "gongfu_seconds": round(times[2] - times[1])}
     if options.json:
         options.json.write_text(json.dumps({"sums": total, "scripts": [asdict(script) for script in scripts]}, indent=1) + "\n")
     print_table(scripts)
     print(f"\n{total['candidates']} candidates: the reference works for {total['reference_works']}, fails for {total['reference_fails']}, exceeds for {total['reference_exceeds']}")
-    print(f"gongfu runs {total['gongfu_runs']} of {total['reference_works']}, {total['percent']} %; of those that need a package for it {total['need_packages_and_run']} of {total['need_packages']}, {total['need_packages_percent']} %")
-    print(f"references {between - begun:.0f} s, gongfu {time.monotonic() - between:.0f} s")
+    print(f"gongfu runs {total['gongfu_runs']} of {total['reference_works']}, {total['percent']} %")
+    print(f"of those that need a package for it: {total['need_packages_and_run']} of {total['need_packages']}, {total['need_packages_percent']} %")
+    print(f"references {total['reference_seconds']} s, gongfu {total['gongfu_seconds']} s")
     if not total["reference_works"]:
         print("error: nothing was tried", file=sys.stderr)
         return 1
