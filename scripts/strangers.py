@@ -13,7 +13,8 @@ candidate. What counts is whether `python SCRIPT --help` ends with 0:
 
 A reference that takes more than 300 s or 2 GB is listed apart. References are kept in the cache, by a
 digest of the skill and the packages, so a second run is about gongfu alone. Of those that run, the table
-says which need no package for `--help` ("bare"): they prove little.
+says which need no package for `--help` ("bare"): they prove little. One that needs packages, and runs in
+gongfu without an environment, has them from the Python of this machine, and doesn't count as run.
 
 The reference runs strangers' code outside gongfu. Where bubblewrap works, it can write to nothing of this
 machine and reaches no network, as in gongfu; it has neither this shell's variables nor its home anywhere.
@@ -57,8 +58,10 @@ KEPT = 3072
 # The order of a run in short, and how many scripts of one skill may be in it.
 SEED = 7
 OF_ONE_SKILL = 2
+# How much of what a program prints is looked at, in bytes.
+SHOWN = 1 << 20
 # Another number makes every reference anew.
-FORMAT = 2
+FORMAT = 1
 # A line that says what went wrong: an exception of Python, or an error of gongfu.
 ERROR = re.compile(r"^\s*((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|NotFound|Exit)\b.*|.*\bDEPENDENCIES_[A-Z]+\b.*|error: .*)$")
 
@@ -85,7 +88,7 @@ def run(command: list[str], folder: Path, variables: dict[str, str], timeout: fl
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         size = output.seek(0, os.SEEK_END)
-        output.seek(max(0, size - 65536))
+        output.seek(max(0, size - SHOWN))
         printed = output.read().decode(errors="replace")
     return Ran(code, printed, time.monotonic() - begun)
 
@@ -234,17 +237,30 @@ class Gongfu:
             shutil.copytree(skill.folder, scratch / "skills" / skill.folder.name, ignore_dangling_symlinks=True)
             listed = self.ask(scratch, "skill", "list")
             for script in scripts:
-                if not listed:
-                    script.gongfu, script.problem = "fails", "gongfu lists no such skill"
-                    continue
-                command = [*self.command(scratch, "run", listed[0]["name"]), "--timeout", f"{self.timeout:.0f}", "--", "python3", script.path, "--help"]
-                ran = run(command, scratch / "work", self.variables(scratch), self.timeout + BUILD)
-                script.gongfu = "runs" if ran.code == 0 else "fails"
-                script.problem = "" if ran.code == 0 else last_line(ran, self.timeout + BUILD)
-                script.seconds = round(ran.seconds, 1)
+                script.problem = self.try_one(scratch, script, listed[0]["name"]) if listed else "gongfu lists no such skill"
+                script.gongfu = "fails" if script.problem else "runs"
             size = sum(one["bytes"] for one in self.ask(scratch, "env", "list")) >> 20
             for script in scripts:
                 script.mebibytes = size
+
+    def try_one(self, scratch: Path, script: Script, skill: str) -> str:
+        """Runs a script; answers what is wrong with that."""
+        command = [*self.command(scratch, "run", skill), "--json", "--timeout", f"{self.timeout:.0f}", "--", "python3", script.path, "--help"]
+        ran = run(command, scratch / "work", self.variables(scratch), self.timeout + BUILD)
+        script.seconds = round(ran.seconds, 1)
+        try:
+            told = json.loads(ran.printed)
+        except ValueError:
+            return last_line(ran, self.timeout + BUILD)
+        if "error" in told:
+            return "{code} ({reason}): {message}".format(**{"reason": "", **told["error"]})[:300]
+        if told["reason"] != "ok":
+            return f"it was ended: {told['reason']}"
+        if ran.code != 0:
+            return last_line(Ran(ran.code, told["stdout"] + "\n" + told["stderr"], 0), self.timeout)
+        # Else it is an accident: elsewhere it doesn't run.
+        lent = not script.bare and not told.get("environments")
+        return "it has no environment: it runs on packages of this machine's Python" if lent else ""
 
     def command(self, scratch: Path, *arguments: str) -> list[str]:
         """A command of gongfu over the one skill."""
