@@ -11,10 +11,11 @@ candidate. What counts is whether `python SCRIPT --help` ends with 0:
    down in strangers_packages.toml. Where it doesn't, the script isn't counted, and the output says why;
 2. in gongfu, with a home of its own and `auto_install`, by `gongfu run`.
 
-A reference that takes more than 300 s or 2 GB is listed apart. References are kept in the cache, by a
-digest of the skill and the packages, so a second run is about gongfu alone. Of those that run, the table
-says which need no package for `--help` ("bare"): they prove little. One that needs packages, and runs in
-gongfu without an environment, has them from the Python of this machine, and doesn't count as run.
+What takes more than 300 s or 2 GB is listed apart: a reference isn't counted then, and a run of gongfu
+doesn't count as one. References are kept in the cache, by a digest of the skill and the packages, so a
+second run is about gongfu alone. Of those that run, the table says which need no package for `--help`
+("bare"): they prove little. One that needs packages, and runs in gongfu without an environment, has them
+from the Python of this machine, and doesn't count as run.
 
 The reference runs strangers' code outside gongfu. Where bubblewrap works, it can write to nothing of this
 machine and reaches no network, as in gongfu; it has neither this shell's variables nor its home anywhere.
@@ -142,35 +143,36 @@ class Reference:
     @staticmethod
     def walls(folder: Path) -> list[str]:
         """What begins a program that can write to this folder alone."""
-        bind = ["--bind", str(folder), str(folder)]
+        bind = ["--ro-bind", sys.base_prefix, sys.base_prefix, "--bind", str(folder), str(folder)]
         return ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", *bind, "--unshare-pid", "--unshare-net", "--die-with-parent", "--"]
 
     def judge(self, skill: Skill) -> None:
         """Says of each script whether it works where its packages are installed."""
-        digest = hashlib.sha256(f"{FORMAT} {sys.version} {self.timeout} {[(one.path, one.packages) for one in skill.scripts]}".encode())
+        for script in skill.scripts:
+            if script.heavy:
+                script.reference, script.why_not = "exceeds", f"{', '.join(script.heavy)}: more than 2 GB, by the list; not tried"
+        scripts = [script for script in skill.scripts if not script.heavy]
+        digest = hashlib.sha256(f"{FORMAT} {sys.version} {self.timeout} {[(one.path, one.packages) for one in scripts]}".encode())
         for file in sorted(skill.folder.rglob("*")):
             if file.is_file() and not file.is_symlink():
                 digest.update(f"{file.relative_to(skill.folder)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
         kept = self.cache / "references" / f"{digest.hexdigest()}.json"
-        if not kept.is_file():
-            self.try_all(skill)
-            told = {one.path: [one.reference, one.why_not, one.bare] for one in skill.scripts}
-            kept.write_text(json.dumps(told, indent=1))
-        for script in skill.scripts:
-            script.reference, script.why_not, script.bare = json.loads(kept.read_text())[script.path]
+        if kept.is_file():
+            for script in scripts:
+                script.reference, script.why_not, script.bare = json.loads(kept.read_text())[script.path]
+        elif scripts and not self.try_all(skill, scripts):
+            kept.write_text(json.dumps({one.path: [one.reference, one.why_not, one.bare] for one in scripts}, indent=1))
 
-    def try_all(self, skill: Skill) -> None:
-        """Tries all scripts in one environment, or each in its own when there can't be one for all."""
-        for script in skill.scripts:
-            if script.heavy:
-                script.reference, script.why_not = "exceeds", f"{', '.join(script.heavy)}: more than 2 GB, by the list; not tried"
-        rest = [script for script in skill.scripts if not script.heavy]
-        shared = self.try_some(skill, rest) if rest else ""
-        if shared:
-            for script in rest:
-                problem = self.try_some(skill, [script]) if len(rest) > 1 else shared
-                if problem:
-                    script.reference, script.why_not = "exceeds" if problem.startswith("exceeds") else "fails", problem
+    def try_all(self, skill: Skill, scripts: list[Script]) -> bool:
+        """Tries scripts in one environment, or each in its own; answers whether one couldn't be made, which may pass."""
+        shared = self.try_some(skill, scripts)
+        failed = False
+        for script in scripts if shared else []:
+            problem = self.try_some(skill, [script]) if len(scripts) > 1 else shared
+            if problem:
+                failed = True
+                script.reference, script.why_not = "exceeds" if problem.startswith("exceeds") else "fails", problem
+        return failed
 
     def try_some(self, skill: Skill, scripts: list[Script]) -> str:
         """Makes one environment and tries scripts in it; answers why there can't be such a one."""
@@ -242,6 +244,8 @@ class Gongfu:
             size = sum(one["bytes"] for one in self.ask(scratch, "env", "list")) >> 20
             for script in scripts:
                 script.mebibytes = size
+                if script.gongfu == "runs" and (script.seconds > BUILD or size > ROOM):
+                    script.gongfu, script.problem = "exceeds", f"it runs, after {script.seconds:.0f} s, with {size} MiB"
 
     def try_one(self, scratch: Path, script: Script, skill: str) -> str:
         """Runs a script; answers what is wrong with that."""
@@ -306,6 +310,7 @@ def print_table(scripts: list[Script]) -> None:
     groups = (
         ("not counted, because the reference fails", [(one, one.why_not + (f"; not installed: {', '.join(one.absent)}" if one.absent else "")) for one in scripts if one.reference == "fails"]),
         ("listed apart, because the reference exceeds 300 s or 2 GB", [(one, one.why_not) for one in scripts if one.reference == "exceeds"]),
+        ("listed apart, because gongfu exceeds 300 s or 2 GB; they don't count as run", [(one, one.problem) for one in scripts if one.gongfu == "exceeds"]),
         ("works in the reference, fails in gongfu", [(one, one.problem) for one in scripts if one.gongfu == "fails"]),
     )
     for title, members in groups:
@@ -329,6 +334,7 @@ def sums(scripts: list[Script]) -> dict[str, Any]:
         "reference_exceeds": sum(one.reference == "exceeds" for one in scripts),
         "reference_works": len(works),
         "gongfu_runs": len(runs),
+        "gongfu_exceeds": sum(one.gongfu == "exceeds" for one in works),
         "need_packages": len(needy),
         "need_packages_and_run": sum(not one.bare for one in runs),
         **{name: math.floor(1000 * len(part) / len(whole)) / 10 if whole else 0.0 for name, (part, whole) in share.items()},
