@@ -98,7 +98,7 @@ def last_line(ran: Ran, timeout: float) -> str:
     """The line that says why a run failed."""
     if ran.code is None:
         return f"took longer than {timeout:g} s"
-    lines = [line.strip() for line in ran.printed.splitlines() if line.strip()]
+    lines = [line.strip() for line in ran.printed.splitlines() if re.search(r"\w", line)]
     line = next((line for line in reversed(lines) if ERROR.match(line)), lines[-1] if lines else "it printed nothing")
     return f"{line[:200]} (exit code {ran.code})"
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,22 @@ def imports(tree: ast.AST) -> set[str]:
     return found
 
 
+def is_strange(module: str, near: set[str], own: set[str], table: dict[str, Any]) -> bool:
+    """True for a module that is neither Python's nor the skill's: far from the script a known name isn't the skill's."""
+    known = any(name.split(".")[0] == module for name in table["packages"])
+    return module not in sys.stdlib_module_names and module not in near and (known or module not in own)
+
+
 def candidates(folder: Path, name: str, table: dict[str, Any]) -> Skill:
     """The scripts of a skill that import what neither Python nor the skill has."""
     skill = Skill(folder, name)
     files = [file for file in sorted(folder.rglob("*.py")) if file.is_file() and not file.is_symlink()]
-    own = {file.stem for file in files} | {parent.name for file in files for parent in file.relative_to(folder).parents}
+    inside: dict[Path, set[str]] = defaultdict(set)
+    for path in (file.relative_to(folder) for file in files):
+        inside[path.parent].add(path.stem)
+        for parent in path.parent.parents if path.parent.parts else []:
+            inside[parent].add(path.relative_to(parent).parts[0])
+    own = set().union(*inside.values())
     for file in files:
         path = file.relative_to(folder)
         if ASIDE & set(path.parts[:-1]):
@@ -93,7 +105,8 @@ def candidates(folder: Path, name: str, table: dict[str, Any]) -> Skill:
             tree = ast.parse(file.read_bytes())
         except (SyntaxError, ValueError):
             continue
-        strange = {module for module in imports(tree) if module.split(".")[0] not in sys.stdlib_module_names and module.split(".")[0] not in own}
+        near = {name for parent in path.parents for name in inside[parent]}
+        strange = {module for module in imports(tree) if is_strange(module.split(".")[0], near, own, table)}
         if not strange:
             continue
         packages, absent, heavy = set(), set(), set()
