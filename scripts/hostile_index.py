@@ -152,6 +152,47 @@ def sources_alone(world: World) -> None:
     expect(not marker.exists(), "its build was run")
 
 
+# Builds a wheel that says whether the build had a network.
+BACKEND = """import base64, hashlib, os, socket, zipfile
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    try:
+        socket.create_connection(('localhost', PORT), 2).close()
+        network = 'a network'
+    except OSError:
+        network = 'no network'
+    files = {'srcbuild.py': 'SAYS = %r' % ('built with ' + network), 'srcbuild-1.0.dist-info/METADATA': 'Metadata-Version: 2.1\\nName: srcbuild\\nVersion: 1.0\\n', 'srcbuild-1.0.dist-info/WHEEL': 'Wheel-Version: 1.0\\nGenerator: x\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'}
+    name = 'srcbuild-1.0-py3-none-any.whl'
+    with zipfile.ZipFile(os.path.join(folder, name), 'w') as wheel:
+        record = ''
+        for path, text in files.items():
+            wheel.writestr(path, text)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b'=').decode()
+            record += '%s,sha256=%s,%d\\n' % (path, digest, len(text))
+        wheel.writestr('srcbuild-1.0.dist-info/RECORD', record + 'srcbuild-1.0.dist-info/RECORD,,\\n')
+    return name
+"""
+
+
+def sources_built(world: World) -> None:
+    """A source distribution that the operator has built: without a network."""
+    settings = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n[project]\nname = "srcbuild"\nversion = "1.0"\n'
+    backend = BACKEND.replace("PORT", str(world.other.port))
+    world.index.files["srcbuild-1.0.tar.gz"] = source("srcbuild", "1.0", {"pyproject.toml": settings, "backend.py": backend, "PKG-INFO": "Metadata-Version: 2.1\nName: srcbuild\nVersion: 1.0\n"})
+    files = python("good>=0.92\nsrcbuild>=0.5,<2\n")
+    files["x.py"] = f"try:\n    import srcbuild\n    print(srcbuild.SAYS)\nexcept ImportError:\n    print('not built')\n{SAYS}"
+    world.works(files, "not built")
+    world.configure('build = ["srcbuild"]')
+    ran = world.works({**files, "note.txt": "allowed"}, "built with no network")
+    expect("left_out" not in ran["environments"][0], f"all of it is there: {ran}")
+    # The control: the build does reach it where it has a network.
+    folder = Path(tempfile.mkdtemp(dir=world.base))
+    (folder / "backend.py").write_text(backend)
+    code = "import backend, zipfile; print(zipfile.ZipFile(backend.build_wheel('.')).read('srcbuild.py').decode())"
+    said = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
+    expect("built with a network" in said.stdout, f"the control: it is reached from outside: {said}")
+    world.other.accepted = 0
+
+
 def other_content(world: World) -> None:
     """The index sends something else than it said."""
     file = world.index.wheel("swapped", {"swapped.py": b"1"})
@@ -544,7 +585,7 @@ def node_lock(world: World) -> None:
 
 
 CASES: list[Callable[[World], None]] = [
-    good, unknown, sources_alone, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
+    good, unknown, sources_alone, sources_built, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
     begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, says_otherwise, header_of_a_script, locks, conflicts,
     at_once, interrupted, secrets, node_good, node_bad, node_elsewhere, node_lock, removed,
 ]  # fmt: skip

@@ -20,13 +20,13 @@ use crate::recipe::{Recipe, Step};
 use crate::step::BuildSandbox;
 use crate::storage::BuildFolder;
 use crate::tree::measure;
-use crate::{Inner, blocking, node, python};
+use crate::{Inner, blocking, node, python, source_build};
 use gongfu_files::disk::Root;
 
 /// The limit of packages in a record.
 const MAX_PACKAGES: usize = 5_000;
 /// The limit of what a record tells that was left out.
-const MAX_LEFT_OUT: usize = 50;
+pub(crate) const MAX_LEFT_OUT: usize = 50;
 /// The longest lock, in bytes.
 const MAX_LOCK: u64 = 16 * 1024 * 1024;
 /// The time between two attempts to lock the build folder.
@@ -114,8 +114,8 @@ pub(crate) async fn start(inner: &Inner, key: &str) -> Result<Arc<BuildFolder>, 
     Err(Failure::new(FailureKind::TooSlow, why))
 }
 
-struct Build<'a> {
-    sandbox: BuildSandbox<'a>,
+pub(crate) struct Build<'a> {
+    pub(crate) sandbox: BuildSandbox<'a>,
     skill: &'a Skill,
     manifest: &'a Manifest,
     record: Record,
@@ -182,7 +182,7 @@ impl Build<'_> {
     }
 
     /// Notes what isn't installed, and why.
-    fn leave_out(&mut self, what: String) {
+    pub(crate) fn leave_out(&mut self, what: String) {
         if self.record.left_out.len() < MAX_LEFT_OUT {
             self.sandbox.report(&format!("left out: {what}"));
             self.record.left_out.push(what);
@@ -190,8 +190,8 @@ impl Build<'_> {
     }
 
     /// Runs the step that resolves. Where a package can't be had, it is left out for the sake of the others.
-    async fn resolve(&mut self, recipe: &Recipe, step: Step) -> Result<(), Failure> {
-        let Err(failure) = self.sandbox.run(recipe, step).await else {
+    async fn resolve(&mut self, recipe: &mut Recipe, step: Step) -> Result<(), Failure> {
+        let Err(failure) = self.resolve_with_builds(recipe, step).await else {
             return Ok(());
         };
         let each = recipe.each.filter(|_| failure.kind.is_of_a_package());
@@ -236,7 +236,7 @@ impl Build<'_> {
             .find(|(name, _)| *name == recipe.lock_file);
         let mut lock = given.map(|(_, text)| text.clone());
         if let Some(step) = recipe.lock {
-            self.resolve(&recipe, step).await?;
+            self.resolve(&mut recipe, step).await?;
             let text = self.read(recipe.lock_file)?;
             check_lock(&text)?;
             self.write_input(recipe.lock_file, &text)?;
@@ -245,19 +245,36 @@ impl Build<'_> {
         if recipe.lock.is_some() {
             self.sandbox.run(&recipe, recipe.install).await?;
         } else {
-            self.resolve(&recipe, recipe.install).await?;
+            let install = recipe.install;
+            self.resolve(&mut recipe, install).await?;
         }
         self.record.compiled = self.record.interpreter.is_none();
         let lock = lock.map_or_else(|| self.read(recipe.lock_file), Ok)?;
         // A package could have replaced the lock.
         let root = Root::open(&self.sandbox.folder.root).map_err(io_failure)?;
         replace(&root, recipe.lock_file, &lock, 0o644).map_err(io_failure)?;
+        let _ = root.dir().remove_dir_all(source_build::FOLDER);
         let mut packages = locked_packages(self.record.language, &lock);
         packages.truncate(MAX_PACKAGES);
         self.record.packages = packages;
         recipe.lock_file.clone_into(&mut self.record.lock);
         self.record.index = self.sandbox.index_shown();
         Ok(())
+    }
+
+    /// The versions that the manifest wants of a package, as text.
+    pub(crate) fn versions(&self, name: &str) -> String {
+        let PackageSpec::Requirements(requirements) = &self.manifest.packages else {
+            return String::new();
+        };
+        let lines = requirements.lines.iter().chain(&requirements.constraints);
+        let of_it = lines.filter_map(|line| {
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            let (own, rest) = line.split_at(line.find(|c| !is_name(c)).unwrap_or(line.len()));
+            own.eq_ignore_ascii_case(name)
+                .then(|| rest.split(';').next().unwrap_or_default().to_owned())
+        });
+        of_it.collect::<Vec<_>>().join(",")
     }
 
     /// Adds the interpreters that there are to a failure for lack of one.
@@ -272,13 +289,13 @@ impl Build<'_> {
         failure
     }
 
-    fn write_input(&self, name: &str, text: &str) -> Result<(), Failure> {
+    pub(crate) fn write_input(&self, name: &str, text: &str) -> Result<(), Failure> {
         let folder = &self.sandbox.folder;
         folder.write_input(name, text).map_err(io_failure)
     }
 
     /// Reads a file that a step wrote.
-    fn read(&self, name: &str) -> Result<String, Failure> {
+    pub(crate) fn read(&self, name: &str) -> Result<String, Failure> {
         let path = SkillPath::new(name);
         let path = path.map_err(|error| Failure::new(FailureKind::Other, error.to_string()))?;
         let root = Root::open(&self.sandbox.folder.root);

@@ -11,6 +11,7 @@ mod interpreter;
 mod node;
 mod python;
 mod recipe;
+mod source_build;
 mod sources;
 mod step;
 mod storage;
@@ -54,6 +55,17 @@ pub struct Settings {
     pub limits: Limits,
     /// Refuses a lock that doesn't fit its manifest, which otherwise is resolved anew.
     pub frozen: bool,
+    /// Packages that are built if the index has no wheel of them; `*` is all of them.
+    pub build: Vec<String>,
+}
+
+impl Settings {
+    /// True if the operator allows this package to be built.
+    fn may_build(&self, name: &str) -> bool {
+        let normal = |name: &str| name.to_ascii_lowercase().replace(['_', '.'], "-");
+        let mut allowed = self.build.iter();
+        allowed.any(|allowed| allowed == "*" || normal(allowed) == normal(name))
+    }
 }
 
 /// The environments of a home.
@@ -166,8 +178,8 @@ impl Inner {
         let interpreters = self.interpreters.identity(language);
         let platform = (std::env::consts::OS, std::env::consts::ARCH);
         // What was resolved anew is another environment than the lock's.
-        let frozen = self.settings.frozen;
-        let all = serde_json::json!([manifest.to_string(), interpreters, platform, frozen]);
+        let settings = (self.settings.frozen, &self.settings.build);
+        let all = serde_json::json!([manifest.to_string(), interpreters, platform, settings]);
         let digest = Digest::of(all.to_string().as_bytes()).to_string();
         let digits = digest.chars().skip("sha256:".len());
         digits.take(KEY_LENGTH).collect()

@@ -37,7 +37,7 @@ pub(crate) struct Config {
 }
 
 /// The packages that scripts of skills need. They are installed once, in a sandbox that reaches the index
-/// alone, and nothing of them is built.
+/// alone, and nothing of them is built unless `build` says so.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Dependencies {
@@ -60,6 +60,9 @@ pub(crate) struct Dependencies {
     /// indexes, and those on the internet at which an index says that its files are, needn't be listed.
     #[schemars(with = "Vec<String>")]
     pub(crate) hosts: Vec<Rule>,
+    /// Packages of Python that are built if the index has no wheel of them: `["docopt"]`, or `["*"]` for all. A build
+    /// runs code of the package, in the sandbox and without a network.
+    pub(crate) build: Vec<String>,
     /// Further interpreters of Python, such as `~/.local/bin/python3.13` of `uv python install 3.13`, for skills that
     /// require a version that the search path doesn't have.
     pub(crate) interpreters: Vec<PathBuf>,
@@ -81,6 +84,7 @@ impl Default for Dependencies {
             extra_indexes: Vec::new(),
             registry: None,
             hosts: Vec::new(),
+            build: Vec::new(),
             interpreters: Vec::new(),
             disk_mib: 2048,
             seconds: 600,

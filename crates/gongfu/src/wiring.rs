@@ -188,6 +188,7 @@ pub(crate) fn parts_of(
             sources: package_sources(environment, &config),
             limits: config.dependencies.limits(),
             frozen: config.dependencies.frozen,
+            build: config.dependencies.build.clone(),
         },
     ));
     let space = Space::new(SpaceParts {

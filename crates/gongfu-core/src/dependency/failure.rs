@@ -90,7 +90,7 @@ impl FailureKind {
             }
             Self::PackageUnknown => "check the name, and whether the configured index has it",
             Self::NothingBuilt => {
-                "require a version that the index has built for this machine: nothing of a package is built here"
+                "require a version that the index has built for this machine; or a person lists the package in `build` below `[dependencies]` in the settings"
             }
             Self::Conflict => "change the required versions so that they can be installed together",
             Self::DigestMismatch => {
