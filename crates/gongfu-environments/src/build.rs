@@ -1,5 +1,7 @@
 //! A build: its steps run in the sandbox, then the environment is measured and published.
 
+mod source;
+
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,13 +22,13 @@ use crate::recipe::{Recipe, Step};
 use crate::step::BuildSandbox;
 use crate::storage::BuildFolder;
 use crate::tree::measure;
-use crate::{Inner, blocking, node, python, source_build};
+use crate::{Inner, blocking, node, python};
 use gongfu_files::disk::Root;
 
 /// The limit of packages in a record.
 const MAX_PACKAGES: usize = 5_000;
 /// The limit of what a record tells that was left out.
-pub(crate) const MAX_LEFT_OUT: usize = 50;
+const MAX_LEFT_OUT: usize = 50;
 /// The longest lock, in bytes.
 const MAX_LOCK: u64 = 16 * 1024 * 1024;
 /// The time between two attempts to lock the build folder.
@@ -114,8 +116,8 @@ pub(crate) async fn start(inner: &Inner, key: &str) -> Result<Arc<BuildFolder>, 
     Err(Failure::new(FailureKind::TooSlow, why))
 }
 
-pub(crate) struct Build<'a> {
-    pub(crate) sandbox: BuildSandbox<'a>,
+struct Build<'a> {
+    sandbox: BuildSandbox<'a>,
     skill: &'a Skill,
     manifest: &'a Manifest,
     record: Record,
@@ -182,7 +184,7 @@ impl Build<'_> {
     }
 
     /// Notes what isn't installed, and why.
-    pub(crate) fn leave_out(&mut self, what: String) {
+    fn leave_out(&mut self, what: String) {
         if self.record.left_out.len() < MAX_LEFT_OUT {
             self.sandbox.report(&format!("left out: {what}"));
             self.record.left_out.push(what);
@@ -253,7 +255,7 @@ impl Build<'_> {
         // A package could have replaced the lock.
         let root = Root::open(&self.sandbox.folder.root).map_err(io_failure)?;
         replace(&root, recipe.lock_file, &lock, 0o644).map_err(io_failure)?;
-        let _ = root.dir().remove_dir_all(source_build::FOLDER);
+        let _ = root.dir().remove_dir_all(source::FOLDER);
         let mut packages = locked_packages(self.record.language, &lock);
         packages.truncate(MAX_PACKAGES);
         self.record.packages = packages;
@@ -263,7 +265,7 @@ impl Build<'_> {
     }
 
     /// The versions that the manifest wants of a package, as text.
-    pub(crate) fn versions(&self, name: &str) -> String {
+    fn versions(&self, name: &str) -> String {
         let PackageSpec::Requirements(requirements) = &self.manifest.packages else {
             return String::new();
         };
@@ -289,13 +291,13 @@ impl Build<'_> {
         failure
     }
 
-    pub(crate) fn write_input(&self, name: &str, text: &str) -> Result<(), Failure> {
+    fn write_input(&self, name: &str, text: &str) -> Result<(), Failure> {
         let folder = &self.sandbox.folder;
         folder.write_input(name, text).map_err(io_failure)
     }
 
     /// Reads a file that a step wrote.
-    pub(crate) fn read(&self, name: &str) -> Result<String, Failure> {
+    fn read(&self, name: &str) -> Result<String, Failure> {
         let path = SkillPath::new(name);
         let path = path.map_err(|error| Failure::new(FailureKind::Other, error.to_string()))?;
         let root = Root::open(&self.sandbox.folder.root);

@@ -11,7 +11,6 @@ mod interpreter;
 mod node;
 mod python;
 mod recipe;
-mod source_build;
 mod sources;
 mod step;
 mod storage;

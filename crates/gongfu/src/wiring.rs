@@ -152,12 +152,7 @@ pub(crate) fn parts_of(
         Arc::clone(&materialize),
         Arc::clone(&clock),
     ));
-    let further = config.dependencies.interpreters.iter();
-    let further = further.map(|file| expanded(file, environment.user.as_deref()));
-    let interpreters = Arc::new(Interpreters::new(
-        environment.search_path.clone(),
-        further.collect(),
-    ));
+    let interpreters = Arc::new(interpreters(environment, &config));
     let programs = Arc::clone(&interpreters);
     let places = Arc::clone(&skills);
     let run_folders = LocalRunFolders::new(
@@ -223,6 +218,13 @@ pub(crate) fn parts_of(
         budget: config.catalogue.budget,
         doubtful,
     })
+}
+
+/// The interpreters of the search path, and those that the settings list.
+fn interpreters(environment: &Environment, config: &Config) -> Interpreters {
+    let further = config.dependencies.interpreters.iter();
+    let further = further.map(|file| expanded(file, environment.user.as_deref()));
+    Interpreters::new(environment.search_path.clone(), further.collect())
 }
 
 /// Delays runs that wait to start a little after each request that runs nothing.

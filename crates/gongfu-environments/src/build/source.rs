@@ -5,14 +5,14 @@
 
 use gongfu_core::dependency::{Failure, FailureKind, requirement_problem};
 
-use crate::build::{Build, MAX_LEFT_OUT};
+use super::{Build, MAX_LEFT_OUT};
 use crate::recipe::{Recipe, Step};
 
 /// The limit of packages that are built for one environment.
 const MAX_BUILDS: usize = 8;
 /// The folder of an environment that holds sources, tools and wheels while it is built.
 pub(crate) const FOLDER: &str = ".build";
-const FETCH: &str = include_str!("fetch_source.py");
+const FETCH: &str = include_str!("../fetch_source.py");
 const REQUIRES: &str = ".build/source/requires.txt";
 
 const FETCH_SOURCE: Step = Step::online(
