@@ -4,8 +4,10 @@
 
 mod address;
 mod host;
+mod proxy;
 mod rule;
 
 pub use address::{is_of_a_host, is_public};
-pub use host::{Destination, Host, HostError};
+pub use host::{Destination, Endpoint, Host, HostError};
+pub use proxy::{Bypass, Proxies, ProxyServer, Secret};
 pub use rule::{Rule, RuleError, Rules};

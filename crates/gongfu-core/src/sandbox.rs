@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Artifact, Holding};
-use crate::network::Rules;
+use crate::network::{Endpoint, Proxies, ProxyServer, Rules};
 
 /// The folder in which a run sees the workspace.
 pub const WORKSPACE: &str = "/workspace";
@@ -183,13 +184,50 @@ pub struct Reach {
     pub private: Rules,
     /// Those of them that may besides be where those of `private` are.
     pub beside: Rules,
+    /// The additions for the build of an environment. A run with a grant never has any.
+    pub build: Option<BuildReach>,
 }
 
 impl Reach {
     /// Returns true if there is no network at all.
     pub fn is_off(&self) -> bool {
-        self.rules.is_empty()
+        let has_address = |build: &BuildReach| !build.addresses.is_empty();
+        self.rules.is_empty() && !self.build.as_ref().is_some_and(has_address)
     }
+
+    /// Returns true if a host may be reached: by its name, or at one of the addresses of a build.
+    pub fn allows(&self, endpoint: &Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Name(destination) => self.rules.allow(destination),
+            Endpoint::Address(address) => {
+                let addresses = self.build.as_ref().map(|build| &build.addresses);
+                addresses.is_some_and(|addresses| addresses.contains(address))
+            }
+        }
+    }
+
+    /// Returns true if a host may be spoken to without TLS.
+    pub fn allows_plain(&self, endpoint: &Endpoint) -> bool {
+        let build = self.build.as_ref();
+        build.is_some_and(|build| build.plain.contains(endpoint)) && self.allows(endpoint)
+    }
+
+    /// The operator's proxy by which a host is reached; `None` where it is reached directly.
+    pub fn proxy(&self, endpoint: &Endpoint) -> Option<&ProxyServer> {
+        let proxies = &self.build.as_ref()?.proxies;
+        proxies.server(endpoint, self.allows_plain(endpoint))
+    }
+}
+
+/// The ways to an index of the operator that only builds have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BuildReach {
+    /// The addresses of indexes that have no name.
+    pub addresses: Vec<SocketAddr>,
+    /// The indexes by plain HTTP, and the hosts of their files.
+    pub plain: Vec<Endpoint>,
+    /// The operator's proxies.
+    pub proxies: Proxies,
 }
 
 /// A host that a run asked for.

@@ -1,6 +1,7 @@
 //! A host, parsed once: what comes after has a name of plain letters, or nothing at all.
 
 use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 
 /// The longest name (RFC 1035).
@@ -113,6 +114,61 @@ impl FromStr for Destination {
     }
 }
 
+/// A host by its name or its address, with a port: an index of the operator may have either.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Endpoint {
+    /// By its name.
+    Name(Destination),
+    /// By its address, in the usual spelling.
+    Address(SocketAddr),
+}
+
+impl Endpoint {
+    /// The port.
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Name(destination) => destination.port,
+            Self::Address(address) => address.port(),
+        }
+    }
+
+    /// The host without its port: a name, or an address without brackets.
+    pub fn host(&self) -> String {
+        match self {
+            Self::Name(destination) => destination.host.to_string(),
+            Self::Address(address) => address.ip().to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(destination) => destination.fmt(formatter),
+            Self::Address(address) => address.fmt(formatter),
+        }
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        let (host, port) = text.rsplit_once(':').ok_or(HostError::Port)?;
+        let inner = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'));
+        let address = match inner {
+            Some(host) => host.parse::<Ipv6Addr>().ok().map(Into::into),
+            None => host.parse::<Ipv4Addr>().ok().map(Into::into),
+        };
+        match address {
+            Some(address) => Ok(Self::Address(SocketAddr::new(address, port_of(port)?))),
+            None => text.parse().map(Self::Name),
+        }
+    }
+}
+
 /// A port: digits alone, no sign and no zero in front.
 pub(super) fn port_of(text: &str) -> Result<u16, HostError> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
@@ -122,7 +178,7 @@ pub(super) fn port_of(text: &str) -> Result<u16, HostError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Destination, Host, HostError};
+    use super::{Destination, Endpoint, Host, HostError};
 
     #[test]
     fn only_names_and_addresses_are_hosts() {
@@ -193,6 +249,28 @@ mod tests {
             "127.0.0.1:443",
         ] {
             assert!(text.parse::<Destination>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn endpoints_have_a_name_or_a_plain_address() {
+        for text in ["example.com:80", "10.0.0.1:80", "[::1]:443", "[fd00::1]:8080"] {
+            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+        }
+        for text in [
+            "127.1:80",
+            "2130706433:80",
+            "0x7f000001:80",
+            "010.0.0.1:80",
+            "::1:80",
+            "[127.0.0.1]:80",
+            "[fe80::1%1]:80",
+            "10.0.0.1:0",
+            "10.0.0.1",
+            "[::1]",
+            "user@10.0.0.1:80",
+        ] {
+            assert!(text.parse::<Endpoint>().is_err(), "{text:?}");
         }
     }
 }
