@@ -3,12 +3,16 @@
 //! The child listens inside of the sandbox and hands the listener to the server, which decides outside. A
 //! connection must be for a host that was granted (`CONNECT`, RFC 9110, 9.3.6), at a public address, and TLS must
 //! name the same host (RFC 6066, 3). Names are resolved once, here.
+//!
+//! A build may besides reach the operator's index at an exact address, by plain HTTP, or by a proxy of the operator.
 
 mod contacts;
 mod head;
 mod hello;
+mod plain;
 mod resolver;
 mod tunnel;
+mod upstream;
 
 use std::io;
 use std::net::TcpListener;

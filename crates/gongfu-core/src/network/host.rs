@@ -254,7 +254,12 @@ mod tests {
 
     #[test]
     fn endpoints_have_a_name_or_a_plain_address() {
-        for text in ["example.com:80", "10.0.0.1:80", "[::1]:443", "[fd00::1]:8080"] {
+        for text in [
+            "example.com:80",
+            "10.0.0.1:80",
+            "[::1]:443",
+            "[fd00::1]:8080",
+        ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }
         for text in [

@@ -71,7 +71,9 @@ pub enum Bypass {
 impl Bypass {
     /// The entries of a list, separated by commas or blanks, of which curl would understand each.
     pub fn list(text: &str) -> Vec<Self> {
-        let entries = text.split([',', ' ', '\t']).filter(|entry| !entry.is_empty());
+        let entries = text
+            .split([',', ' ', '\t'])
+            .filter(|entry| !entry.is_empty());
         entries.filter_map(|entry| entry.parse().ok()).collect()
     }
 
@@ -95,7 +97,9 @@ impl Bypass {
                     _ => false,
                 }
             }
-            (Self::Below(_), Endpoint::Address(_)) | (Self::Network(..), Endpoint::Name(_)) => false,
+            (Self::Below(_), Endpoint::Address(_)) | (Self::Network(..), Endpoint::Name(_)) => {
+                false
+            }
         }
     }
 }

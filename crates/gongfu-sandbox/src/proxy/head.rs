@@ -1,6 +1,9 @@
-//! The request of a program to its proxy, which must be `CONNECT`.
+//! The request of a program to its proxy: `CONNECT`, or the download of a build by plain HTTP.
 
-use gongfu_core::network::Destination;
+use gongfu_core::network::{Destination, Endpoint};
+use gongfu_core::sandbox::Reach;
+
+use super::plain::{self, PlainRequest};
 
 /// The longest request, in bytes.
 pub(super) const MAX_LENGTH: usize = 8 * 1024;
@@ -30,11 +33,21 @@ impl Refusal {
     }
 }
 
-/// Reads a request; returns its destination and its length, or `None` while it is incomplete.
+/// A request to the proxy.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) endpoint: Endpoint,
+    /// The download; `None` for `CONNECT`.
+    pub(super) plain: Option<PlainRequest>,
+    /// The bytes behind it.
+    pub(super) early: Vec<u8>,
+}
+
+/// Reads a request; returns `None` while it is incomplete.
 ///
 /// # Errors
-/// It isn't HTTP, or isn't `CONNECT`.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<(Destination, usize)>, Refusal> {
+/// It isn't HTTP, or isn't what a run, or a build with this reach, may ask for.
+pub(super) fn read(bytes: &[u8], reach: &Reach) -> Result<Option<Request>, Refusal> {
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut request = httparse::Request::new(&mut fields);
     let length = match request.parse(bytes) {
@@ -51,35 +64,82 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<(Destination, usize)>, Refusal
             return Err(Refusal::new("400 Bad Request", why));
         }
     };
+    let early = bytes.get(length..).unwrap_or_default().to_vec();
     if request.method != Some("CONNECT") {
-        return Err(Refusal::new(
-            "403 Forbidden",
-            "hosts are reached by TLS alone; use an address that begins with https://",
-        ));
+        let (endpoint, plain) = plain::read(&request, reach)?;
+        return Ok(Some(Request {
+            endpoint,
+            plain: Some(plain),
+            early,
+        }));
     }
-    let destination = request.path.unwrap_or_default().parse();
-    let destination = destination.map_err(|error| {
-        let why = format!("where to connect is no host and port: {error}");
-        Refusal::new("400 Bad Request", why)
-    })?;
-    Ok(Some((destination, length)))
+    let path = request.path.unwrap_or_default();
+    // Addresses are only parsed for a build: for everybody else there are none.
+    let address = path.parse::<Endpoint>().ok();
+    let address = address
+        .filter(|endpoint| matches!(endpoint, Endpoint::Address(_)) && reach.allows(endpoint));
+    let endpoint = match address {
+        Some(address) => address,
+        None => Endpoint::Name(path.parse::<Destination>().map_err(|error| {
+            let why = format!("where to connect is no host and port: {error}");
+            Refusal::new("400 Bad Request", why)
+        })?),
+    };
+    Ok(Some(Request {
+        endpoint,
+        plain: None,
+        early,
+    }))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_LENGTH, read};
+    use gongfu_core::sandbox::{BuildReach, Reach};
+
+    use super::{MAX_LENGTH, Refusal, Request};
+
+    fn read(bytes: &[u8]) -> Result<Option<Request>, Refusal> {
+        super::read(bytes, &Reach::default())
+    }
 
     fn refused(bytes: &[u8]) -> &'static str {
         read(bytes).unwrap_err().status
     }
 
     #[test]
+    fn reads_only_the_addresses_of_a_build() {
+        let addresses = ["10.0.0.1:443", "[fd00::1]:8443"];
+        let reach = Reach {
+            build: Some(BuildReach {
+                addresses: addresses.map(|text| text.parse().unwrap()).to_vec(),
+                ..BuildReach::default()
+            }),
+            ..Reach::default()
+        };
+        let asks = |address: &str| format!("CONNECT {address} HTTP/1.1\r\n\r\n").into_bytes();
+        for address in addresses {
+            let request = super::read(&asks(address), &reach).unwrap().unwrap();
+            assert_eq!(request.endpoint.to_string(), address);
+            assert_eq!(refused(&asks(address)), "400 Bad Request");
+        }
+        for other in [
+            "10.0.0.1:80",
+            "10.0.0.2:443",
+            "[fd00::1]:443",
+            "167772161:443",
+        ] {
+            let refusal = super::read(&asks(other), &reach).unwrap_err();
+            assert_eq!(refusal.status, "400 Bad Request", "{other}");
+        }
+    }
+
+    #[test]
     fn refuses_everything_but_connect() {
         let request = b"CONNECT example.com:443 HTTP/1.1\r\nHost: other\r\n\r\nmore";
-        let (destination, length) = read(request).unwrap().unwrap();
-        assert_eq!(destination.to_string(), "example.com:443");
-        assert_eq!(request.get(length..), Some(b"more".as_slice()));
-        for cut in 0..length {
+        let whole = read(request).unwrap().unwrap();
+        assert_eq!(whole.endpoint.to_string(), "example.com:443");
+        assert_eq!((whole.plain, &*whole.early), (None, b"more".as_slice()));
+        for cut in 0..request.len() - whole.early.len() {
             assert_eq!(read(request.get(..cut).unwrap()), Ok(None), "{cut}");
         }
         for other in [

@@ -17,7 +17,7 @@ pub(super) struct Hello {
 pub(super) enum Progress {
     /// More must come.
     Part,
-    /// It is complete, and names the host.
+    /// It is complete, and for the host.
     Whole,
 }
 
@@ -29,11 +29,11 @@ impl Hello {
         }
     }
 
-    /// Takes a piece.
+    /// Takes a piece of a greeting for a host, or for an address, which has no name.
     ///
     /// # Errors
     /// It isn't TLS, or names another host; the text says so.
-    pub(super) fn take(&mut self, more: &[u8], host: &Host) -> Result<Progress, String> {
+    pub(super) fn take(&mut self, more: &[u8], host: Option<&Host>) -> Result<Progress, String> {
         self.bytes.extend_from_slice(more);
         if self.bytes.len() > MAX_LENGTH {
             return Err("what is said first is too long for a greeting of TLS".to_owned());
@@ -48,12 +48,13 @@ impl Hello {
                 Ok(None) => {}
                 Ok(Some(accepted)) => {
                     let name = accepted.client_hello().server_name().map(str::to_owned);
-                    return match name {
-                        Some(name) if name.eq_ignore_ascii_case(host.as_str()) => {
+                    return match (name, host) {
+                        (Some(name), Some(host)) if name.eq_ignore_ascii_case(host.as_str()) => {
                             Ok(Progress::Whole)
                         }
-                        Some(name) => Err(format!("by TLS it is for another host, {name}")),
-                        None => Err("by TLS it names no host".to_owned()),
+                        (None, None) => Ok(Progress::Whole),
+                        (Some(name), _) => Err(format!("by TLS it is for another host, {name}")),
+                        (None, Some(_)) => Err("by TLS it names no host".to_owned()),
                     };
                 }
                 Err((error, _)) => return Err(invalid(&error)),
@@ -110,7 +111,7 @@ pub(super) mod tests {
             let mut hello = Hello::new();
             let heard = bytes
                 .chunks(piece)
-                .map(|piece| hello.take(piece, &host).unwrap());
+                .map(|piece| hello.take(piece, Some(&host)).unwrap());
             let heard: Vec<Progress> = heard.collect();
             let (last, before) = heard.split_last().unwrap();
             assert_eq!(last, &Progress::Whole, "{record} {piece}");
@@ -120,9 +121,19 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn accepts_no_name_for_an_address_alone() {
+        let bytes = greeting(None, 99);
+        assert_eq!(Hello::new().take(&bytes, None), Ok(Progress::Whole));
+        let named = Hello::new().take(&greeting(Some("evil.test"), 99), None);
+        assert!(named.unwrap_err().contains("evil.test"));
+        let plain = Hello::new().take(b"GET / HTTP/1.1\r\n\r\n", None);
+        assert!(plain.unwrap_err().contains("isn't TLS"));
+    }
+
+    #[test]
     fn refuses_another_host_or_none() {
         let host = "example.com".parse().unwrap();
-        let said = |bytes: &[u8]| Hello::new().take(bytes, &host).unwrap_err();
+        let said = |bytes: &[u8]| Hello::new().take(bytes, Some(&host)).unwrap_err();
         assert!(said(&greeting(Some("evil.test"), 99)).contains("evil.test"));
         assert!(said(&greeting(Some("a.example.com"), 99)).contains("another host"));
         assert!(said(&greeting(None, 99)).contains("no host"));
@@ -136,7 +147,7 @@ pub(super) mod tests {
         let endless = [22, 3, 1, 0, 1, 1].repeat(20_000);
         let ended = endless
             .chunks(1_000)
-            .find_map(|piece| hello.take(piece, &host).err());
+            .find_map(|piece| hello.take(piece, Some(&host)).err());
         assert!(ended.is_some());
     }
 }

@@ -11,6 +11,8 @@ use std::time::Duration;
 use gongfu_core::network::{Destination, Rules};
 use gongfu_core::sandbox::Reach;
 
+mod build;
+
 use super::Proxy;
 use super::hello::tests::greeting;
 use super::resolver::{Resolver, Resolving};

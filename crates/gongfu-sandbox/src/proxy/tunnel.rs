@@ -5,16 +5,18 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use gongfu_core::network::{Destination, Rule, is_of_a_host, is_public};
+use gongfu_core::network::{Destination, Endpoint, Rule, is_of_a_host, is_public};
 use gongfu_core::sandbox::{Contact, Reach};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::contacts::Contacts;
-use super::head::{self, Refusal};
+use super::head::{self, Refusal, Request};
 use super::hello::{Hello, Progress};
+use super::plain::{self, PlainRequest};
 use super::resolver::Resolver;
+use super::upstream;
 
 /// The time that a program may take for its request, and for its greeting.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -32,39 +34,54 @@ pub(super) async fn tunnel(
     resolver: &dyn Resolver,
     contacts: &Contacts,
 ) {
-    let request = match timeout(REQUEST_TIMEOUT, read_request(&mut inside)).await {
+    let request = match timeout(REQUEST_TIMEOUT, read_request(&mut inside, reach)).await {
         Ok(Ok(Ok(request))) => request,
         Ok(Ok(Err(refusal))) => return refuse(&mut inside, &refusal).await,
         // There is nothing to answer.
         Ok(Err(_)) | Err(_) => return,
     };
-    let (destination, early) = request;
-    let host = destination.to_string();
+    let host = request.endpoint.to_string();
     contacts.open(&host);
     let note = |refused: Option<String>| {
         let host = host.clone();
         contacts.close(Contact { host, refused });
     };
-    let mut outside = match connect(&destination, reach, resolver).await {
+    let mut outside = match connect(&request, reach, resolver).await {
         Ok(outside) => outside,
         Err(refusal) => {
             note(Some(refusal.why.clone()));
             return refuse(&mut inside, &refusal).await;
         }
     };
+    if let Some(plain) = &request.plain {
+        let start = ask(&mut outside, &request.endpoint, plain, reach).await;
+        return match start {
+            Ok(start) => {
+                note(None);
+                if inside.write_all(&start).await.is_ok() {
+                    let _ = plain::pass_on(&mut inside, &mut outside).await;
+                }
+            }
+            Err(refusal) => {
+                note(Some(refusal.why.clone()));
+                refuse(&mut inside, &refusal).await;
+            }
+        };
+    }
     let established = b"HTTP/1.1 200 Connection Established\r\n\r\n";
     if inside.write_all(established).await.is_err() {
         return note(Some("the program left before it said anything".to_owned()));
     }
-    let greeting = timeout(
-        REQUEST_TIMEOUT,
-        read_greeting(&mut inside, &destination, &early),
-    );
-    let bytes = match greeting.await {
-        Ok(Ok(Ok(bytes))) => bytes,
-        Ok(Ok(Err(why))) => return note(Some(why)),
-        Ok(Err(_)) | Err(_) => {
-            return note(Some("it said nothing by TLS".to_owned()));
+    let bytes = if reach.allows_plain(&request.endpoint) {
+        request.early
+    } else {
+        let greeting = read_greeting(&mut inside, &request);
+        match timeout(REQUEST_TIMEOUT, greeting).await {
+            Ok(Ok(Ok(bytes))) => bytes,
+            Ok(Ok(Err(why))) => return note(Some(why)),
+            Ok(Err(_)) | Err(_) => {
+                return note(Some("it said nothing by TLS".to_owned()));
+            }
         }
     };
     note(None);
@@ -73,10 +90,10 @@ pub(super) async fn tunnel(
     }
 }
 
-/// The destination of a request, and the bytes behind it.
-type Request = (Destination, Vec<u8>);
-
-async fn read_request(inside: &mut TcpStream) -> io::Result<Result<Request, Refusal>> {
+async fn read_request(
+    inside: &mut TcpStream,
+    reach: &Reach,
+) -> io::Result<Result<Request, Refusal>> {
     let mut bytes = Vec::new();
     let mut piece = [0; BUFFER];
     loop {
@@ -85,14 +102,27 @@ async fn read_request(inside: &mut TcpStream) -> io::Result<Result<Request, Refu
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         bytes.extend_from_slice(piece.get(..read).unwrap_or_default());
-        match head::read(&bytes) {
+        match head::read(&bytes, reach) {
             Ok(None) => {}
-            Ok(Some((destination, length))) => {
-                let early = bytes.split_off(length.min(bytes.len()));
-                return Ok(Ok((destination, early)));
-            }
+            Ok(Some(request)) => return Ok(Ok(request)),
             Err(refusal) => return Ok(Err(refusal)),
         }
+    }
+}
+
+/// Sends a request by plain HTTP; returns the first bytes of the answer, as far as they were looked at.
+async fn ask(
+    outside: &mut TcpStream,
+    endpoint: &Endpoint,
+    plain: &PlainRequest,
+    reach: &Reach,
+) -> Result<Vec<u8>, Refusal> {
+    let server = reach.proxy(endpoint);
+    let sent = outside.write_all(&plain.head(endpoint, server)).await;
+    sent.map_err(|error| unreachable(endpoint, &error.to_string()))?;
+    match server {
+        Some(server) => upstream::answer_start(outside, server).await,
+        None => Ok(Vec::new()),
     }
 }
 
@@ -116,18 +146,67 @@ async fn refuse(inside: &mut TcpStream, refusal: &Refusal) {
     let _ = timeout(REQUEST_TIMEOUT, answer).await;
 }
 
-/// Connects to the destination, if it may be reached.
+/// Connects to the host of a request, if it may be reached.
 async fn connect(
+    request: &Request,
+    reach: &Reach,
+    resolver: &dyn Resolver,
+) -> Result<TcpStream, Refusal> {
+    let endpoint = &request.endpoint;
+    if !reach.allows(endpoint) {
+        let why = match reach.build {
+            Some(_) => format!(
+                "{endpoint} is no host of the index; if a build needs it, list it as `hosts` below `[dependencies]` in the settings"
+            ),
+            None => format!(
+                "{endpoint} was not granted; whoever runs gongfu grants it by `gongfu grant add SKILL {endpoint}`"
+            ),
+        };
+        return Err(Refusal::new("403 Forbidden", why));
+    }
+    match (reach.proxy(endpoint), endpoint) {
+        (Some(server), _) => {
+            let mut stream = upstream::connect(server, resolver).await?;
+            if request.plain.is_none() {
+                upstream::open_tunnel(&mut stream, server, endpoint).await?;
+            }
+            Ok(stream)
+        }
+        (None, Endpoint::Name(destination)) => connect_to_name(destination, reach, resolver).await,
+        (None, Endpoint::Address(address)) => {
+            // The operator named this address. The services of clouds are no index for all that.
+            if !is_of_a_host(address.ip()) {
+                let why = format!("{address} is no address of a host");
+                return Err(Refusal::new("403 Forbidden", why));
+            }
+            let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
+            let why = match connected {
+                Ok(Ok(outside)) => {
+                    let _ = outside.set_nodelay(true);
+                    return Ok(outside);
+                }
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "it took longer than 10 s".to_owned(),
+            };
+            Err(unreachable(endpoint, &why))
+        }
+    }
+}
+
+/// The refusal where a host doesn't answer.
+fn unreachable(endpoint: &Endpoint, why: &str) -> Refusal {
+    Refusal::new(
+        "502 Bad Gateway",
+        format!("{endpoint} can't be reached: {why}"),
+    )
+}
+
+/// Connects to a granted name, if it leads to an address that may be reached.
+async fn connect_to_name(
     destination: &Destination,
     reach: &Reach,
     resolver: &dyn Resolver,
 ) -> Result<TcpStream, Refusal> {
-    if !reach.rules.allow(destination) {
-        let why = format!(
-            "{destination} was not granted; whoever runs gongfu grants it by `gongfu grant add SKILL {destination}`"
-        );
-        return Err(Refusal::new("403 Forbidden", why));
-    }
     let is_private = reach.private.allow(destination);
     let unreachable = |why: String| Refusal::new("502 Bad Gateway", why);
     let resolved = resolver.resolve(destination, is_private);
@@ -220,17 +299,20 @@ fn is_here(outside: &TcpStream) -> bool {
     ends.is_none_or(|(ours, theirs)| ours.ip() == theirs.ip())
 }
 
-/// Reads the greeting of TLS, which must name that host; else returns why it doesn't.
+/// Reads the greeting of TLS, which must name the host of the request; else returns why it doesn't.
 async fn read_greeting(
     inside: &mut TcpStream,
-    destination: &Destination,
-    early: &[u8],
+    request: &Request,
 ) -> io::Result<Result<Vec<u8>, String>> {
+    let host = match &request.endpoint {
+        Endpoint::Name(destination) => Some(&destination.host),
+        Endpoint::Address(_) => None,
+    };
     let mut hello = Hello::new();
     let mut piece = [0; BUFFER];
-    let mut more = early.to_vec();
+    let mut more = request.early.clone();
     loop {
-        match hello.take(&more, &destination.host) {
+        match hello.take(&more, host) {
             Ok(Progress::Whole) => return Ok(Ok(hello.bytes)),
             Ok(Progress::Part) => {}
             Err(why) => return Ok(Err(why)),
