@@ -1,4 +1,4 @@
-"""A package index of Python and a registry of npm on loopback, by TLS, that do what a check wants."""
+"""A package index of Python and a registry of npm on loopback, and a proxy before it, that do what a check wants."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import io
 import json
+import socket
 import ssl
 import tarfile
 import threading
@@ -56,16 +57,28 @@ def source(name: str, version: str, files: dict[str, str]) -> bytes:
 
 
 class Index:
-    """An index that listens on a free port of loopback; every path that is asked for is in `asked`."""
+    """An index that listens on a free port of loopback; every path that is asked for is in `asked`.
 
-    def __init__(self, authority: trustme.CA) -> None:
+    Without an authority it speaks plain HTTP. `host` is its name or address in URLs.
+    """
+
+    def __init__(self, authority: trustme.CA | None, *, host: str = "localhost", address: str = "127.0.0.1") -> None:
         self.files: dict[str, bytes] = {}
         # What an index says of a file, where that isn't the truth.
         self.said: dict[str, str] = {}
         self.packages: dict[str, dict[str, Any]] = {}
+        # Where an index says that a file is, if that isn't here.
+        self.elsewhere: dict[str, str] = {}
         self.asked: list[str] = []
+<<<<<<< HEAD
         # How many connections there were, whatever was said.
         self.accepted = 0
+=======
+        # Who asked, by address and port.
+        self.peers: list[tuple[str, int]] = []
+        # The value of `Authorization` that everybody has to send.
+        self.wanted: str | None = None
+>>>>>>> 06d4bca (Builds reach indexes as companies have them: http, addresses, proxies, logins)
         # How long it takes before it answers anything, in seconds.
         self.delay = 0.0
         index = self
@@ -79,9 +92,15 @@ class Index:
             def do_GET(self) -> None:
                 if self.command == "GET":
                     index.asked.append(self.path)
+                index.peers.append(self.client_address[:2])
                 time.sleep(index.delay)
                 kind, body = index.answer(self.path)
-                self.send_response(200 if body is not None else 404)
+                status = 200 if body is not None else 404
+                if index.wanted and self.headers.get("Authorization") != index.wanted:
+                    status, body = 401, b""
+                self.send_response(status)
+                if status == 401:
+                    self.send_header("WWW-Authenticate", 'Basic realm="index"')
                 body = b"" if body is None else body
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
@@ -93,21 +112,26 @@ class Index:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
+<<<<<<< HEAD
             def get_request(self) -> Any:
                 index.accepted += 1
                 return super().get_request()
+=======
+            address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+>>>>>>> 06d4bca (Builds reach indexes as companies have them: http, addresses, proxies, logins)
 
             # Clients go without a word, or don't believe the certificate.
             def handle_error(self, *_: object) -> None:
                 pass
 
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = Server((address, 0), Handler)
         self.server.daemon_threads = True
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert("localhost").configure_cert(context)
-        self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        if authority is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            authority.issue_cert(*{"localhost", host.strip("[]")}).configure_cert(context)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.port = self.server.server_address[1]
-        self.url = f"https://localhost:{self.port}"
+        self.url = f"{'http' if authority is None else 'https'}://{host}:{self.port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def answer(self, path: str) -> tuple[str, bytes | None]:
@@ -118,7 +142,7 @@ class Index:
         if path.startswith("/simple/"):
             name = path.split("/")[2]
             found = [file for file in self.files if normal(file).startswith(f"{normal(name)}-")]
-            files = [{"filename": file, "url": f"{self.url}/files/{file}", "hashes": {"sha256": self.digest(file)}} for file in found]
+            files = [{"filename": file, "url": f"{self.elsewhere.get(file, self.url)}/files/{file}", "hashes": {"sha256": self.digest(file)}} for file in found]
             page = {"meta": {"api-version": "1.0"}, "name": name, "files": files}
             return "application/vnd.pypi.simple.v1+json", json.dumps(page).encode() if files else None
         if path.startswith("/npm/"):
@@ -151,6 +175,71 @@ class Index:
         """Ends it."""
         self.server.shutdown()
         self.server.server_close()
+
+
+class Proxy:
+    """A proxy by plain HTTP on loopback, which wants a login and alone knows the names in `names`.
+
+    What it was asked for is in `asked`, and by which addresses it went on in `made`.
+    """
+
+    def __init__(self, login: str, names: dict[str, str]) -> None:
+        self.names = names
+        self.wanted = "Basic " + base64.b64encode(login.encode()).decode()
+        self.asked: list[str] = []
+        self.refused = 0
+        self.made: set[tuple[str, int]] = set()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.url = f"http://{login}@127.0.0.1:{self.port}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        while True:
+            client, _ = self.listener.accept()
+            threading.Thread(target=self.take, args=(client,), daemon=True).start()
+
+    def take(self, client: socket.socket) -> None:
+        """Serves one connection."""
+        with client:
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                byte = client.recv(1)
+                if not byte:
+                    return
+                head += byte
+            first, *fields = head.decode("latin-1").split("\r\n")
+            if f"Proxy-Authorization: {self.wanted}" not in fields:
+                self.refused += 1
+                client.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+                return
+            method, target, _ = first.split(" ")
+            self.asked.append(f"{method} {target}")
+            place = target if method == "CONNECT" else target.removeprefix("http://").split("/")[0]
+            host, port = place.rsplit(":", 1)
+            server = socket.create_connection((self.names.get(host, host.strip("[]")), int(port)))
+            with server:
+                self.made.add(server.getsockname()[:2])
+                if method == "CONNECT":
+                    client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                else:
+                    kept = [field for field in fields if not field.startswith("Proxy-")]
+                    path = target.removeprefix(f"http://{place}")
+                    server.sendall("\r\n".join([f"{method} {path} HTTP/1.1", *kept]).encode("latin-1"))
+                back = threading.Thread(target=pour, args=(server, client), daemon=True)
+                back.start()
+                pour(client, server)
+                back.join()
+
+
+def pour(source: socket.socket, target: socket.socket) -> None:
+    """Passes bytes on until there are no more."""
+    try:
+        while piece := source.recv(65536):
+            target.sendall(piece)
+        target.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
 
 
 def normal(name: str) -> str:

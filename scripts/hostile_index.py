@@ -227,10 +227,12 @@ def untrusted(world: World) -> None:
 
 
 def unencrypted(world: World) -> None:
-    """The index isn't reached by https."""
-    world.variables = {"UV_DEFAULT_INDEX": f"http://localhost:{world.index.port}/simple"}
+    """The index is neither reached by https nor by http, or doesn't speak what its URL says."""
+    world.variables = {"UV_DEFAULT_INDEX": f"ftp://localhost:{world.index.port}/simple"}
     error = world.fails(python("good>=0.4\n"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable")
     expect("https" in error["message"], f"it says what is wrong: {error}")
+    world.variables = {"UV_DEFAULT_INDEX": f"http://localhost:{world.index.port}/simple"}
+    world.fails(python("good>=0.4\n"), "DEPENDENCIES_UNAVAILABLE", "index_unreachable")
 
 
 def climbing(world: World) -> None:

@@ -38,7 +38,7 @@ use build::BuildRequest;
 use storage::{LeasedEnvironment, Storage};
 
 pub use interpreter::Interpreters;
-pub use sources::{InstallerFiles, Sources};
+pub use sources::{InstallerFiles, NpmLogin, ProxySettings, Sources, Variable};
 
 /// The limit of builds that run at once.
 const MAX_BUILDS: usize = 2;

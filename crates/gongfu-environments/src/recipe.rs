@@ -15,7 +15,7 @@ pub(crate) const CERTIFICATES: &str = "/run/certificates.pem";
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub(crate) script: &'static str,
-    /// True if it reaches the index, and sees the secrets in its URL.
+    /// True if it reaches the index, and sees the operator's logins there.
     pub(crate) is_online: bool,
 }
 

@@ -73,16 +73,13 @@ impl BuildSandbox<'_> {
         index: Option<&Index>,
     ) -> Result<String, Failure> {
         let mut environment = recipe.variables.clone();
-        if let Some(index) = index {
-            let urls = [
-                (Some(recipe.index_variable), index.url.clone()),
-                (recipe.extra_indexes_variable, index.extra()),
-            ];
-            let urls = urls
-                .into_iter()
-                .filter_map(|(name, value)| Some((name?.to_owned(), value?)));
-            environment.extend(urls);
-        }
+        environment.extend(
+            index
+                .map(|index| index.variables(recipe))
+                .unwrap_or_default(),
+        );
+        let start = index.map_or("", Index::script_start);
+        let secrets = index.map(Index::secrets).unwrap_or_default();
         let root = self.folder.root.clone();
         let mut mounts = vec![
             Mount {
@@ -96,9 +93,8 @@ impl BuildSandbox<'_> {
         mounts.extend(recipe.mounts.iter().cloned());
         let certificates = self.inner.certificates();
         mounts.extend(certificates.map(|file| read_only(file, CERTIFICATES)));
-        let listener = Arc::clone(&self.listener);
         let spec = Spec {
-            command: Command::Line(script.to_owned()),
+            command: Command::Line(format!("{start}{script}")),
             folder: "/tmp".to_owned(),
             mounts,
             programs: recipe.programs.clone(),
@@ -114,14 +110,17 @@ impl BuildSandbox<'_> {
             hidden: Vec::new(),
             holding: None,
         };
-        // Standard output is for the server.
-        let listener: Listener = Arc::new(move |stream, bytes| {
-            if stream == Stream::Stderr {
-                listener(stream, bytes);
-            }
-        });
-        let outcome = self.inner.run(self.language, spec, listener);
-        let outcome = outcome.await?;
+        let hiding = secrets.listener(Arc::clone(&self.listener));
+        let listener: Listener = {
+            let hiding = hiding.clone();
+            Arc::new(move |stream, bytes| hiding.take(stream, bytes))
+        };
+        let outcome = self.inner.run(self.language, spec, listener).await;
+        hiding.flush();
+        let outcome = outcome.map_err(|failure| Failure {
+            why: secrets.hide(&failure.why),
+            ..failure
+        })?;
         self.contacts.extend(outcome.contacts);
         Ok(String::from_utf8_lossy(&outcome.stdout.head).into_owned())
     }
@@ -172,7 +171,8 @@ fn failure(language: Language, outcome: &Outcome) -> Option<Failure> {
         }
         (Reason::Ok, _) => {
             let output = String::from_utf8_lossy(&outcome.stderr.head);
-            return Some(Failure::from_output(language, &output));
+            let failure = Failure::from_output(language, &output);
+            return Some(with_refusal(failure, &outcome.contacts));
         }
         (Reason::Timeout, _) => (
             FailureKind::TooSlow,
@@ -190,6 +190,22 @@ fn failure(language: Language, outcome: &Outcome) -> Option<Failure> {
         ),
     };
     Some(Failure::new(kind, why))
+}
+
+/// Adds why a host wasn't reached: the installers don't tell what a proxy says.
+fn with_refusal(failure: Failure, contacts: &[Contact]) -> Failure {
+    let is_network = matches!(
+        failure.kind,
+        FailureKind::IndexUnreachable | FailureKind::Other
+    );
+    let refused = contacts.iter().find_map(|contact| contact.refused.as_ref());
+    match refused.filter(|_| is_network) {
+        Some(refused) => Failure {
+            why: format!("{refused}: {}", failure.why),
+            ..failure
+        },
+        None => failure,
+    }
 }
 
 /// A failure of another part of gongfu.

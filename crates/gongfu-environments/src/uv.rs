@@ -21,7 +21,7 @@ const DEFAULT_INDEX: &str =
     "python3 -m pip download --help | grep -o 'https://[^ )]*/simple' || true";
 
 /// Prints every link on the page of a package, at the level of detail that `-vv` has.
-const FILE_URLS: &str = "python3 -m pip download -vv --no-deps --only-binary :all: --no-cache-dir --retries 0 --dest /tmp/none uv 2> /dev/null | grep -o 'Found link https://[^/ ]*' | sort -u || true";
+const FILE_URLS: &str = "python3 -m pip download -vv --no-deps --only-binary :all: --no-cache-dir --retries 0 --dest /tmp/none uv 2> /dev/null | grep -oE 'Found link https?://[^/ ]*' | sort -u || true";
 
 /// Downloads the wheel with `pip`. Nothing of it runs.
 const DOWNLOAD: Step = Step::online(
@@ -61,6 +61,14 @@ impl LocalEnvironments {
         index
             .map(|index| index.shown())
             .map_err(|failure| failure.why)
+    }
+
+    /// The indexes that are reached by plain HTTP, for people.
+    pub fn plain_indexes(&self) -> Vec<String> {
+        let sources = self.0.settings.sources.as_ref().ok();
+        let indexes = Language::ALL.into_iter();
+        let indexes = indexes.filter_map(|language| Index::configured(language, sources?).ok());
+        indexes.flat_map(|index| index.plain_shown()).collect()
     }
 
     /// Downloads `uv` from the package index; answers its path.

@@ -50,12 +50,18 @@ pub(crate) struct Dependencies {
     /// Refuse a lock that doesn't fit what the skill requires. Otherwise that is said, and the versions are
     /// resolved anew.
     pub(crate) frozen: bool,
-    /// The index of Python's packages, by https; without it, what `uv` and `pip` are configured for.
+    /// The index of Python's packages, such as `https://user:password@index.example.com/simple`; without it,
+    /// what `uv` and `pip` are configured for. By `http`, anybody on the way can change packages that have no
+    /// digest.
     pub(crate) index: Option<String>,
     /// Indexes of Python's packages that are asked besides.
     pub(crate) extra_indexes: Vec<String>,
-    /// The registry of Node.js's packages, by https; without it, what `npm` is configured for.
+    /// The registry of Node.js's packages; without it, what `npm` is configured for.
     pub(crate) registry: Option<String>,
+    /// The proxy on the way to the indexes, such as `http://user:password@proxy.example.com:3128`; empty for
+    /// none. Without it, what `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY` name, else what `pip` and `npm` are
+    /// configured for. `NO_PROXY` always counts.
+    pub(crate) proxy: Option<String>,
     /// Further hosts that a build may reach, such as `files.example.com`, at any address. The hosts of the
     /// indexes, and those on the internet at which an index says that its files are, needn't be listed.
     #[schemars(with = "Vec<String>")]
@@ -83,6 +89,7 @@ impl Default for Dependencies {
             index: None,
             extra_indexes: Vec::new(),
             registry: None,
+            proxy: None,
             hosts: Vec::new(),
             build: Vec::new(),
             interpreters: Vec::new(),

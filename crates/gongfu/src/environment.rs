@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gongfu_environments::ProxySettings;
+
 /// The environment variables.
 ///
 /// | name | meaning |
@@ -27,6 +29,10 @@ use std::path::PathBuf;
 /// | `UV_INDEX`, `UV_EXTRA_INDEX_URL`, `PIP_EXTRA_INDEX_URL` | others that are asked besides |
 /// | `NPM_CONFIG_REGISTRY`, `npm_config_registry` | the registry that packages of Node.js come from |
 /// | `UV_CONFIG_FILE`, `PIP_CONFIG_FILE`, `NPM_CONFIG_USERCONFIG`, `npm_config_userconfig` | files in which these are said, before those in the usual places |
+/// | `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, also in lower case, which wins | the proxies on the way to the indexes of packages, and the hosts that are reached without one: names with all below them, `*`, addresses and networks (`10.0.0.0/8`) |
+/// | `UV_INDEX_<NAME>_USERNAME`, `UV_INDEX_<NAME>_PASSWORD` | the login for an index of `uv` that has a name |
+/// | `NETRC` | the file with logins for hosts of Python's indexes, else `.netrc` in the person's home folder |
+/// | those that `.npmrc` names as `${NAME}` | filled in there |
 /// | `SSL_CERT_FILE` | the certificates that are believed when packages are fetched; else the system's |
 /// | `PATH` | where interpreters for scripts, `uv`, and the commands in the configurations of clients are looked for |
 /// | `XDG_CONFIG_HOME`, `APPDATA` | where clients keep their configuration, as the system has it |
@@ -68,6 +74,8 @@ pub(crate) struct Packages {
     pub(crate) uv: Option<PathBuf>,
     pub(crate) pip: Option<PathBuf>,
     pub(crate) npm: Option<PathBuf>,
+    pub(crate) netrc: Option<PathBuf>,
+    pub(crate) proxy: ProxySettings,
 }
 
 /// The format of log lines.
@@ -107,6 +115,18 @@ impl Environment {
         environment.data = base.map(|base| base.data_dir());
         environment.directory = std::env::current_dir().ok();
         environment
+    }
+
+    /// A variable that a settings file of an installer names.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place that reads the environment"
+    )]
+    pub(crate) fn variable(name: &str) -> Option<String> {
+        // The system takes no such name.
+        let is_name = !name.is_empty() && !name.contains(['=', '\0']);
+        let value = is_name.then(|| std::env::var_os(name)).flatten();
+        value.map(|value| value.to_string_lossy().into_owned())
     }
 
     /// Reads the names above with `value`.
@@ -163,20 +183,20 @@ impl Environment {
                 let extra = extra.unwrap_or_default();
                 Packages {
                     index: first(&["UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"]),
-                    // `uv` lets each have a name before it.
-                    extra: extra
-                        .split_whitespace()
-                        .map(|one| {
-                            one.split_once("=http")
-                                .map_or(one, |(name, _)| &one[name.len() + 1..])
-                        })
-                        .map(str::to_owned)
-                        .collect(),
+                    extra: extra.split_whitespace().map(str::to_owned).collect(),
                     registry: first(&["NPM_CONFIG_REGISTRY", "npm_config_registry"]),
                     certificates: file(&["SSL_CERT_FILE"]),
                     uv: file(&["UV_CONFIG_FILE"]),
                     pip: file(&["PIP_CONFIG_FILE"]),
                     npm: file(&["NPM_CONFIG_USERCONFIG", "npm_config_userconfig"]),
+                    netrc: file(&["NETRC"]),
+                    proxy: ProxySettings {
+                        setting: None,
+                        https: first(&["https_proxy", "HTTPS_PROXY"]),
+                        http: first(&["http_proxy", "HTTP_PROXY"]),
+                        all: first(&["all_proxy", "ALL_PROXY"]),
+                        none: first(&["no_proxy", "NO_PROXY"]),
+                    },
                 }
             },
             // A relative one would mean another folder for every program.

@@ -270,26 +270,36 @@ fn package_sources(
         registry: config.registry.clone().or_else(|| said.registry.clone()),
         hosts: config.hosts.clone(),
         certificates: said.certificates.as_ref().filter(is_file).cloned(),
+        ..environments::Sources::default()
     };
     let user = environment.user.as_deref();
-    let files = |own: &Option<PathBuf>, places: &[&str], of_all: &str| {
+    let files = |own: &Option<PathBuf>, places: &[&str], of_all: &[&str]| {
         let below = places.iter().filter_map(|place| Some(user?.join(place)));
         own.iter()
             .cloned()
             .chain(below)
-            .chain([PathBuf::from(of_all)])
+            .chain(of_all.iter().map(PathBuf::from))
             .collect()
     };
     let files = environments::InstallerFiles {
-        uv: files(&said.uv, &[".config/uv/uv.toml"], "/etc/uv/uv.toml"),
+        uv: files(&said.uv, &[".config/uv/uv.toml"], &["/etc/uv/uv.toml"]),
         pip: files(
             &said.pip,
             &[".config/pip/pip.conf", ".pip/pip.conf"],
-            "/etc/pip.conf",
+            &["/etc/pip.conf"],
         ),
-        npm: files(&said.npm, &[".npmrc"], "/etc/npmrc"),
+        npm: files(&said.npm, &[".npmrc"], &["/etc/npmrc"]),
+        netrc: match &said.netrc {
+            Some(file) => vec![file.clone()],
+            None => files(&None, &[".netrc", "_netrc"], &[]),
+        },
     };
-    sources.or_from(&files).map_err(|error| error.to_string())
+    let proxy = environments::ProxySettings {
+        setting: config.proxy.clone(),
+        ..said.proxy.clone()
+    };
+    let completed = sources.or_from(&files, &proxy, &Environment::variable);
+    completed.map_err(|error| error.to_string())
 }
 
 /// Notes what a person should know of the folders of skills that they named.

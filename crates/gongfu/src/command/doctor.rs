@@ -152,6 +152,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {
                 checks.push(packages_check(&parts));
+                checks.extend(plain_index_check(&parts));
                 checks.extend(library_checks(&library, &parts.skills.places()));
                 checks.extend(watching_checks(&parts.skills.watching(Limit::default())));
             }
@@ -204,6 +205,17 @@ fn packages_check(parts: &Parts) -> Check {
             "get it by gongfu init, or put it into the search path",
         ),
     }
+}
+
+/// A warning of indexes whose packages could be changed on the way.
+fn plain_index_check(parts: &Parts) -> Option<Check> {
+    let plain = parts.environments.plain_indexes();
+    let message = format!(
+        "anybody on the way to {} can change packages that have no digest",
+        plain.join(", ")
+    );
+    let fix = "have the index reached by https, or lock packages with their digests";
+    (!plain.is_empty()).then(|| Check::warn("index", message, fix))
 }
 
 /// In what scripts would be run here, by the settings, and what else could be used.
