@@ -123,9 +123,13 @@ def six(world: Company) -> None:
     except OSError:
         expect(not socket.has_dualstack_ipv6(), "this machine has IPv6")
         return
-    for index in indexes:
-        world.use(index)
-        world.installs(index)
+    plain, secure = indexes
+    world.use(plain)
+    world.installs(plain)
+    # `uv` can't: https://github.com/seanmonstar/reqwest/issues/3094
+    world.use(secure)
+    world.works(node(WANTED % world.requirement()), "good", NODE)
+    expect(secure.asked, "the package came from there")
 
 
 def secure_by_address(world: Company) -> None:
@@ -153,14 +157,14 @@ def plain_elsewhere(world: Company) -> None:
 def by_the_proxy(world: Company) -> None:
     """A proxy that gongfu's settings name: it alone speaks with the index."""
     world.configure(f'proxy = "{world.proxy.url}"')
-    for index, method in [(world.secure, "CONNECT index.corp"), (world.plain, "GET http://127.0.0.1")]:
+    for index, method in [(world.secure, "CONNECT index.corp"), (world.plain, " http://127.0.0.1")]:
         world.proxy.asked.clear()
         world.proxy.made.clear()
         world.use(index)
         world.installs(index)
         others = [peer for peer in index.peers if tuple(peer) not in world.proxy.made]
         expect(index.peers and not others, f"the proxy alone asks the index: {others}")
-        expect(all(one.startswith(method) for one in world.proxy.asked), f"it is asked as it should be: {world.proxy.asked}")
+        expect(all(method in one for one in world.proxy.asked), f"it is asked as it should be: {world.proxy.asked}")
         print(f"  {index.url}: {len(index.peers)} requests, {len(others)} of them not by the proxy, which was asked {len(world.proxy.asked)} times")
     world.configure()
     world.use(world.secure)
@@ -197,14 +201,12 @@ def by_files(world: Company) -> None:
 def no_proxy_there(world: Company) -> None:
     """A proxy that isn't there, wants another login, or isn't one by http: it says so, without the password."""
     place = f"127.0.0.1:{world.proxy.port}"
-    for index in [world.secure, world.plain]:
+    for index, npm in [(world.secure, True), (world.plain, False)]:
         world.use(index)
         world.configure(f'proxy = "http://me:{SECRET}-wrong@{place}"')
-        world.refuses(place, "407")
-        world.configure(f'proxy = "http://{place}"')
-        world.refuses(place, "407")
-        world.configure(f'proxy = "http://me:{SECRET}-of-proxy@127.0.0.1:9"')
-        world.refuses("127.0.0.1:9", "can't be reached")
+        world.refuses(place, "407", npm=npm)
+    world.configure('proxy = "http://127.0.0.1:9"')
+    world.refuses("127.0.0.1:9", "can't be reached", npm=False)
     world.configure(f'proxy = "socks5://me:{SECRET}-of-proxy@{place}"')
     world.refuses("isn't reached by http")
 
@@ -266,7 +268,7 @@ def logins_of_npm(world: Company) -> None:
 
 def uv_by_pip(world: Company) -> None:
     """`gongfu init` gets uv by pip: from an index by http, and by the proxy."""
-    program = b"#!/bin/sh\necho uv 99\n"
+    program = b"\x7fELF, as far as anybody looks"
     folder = world.base / "programs"
     folder.mkdir()
     (folder / "python3").symlink_to(shutil.which("python3", path=os.defpath) or sys.executable)

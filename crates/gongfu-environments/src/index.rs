@@ -4,7 +4,6 @@
 //! its files are.
 
 mod secrets;
-pub(crate) mod url;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +14,8 @@ use gongfu_core::sandbox::{BuildReach, Reach};
 
 use crate::recipe::Recipe;
 use crate::sources::{NpmLogin, Sources};
+use crate::url::{self, endpoint, urls, without_login, without_secrets};
 use secrets::Secrets;
-use url::{endpoint, urls, without_login, without_secrets};
 
 /// The limit of hosts that an index may name for its files.
 const MAX_FILE_HOSTS: usize = 8;

@@ -15,6 +15,7 @@ mod sources;
 mod step;
 mod storage;
 mod tree;
+mod url;
 mod uv;
 
 use std::collections::{BTreeMap, HashMap};

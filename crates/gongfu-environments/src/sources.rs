@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use gongfu_core::network::{Proxies, Rule};
 use toml::{Table, Value};
 
-use crate::index::url;
+use crate::url;
 use netrc::Netrc;
 
 pub use ini::{NpmLogin, Variable};

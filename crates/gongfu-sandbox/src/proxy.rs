@@ -10,6 +10,7 @@ mod contacts;
 mod head;
 mod hello;
 mod plain;
+mod refusal;
 mod resolver;
 mod tunnel;
 mod upstream;

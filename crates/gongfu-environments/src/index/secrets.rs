@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gongfu_core::port::Listener;
 use gongfu_core::sandbox::Stream;
 
-/// What stands in place of a secret.
+/// The text in place of a secret.
 const MASK: &str = "****";
 /// The shortest text that is hidden: shorter ones are parts of everything.
 const MIN_LENGTH: usize = 4;

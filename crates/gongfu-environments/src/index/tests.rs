@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use gongfu_core::sandbox::Stream;
 
-use super::url::{endpoint, without_secrets};
 use super::{Index, NpmLogin};
 use crate::recipe::Recipe;
+use crate::url::{endpoint, without_secrets};
 use crate::{Sources, sources};
 
 fn rules(index: &Index) -> [String; 3] {

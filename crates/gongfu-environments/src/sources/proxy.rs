@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use gongfu_core::network::{Bypass, Proxies, ProxyServer, Secret};
 
-use crate::index::url;
+use crate::url;
 
 /// The operator's proxies, as settings and variables name them.
 #[derive(Clone, Default)]

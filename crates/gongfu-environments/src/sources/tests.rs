@@ -206,7 +206,7 @@ fn proxy_is_the_setting_then_variables_then_the_files() {
     let login = found.authorization.as_ref().unwrap().expose();
     assert_eq!(login, "Basic bWU6dmVyeUBzZWNyZXQ=");
     assert!(!format!("{settings:?} {found:?}").contains("secret"));
-    // An empty one is none at all.
+    // An empty one turns them off.
     settings.setting = text("");
     assert_eq!(
         proxies(&settings, &files).unwrap(),

@@ -4,34 +4,12 @@ use gongfu_core::network::{Destination, Endpoint};
 use gongfu_core::sandbox::Reach;
 
 use super::plain::{self, PlainRequest};
+use super::refusal::Refusal;
 
 /// The longest request, in bytes.
 pub(super) const MAX_LENGTH: usize = 8 * 1024;
 /// The most fields of a request.
 const MAX_FIELDS: usize = 64;
-
-/// The refusal of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) status: &'static str,
-    pub(super) why: String,
-}
-
-impl Refusal {
-    pub(super) fn new(status: &'static str, why: impl Into<String>) -> Self {
-        let why = why.into();
-        Self { status, why }
-    }
-
-    /// The whole answer.
-    pub(super) fn answer(&self) -> String {
-        let Self { status, why } = self;
-        let length = why.len() + 1;
-        format!(
-            "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{why}\n"
-        )
-    }
-}
 
 /// A request to the proxy.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use gongfu_core::sandbox::Reach;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::head::Refusal;
+use super::refusal::Refusal;
 
 /// The fields that are for one connection alone (RFC 9110, 7.6.1), and `Host`, which the address says.
 const DROPPED: [&str; 8] = [

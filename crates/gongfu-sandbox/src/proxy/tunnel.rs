@@ -12,9 +12,10 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::contacts::Contacts;
-use super::head::{self, Refusal, Request};
+use super::head::{self, Request};
 use super::hello::{Hello, Progress};
 use super::plain::{self, PlainRequest};
+use super::refusal::Refusal;
 use super::resolver::Resolver;
 use super::upstream;
 

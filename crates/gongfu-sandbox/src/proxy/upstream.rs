@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::head::Refusal;
+use super::refusal::Refusal;
 use super::resolver::Resolver;
 
 /// The time for connecting to the proxy.

@@ -3,7 +3,8 @@
 use gongfu_core::network::{ProxyServer, Secret};
 use gongfu_core::sandbox::{BuildReach, Reach};
 
-use super::super::head::{self, Refusal, Request};
+use super::super::head::{self, Request};
+use super::super::refusal::Refusal;
 
 /// The reach of a build whose index is at these hosts, by plain HTTP.
 fn reach() -> Reach {

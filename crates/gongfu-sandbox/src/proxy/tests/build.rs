@@ -78,7 +78,7 @@ fn ask(reach: Reach, request: &str, then: &[u8]) -> (String, Vec<Contact>) {
     let proxy = Proxy::with(OwnedFd::from(listener), reach, Arc::new(System)).unwrap();
     let mut stream = TcpStream::connect(at).unwrap();
     stream
-        .set_read_timeout(Some(Duration::from_secs(60)))
+        .set_read_timeout(Some(Duration::from_mins(1)))
         .unwrap();
     let answer = exchange(&mut stream, request, then).unwrap_or_else(|error| error.to_string());
     (answer, proxy.end())

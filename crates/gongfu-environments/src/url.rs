@@ -3,7 +3,7 @@
 use gongfu_core::network::{Endpoint, HostError};
 
 /// The URLs in a text, of https and of http.
-pub(super) fn urls(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn urls(text: &str) -> impl Iterator<Item = &str> {
     let starts = text.match_indices("http").map(|(at, _)| at);
     starts.filter_map(|at| {
         let rest = text.get(at..)?;
@@ -53,7 +53,7 @@ pub(crate) fn login(url: &str) -> Option<(&str, Option<&str>)> {
 }
 
 /// The URL without its user and password.
-pub(super) fn without_login(url: &str) -> String {
+pub(crate) fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://").filter(|_| login(url).is_some()) else {
         return url.to_owned();
     };
@@ -64,7 +64,7 @@ pub(super) fn without_login(url: &str) -> String {
 }
 
 /// A URL without user, password, query and fragment.
-pub(super) fn without_secrets(url: &str) -> String {
+pub(crate) fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let rest = rest.rsplit('@').next().unwrap_or_default();
     let rest = rest.split(['?', '#']).next().unwrap_or_default();
@@ -113,7 +113,7 @@ pub(crate) fn decoded(text: &str) -> String {
 }
 
 /// Everything in a URL that is nobody else's business.
-pub(super) fn secrets(url: &str) -> Vec<String> {
+pub(crate) fn secrets(url: &str) -> Vec<String> {
     let mut secrets = Vec::new();
     if let Some((user, password)) = login(url) {
         // A user without a password is a token.
