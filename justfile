@@ -188,6 +188,7 @@ replay *ARGUMENTS: programs
 # Run skills that need packages: from an index that lies, from the configured one, and without any
 environments *ARGUMENTS: programs
     {{ python }} scripts/hostile_index.py --gongfu target/debug/gongfu
+    {{ python }} scripts/company_index.py --gongfu target/debug/gongfu
     {{ python }} scripts/environments.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
 
 # Check the tables of modules and packages; of packages that are named, what the configured index has
