@@ -241,6 +241,8 @@ pub enum Piece {
     Hidden(String),
     /// The run's processes (`/proc`).
     Processes(String),
+    /// Pseudo-terminals of its own (`/dev/pts`).
+    Terminals(String),
 }
 
 /// The control group of a run, as the child must know it.

@@ -33,8 +33,11 @@ const STORES: [&str; 2] = ["/nix/store", "/gnu/store"];
 pub(crate) const HOME: &str = "/run/home";
 /// The devices that every program may expect.
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
-/// The input and the outputs by name.
-const HANDLES: [(&str, &str); 4] = [
+/// The pseudo-terminals of a run.
+pub(crate) const TERMINALS: &str = "/dev/pts";
+/// The input, the outputs and new pseudo-terminals by name.
+const HANDLES: [(&str, &str); 5] = [
+    ("/dev/ptmx", "pts/ptmx"),
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdin", "/proc/self/fd/0"),
     ("/dev/stdout", "/proc/self/fd/1"),
@@ -110,6 +113,7 @@ impl View {
             view.add_link(at, to);
         }
         view.pieces.push(Piece::Processes("/proc".to_owned()));
+        view.pieces.push(Piece::Terminals(TERMINALS.to_owned()));
         view.add_other_names();
         for at in ["/dev/shm", "/tmp", HOME] {
             view.add_scratch(at);

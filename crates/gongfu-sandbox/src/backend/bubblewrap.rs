@@ -184,7 +184,7 @@ fn options(
                 let source = source.map(|source| source.path.as_os_str().as_encoded_bytes());
                 add(&[how, source.unwrap_or_default(), at.as_bytes()]);
             }
-            Piece::Text { .. } | Piece::File(_) | Piece::Hidden(_) => {}
+            Piece::Text { .. } | Piece::File(_) | Piece::Hidden(_) | Piece::Terminals(_) => {}
             Piece::Processes(at) => {
                 add(&[b"--proc", at.as_bytes()]);
                 for HiddenEntry { name, is_folder } in hidden {

@@ -20,6 +20,7 @@ use super::step::{Failure, at};
 use super::{priority, syscall};
 use crate::plan::{Grouping, Isolation, Plan, Step};
 use crate::seccomp;
+use crate::system::TERMINALS;
 
 /// Processes above the limit of a control group. The group refuses them, and counts that it did; the system's limit
 /// counts other runs of the same user as well, also those that start later.
@@ -180,6 +181,8 @@ fn restrict_files(plan: &Plan) -> Result<RestrictionStatus, landlock::RulesetErr
     let writable = plan.writable.iter().map(PathBuf::as_path);
     let writable = writable
         .chain(WRITABLE_DEVICES.map(Path::new))
+        // Elsewhere the terminals would be the machine's.
+        .chain((plan.isolation == Isolation::Full).then_some(Path::new(TERMINALS)))
         .filter(|path| path.exists());
     let mut rules = Ruleset::default();
     let readable = match &plan.isolation {

@@ -34,6 +34,8 @@ const SAFE_FLAGS: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 /// The same for a detached mount.
 const SAFE_ATTRIBUTES: MountAttrFlags =
     MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
+/// The most pseudo-terminals of a run at once.
+const MAX_TERMINALS: &str = "16";
 
 /// Mounts a root of our own, the file system that the run writes to, and an empty view; returns a handle of the
 /// view.
@@ -149,6 +151,21 @@ impl Builder {
                 let options = [("hidepid", Some("invisible")), ("subset", Some("pid"))];
                 let flags = SAFE_ATTRIBUTES | MountAttrFlags::MOUNT_ATTR_NOEXEC;
                 attach(&file_system("proc", &options, flags)?, self.folder(at)?)?;
+            }
+            Piece::Terminals(at) => {
+                let options = [
+                    ("newinstance", None),
+                    ("ptmxmode", Some("0666")),
+                    ("mode", Some("0600")),
+                    ("max", Some(MAX_TERMINALS)),
+                ];
+                // They are devices.
+                let flags = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+                let folder = self.folder(at)?;
+                // Few programs need them, and some kernels have none.
+                if let Ok(terminals) = file_system("devpts", &options, flags) {
+                    attach(&terminals, folder)?;
+                }
             }
         }
         Ok(())

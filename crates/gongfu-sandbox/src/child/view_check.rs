@@ -57,7 +57,8 @@ fn check(plan: &Plan) -> Result<Vec<OwnedFd>, Failure> {
             | Piece::Link { .. }
             | Piece::Scratch(_)
             | Piece::Hidden(_)
-            | Piece::Processes(_) => {}
+            | Piece::Processes(_)
+            | Piece::Terminals(_) => {}
         }
     }
     Ok(layers)

@@ -12,7 +12,9 @@ use gongfu_core::sandbox::{
 use gongfu_sandbox::Runner;
 use libtest_mimic::Trial;
 
-use crate::fixture::{DOCKER, Fixture, LITE, Test, of_every_level, runtime, tests, text};
+use crate::fixture::{
+    DOCKER, Fixture, LITE, NAMESPACES, Test, of_every_level, runtime, tests, text,
+};
 use crate::runner;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -249,6 +251,11 @@ fn missing_program_is_reported_as_by_a_shell(level: Level) {
 
 fn usual_shell_lines_work(level: Level) {
     let fixture = Fixture::new(level);
+    if level == NAMESPACES {
+        // A pseudo-terminal of its own, beside none of the machine's.
+        let line = "ls /dev/pts; python3 -c 'import pty; pty.spawn([\"tty\"])'";
+        assert_eq!(fixture.output_of(line), "ptmx\n/dev/pts/0\r\n");
+    }
     fixture.write("skill/a/x.txt", "a pattern\n");
     fixture.write("skill/scripts/setup.sh", "echo set up > made.txt\n");
     let processes = if level == LITE {
