@@ -35,7 +35,6 @@ except ImportError:
 
 # Each login is made of this, so that it is found wherever it is said.
 SECRET = "verysecret"
-PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 
 def filled(index: Index) -> Index:
@@ -59,9 +58,8 @@ class Company(World):
         self.number = 0
 
     def environment(self) -> dict[str, str]:
-        own = {name: value for name, value in super().environment().items() if name.lower() not in PROXIES}
         nobody = {name: str(self.base / "none") for name in ("PIP_CONFIG_FILE", "UV_CONFIG_FILE", "NPM_CONFIG_USERCONFIG", "NETRC")}
-        return {**own, "GONGFU_LOG": "trace", **nobody, **self.variables}
+        return {**super().environment(), "GONGFU_LOG": "trace", **nobody, **self.variables}
 
     def tell(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         done = super().tell(*arguments)

@@ -34,6 +34,7 @@ except ImportError:
     Index = None
 
 PATIENCE = 120.0
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 GOOD = {"good.py": b"def says():\n    return 'good'\n"}
 SAYS = "import good\nprint(good.says())\n"
 RUN = ["python", "x.py"]
@@ -63,8 +64,10 @@ class World:
 
     def environment(self) -> dict[str, str]:
         """The variables of gongfu."""
+        # The index is on loopback, where no proxy of this machine leads.
+        own = {name: value for name, value in os.environ.items() if name.lower() not in PROXIES}
         return {
-            **os.environ,
+            **own,
             "GONGFU_HOME": str(self.base / "home"),
             "PATH": f"{self.uv.parent}:{os.environ['PATH']}",
             "SSL_CERT_FILE": str(self.certificate),
