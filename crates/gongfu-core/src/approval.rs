@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::library::SkillVersion;
 use crate::port::{PortError, RecordKey, Records, Timestamp, read_record, update_record};
 use crate::skill::Digest;
 
@@ -31,6 +32,8 @@ pub struct ApprovalRequest {
     pub details: Vec<String>,
     /// The reason why a person is asked.
     pub reason: String,
+    /// The version of the skill that does it; `None` without a skill.
+    pub skill: Option<SkillVersion>,
 }
 
 impl ApprovalRequest {
@@ -83,6 +86,9 @@ pub struct Approval {
     pub details: Vec<String>,
     /// The reason why a person is asked.
     pub reason: String,
+    /// The version of the skill, to tell what is different when another one asks the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<SkillVersion>,
     /// The time of the last such call, in milliseconds since 1970.
     pub asked: i64,
     /// The person's answer.
@@ -198,6 +204,7 @@ impl Approvals {
                     what: request.what.clone(),
                     details: request.details.clone(),
                     reason: request.reason.clone(),
+                    skill: request.skill.clone(),
                     asked: now.0,
                     answer: Answer::Waiting,
                     until: Some(now.0.saturating_add(WAIT_LIMIT)),
@@ -205,6 +212,22 @@ impl Approvals {
                 Decision::Waiting(serial)
             }
         }
+    }
+
+    /// The files that are different from the version of the skill for which a person last answered the same
+    /// question; empty where nobody did.
+    pub fn difference(&self, request: &ApprovalRequest, now: Timestamp) -> Vec<String> {
+        let Some(skill) = &request.skill else {
+            return Vec::new();
+        };
+        let answered = self.all.iter().rev().filter(|known| {
+            known.is_valid(now)
+                && known.answer != Answer::Waiting
+                && (&known.tool, &known.what) == (&request.tool, &request.what)
+        });
+        let mut versions = answered.filter_map(|known| known.skill.as_ref());
+        let last = versions.find(|version| version.is_of_the_same_skill(skill));
+        last.map(|last| last.difference(skill)).unwrap_or_default()
     }
 
     /// The answer to a call, without using it up; `None` where there is no record.
@@ -304,6 +327,7 @@ mod tests {
         Answer, AnswerTarget, ApprovalRequest, Approvals, Decision, Lookup, MAX_WAITING,
         PLACE_TIME, Scope, WAIT_LIMIT,
     };
+    use crate::library::SkillVersion;
     use crate::port::Timestamp;
     use crate::skill::Digest;
 
@@ -314,7 +338,47 @@ mod tests {
             what: what.to_owned(),
             details: Vec::new(),
             reason: "it is unknown".to_owned(),
+            skill: None,
         }
+    }
+
+    /// A version of a skill with these contents of one file.
+    fn version(folder: &str, content: &str) -> SkillVersion {
+        SkillVersion {
+            folder: folder.to_owned(),
+            name: "pdf".to_owned(),
+            digest: format!("sha256:{content}"),
+            files: [("plan".to_owned(), content.to_owned())].into(),
+        }
+    }
+
+    #[test]
+    fn question_tells_what_is_different_since_the_last_answer() {
+        let asked = |folder: &str, content: &str| ApprovalRequest {
+            digest: Digest::of(content.as_bytes()),
+            skill: Some(version(folder, content)),
+            ..request("$(cat plan)")
+        };
+        let mut approvals = Approvals::default();
+        let first = asked("lib/pdf", "1");
+        assert!(waits(&mut approvals, &first, NOW));
+        // Nobody has answered yet.
+        assert!(approvals.difference(&asked("lib/pdf", "2"), NOW).is_empty());
+        approvals.all[0].answer = Answer::Allowed(Scope::Always);
+        assert!(approvals.difference(&first, NOW).is_empty());
+        let second = asked("lib/pdf", "2");
+        assert_eq!(approvals.difference(&second, NOW), ["plan is changed"]);
+        // Another skill of that name, or another command, is another question.
+        assert!(
+            approvals
+                .difference(&asked("other/pdf", "2"), NOW)
+                .is_empty()
+        );
+        let other = ApprovalRequest {
+            what: "ls".to_owned(),
+            ..second
+        };
+        assert!(approvals.difference(&other, NOW).is_empty());
     }
 
     const NOW: Timestamp = Timestamp(1_000);

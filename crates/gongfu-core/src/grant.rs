@@ -4,15 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::library::Skill;
+use crate::library::{Skill, SkillVersion};
 use crate::network::{Rule, Rules};
 use crate::port::{PortError, RecordKey, Records, read_record, update_record};
 use crate::sandbox::Reach;
-
-/// The most files whose digests a grant keeps.
-const MAX_FILES: usize = 500;
-/// The digits of the digest of a file that it keeps.
-const DIGEST_DIGITS: usize = 32;
 
 /// A host that a skill may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,18 +42,15 @@ impl Grant {
             let why = "a skill in a folder whose name isn't text can't be granted anything";
             return Err(PortError::Denied(why.to_owned()));
         }
+        let version = SkillVersion::of(skill);
         Ok(Self {
-            folder: skill.path.clone(),
+            folder: version.folder,
             skill: skill.full_name.to_string(),
-            name: skill.name.as_str().to_owned(),
+            name: version.name,
             host,
             private,
-            digest: skill.digest().to_string(),
-            files: if skill.files.len() <= MAX_FILES {
-                files(skill)
-            } else {
-                BTreeMap::new()
-            },
+            digest: version.digest,
+            files: version.files,
         })
     }
 
@@ -68,34 +60,14 @@ impl Grant {
 
     /// The files that are different in a skill from those that the grant is for; empty for the same version.
     pub fn difference(&self, skill: &Skill) -> Vec<String> {
-        if self.digest == skill.digest().to_string() {
-            return Vec::new();
-        }
-        let now = files(skill);
-        if self.files.is_empty() || now.len() > MAX_FILES {
-            return vec!["some of its files".to_owned()];
-        }
-        let paths: BTreeSet<&String> = self.files.keys().chain(now.keys()).collect();
-        let different =
-            paths
-                .into_iter()
-                .filter_map(|path| match (self.files.get(path), now.get(path)) {
-                    (Some(then), Some(now)) => (then != now).then(|| format!("{path} is changed")),
-                    (None, _) => Some(format!("{path} is new")),
-                    (_, None) => Some(format!("{path} is gone")),
-                });
-        different.collect()
+        let version = SkillVersion {
+            folder: self.folder.clone(),
+            name: self.name.clone(),
+            digest: self.digest.clone(),
+            files: self.files.clone(),
+        };
+        version.difference(&SkillVersion::of(skill))
     }
-}
-
-/// The digests of the files of a skill by path; a file that was too large to read counts by its length.
-fn files(skill: &Skill) -> BTreeMap<String, String> {
-    let files = skill.files.iter().map(|file| {
-        let content = file.digest.map(|digest| digest.hex(DIGEST_DIGITS));
-        let content = content.unwrap_or_else(|| file.size.to_string());
-        (file.path.to_string(), content)
-    });
-    files.collect()
 }
 
 /// The grants of a space.

@@ -4,6 +4,7 @@
 //! here knows how skills are found or kept.
 
 mod addresses;
+mod version;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use serde::{Deserialize, Serialize};
 
 pub use addresses::{AddressTable, path_below};
+pub use version::SkillVersion;
 
 use crate::near;
 use crate::skill::name::NameError;

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use gongfu_core::account::Actor;
+use gongfu_core::library::SkillVersion;
 use gongfu_core::port::{Listener, Space};
 use gongfu_core::sandbox::{Contact, Input, Stream};
 use gongfu_core::skill::Digest;
@@ -133,6 +134,8 @@ pub struct Proposal {
     pub reason: String,
     /// The digest of everything that decides what the call does.
     pub digest: Digest,
+    /// The version of the skill that does it, to tell what is different when another one asks the same.
+    pub skill: Option<SkillVersion>,
 }
 
 impl Call {

@@ -195,6 +195,7 @@ fn proposal(
         is_whole,
         reason: why.to_owned(),
         digest: Digest::of(&digest),
+        skill: None,
     })
 }
 

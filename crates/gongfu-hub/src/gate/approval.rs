@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gongfu_core::approval::{Answer as Stored, ApprovalRequest, Approvals, Decision};
 use gongfu_core::port::PortError;
+use gongfu_core::text::visible;
 use tokio::time::Instant;
 
 use super::{Answer, Passage, Stage};
@@ -22,6 +23,8 @@ const FIRST_POLL: Duration = Duration::from_millis(125);
 const LAST_POLL: Duration = Duration::from_secs(1);
 /// The time that a call waits for a person.
 const WAIT_TIMEOUT: Duration = Duration::from_mins(10);
+/// The most files of another version of a skill that a question names.
+const MAX_DIFFERENT: usize = 20;
 
 pub(super) struct Approval;
 
@@ -42,13 +45,15 @@ impl Stage for Approval {
 
 /// Lets the call go on once a person allowed it.
 async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
-    let request = ApprovalRequest {
+    let mut request = ApprovalRequest {
         tool: call.entry.to_string(),
         digest: proposal.digest,
         what: proposal.what,
         details: proposal.details,
         reason: proposal.reason,
+        skill: proposal.skill,
     };
+    request.details.extend(difference(call, &request).await?);
     let mut serial = match decided(call, &request).await? {
         Step::Ended(outcome) => return outcome,
         Step::Waiting(serial) => serial,
@@ -109,6 +114,27 @@ fn question(request: &ApprovalRequest, action: &str, serial: u64) -> Question {
         serial,
         text,
     }
+}
+
+/// Tells what is different from the version of the skill that a person answered about before.
+async fn difference(call: &Call, request: &ApprovalRequest) -> Result<Vec<String>, ToolError> {
+    if request.skill.is_none() {
+        return Ok(Vec::new());
+    }
+    let approvals = Approvals::read(call.space.records()).await;
+    let approvals = approvals.map_err(|error| broken(&error))?;
+    let different = approvals.difference(request, call.space.now());
+    let count = different.len();
+    let mut lines: Vec<String> = Vec::new();
+    if count > 0 {
+        lines.push("you answered this before, for another version of the skill:".to_owned());
+    }
+    let shown = different.iter().take(MAX_DIFFERENT);
+    lines.extend(shown.map(|file| format!("  {}", visible(file))));
+    if count > MAX_DIFFERENT {
+        lines.push(format!("  … {count} files in all"));
+    }
+    Ok(lines)
 }
 
 /// Waits until the next look; a timer is only made when it is waited for.

@@ -32,6 +32,7 @@ impl Stage for SafetyLevel {
                     is_whole: true,
                     reason: format!("its safety level is {:?}", spec.safety),
                     digest: passage.call.digest(),
+                    skill: None,
                 })
             });
             Ok(())

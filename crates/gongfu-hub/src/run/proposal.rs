@@ -1,7 +1,7 @@
 //! The proposal of a run: everything that decides what it does, as a person sees it.
 
 use gongfu_core::grant::Grants;
-use gongfu_core::library::Skill;
+use gongfu_core::library::{Skill, SkillVersion};
 use gongfu_core::network::Rule;
 use gongfu_core::port::RunFolder;
 use gongfu_core::sandbox::{Command, Input};
@@ -91,6 +91,7 @@ pub(super) async fn proposal(
         is_whole,
         reason,
         digest: Digest::of(all.to_string().as_bytes()),
+        skill: skill.map(SkillVersion::of),
     })
 }
 

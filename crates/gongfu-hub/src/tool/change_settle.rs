@@ -110,5 +110,6 @@ fn proposal(shown: &ShownSet) -> Proposal {
         is_whole: is_short && shown.is_whole(),
         reason: "programs of this machine obey these files, or much is removed".to_owned(),
         digest: shown.digest(),
+        skill: None,
     }
 }

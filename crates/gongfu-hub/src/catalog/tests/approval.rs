@@ -147,6 +147,11 @@ fn person_sees_all_that_decides_and_is_asked_again_when_it_changes() {
     assert_eq!(error.code(), ErrorCode::ApprovalRequired);
     assert_eq!(records().len(), 2);
     assert_ne!(records()[1].details[0], *skill);
+    let told = records()[1].details.join("\n");
+    assert!(
+        told.ends_with("for another version of the skill:\n  plan is new"),
+        "{told}"
+    );
 }
 
 #[test]
