@@ -34,7 +34,7 @@ use tower_service::Service;
 
 use self::large_response::{LARGE, LargeResponses};
 use self::refusal::Refusal;
-use self::session::Sessions;
+use self::session::{SessionLimits, Sessions};
 use crate::message;
 
 /// The types that a client must accept.
@@ -45,6 +45,8 @@ const MAX_ANSWERING: usize = 64;
 /// The time that a request holds its permit: one that takes longer waits for something else than
 /// the processor.
 const PERMIT_TIME: Duration = Duration::from_millis(100);
+/// The longest `initialize`, in bytes: its session keeps it.
+const MAX_INITIALIZE: usize = 64 * 1024;
 const SESSION_ID: &str = "mcp-session-id";
 
 /// The settings of an endpoint.
@@ -65,6 +67,10 @@ pub struct HttpSettings {
     pub session_limit: usize,
     /// The time that a session stays open without a request or an open stream.
     pub session_idle: Duration,
+    /// The number of idle sessions that stay open for so long.
+    pub idle_session_limit: usize,
+    /// The time that every other idle session stays open.
+    pub crowded_session_idle: Duration,
 }
 
 impl Default for HttpSettings {
@@ -77,6 +83,8 @@ impl Default for HttpSettings {
             large_response_limit: 256 * 1024 * 1024,
             session_limit: 2_000,
             session_idle: Duration::from_mins(30),
+            idle_session_limit: 256,
+            crowded_session_idle: Duration::from_mins(1),
         }
     }
 }
@@ -137,11 +145,13 @@ impl<S: Handler> HttpEndpoint<S> {
             .with_cancellation_token(stop.clone());
         // Sessions begin the streams that need it with an event that names them.
         config.sse_retry = None;
-        let sessions = Sessions::start(
-            settings.session_limit,
-            settings.session_idle,
-            answering.clone(),
-        );
+        let limits = SessionLimits {
+            open: settings.session_limit,
+            kept: settings.idle_session_limit,
+            idle: settings.session_idle,
+            crowded_idle: settings.crowded_session_idle,
+        };
+        let sessions = Sessions::start(limits, answering.clone());
         let rmcp = StreamableHttpService::new(move || Ok(handler()), Arc::clone(&sessions), config);
         Self {
             rmcp: Arc::new(rmcp),
@@ -216,6 +226,9 @@ impl<S: Handler> HttpEndpoint<S> {
             bytes = self.read_body(body).await?;
             bytes = bytes.slice_ref(message::without_mark(&bytes));
             message::check(&bytes)?;
+            if bytes.len() > MAX_INITIALIZE && message::is_initialize(&bytes) {
+                return Err(Refusal::initialize_too_large(MAX_INITIALIZE, &bytes));
+            }
         } else if parts.method == Method::DELETE
             && let Some(id) = parts.headers.get(SESSION_ID)
             && !self.sessions.contains(id.to_str().unwrap_or_default())

@@ -107,6 +107,17 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), Refusal> {
     }
 }
 
+/// Returns true for a request that begins a session.
+pub(crate) fn is_initialize(bytes: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Request<'a> {
+        #[serde(borrow)]
+        method: Cow<'a, str>,
+    }
+    let request: Result<Request<'_>, _> = serde_json::from_slice(without_mark(bytes));
+    request.is_ok_and(|request| request.method == "initialize")
+}
+
 /// The bytes behind a byte order mark.
 pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)

@@ -218,7 +218,9 @@ impl ServerHandler for Server {
 
     /// A client of the older revisions is told of changes without asking for it.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let (server, peer) = (self.clone(), context.peer);
+        let (mut server, peer) = (self.clone(), context.peer);
+        // A task that held its own set would outlive the connection.
+        server.telling = Arc::default();
         let mut telling = self.telling.lock().await;
         telling.abort_all();
         telling.spawn(async move {

@@ -62,6 +62,11 @@ impl Refusal {
         Self::new(StatusCode::NOT_FOUND, text)
     }
 
+    pub(super) fn initialize_too_large(limit: usize, request: &[u8]) -> Self {
+        let text = format!("`initialize` is longer than {limit} bytes; send a shorter one");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, text).to(request)
+    }
+
     pub(super) fn too_many_large_responses(request: &[u8]) -> Self {
         let text = "too many large answers wait to be read; read them, or ask for less at once";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, text).to(request)

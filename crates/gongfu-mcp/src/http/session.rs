@@ -2,6 +2,7 @@
 //!
 //! The sessions themselves are `rmcp`'s; this keeps the table of those that are open.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -33,7 +34,19 @@ pub(super) const ALREADY_INITIALIZED: &str =
 /// The first revision whose clients know events without data (SEP-1699).
 const FIRST_WITH_PRIMING: &str = "2025-11-25";
 /// The pause between two looks for expired sessions, at most.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(30);
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How many sessions there may be, and for how long they stay open unused.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionLimits {
+    /// The number of open sessions.
+    pub(super) open: usize,
+    /// The number of idle ones that stay open for `idle`.
+    pub(super) kept: usize,
+    pub(super) idle: Duration,
+    /// The time that every other one stays open.
+    pub(super) crowded_idle: Duration,
+}
 
 /// The use of a session.
 #[derive(Debug)]
@@ -59,8 +72,7 @@ fn lock(table: &Table) -> MutexGuard<'_, HashMap<SessionId, Session>> {
 pub(super) struct Sessions {
     local: Arc<LocalSessionManager>,
     table: Table,
-    limit: usize,
-    idle: Duration,
+    limits: SessionLimits,
     /// Told of requests that are being answered.
     answering: TaskTracker,
 }
@@ -80,18 +92,19 @@ pub(super) enum SessionError {
 
 impl Sessions {
     /// No sessions, and a task that closes expired ones.
-    pub(super) fn start(limit: usize, idle: Duration, answering: TaskTracker) -> Arc<Self> {
+    pub(super) fn start(limits: SessionLimits, answering: TaskTracker) -> Arc<Self> {
         let mut local = LocalSessionManager::default();
         // To `rmcp` a session with an open stream may be idle.
         local.session_config.keep_alive = None;
+        // An idle session would hold its last answers until its next request.
+        local.session_config.completed_cache_ttl = Duration::ZERO;
         let sessions = Arc::new(Self {
             local: Arc::new(local),
             table: Table::default(),
-            limit,
-            idle,
+            limits,
             answering,
         });
-        let interval = EXPIRY_INTERVAL.min(idle / 2);
+        let interval = EXPIRY_INTERVAL.min(limits.idle.min(limits.crowded_idle) / 2);
         tokio::spawn(close_expired(Arc::downgrade(&sessions), interval));
         sessions
     }
@@ -129,15 +142,28 @@ impl Sessions {
 
     fn expired(&self) -> Vec<SessionId> {
         let table = lock(&self.table);
-        let expired = table.iter().filter(|(_, session)| {
-            session.streams == 0 && session.last_used.elapsed() >= self.idle
-        });
-        expired.map(|(id, _)| Arc::clone(id)).collect()
+        let idle = table.iter().filter(|(_, session)| session.streams == 0);
+        let mut idle: Vec<_> = idle.collect();
+        idle.sort_unstable_by_key(|(_, session)| Reverse(session.last_used));
+        let limits = self.limits;
+        let expired = idle
+            .into_iter()
+            .enumerate()
+            .filter(|(place, (_, session))| {
+                let is_kept = *place < limits.kept;
+                let time = if is_kept {
+                    limits.idle
+                } else {
+                    limits.crowded_idle
+                };
+                session.last_used.elapsed() >= time
+            });
+        expired.map(|(_, (id, _))| Arc::clone(id)).collect()
     }
 
     /// Closes the sessions that are idle for longest until there is room for another.
     async fn make_room(&self) -> Result<(), SessionError> {
-        while self.count() >= self.limit {
+        while self.count() >= self.limits.open {
             let idle = {
                 let table = lock(&self.table);
                 let idle = table.iter().filter(|(_, session)| session.streams == 0);

@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 
 use super::{
-    HttpEndpoint, HttpResponse, HttpSettings, MAX_ANSWERING, PERMIT_TIME, RequestedProfiles,
+    HttpEndpoint, HttpResponse, HttpSettings, MAX_ANSWERING, MAX_INITIALIZE, PERMIT_TIME,
+    RequestedProfiles,
 };
 
 /// A handler whose one tool takes a while and tells which profiles it was asked for.
@@ -235,6 +236,46 @@ async fn an_idle_session_makes_room_and_one_in_use_does_not() {
         answer(&endpoint, initialize()).await.status(),
         StatusCode::OK
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_many_idle_sessions_only_some_stay() {
+    let endpoint = endpoint(HttpSettings {
+        idle_session_limit: 2,
+        ..HttpSettings::default()
+    });
+    for _ in 0..5 {
+        answer(&endpoint, initialize()).await;
+    }
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    assert_eq!(endpoint.sessions(), 5, "a minute is not over");
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(endpoint.sessions(), 2);
+    tokio::time::sleep(Duration::from_mins(28)).await;
+    assert_eq!(endpoint.sessions(), 2, "half an hour is not over");
+    tokio::time::sleep(Duration::from_mins(2)).await;
+    assert_eq!(endpoint.sessions(), 0);
+}
+
+#[tokio::test]
+async fn refuses_a_session_that_would_keep_much() {
+    let endpoint = endpoint(HttpSettings::default());
+    let named = |length: usize| {
+        let name = "n".repeat(length);
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": name, "version": "1"}});
+        let body = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": params});
+        post("/mcp", &[], &body.to_string())
+    };
+    let (status, told_of) = told(answer(&endpoint, named(MAX_INITIALIZE)).await).await;
+    assert_eq!(
+        (status, &told_of["id"]),
+        (StatusCode::PAYLOAD_TOO_LARGE, &json!(7))
+    );
+    assert_eq!(endpoint.sessions(), 0);
+    let response = answer(&endpoint, named(MAX_INITIALIZE - 1_000)).await;
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(endpoint.sessions(), 1);
 }
 
 #[tokio::test]
