@@ -19,6 +19,8 @@ mod fixture;
 #[cfg(target_os = "linux")]
 mod fork_server;
 #[cfg(target_os = "linux")]
+mod hidden_command;
+#[cfg(target_os = "linux")]
 mod histories;
 #[cfg(target_os = "linux")]
 mod limit;
@@ -91,6 +93,7 @@ fn main() -> ExitCode {
         mount::trials(),
         network::trials(),
         fork_server::trials(),
+        hidden_command::trials(),
         proxy::trials(),
     ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
