@@ -3,10 +3,13 @@
 //!
 //! Other users are threads of this test with another user id, which only root can make.
 
-use std::io::{Read as _, Write as _};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use gongfu_testing::client::TIMEOUT;
@@ -45,10 +48,14 @@ fn is_root() -> bool {
     is_root
 }
 
-/// Does something as another user.
 fn as_other<T: Send>(action: impl FnOnce() -> T + Send) -> T {
+    as_user(OTHER, action)
+}
+
+/// Does something as another user.
+fn as_user<T: Send>(user: u32, action: impl FnOnce() -> T + Send) -> T {
     let other = || {
-        let user = Uid::from_raw(OTHER);
+        let user = Uid::from_raw(user);
         rustix::thread::set_thread_res_uid(user, user, user).unwrap();
         action()
     };
@@ -243,6 +250,75 @@ fn finding_9_reset_connection_has_not_the_user_of_the_next_at_its_port() {
     // Both answers are about the metrics; the request of the other one is refused, or never read.
     let (_, log) = site.terminate();
     assert_eq!(log.matches("status=200").count(), 2, "{log}");
+}
+
+/// The files and folders below a folder, itself included.
+fn all_below(folder: PathBuf) -> Vec<PathBuf> {
+    let mut all = vec![folder];
+    let mut next = 0;
+    while let Some(path) = all.get(next).cloned() {
+        next += 1;
+        if std::fs::symlink_metadata(&path).unwrap().is_dir() {
+            let entries = std::fs::read_dir(path).unwrap();
+            all.extend(entries.map(|entry| entry.unwrap().path()));
+        }
+    }
+    all
+}
+
+#[test]
+fn finding_9_other_users_open_neither_the_socket_nor_the_home() {
+    if !is_root() {
+        return;
+    }
+    let fixture = Fixture::with_skills();
+    fixture.skill("writer", "Writes.");
+    let write = "echo a >note; echo a >/workspace/note";
+    fixture
+        .only(["run", "writer", "--", "sh", "-c", write])
+        .good();
+    fixture
+        .only(["grant", "add", "writer", "example.com"])
+        .good();
+    fixture.write("home/config.toml", "");
+    let socket = fixture.path("socket");
+    let address = format!("unix:{}", socket.display());
+    let site = serve(&fixture, &address);
+    // Not what is around them keeps others out.
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(fixture.path(""), open).unwrap();
+    let all = all_below(fixture.path("home"));
+    for part in [
+        "audit",
+        "grants",
+        "config.toml",
+        "layers",
+        "workspaces",
+        "token",
+    ] {
+        let is_there = |path: &PathBuf| path.components().any(|name| name.as_os_str() == part);
+        assert!(all.iter().any(is_there), "there is no {part} in {all:#?}");
+    }
+    // The control: the server's user opens all of it.
+    assert_eq!(site.send("GET", "/metrics", &[], "").status, 200);
+    let refused = |path: &PathBuf| File::open(path).err().map(|error| error.kind());
+    assert!(all.iter().all(|path| refused(path).is_none()));
+    for other in [65_534, 12_345] {
+        as_user(other, || {
+            let connected = UnixStream::connect(&socket).map_err(|error| error.kind());
+            assert_eq!(
+                connected.err(),
+                Some(ErrorKind::PermissionDenied),
+                "{other}"
+            );
+            assert!(std::fs::read_dir(fixture.path("")).is_ok(), "{other}");
+            for path in &all {
+                let found = refused(path);
+                let denied = Some(ErrorKind::PermissionDenied);
+                assert_eq!(found, denied, "{other}: {}", path.display());
+            }
+        });
+    }
 }
 
 #[test]
