@@ -83,7 +83,7 @@ impl Default for HttpSettings {
             large_response_limit: 256 * 1024 * 1024,
             session_limit: 2_000,
             session_idle: Duration::from_mins(30),
-            idle_session_limit: 256,
+            idle_session_limit: 32,
             crowded_session_idle: Duration::from_mins(1),
         }
     }
