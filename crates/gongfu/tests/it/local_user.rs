@@ -290,7 +290,7 @@ fn finding_9_other_users_open_neither_the_socket_nor_the_home() {
     let all = all_below(fixture.path("home"));
     for part in [
         "audit",
-        "grants",
+        "grants.json",
         "config.toml",
         "layers",
         "workspaces",
