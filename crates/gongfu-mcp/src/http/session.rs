@@ -36,7 +36,7 @@ const FIRST_WITH_PRIMING: &str = "2025-11-25";
 /// The pause between two looks for expired sessions, at most.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How many sessions there may be, and for how long they stay open unused.
+/// The number of sessions, and the time that they stay open unused.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionLimits {
     /// The number of open sessions.

@@ -294,7 +294,6 @@ fn finding_9_other_users_open_neither_the_socket_nor_the_home() {
         "config.toml",
         "layers",
         "workspaces",
-        "token",
     ] {
         let is_there = |path: &PathBuf| path.components().any(|name| name.as_os_str() == part);
         assert!(all.iter().any(is_there), "there is no {part} in {all:#?}");
