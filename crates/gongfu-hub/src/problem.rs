@@ -91,7 +91,7 @@ problems! {
         /// The question for the person, where it shows all that would be done.
         question: Option<Box<Question>>,
     } = ApprovalRequired;
-    Declined { reason: String } = CommandBlocked;
+    Declined { reason: String, is_command: bool } = CommandBlocked;
     ChangeSetUnknown { id: String } = ChangeSetNotFound;
     ChangeSetBusy { id: String, reason: String } = Conflict;
     TooManyRuns { limit: usize } = QuotaExceeded;

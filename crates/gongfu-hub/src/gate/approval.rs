@@ -54,14 +54,15 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
         skill: proposal.skill,
     };
     request.details.extend(difference(call, &request).await?);
-    let mut serial = match decided(call, &request).await? {
+    let is_command = proposal.action == RUN_COMMAND;
+    let mut serial = match decided(call, &request, is_command).await? {
         Step::Ended(outcome) => return outcome,
         Step::Waiting(serial) => serial,
     };
     let question = question(&request, proposal.action, serial);
     let waiting = Problem::ApprovalWaiting {
         reason: request.reason.clone(),
-        is_command: proposal.action == RUN_COMMAND,
+        is_command,
         question: proposal.is_whole.then(|| Box::new(question.clone())),
         id: question.id.clone(),
     };
@@ -78,14 +79,14 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
             () = pause(poll) => {
                 // With many calls that wait, looking must stay cheap.
                 poll = (poll * 2).min(LAST_POLL);
-                match answered_elsewhere(call, &request, serial).await? {
+                match answered_elsewhere(call, &request, is_command, serial).await? {
                     Step::Ended(outcome) => return outcome,
                     Step::Waiting(now) => serial = now,
                 }
                 continue;
             }
         };
-        if is_answered && let Step::Ended(outcome) = decided(call, &request).await? {
+        if is_answered && let Step::Ended(outcome) = decided(call, &request, is_command).await? {
             return outcome;
         }
         break;
@@ -150,14 +151,19 @@ enum Step {
 }
 
 /// The decision of the record.
-async fn decided(call: &Call, request: &ApprovalRequest) -> Result<Step, ToolError> {
+async fn decided(
+    call: &Call,
+    request: &ApprovalRequest,
+    is_command: bool,
+) -> Result<Step, ToolError> {
     let now = call.space.now();
     let deciding = Approvals::update(call.space.records(), now, |all| all.decide(request, now));
     Ok(match deciding.await.map_err(|error| broken(&error))? {
         Decision::Allowed => Step::Ended(Ok(())),
         Decision::Denied => {
             let reason = request.reason.clone();
-            Step::Ended(Err(Problem::Declined { reason }.error()))
+            let declined = Problem::Declined { reason, is_command };
+            Step::Ended(Err(declined.error()))
         }
         Decision::Waiting(serial) => Step::Waiting(serial),
         Decision::Full => Step::Ended(Err(Problem::TooManyQuestions.error())),
@@ -171,13 +177,14 @@ async fn decided(call: &Call, request: &ApprovalRequest) -> Result<Step, ToolErr
 async fn answered_elsewhere(
     call: &Call,
     request: &ApprovalRequest,
+    is_command: bool,
     serial: u64,
 ) -> Result<Step, ToolError> {
     let reading = Approvals::read(call.space.records()).await;
     let approvals = reading.map_err(|error| broken(&error))?;
     match approvals.peek(request, call.space.now()) {
         Some(Stored::Waiting) => Ok(Step::Waiting(serial)),
-        _ => decided(call, request).await,
+        _ => decided(call, request, is_command).await,
     }
 }
 

@@ -220,9 +220,16 @@ impl Problem {
                 reason.clone(),
                 "nothing was run; write another command, asking again changes nothing".to_owned(),
             ),
-            Self::Declined { reason } => (
+            Self::Declined {
+                reason,
+                is_command: true,
+            } => (
                 format!("a person declined this command: {reason}"),
                 "nothing was run; don't try it again, do it another way".to_owned(),
+            ),
+            Self::Declined { reason, .. } => (
+                format!("a person declined this call: {reason}"),
+                "nothing was changed; don't try it again, do it another way".to_owned(),
             ),
             Self::ApprovalWaiting {
                 reason,

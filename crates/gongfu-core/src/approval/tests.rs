@@ -1,0 +1,196 @@
+//! Approvals, from the question to the end of the answer.
+
+use super::{
+    Answer, AnswerTarget, ApprovalRequest, Approvals, Decision, Lookup, MAX_WAITING, PLACE_TIME,
+    Scope, WAIT_LIMIT,
+};
+use crate::library::SkillVersion;
+use crate::port::Timestamp;
+use crate::skill::Digest;
+
+fn request(what: &str) -> ApprovalRequest {
+    ApprovalRequest {
+        tool: "skill_run".to_owned(),
+        digest: Digest::of(what.as_bytes()),
+        what: what.to_owned(),
+        details: Vec::new(),
+        reason: "it is unknown".to_owned(),
+        skill: None,
+    }
+}
+
+/// A version of a skill with these contents of one file.
+fn version(folder: &str, content: &str) -> SkillVersion {
+    SkillVersion {
+        folder: folder.to_owned(),
+        name: "pdf".to_owned(),
+        digest: format!("sha256:{content}"),
+        files: [("plan".to_owned(), content.to_owned())].into(),
+    }
+}
+
+#[test]
+fn question_tells_what_is_different_since_the_last_answer() {
+    let asked = |folder: &str, content: &str| ApprovalRequest {
+        digest: Digest::of(content.as_bytes()),
+        skill: Some(version(folder, content)),
+        ..request("$(cat plan)")
+    };
+    let mut approvals = Approvals::default();
+    let first = asked("lib/pdf", "1");
+    assert!(waits(&mut approvals, &first, NOW));
+    // Nobody has answered yet.
+    assert!(approvals.difference(&asked("lib/pdf", "2"), NOW).is_empty());
+    approvals.all[0].answer = Answer::Allowed(Scope::Always);
+    assert!(approvals.difference(&first, NOW).is_empty());
+    let second = asked("lib/pdf", "2");
+    assert_eq!(approvals.difference(&second, NOW), ["plan is changed"]);
+    // Another skill of that name, or another command, is another question.
+    assert!(
+        approvals
+            .difference(&asked("other/pdf", "2"), NOW)
+            .is_empty()
+    );
+    let other = ApprovalRequest {
+        what: "ls".to_owned(),
+        ..second
+    };
+    assert!(approvals.difference(&other, NOW).is_empty());
+}
+
+const NOW: Timestamp = Timestamp(1_000);
+
+fn waits(approvals: &mut Approvals, request: &ApprovalRequest, now: Timestamp) -> bool {
+    matches!(approvals.decide(request, now), Decision::Waiting(_))
+}
+
+#[test]
+fn approval_for_once_is_used_up() {
+    let mut approvals = Approvals::default();
+    let (git, curl) = (request("git log"), request("curl"));
+    assert!(waits(&mut approvals, &git, NOW));
+    assert!(waits(&mut approvals, &git, NOW));
+    assert_eq!(approvals.all.len(), 1);
+    let once = Answer::Allowed(Scope::Once);
+    let answered = approvals.answer(&git.id(), AnswerTarget::Any, once, None, NOW);
+    assert!(matches!(answered, Lookup::Found(known) if known.what == "git log"));
+    assert!(waits(&mut approvals, &curl, NOW));
+    assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
+    assert!(waits(&mut approvals, &git, NOW));
+}
+
+#[test]
+fn answer_holds_until_its_end() {
+    let mut approvals = Approvals::default();
+    let git = request("git log");
+    let any = AnswerTarget::Any;
+    let unknown = approvals.answer(&git.id(), any, Answer::Denied, None, NOW);
+    assert_eq!(unknown, Lookup::Unknown);
+    approvals.decide(&git, NOW);
+    let until = Some(Timestamp(5_000));
+    approvals.answer(&git.id(), any, Answer::Allowed(Scope::Always), until, NOW);
+    assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
+    assert_eq!(approvals.decide(&git, Timestamp(4_999)), Decision::Allowed);
+    assert!(waits(&mut approvals, &git, Timestamp(5_000)));
+    approvals.answer(&git.id(), any, Answer::Denied, None, NOW);
+    assert_eq!(
+        approvals.decide(&git, Timestamp(i64::MAX)),
+        Decision::Denied
+    );
+    // Another tool with the same arguments is another call.
+    let other = ApprovalRequest {
+        tool: "other".to_owned(),
+        ..request("git log")
+    };
+    assert_ne!(other.id(), git.id());
+    assert!(waits(&mut approvals, &other, NOW));
+}
+
+#[test]
+fn short_id_means_one_record_or_none() {
+    let mut approvals = Approvals::default();
+    for number in 0..3 {
+        approvals.decide(&request(&number.to_string()), NOW);
+    }
+    let common = "0123456789abcdef";
+    for (known, rest) in approvals.all.iter_mut().zip(["0", "1", "1"]) {
+        known.id = format!("{common}{rest}{}", known.what.repeat(15));
+    }
+    let ids: Vec<String> = approvals.all.iter().map(|known| known.id.clone()).collect();
+    let mut answer =
+        |id: &str| match approvals.answer(id, AnswerTarget::Any, Answer::Denied, None, NOW) {
+            Lookup::Found(known) => known.what,
+            other => format!("{other:?}"),
+        };
+    assert_eq!(answer(common), "Ambiguous");
+    assert_eq!(answer(&ids[0][..17]), "0");
+    assert_eq!(answer(&ids[1][..17]), "Ambiguous");
+    assert_eq!(answer(&ids[1]), "1");
+    assert_eq!(answer(""), "Unknown");
+    assert_eq!(answer("fedcba98"), "Unknown");
+    let short = ids.iter().map(|id| approvals.short_id(id).len());
+    assert_eq!(short.collect::<Vec<_>>(), [17, 18, 18]);
+    // Two different calls have two ids of 128 bits.
+    let [one, other] = ["a", "b"].map(|what| request(what).id());
+    assert!(one != other && one.len() == 32);
+}
+
+#[test]
+fn answer_to_a_question_holds_for_its_record_alone() {
+    let mut approvals = Approvals::default();
+    let git = request("git log");
+    let Decision::Waiting(first) = approvals.decide(&git, NOW) else {
+        panic!("it waits");
+    };
+    // The same call by another client waits for the same answer.
+    assert_eq!(approvals.decide(&git, NOW), Decision::Waiting(first));
+    let once = Answer::Allowed(Scope::Once);
+    let answer = |approvals: &mut Approvals, serial: Option<u64>, answer| {
+        let target = serial.map_or(AnswerTarget::Any, AnswerTarget::Record);
+        let found = approvals.answer(&git.id(), target, answer, None, NOW);
+        matches!(found, Lookup::Found(_))
+    };
+    assert!(answer(&mut approvals, Some(first), once));
+    // It was answered.
+    assert!(!answer(&mut approvals, Some(first), Answer::Denied));
+    assert_eq!(approvals.decide(&git, NOW), Decision::Allowed);
+    // It was used up, and the next question is another one.
+    assert!(!answer(&mut approvals, Some(first), once));
+    assert_eq!(approvals.decide(&git, NOW), Decision::Waiting(first + 1));
+    assert!(!answer(&mut approvals, Some(first), once));
+    // A person's answer by id replaces any other.
+    assert!(answer(&mut approvals, None, Answer::Denied));
+    assert!(!answer(
+        &mut approvals,
+        Some(first + 1),
+        Answer::Allowed(Scope::Always)
+    ));
+    let late = approvals.answer(&git.id(), AnswerTarget::Waiting, once, None, NOW);
+    assert_eq!(late, Lookup::Unknown);
+    assert_eq!(approvals.decide(&git, NOW), Decision::Denied);
+    assert!(answer(&mut approvals, None, once));
+}
+
+#[test]
+fn waiting_call_loses_its_place_only_when_its_caller_is_gone() {
+    let mut approvals = Approvals::default();
+    let kept = request("kept");
+    approvals.decide(&kept, NOW);
+    approvals.answer(&kept.id(), AnswerTarget::Any, Answer::Denied, None, NOW);
+    let is_full = |approvals: &mut Approvals, name: String, now| {
+        approvals.decide(&request(&name), now) == Decision::Full
+    };
+    for number in 0..MAX_WAITING {
+        assert!(!is_full(&mut approvals, number.to_string(), NOW));
+    }
+    assert!(is_full(&mut approvals, "more".to_owned(), NOW));
+    // One that waits already goes on.
+    assert!(!is_full(&mut approvals, "0".to_owned(), NOW));
+    let later = Timestamp(NOW.0 + PLACE_TIME + 1);
+    assert!(!is_full(&mut approvals, "more".to_owned(), later));
+    assert_eq!(approvals.all.len(), MAX_WAITING + 1);
+    let names = approvals.all.iter().map(|known| known.what.as_str());
+    assert_eq!(names.take(2).collect::<Vec<_>>(), ["kept", "2"]);
+    approvals.expire(Timestamp(later.0 + WAIT_LIMIT));
+    assert_eq!(approvals.all.len(), 1);
+}
