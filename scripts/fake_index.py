@@ -70,15 +70,12 @@ class Index:
         # Where an index says that a file is, if that isn't here.
         self.elsewhere: dict[str, str] = {}
         self.asked: list[str] = []
-<<<<<<< HEAD
         # How many connections there were, whatever was said.
         self.accepted = 0
-=======
         # Who asked, by address and port.
         self.peers: list[tuple[str, int]] = []
         # The value of `Authorization` that everybody has to send.
         self.wanted: str | None = None
->>>>>>> 06d4bca (Builds reach indexes as companies have them: http, addresses, proxies, logins)
         # How long it takes before it answers anything, in seconds.
         self.delay = 0.0
         index = self
@@ -112,13 +109,11 @@ class Index:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
-<<<<<<< HEAD
+            address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
+
             def get_request(self) -> Any:
                 index.accepted += 1
                 return super().get_request()
-=======
-            address_family = socket.AF_INET6 if ":" in address else socket.AF_INET
->>>>>>> 06d4bca (Builds reach indexes as companies have them: http, addresses, proxies, logins)
 
             # Clients go without a word, or don't believe the certificate.
             def handle_error(self, *_: object) -> None:

@@ -149,8 +149,13 @@ pub enum PackageSpec {
         /// The lock, without the URLs of its packages.
         lock: Option<String>,
     },
-    /// The imports of these scripts: the skill declares nothing.
-    Imports(BTreeMap<SkillPath, Digest>),
+    /// The imports of scripts: the skill declares nothing.
+    Imports {
+        /// All scripts of the skill: they may import each other.
+        scripts: BTreeMap<SkillPath, Digest>,
+        /// The scripts that are started; all of them if nobody named one.
+        started: Vec<SkillPath>,
+    },
 }
 
 /// Requirements of Python.
@@ -175,7 +180,7 @@ impl Manifest {
 
     /// True if the packages are guessed from the imports of scripts.
     pub fn is_inferred(&self) -> bool {
-        matches!(self.packages, PackageSpec::Imports(_))
+        matches!(self.packages, PackageSpec::Imports { .. })
     }
 
     /// The origin of the packages in one line, for people.
@@ -194,7 +199,7 @@ impl Manifest {
     pub fn is_empty(&self) -> bool {
         match &self.packages {
             PackageSpec::Requirements(requirements) => requirements.lines.is_empty(),
-            PackageSpec::Imports(scripts) => scripts.is_empty(),
+            PackageSpec::Imports { scripts, .. } => scripts.is_empty(),
             PackageSpec::Project { .. } | PackageSpec::Package { .. } => false,
         }
     }
@@ -374,10 +379,11 @@ fn python(texts: &Texts, scripts: &[SkillPath]) -> Result<Option<Manifest>, Mani
         .transpose()
 }
 
-/// A manifest of whatever the scripts of a skill import, all of them together.
+/// A manifest of whatever these scripts of a skill import, and those that they import; without any, all scripts.
 pub fn inferred<'a>(
     language: Language,
     files: impl IntoIterator<Item = &'a FileEntry>,
+    started: &[SkillPath],
 ) -> Manifest {
     let mut scripts = BTreeMap::new();
     for file in files {
@@ -391,7 +397,14 @@ pub fn inferred<'a>(
     Manifest {
         language,
         files: scripts.keys().cloned().collect(),
-        packages: PackageSpec::Imports(scripts),
+        packages: PackageSpec::Imports {
+            started: started
+                .iter()
+                .filter(|path| scripts.contains_key(*path))
+                .cloned()
+                .collect(),
+            scripts,
+        },
         warnings: Vec::new(),
         allowed: Vec::new(),
     }

@@ -9,15 +9,14 @@ use std::time::{Duration, Instant};
 
 use cap_std::fs::{Permissions, PermissionsExt as _};
 use gongfu_core::dependency::{
-    Failure, FailureKind, Language, Manifest, PackageSpec, Record, guesses, is_digest,
-    locked_packages, requirement_problem,
+    Failure, FailureKind, Language, Manifest, PackageSpec, Record, is_digest, locked_packages,
+    requirement_problem,
 };
 use gongfu_core::library::Skill;
 use gongfu_core::port::Listener;
 use gongfu_core::sandbox::Contact;
 use gongfu_core::skill::SkillPath;
 
-use crate::imports::newest;
 use crate::recipe::{Recipe, Step};
 use crate::step::BuildSandbox;
 use crate::storage::BuildFolder;
@@ -39,6 +38,8 @@ pub(crate) struct BuildRequest {
     pub(crate) skill: Skill,
     pub(crate) key: String,
     pub(crate) manifest: Manifest,
+    /// True if the packages were guessed from imports.
+    pub(crate) inferred: bool,
 }
 
 /// Builds an environment, unless another process did so meanwhile; answers the hosts that it asked for.
@@ -68,14 +69,13 @@ pub(crate) async fn build(
             index: None,
             contacts: Vec::new(),
         },
-        skill: &request.skill,
         manifest,
         record: Record {
             key: request.key.clone(),
             language: manifest.language,
             skill: request.skill.full_name.to_string(),
             from: manifest.files.iter().map(ToString::to_string).collect(),
-            inferred: manifest.is_inferred(),
+            inferred: request.inferred,
             left_out: Vec::new(),
             packages: Vec::new(),
             lock: String::new(),
@@ -89,7 +89,12 @@ pub(crate) async fn build(
             compiled: true,
         },
     };
-    let (language, origin) = (manifest.language.title(), manifest.origin());
+    let language = manifest.language.title();
+    let origin = if request.inferred {
+        "what its scripts import".to_owned()
+    } else {
+        manifest.origin()
+    };
     let skill = &request.skill.full_name;
     build.sandbox.report(&format!(
         "building the {language} environment of {skill} from {origin}"
@@ -118,7 +123,6 @@ pub(crate) async fn start(inner: &Inner, key: &str) -> Result<Arc<BuildFolder>, 
 
 struct Build<'a> {
     sandbox: BuildSandbox<'a>,
-    skill: &'a Skill,
     manifest: &'a Manifest,
     record: Record,
 }
@@ -126,13 +130,6 @@ struct Build<'a> {
 impl Build<'_> {
     async fn fill(&mut self) -> Result<(), Failure> {
         let (manifest, settings) = (self.manifest, &self.sandbox.inner.settings);
-        if manifest.is_inferred() {
-            let packages = self.guessed().await?;
-            return match packages {
-                Some(packages) => self.install(&packages).await,
-                None => Ok(()),
-            };
-        }
         let outcome = self.install(&manifest.packages).await;
         let Err(failure) = outcome else {
             return Ok(());
@@ -148,39 +145,6 @@ impl Build<'_> {
         let folder = Arc::clone(&self.sandbox.folder);
         disk(move || folder.clear()).await?;
         self.install(&packages).await
-    }
-
-    /// The packages of the modules that the scripts import; `None` if nothing is to be installed.
-    async fn guessed(&mut self) -> Result<Option<PackageSpec>, Failure> {
-        let language = self.manifest.language;
-        let imports = self.sandbox.inner.imports(self.skill, self.manifest);
-        let imports = imports.await?;
-        for script in imports.unread {
-            self.leave_out(script);
-        }
-        let modules = imports.modules.keys().map(String::as_str);
-        let mut names = Vec::new();
-        for guess in guesses(language, modules) {
-            let package = guess.package;
-            if language == Language::Python && requirement_problem(&package).is_some() {
-                continue;
-            }
-            if guess.is_known || self.manifest.allowed.contains(&package) {
-                names.push(package);
-            } else {
-                let skill = &self.skill.full_name;
-                self.leave_out(format!(
-                    "{package}: it isn't in gongfu's table of packages, and anybody can publish one under a name that is imported; a person installs it by `gongfu env build {skill} --inferred --allow {package}`"
-                ));
-            }
-        }
-        if names.is_empty() {
-            return Ok(None);
-        }
-        let shown = names.join(", ");
-        self.sandbox
-            .report(&format!("packages by the imports: {shown}"));
-        Ok(Some(newest(language, &names)))
     }
 
     /// Notes what isn't installed, and why.
@@ -398,14 +362,14 @@ fn replace(root: &Root, path: &str, text: &str, mode: u32) -> io::Result<()> {
 }
 
 /// Does something that waits for disks.
-async fn disk<T: Send + 'static>(
+pub(crate) async fn disk<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, Failure> {
     blocking(work).await.map_err(io_failure)
 }
 
 /// A failure of the home.
-fn io_failure(error: io::Error) -> Failure {
+pub(crate) fn io_failure(error: io::Error) -> Failure {
     let why = format!("the environments in the home can't be written: {error}");
     Failure::new(FailureKind::Other, why)
 }

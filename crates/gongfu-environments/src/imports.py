@@ -1,6 +1,7 @@
 """Prints which modules scripts import that belong neither to Python nor to the skill.
 
-Reads a JSON list of paths below /skill from standard input. No script is run.
+Reads JSON from standard input: `scripts`, all paths below /skill, and `started`, those that are run; all, if there is
+none. What a script imports of the skill is looked at as well. No script is run.
 """
 
 import ast
@@ -28,9 +29,10 @@ def imported(tree):
             for alias in node.names:
                 yield alias.name
         elif isinstance(node, ast.ImportFrom):
-            if node.level == 0 and node.module:
-                for alias in node.names:
-                    yield node.module if alias.name == "*" else f"{node.module}.{alias.name}"
+            # What begins with a dot is of the skill.
+            start = "." * node.level + (node.module or "")
+            for alias in node.names:
+                yield start if alias.name == "*" else f"{start}.{alias.name}" if node.module else start + alias.name
         elif isinstance(node, ast.If) and is_for_types(node.test):
             waiting.extend(node.orelse)
         else:
@@ -46,8 +48,21 @@ class Skill:
         for path in scripts:
             while path := posixpath.dirname(path):
                 self.folders.add(path)
+        self.places = {}
+        for path in scripts:
+            parts = path.removesuffix(".py").split("/")
+            for part in parts[-2:] if parts[-1] == "__init__" else parts:
+                self.places.setdefault(part, []).append(path)
         self.names = {posixpath.basename(path).removesuffix(".py") for path in scripts}
         self.names |= {posixpath.basename(path) for path in self.folders}
+
+    def scripts(self, name, script):
+        """The scripts that an import may mean: wherever they lie, those that have one of its names."""
+        parts = [part for part in name.split(".") if part]
+        if name.startswith("."):
+            folder = posixpath.dirname(script)
+            return [path for path in self.files if posixpath.dirname(path) == folder or path.startswith(f"{folder}/")]
+        return [path for part in parts[:1] for path in self.places.get(part, [])]
 
     def has(self, name, script):
         """True if a script that is started in its place finds the module, or is likely to make it found."""
@@ -64,10 +79,13 @@ class Skill:
 
 
 def main():
-    scripts = json.load(sys.stdin)
-    skill = Skill(scripts)
+    wanted = json.load(sys.stdin)
+    skill = Skill(wanted["scripts"])
+    waiting = list(wanted["started"] or wanted["scripts"])
+    seen = set(waiting)
     modules, doubtful, unread = {}, {}, []
-    for path in scripts:
+    while waiting:
+        path = waiting.pop()
         try:
             with open(os.path.join(OWN, path), "rb") as file:
                 tree = ast.parse(file.read(), path)
@@ -77,7 +95,13 @@ def main():
         for name in imported(tree):
             parts = name.split(".")[:PARTS]
             top = parts[0]
-            if not top or top in sys.stdlib_module_names or skill.has(top, path):
+            if top in sys.stdlib_module_names:
+                continue
+            if not top or top in skill.names:
+                more = [script for script in skill.scripts(name, path) if script not in seen]
+                waiting += more
+                seen.update(more)
+            if not top or skill.has(top, path):
                 continue
             found = doubtful if top in skill.names else modules
             files = found.setdefault(".".join(parts), [])

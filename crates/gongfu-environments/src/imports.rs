@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gongfu_core::dependency::{
-    Failure, FailureKind, Imports, Language, Manifest, PackageSpec, Requirements,
-};
+use gongfu_core::dependency::{Failure, FailureKind, Imports, Language, Manifest, PackageSpec};
 use gongfu_core::library::Skill;
 use gongfu_core::sandbox::{Command, Input, Limits, Reach, SKILL, Spec};
 use gongfu_core::skill::SkillPath;
@@ -26,8 +24,12 @@ impl Inner {
     ) -> Result<Imports, Failure> {
         let lease = self.skills.materialize(skill).await;
         let lease = lease.map_err(|error| port_failure(&error))?;
-        let scripts: Vec<&str> = manifest.files.iter().map(SkillPath::as_str).collect();
-        let scripts = serde_json::json!(scripts).to_string();
+        let PackageSpec::Imports { scripts, started } = &manifest.packages else {
+            return Ok(Imports::default());
+        };
+        let scripts: Vec<&str> = scripts.keys().map(SkillPath::as_str).collect();
+        let started: Vec<&str> = started.iter().map(SkillPath::as_str).collect();
+        let input = serde_json::json!({ "scripts": scripts, "started": started }).to_string();
         let command: &[&str] = match manifest.language {
             Language::Python => &["python3", "-I", "-S", "-c", python::IMPORTS],
             Language::Node => &["node", "-e", node::IMPORTS],
@@ -38,7 +40,7 @@ impl Inner {
             mounts: vec![read_only(&lease.folder, SKILL)],
             programs: Vec::new(),
             environment: BTreeMap::new(),
-            input: Input::Bytes(scripts.into_bytes()),
+            input: Input::Bytes(input.into_bytes()),
             reach: Reach::default(),
             limits: Limits {
                 wall: TIMEOUT,
@@ -58,23 +60,5 @@ impl Inner {
             Failure::new(FailureKind::Other, why)
         })?;
         Ok(imports.shortened(manifest.language))
-    }
-}
-
-/// The newest versions of these packages.
-pub(crate) fn newest(language: Language, names: &[String]) -> PackageSpec {
-    match language {
-        Language::Python => PackageSpec::Requirements(Requirements {
-            lines: names.to_vec(),
-            ..Requirements::default()
-        }),
-        Language::Node => {
-            let versions: BTreeMap<&String, &str> = names.iter().map(|name| (name, "*")).collect();
-            PackageSpec::Package {
-                package: serde_json::json!({ "private": true, "dependencies": versions })
-                    .to_string(),
-                lock: None,
-            }
-        }
     }
 }

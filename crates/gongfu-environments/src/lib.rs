@@ -5,6 +5,7 @@
 
 mod build;
 mod compile;
+mod guess;
 mod imports;
 mod index;
 mod interpreter;
@@ -122,6 +123,20 @@ impl LocalEnvironments {
         manifest: Manifest,
         listener: Listener,
     ) -> Result<Result<BuiltEnvironment, Failure>, PortError> {
+        let inferred = manifest.is_inferred();
+        let manifest = if inferred {
+            match self.0.guess(skill, &manifest).await {
+                Ok(guessed) => guessed,
+                Err(failure) => return Ok(Err(failure)),
+            }
+        } else {
+            manifest
+        };
+        let warnings = if inferred {
+            manifest.warnings.clone()
+        } else {
+            Vec::new()
+        };
         let (language, digest) = (manifest.language, manifest.digest());
         let key = self.blocking(move |inner| Ok(inner.key(language, digest)));
         let key = key.await?;
@@ -129,6 +144,7 @@ impl LocalEnvironments {
             skill: skill.clone(),
             key: key.clone(),
             manifest,
+            inferred,
         };
         let build = lock(&self.0.builds).entry(key.clone()).or_default().clone();
         let result = build.get_or_init(async || {
@@ -147,14 +163,15 @@ impl LocalEnvironments {
         let found = self.blocking(find).await?;
         let removed = || Failure::new(FailureKind::Other, "it was removed right after the build");
         Ok(found.ok_or_else(removed).map(|leased| BuiltEnvironment {
-            environment: self.used(leased),
+            environment: self.used(leased, warnings),
             contacts,
         }))
     }
 
-    /// An environment for a run.
-    fn used(&self, leased: LeasedEnvironment) -> Environment {
+    /// An environment for a run, with what was left out of the guesses.
+    fn used(&self, mut leased: LeasedEnvironment, left_out: Vec<String>) -> Environment {
         self.compile(&leased.record);
+        leased.record.left_out.splice(0..0, left_out);
         environment(leased)
     }
 
@@ -221,12 +238,22 @@ fn environment(leased: LeasedEnvironment) -> Environment {
 
 impl Environments for LocalEnvironments {
     fn find<'a>(&'a self, manifest: &'a Manifest) -> Pending<'a, Option<Environment>> {
-        let (language, digest) = (manifest.language, manifest.digest());
+        let manifest = manifest.clone();
         let find = move |inner: &Inner| {
-            let key = inner.key(language, digest);
-            inner.storage.find(&key, inner.clock.now())
+            let guessed = manifest.is_inferred().then(|| inner.guessed(&manifest));
+            let (manifest, left_out) = match guessed.transpose()? {
+                Some(None) => return Ok(None),
+                Some(Some(guessed)) => (guessed.clone(), guessed.warnings),
+                None => (manifest, Vec::new()),
+            };
+            let key = inner.key(manifest.language, manifest.digest());
+            let found = inner.storage.find(&key, inner.clock.now())?;
+            Ok(found.map(|found| (found, left_out)))
         };
-        Box::pin(async move { Ok(self.blocking(find).await?.map(|found| self.used(found))) })
+        Box::pin(async move {
+            let found = self.blocking(find).await?;
+            Ok(found.map(|(found, left_out)| self.used(found, left_out)))
+        })
     }
 
     fn build<'a>(
@@ -265,7 +292,7 @@ impl Environments for LocalEnvironments {
     }
 
     fn sweep(&self) -> Pending<'_, ()> {
-        Box::pin(self.blocking(|inner| inner.storage.sweep()))
+        Box::pin(self.blocking(|inner| inner.storage.sweep(inner.clock.now())))
     }
 }
 

@@ -129,7 +129,7 @@ pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool
             inputs.push(("pyproject.toml", project.clone()));
             inputs.push(("uv.lock", uv_lock.clone()));
         }
-        PackageSpec::Package { .. } | PackageSpec::Imports(_) => {}
+        PackageSpec::Package { .. } | PackageSpec::Imports { .. } => {}
     }
     variables.extend(if has_certificates {
         recipe::variables(&[("SSL_CERT_FILE", CERTIFICATES)])

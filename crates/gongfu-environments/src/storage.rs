@@ -6,6 +6,7 @@
 //! KEY/held          locked by each run that uses it; its time is that of the last use
 //! making/KEY/       a build; abandoned if its lock is free
 //! making/KEY.lock   locked by the process that builds
+//! imports/KEY.json  what the scripts of a skill import
 //! ```
 
 use std::fs::{File, TryLockError};
@@ -16,6 +17,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use gongfu_core::dependency::Record;
 use gongfu_core::port::{InstalledEnvironment, Timestamp};
 use gongfu_core::skill::SkillPath;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use gongfu_files::Home;
 use gongfu_files::disk::{EntryKind, Root, temporary_name};
@@ -25,6 +28,11 @@ const ROOT: &str = "root";
 const INPUTS: &str = "in";
 const LEASE: &str = "held";
 const BUILDS: &str = "making";
+const SCANS: &str = "imports";
+/// The longest list of imports, in bytes.
+const MAX_SCAN: u64 = 4 * 1024 * 1024;
+/// The time after which a list of imports is removed that nobody has read.
+const SCAN_AGE: Duration = Duration::from_hours(90 * 24);
 /// The longest record, in bytes.
 const MAX_RECORD: u64 = 4 * 1024 * 1024;
 
@@ -152,7 +160,9 @@ impl Storage {
             return Ok(Vec::new());
         };
         let mut entries = all.list(&SkillPath::root())?;
-        entries.retain(|entry| entry.kind == EntryKind::Folder && entry.name != BUILDS);
+        entries.retain(|entry| {
+            entry.kind == EntryKind::Folder && entry.name != BUILDS && entry.name != SCANS
+        });
         let stored = entries.into_iter().map(|entry| {
             let record = Root::open(&all.path().join(&entry.name)).and_then(|folder| {
                 let used = folder.dir().metadata(LEASE)?.modified()?.into_std();
@@ -200,8 +210,42 @@ impl Storage {
         Ok(true)
     }
 
-    /// Removes the remains of interrupted builds and removals.
-    pub(crate) fn sweep(&self) -> io::Result<()> {
+    /// The imports that were found; `None` if nobody looked, or they are damaged.
+    pub(crate) fn scan<T: DeserializeOwned>(&self, key: &str) -> io::Result<Option<T>> {
+        let Some(scans) = there(Root::open(&self.folder().join(SCANS)))? else {
+            return Ok(None);
+        };
+        let path = SkillPath::new(&format!("{key}.json")).map_err(io::Error::other)?;
+        let Some(content) = there(scans.read(&path, MAX_SCAN))? else {
+            return Ok(None);
+        };
+        Ok(serde_json::from_slice(&content.bytes).ok())
+    }
+
+    /// Keeps the imports that were found.
+    pub(crate) fn keep_scan(&self, key: &str, scan: &impl Serialize) -> io::Result<()> {
+        let scans = Root::create_private(&self.folder().join(SCANS))?;
+        scans.replace(&format!("{key}.json"), &serde_json::to_vec(scan)?, false)
+    }
+
+    fn sweep_scans(&self, now: Timestamp) -> io::Result<()> {
+        let Some(scans) = there(Root::open(&self.folder().join(SCANS)))? else {
+            return Ok(());
+        };
+        for entry in scans.list(&SkillPath::root())? {
+            let made = scans.dir().metadata(&entry.name)?.modified()?.into_std();
+            let made = made.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let now = Duration::from_millis(u64::try_from(now.0).unwrap_or_default());
+            if now.saturating_sub(made) > SCAN_AGE {
+                scans.dir().remove_file(&entry.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the remains of interrupted builds and removals, and old imports.
+    pub(crate) fn sweep(&self, now: Timestamp) -> io::Result<()> {
+        self.sweep_scans(now)?;
         let Some(builds) = there(Root::open(&self.folder().join(BUILDS)))? else {
             return Ok(());
         };

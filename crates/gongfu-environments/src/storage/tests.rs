@@ -38,13 +38,13 @@ fn environment_exists_whole_or_not_at_all() {
     let build = storage.start_build("k").unwrap().unwrap();
     assert!(storage.find("k", NOW).unwrap().is_none());
     // A sweep removes only an interrupted build.
-    storage.sweep().unwrap();
+    storage.sweep(NOW).unwrap();
     Root::open(&build.root)
         .unwrap()
         .replace("file", b"1", false)
         .unwrap();
     drop(build);
-    storage.sweep().unwrap();
+    storage.sweep(NOW).unwrap();
     let build = storage.start_build("k").unwrap().unwrap();
     assert!(
         Root::open(&build.root)

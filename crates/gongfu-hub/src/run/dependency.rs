@@ -47,7 +47,7 @@ pub(crate) struct PackageProposal {
     language: &'static str,
     /// The modules that weren't found.
     missing: Vec<String>,
-    /// The packages that all scripts of the skill would need, by their imports.
+    /// The packages that the scripts would need, by their imports.
     packages: Vec<String>,
     /// Those of them that aren't in gongfu's table: anybody can publish a package under a name that is imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -92,8 +92,10 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
             Language::Python => added_packages(&request.command),
             Language::Node => Vec::new(),
         };
-        let manifest = with_added(manifest, &added);
-        let manifest = manifest.unwrap_or_else(|| inferred(language, skill.files.iter()));
+        let manifest = match with_added(manifest, &added) {
+            Some(manifest) => manifest,
+            None => guessed(call, skill, language, &scripts).await?,
+        };
         let installs = call.space.installs();
         let is_allowed = if manifest.is_inferred() {
             // Guesses are for commands that certainly run the language.
@@ -105,6 +107,21 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
         provided.manifests.push((manifest, problem));
     }
     Ok(provided)
+}
+
+/// A manifest of what the scripts of a command import; of all scripts of the skill, if a person has that installed.
+async fn guessed(
+    call: &Call,
+    skill: &Skill,
+    language: Language,
+    scripts: &[SkillPath],
+) -> Result<Manifest, ToolError> {
+    let all = inferred(language, skill.files.iter(), &[]);
+    let environments = call.space.environments();
+    if all.is_empty() || environments.find(&all).await.map_err(broken)?.is_some() {
+        return Ok(all);
+    }
+    Ok(inferred(language, skill.files.iter(), scripts))
 }
 
 /// A manifest with the packages that the command adds. Nobody but an agent vouches for those, so that they have to be
@@ -295,7 +312,7 @@ pub(crate) async fn manifests(call: &Call, skill: &Skill) -> Result<Vec<Manifest
             }
         }
         if found.is_empty() {
-            found.push(inferred(language, skill.files.iter()));
+            found.push(inferred(language, skill.files.iter(), &[]));
         }
         found.retain(|manifest| !manifest.is_empty());
         all.extend(found);

@@ -62,12 +62,7 @@ impl Operation for EnvironmentBuild {
         for mut manifest in manifests(call, &skill).await? {
             let language = manifest.language;
             manifest.allowed.clone_from(&self.allow);
-            let mut found = environments.find(&manifest).await.map_err(broken)?;
-            if let Some(built) = found.take_if(|found| lacks(&found.record, &self.allow)) {
-                let key = built.record.key.clone();
-                drop(built);
-                environments.remove(&key).await.map_err(broken)?;
-            }
+            let found = environments.find(&manifest).await.map_err(broken)?;
             if let Some(found) = found {
                 reports.push(BuildReport::Environment {
                     record: found.record,
@@ -102,15 +97,6 @@ impl Operation for EnvironmentBuild {
         }
         Ok(reports)
     }
-}
-
-/// True if an environment was built without a package that a person now allows.
-fn lacks(record: &Record, allowed: &[String]) -> bool {
-    let mut left_out = record.left_out.iter();
-    left_out.any(|left_out| {
-        let name = left_out.split(':').next().unwrap_or_default();
-        allowed.iter().any(|allowed| allowed == name)
-    })
 }
 
 /// Lists every environment.
