@@ -14,6 +14,7 @@ mod below;
 mod git;
 pub(crate) mod hold;
 mod judge;
+mod links;
 pub(crate) mod name;
 mod removals;
 mod room;

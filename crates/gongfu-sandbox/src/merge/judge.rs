@@ -8,7 +8,7 @@ use gongfu_core::change::{Holding, PROTECTED, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 
 use super::scan::{Kind, Node};
-use super::{git, removals, stays_inside};
+use super::{git, links, removals, stays_inside};
 use crate::folder::{open_folder, open_folder_of_mount};
 
 /// The names by which git knows a folder as a repository, whatever that is called.
@@ -24,8 +24,8 @@ pub(super) struct Judge<'a> {
     root: &'a Path,
     /// The names of that path, and of those below it on the way to the changes that are judged.
     names: Vec<String>,
-    /// Paths that the settings of a repository name.
-    named: Vec<PathBuf>,
+    /// Paths that are obeyed though their names don't tell, with the reason.
+    named: Vec<(PathBuf, &'static str)>,
     takes_many: bool,
 }
 
@@ -75,9 +75,13 @@ impl<'a> Judge<'a> {
     }
 
     fn folder(&mut self, nodes: &mut [Node], place: &Place<'_>) {
-        let named = place.target.map(git::named_in_settings).unwrap_or_default();
-        self.named
-            .extend(named.into_iter().map(|path| place.path.join(path)));
+        if let Some(target) = place.target {
+            let named = git::named_in_settings(target).into_iter();
+            let named = named.map(|path| (place.path.join(path), "the settings of git name it"));
+            let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
+            let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
+            self.named.extend(named.chain(linked));
+        }
         let why = place
             .why
             .or_else(|| is_repository(nodes, place.target).then_some("it is a repository of git"));
@@ -132,8 +136,9 @@ impl<'a> Judge<'a> {
         if self.protected.iter().any(|one| touches(one)) {
             return Some(PROTECTED);
         }
-        if self.named.iter().any(|one| touches(&self.root.join(one))) {
-            return Some("the settings of git name it");
+        let mut named = self.named.iter();
+        if let Some((_, why)) = named.find(|(one, _)| touches(&self.root.join(one))) {
+            return Some(why);
         }
         let is_folder = found
             .is_some_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);

@@ -219,6 +219,57 @@ fn holds_what_the_settings_of_git_name() {
 }
 
 #[test]
+fn holds_what_an_obeyed_link_leads_to() {
+    let fixture = Fixture::new();
+    for path in [
+        "docs/rules.md",
+        "prompts/x.md",
+        "tools/hook",
+        "other.md",
+        "far.md",
+    ] {
+        fixture.there(path);
+    }
+    for (to, at) in [
+        ("docs/rules.md", "CLAUDE.md"),
+        ("../prompts", ".claude/commands"),
+        ("../../tools/hook", ".git/hooks/pre-commit"),
+        // Nobody obeys this one, and that leads out.
+        ("other.md", "notes.md"),
+        ("../far.md", "AGENTS.md"),
+    ] {
+        symlink(to, fixture.target(at)).unwrap();
+    }
+    symlink("second.md", fixture.target("first.md")).unwrap();
+    symlink("first.md", fixture.target("GEMINI.md")).unwrap();
+    for path in [
+        "docs/rules.md",
+        "docs/x.md",
+        "prompts/x.md",
+        "prompts/new.md",
+        "tools/hook",
+        "other.md",
+        "far.md",
+        "second.md",
+    ] {
+        fixture.write(path);
+    }
+    let judged = fixture.judged();
+    let held: Vec<&str> = judged.held.iter().map(|(path, _)| &**path).collect();
+    assert_eq!(
+        held,
+        [
+            "docs/rules.md",
+            "prompts/new.md",
+            "prompts/x.md",
+            "second.md",
+            "tools/hook"
+        ]
+    );
+    assert_eq!(judged.applied, ["docs/x.md", "far.md", "other.md"]);
+}
+
+#[test]
 fn holds_a_file_that_becomes_executable_and_a_link_that_leads_out() {
     let fixture = Fixture::new();
     for path in ["data.txt", "run.sh"] {
