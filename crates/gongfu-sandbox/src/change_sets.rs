@@ -26,14 +26,14 @@ use gongfu_core::change::{
     MAX_SETS,
 };
 use gongfu_core::port::{self, Pending, PortError};
-use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-use self::stored::{FORMAT, Set, SetFolder};
+use self::stored::{FORMAT, Head, Identity, Set, SetFolder};
 use crate::file_time::Beginning;
 use crate::folder::{names, open_file, open_folder};
 use crate::locked_folder::{LockedFolder, clear, is_there, remove_left_behind};
-use crate::merge::{self, Merge, Node, Terms};
+use crate::merge::{self, MAX_DEPTH, Merge, Node, Terms};
 use crate::plan::UnixId;
 
 /// The file that describes a set.
@@ -105,11 +105,10 @@ impl NewSet {
                 self.set.bytes += bytes;
             }
         });
-        let found = merge.target()?;
         self.set.folders.push(SetFolder {
             target: mount.0.to_owned(),
             host: CString::new(mount.1.as_os_str().as_bytes())?,
-            inode: found.st_ino,
+            identity: Identity::of(merge.folder())?,
             unseen,
             nodes: nodes.to_vec(),
         });
@@ -134,16 +133,35 @@ impl NewSet {
 
 /// The number of sets, and the bytes of their files.
 fn usage(store: &OwnedFd) -> io::Result<(usize, u64)> {
-    let (mut sets, mut bytes) = (0, 0);
+    let (mut sets, mut bytes) = (0, 0_u64);
     for name in ids(store)? {
         sets += 1;
-        // One that can't be read takes room as well.
-        bytes += open_folder(store, &name)
-            .map_err(io::Error::from)
-            .and_then(|folder| read(&folder))
-            .map_or(0, |set| set.bytes);
+        if let Ok(folder) = open_folder(store, &name) {
+            // One that can't be read takes room as well.
+            bytes = bytes
+                .saturating_add(read(&folder).map_or_else(|_| length(&folder, 0), |set| set.bytes));
+        }
     }
     Ok((sets, bytes))
+}
+
+/// The length of all files in a folder together.
+fn length(folder: &OwnedFd, depth: usize) -> u64 {
+    let names = names(folder).unwrap_or_default();
+    let lengths = names.iter().map(|name| {
+        let Ok(found) = fs::statat(folder, &**name, AtFlags::SYMLINK_NOFOLLOW) else {
+            return 0;
+        };
+        match FileType::from_raw_mode(found.st_mode) {
+            // The files of a set lie in one more folder, which is named by a number.
+            FileType::Directory if depth <= MAX_DEPTH + 1 => {
+                open_folder(folder, name).map_or(0, |inside| length(&inside, depth + 1))
+            }
+            FileType::RegularFile => u64::try_from(found.st_size).unwrap_or_default(),
+            _ => 0,
+        }
+    });
+    lengths.fold(0, u64::saturating_add)
 }
 
 /// The ids of the sets.
@@ -156,14 +174,23 @@ fn ids(store: &OwnedFd) -> io::Result<Vec<CString>> {
 
 /// Reads the description of a set.
 fn read(folder: &OwnedFd) -> io::Result<Set> {
+    let mut text = Vec::new();
     let file = open_file(folder, DESCRIPTION)?;
-    let set: Set = serde_json::from_reader(io::BufReader::new(file.take(MAX_DESCRIPTION)))?;
-    if set.format != FORMAT {
+    file.take(MAX_DESCRIPTION).read_to_end(&mut text)?;
+    let set = serde_json::from_slice::<Set>(&text);
+    // Another format needn't have the parts of this one.
+    let format = match &set {
+        Ok(set) => Some(set.format),
+        Err(_) => serde_json::from_slice::<Head>(&text)
+            .ok()
+            .map(|head| head.format),
+    };
+    if format.is_some_and(|format| format != FORMAT) {
         return Err(io::Error::other(
             "another version of gongfu made it; apply it with that one",
         ));
     }
-    Ok(set)
+    Ok(set?)
 }
 
 /// The change sets of one owner.

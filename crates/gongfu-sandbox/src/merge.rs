@@ -11,6 +11,7 @@
 
 mod apply;
 mod below;
+pub(crate) mod flat;
 mod git;
 pub(crate) mod hold;
 mod judge;
@@ -43,7 +44,7 @@ use crate::plan::UnixId;
 use crate::poll::is_readable;
 
 /// The deepest nesting of folders.
-const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 /// The message for a change that came too late.
 const LATE: &str = "there was no time left to bring it out";
 /// The most changes that are listed; those beyond it are merged all the same.
@@ -221,6 +222,11 @@ impl Merge {
     /// It isn't there any more.
     pub(crate) fn target(&self) -> io::Result<Stat> {
         Ok(fs::fstat(&self.target)?)
+    }
+
+    /// The folder that the changes are for.
+    pub(crate) fn folder(&self) -> &OwnedFd {
+        &self.target
     }
 
     /// Copies the files of changes of this merge into a folder.

@@ -4,7 +4,9 @@ use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use gongfu_core::change::{ChangeSet, HeldChange};
 use rustix::fs::{self, OFlags};
@@ -12,10 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Node, hold, name};
+use crate::merge::{Node, flat, hold, name};
 
 /// The version of this form; a set of another one isn't read.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
+
+/// The part of a set that every version has.
+#[derive(Debug, Deserialize)]
+pub(super) struct Head {
+    pub(super) format: u32,
+}
 
 /// A change set.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,11 +49,53 @@ pub(super) struct SetFolder {
     #[serde(with = "name")]
     pub(super) host: CString,
     /// The folder that must be there.
-    pub(super) inode: u64,
+    pub(super) identity: Identity,
     /// Paths below it that the run didn't see.
     #[serde(default)]
     pub(super) unseen: Vec<PathBuf>,
+    #[serde(with = "flat")]
     pub(super) nodes: Vec<Node>,
+}
+
+/// What tells a folder from every other one on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Identity {
+    /// The id of its file system, or of the device where the file system has none.
+    file_system: u64,
+    inode: u64,
+    /// The time at which it was made, in nanoseconds since 1970, where the file system knows: a later folder may get
+    /// the same inode, and a later file system the same id.
+    made: Option<u64>,
+}
+
+impl Identity {
+    /// The identity of an open folder.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub(super) fn of(folder: &OwnedFd) -> io::Result<Self> {
+        let found = std::fs::File::from(folder.try_clone()?).metadata()?;
+        let made = found.created().ok();
+        let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        let file_system = fs::fstatvfs(folder)?.f_fsid;
+        Ok(Self {
+            file_system: if file_system == 0 {
+                found.dev()
+            } else {
+                file_system
+            },
+            inode: found.ino(),
+            made: made.and_then(|made| u64::try_from(made.as_nanos()).ok()),
+        })
+    }
+
+    fn is_same_folder(&self, other: &Self) -> bool {
+        let is_other = self
+            .made
+            .zip(other.made)
+            .is_some_and(|(one, two)| one != two);
+        self.inode == other.inode && !is_other
+    }
 }
 
 impl Set {
@@ -75,7 +125,12 @@ impl SetFolder {
     /// It isn't there, or another one is in its place.
     pub(super) fn open(&self) -> io::Result<OwnedFd> {
         let opened = open_real(&self.host(), OFlags::RDONLY | OFlags::DIRECTORY)?;
-        if fs::fstat(&opened)?.st_ino != self.inode {
+        let found = Identity::of(&opened)?;
+        if found.file_system != self.identity.file_system {
+            let why = "another file system is mounted there now; the set is for the one that was";
+            return Err(io::Error::other(why));
+        }
+        if !found.is_same_folder(&self.identity) {
             return Err(io::Error::other("another folder is in its place now"));
         }
         Ok(opened)

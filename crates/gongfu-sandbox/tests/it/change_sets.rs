@@ -13,13 +13,16 @@ use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 6] = tests![
+    let all: [Test; 9] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
         removals_and_links_wait,
         set_is_for_one_folder_alone,
         full_store_keeps_nothing_and_says_so,
+        set_of_deep_folders_is_applied,
+        set_is_for_one_file_system_alone,
+        unreadable_set_takes_the_room_of_its_files,
     ];
     of_every_level(&all)
 }
@@ -248,4 +251,61 @@ fn full_store_keeps_nothing_and_says_so(level: Level) {
     runtime().block_on(dropping).unwrap();
     // The control.
     assert!(run(&fixture, line, false).held.is_some());
+}
+
+fn set_of_deep_folders_is_applied(level: Level) {
+    let fixture = Fixture::new(level);
+    let deep = |depth: usize| format!("workspace/{}CLAUDE.md", "d/".repeat(depth));
+    // The control lies less deep.
+    for depth in [5, 60] {
+        let path = deep(depth);
+        let line = format!("mkdir -p $(dirname /{path}); echo run > /{path}");
+        let id = run(&fixture, &line, false).held;
+        let id = id.unwrap();
+        assert_eq!(list(&fixture)[0].changes.len(), 1);
+        assert!(!apply(&fixture, &id).unwrap().is_partial);
+        assert_eq!(fixture.read(&path), "run\n");
+    }
+}
+
+fn set_is_for_one_file_system_alone(level: Level) {
+    let fixture = Fixture::new(level);
+    let id = run(&fixture, "echo run > /workspace/.envrc", false).held;
+    let id = id.unwrap();
+    // As if the same folder were in another file system, or another one had got its inode.
+    let path = format!("changes/{id}/set.json");
+    let whole = fixture.read(&path);
+    let mut set: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    let own = set["folders"][0]["identity"].take();
+    for (part, word) in [("file_system", "file system"), ("made", "another folder")] {
+        let mut other = own.clone();
+        if other[part].is_null() {
+            continue;
+        }
+        other[part] = serde_json::json!(other[part].as_u64().unwrap() ^ 1);
+        set["folders"][0]["identity"] = other;
+        fixture.write(&path, &set.to_string());
+        let applied = apply(&fixture, &id).unwrap();
+        let Change::Refused(why) = &applied.artifacts[0].change else {
+            panic!("{applied:?}");
+        };
+        assert!(why.contains(word), "{why}");
+        assert!(!fixture.path("workspace/.envrc").exists());
+    }
+    // The control.
+    fixture.write(&path, &whole);
+    assert!(!apply(&fixture, &id).unwrap().is_partial);
+    assert_eq!(fixture.read("workspace/.envrc"), "run\n");
+}
+
+fn unreadable_set_takes_the_room_of_its_files(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("changes/00000000/set.json", "broken");
+    fixture.write("changes/00000000/0/a/b", "");
+    let line = "echo run > /workspace/.envrc";
+    // The control: it takes next to nothing.
+    assert!(run(&fixture, line, false).held.is_some());
+    let file = std::fs::File::create(fixture.path("changes/00000000/0/a/b")).unwrap();
+    file.set_len(gongfu_core::change::MAX_BYTES).unwrap();
+    assert_eq!(run(&fixture, line, false).held, None);
 }
