@@ -116,21 +116,77 @@ pub enum HeldKind {
         /// Its target.
         to: String,
     },
-    /// A folder, which is empty or replaces another one.
+    /// A folder, which is empty or takes something away.
     Folder,
     /// Nothing is there any more.
     Removed,
 }
 
-/// The content of a file that waits, beside the file that is there now.
+/// A change that waits, beside what is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The change.
     pub change: HeldChange,
-    /// The present content; `None` where there is no file.
-    pub before: Option<Excerpt>,
-    /// The content afterwards; `None` where there will be no file.
+    /// What is there now.
+    pub before: Present,
+    /// The content afterwards; `None` where there will be no file, or where it can't be read.
     pub after: Option<Excerpt>,
+    /// The permissions of the file afterwards.
+    pub mode: Option<u32>,
+    /// What applying the change does with what somebody changed there since the run began.
+    pub kept: Option<Kept>,
+}
+
+/// What is at a path on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Present {
+    /// Nothing.
+    Nothing,
+    /// A file.
+    File {
+        /// Its content.
+        excerpt: Excerpt,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// A link.
+    Link {
+        /// Its target.
+        to: String,
+    },
+    /// A folder, of which the change takes this away.
+    Folder(Going),
+    /// Something else, such as a pipe.
+    Other,
+    /// It can't be read.
+    Unknown,
+}
+
+/// What a change takes away from a folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Going {
+    /// The number of files, links included.
+    pub files: usize,
+    /// The number of folders.
+    pub folders: usize,
+    /// The paths of the first of them below the folder; those of folders end with a slash.
+    pub names: Vec<String>,
+    /// There is more, which wasn't counted.
+    pub is_cut: bool,
+}
+
+impl Going {
+    /// Returns whether everything that goes is named.
+    pub fn is_named(&self) -> bool {
+        !self.is_cut && self.names.len() == self.files + self.folders
+    }
+}
+
+/// Something that stays because somebody changed it since the run began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The path beside it of the run's version, if that has one.
+    pub beside: Option<String>,
 }
 
 /// The beginning of a file.

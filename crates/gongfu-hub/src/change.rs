@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::change::{ChangeSet, Difference, Excerpt, HeldChange, HeldKind};
+use gongfu_core::change::{ChangeSet, Difference, Excerpt, Going, HeldKind, Kept, Present};
 use gongfu_core::port::PortError;
 use gongfu_core::skill::Digest;
 use gongfu_core::text::visible;
@@ -20,6 +20,8 @@ const MAX_COMPARED: u64 = 256 * 1024;
 const MAX_DIFFS: usize = 200;
 /// The longest diff that a person is asked about over a client, in characters.
 pub(crate) const MAX_ASKED: usize = 8_192;
+/// The permissions of new files that need no words.
+const USUAL_MODES: [u32; 2] = [0o644, 0o755];
 /// The lines around a change.
 const CONTEXT: usize = 3;
 
@@ -116,28 +118,150 @@ pub(crate) fn failed(id: &str, error: PortError) -> ToolError {
 /// Describes a change.
 fn diff(difference: &Difference) -> ChangeDiff {
     let change = &difference.change;
-    let (word, (diff, is_whole)) = match &change.kind {
+    let path = one_line(&change.path);
+    let mut shown = Shown {
+        text: String::new(),
+        is_whole: true,
+    };
+    if let Some(kept) = &difference.kept {
+        shown.kept(kept, &difference.before);
+    }
+    let word = match &change.kind {
         HeldKind::Written { executable, .. } => {
-            let (mut diff, is_whole) = compared(&change.path, difference);
-            if *executable {
-                diff.insert_str(0, "(executable)\n");
-            }
-            ("written", (diff, is_whole))
+            shown.written(&path, difference, *executable);
+            "written"
         }
-        HeldKind::Removed => ("removed", compared(&change.path, difference)),
-        HeldKind::Linked { to } => ("linked", (format!("-> {}\n", visible(to)), true)),
+        HeldKind::Linked { to } => {
+            shown.line(&format!("-> {}", one_line(to)));
+            shown.taken(&path, &difference.before);
+            "linked"
+        }
+        HeldKind::Removed => {
+            shown.taken(&path, &difference.before);
+            "removed"
+        }
         HeldKind::Folder => {
-            let what = "(a folder in the place of what is there)\n";
-            ("folder", (what.to_owned(), true))
+            shown.line("(a folder)");
+            shown.taken(&path, &difference.before);
+            "folder"
         }
     };
     ChangeDiff {
-        path: visible(&change.path).into_owned(),
+        path,
         change: word,
         why: change.why.clone(),
-        diff,
-        is_whole,
+        diff: shown.text,
+        is_whole: shown.is_whole,
     }
+}
+
+/// What is shown of a change.
+struct Shown {
+    text: String,
+    /// It is all that the change does.
+    is_whole: bool,
+}
+
+impl Shown {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Shows what applying the change does with what somebody changed since the run began.
+    fn kept(&mut self, kept: &Kept, before: &Present) {
+        let what = match before {
+            Present::Folder(_) => "what changed in it since the run began stays",
+            _ => "it changed since the run began and stays as it is",
+        };
+        match &kept.beside {
+            Some(beside) => self.line(&format!(
+                "({what}; the run's version is put beside it, as {})",
+                one_line(beside)
+            )),
+            None => self.line(&format!("({what})")),
+        }
+    }
+
+    /// Shows a file that is written.
+    fn written(&mut self, path: &str, difference: &Difference, is_executable: bool) {
+        if is_executable {
+            self.line("(executable)");
+        }
+        let after = difference.after.as_ref();
+        let (before, old_mode) = match &difference.before {
+            Present::File { excerpt, mode } => (Some(excerpt), Some(*mode)),
+            other => {
+                self.taken(path, other);
+                (None, None)
+            }
+        };
+        match (old_mode, difference.mode) {
+            (Some(old), Some(new)) if old != new => {
+                self.line(&format!("(permissions {old:04o} -> {new:04o})"));
+            }
+            (None, Some(new)) if !USUAL_MODES.contains(&new) => {
+                self.line(&format!("(permissions {new:04o})"));
+            }
+            _ => {}
+        }
+        if after.is_none() {
+            self.line("(its new content can't be read)");
+            self.is_whole = false;
+            return;
+        }
+        if before == after && text(after).is_some() {
+            self.line("(its content stays the same)");
+            return;
+        }
+        self.compared(path, before, after);
+    }
+
+    /// Shows what goes from a path.
+    fn taken(&mut self, path: &str, before: &Present) {
+        match before {
+            Present::Nothing => {}
+            Present::File { excerpt, .. } => self.compared(path, Some(excerpt), None),
+            Present::Link { to } => self.line(&format!("(the link -> {} goes)", one_line(to))),
+            Present::Folder(going) => self.going(going),
+            Present::Other => self.line("(something that is neither a file nor a folder goes)"),
+            Present::Unknown => {
+                self.line("(what is there now can't be read)");
+                self.is_whole = false;
+            }
+        }
+    }
+
+    /// Shows what goes from a folder.
+    fn going(&mut self, going: &Going) {
+        let Going { files, folders, .. } = going;
+        let more = if going.is_cut { "at least " } else { "" };
+        if files + folders > 0 || going.is_cut {
+            self.line(&format!(
+                "(removes {more}{files} files and {folders} folders below it)"
+            ));
+        }
+        for name in &going.names {
+            self.line(&format!("- {}", one_line(name)));
+        }
+        if !going.is_named() {
+            let rest = (files + folders).saturating_sub(going.names.len());
+            self.line(&format!("… and {more}{rest} more"));
+            self.is_whole = false;
+        }
+    }
+
+    /// Shows the difference between two files.
+    fn compared(&mut self, path: &str, before: Option<&Excerpt>, after: Option<&Excerpt>) {
+        let (diff, is_whole) = compared(path, before, after);
+        self.text.push_str(&diff);
+        self.is_whole &= is_whole;
+    }
+}
+
+/// A text of one line in which a person sees every character.
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
 }
 
 /// The diff of a file that is to be written, and whether a person can be asked about it: all of it is shown.
@@ -146,20 +270,8 @@ pub(crate) fn file_diff(path: &str, before: Option<Vec<u8>>, after: Vec<u8>) -> 
         size: bytes.len() as u64,
         bytes,
     };
-    let difference = Difference {
-        change: HeldChange {
-            path: path.to_owned(),
-            host: path.to_owned(),
-            kind: HeldKind::Written {
-                bytes: after.len() as u64,
-                executable: false,
-            },
-            why: String::new(),
-        },
-        before: before.map(excerpt),
-        after: Some(excerpt(after)),
-    };
-    let (mut diff, is_whole) = compared(path, &difference);
+    let (before, after) = (before.map(excerpt), excerpt(after));
+    let (mut diff, is_whole) = compared(&one_line(path), before.as_ref(), Some(&after));
     let is_short = diff.chars().count() <= MAX_ASKED;
     if !is_short {
         diff = diff.chars().take(MAX_ASKED).collect();
@@ -168,10 +280,8 @@ pub(crate) fn file_diff(path: &str, before: Option<Vec<u8>>, after: Vec<u8>) -> 
     (diff, is_whole && is_short)
 }
 
-/// The difference between two files, and whether all of it is shown.
-fn compared(path: &str, difference: &Difference) -> (String, bool) {
-    let (before, after) = (difference.before.as_ref(), difference.after.as_ref());
-    let is_gone = matches!(difference.change.kind, HeldKind::Removed);
+/// The difference between two files, of which one may be missing, and whether all of it is shown.
+fn compared(path: &str, before: Option<&Excerpt>, after: Option<&Excerpt>) -> (String, bool) {
     let (Some(old), Some(new)) = (text(before), text(after)) else {
         let length = |one: Option<&Excerpt>| {
             one.map_or_else(|| "nothing".to_owned(), |one| format!("{} bytes", one.size))
@@ -185,14 +295,15 @@ fn compared(path: &str, difference: &Difference) -> (String, bool) {
             false,
         );
     };
-    if is_gone && before.is_none() {
-        return (String::new(), true);
-    }
-    let name = visible(path);
     let (from, to) = (
-        before.map_or("/dev/null", |_| &*name),
-        after.map_or("/dev/null", |_| &*name),
+        before.map_or("/dev/null", |_| path),
+        after.map_or("/dev/null", |_| path),
     );
+    if old == new {
+        let is_there = before.is_some() && after.is_some();
+        let what = if is_there { "" } else { "(an empty file)\n" };
+        return (what.to_owned(), true);
+    }
     let diff = TextDiff::from_lines(old, new);
     let mut unified = diff.unified_diff();
     let unified = unified.context_radius(CONTEXT).header(from, to).to_string();

@@ -10,6 +10,7 @@
 //! A set never changes. Applying it is a merge like that at the end of its run, so whatever changed since the
 //! run began stays beside it.
 
+mod present;
 mod stored;
 
 use std::ffi::{CStr, CString};
@@ -22,17 +23,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gongfu_core::change::{
-    ApplyReport, Artifact, Change, ChangeSet, Difference, Excerpt, HeldKind, Holding, MAX_BYTES,
-    MAX_SETS,
+    ApplyReport, Artifact, Change, ChangeSet, Difference, Going, HeldChange, HeldKind, Holding,
+    Kept, MAX_BYTES, MAX_SETS, Present,
 };
 use gongfu_core::port::{self, Pending, PortError};
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
+use self::present::{Found, Look, MAX_COUNTED, excerpt};
 use self::stored::{FORMAT, Head, Identity, Set, SetFolder};
 use crate::file_time::Beginning;
 use crate::folder::{names, open_file, open_folder};
 use crate::locked_folder::{LockedFolder, clear, is_there, remove_left_behind};
+use crate::merge::hold::Listed;
 use crate::merge::{self, MAX_DEPTH, Merge, Node, Terms};
 use crate::plan::UnixId;
 
@@ -270,23 +273,30 @@ impl ChangeSets {
         let held = self.open(id)?;
         let set = read(&held.folder).map_err(other)?;
         let mut differences = Vec::new();
+        let mut left = MAX_COUNTED;
         for (number, folder) in set.folders.iter().enumerate() {
             let number = CString::new(number.to_string()).unwrap_or_default();
             let files = open_folder(&held.folder, &number).map_err(|error| other(error.into()))?;
             let target = folder.open();
-            folder.each(&mut |path, change| {
-                let target = target.as_ref().ok();
-                differences.push(Difference {
-                    before: target.and_then(|target| excerpt(target, path, limit)),
-                    after: match change.kind {
-                        HeldKind::Written { .. } => excerpt(&files, path, limit),
-                        _ => None,
-                    },
-                    change,
-                });
+            let mut look = target.as_ref().ok().map(|target| Look {
+                target,
+                began: set.began.time(),
+                unseen: &folder.unseen,
+                limit,
+                left: &mut left,
+            });
+            folder.each(&mut |listed, change| {
+                let look = look.as_mut();
+                let found = look.map_or_else(|| Present::Unknown.into(), |look| look.at(listed));
+                differences.extend(difference(&set.id, &files, limit, listed, change, found));
             });
         }
-        Ok((set.shown(), differences))
+        let changes = differences.iter().map(|one| one.change.clone());
+        let shown = ChangeSet {
+            changes: changes.collect(),
+            ..set.shown()
+        };
+        Ok((shown, differences))
     }
 
     fn apply_now(&self, id: &str) -> Result<ApplyReport, PortError> {
@@ -360,22 +370,50 @@ impl OpenSet {
     }
 }
 
-/// The beginning of a file at a path below a folder; `None` for a missing one.
-fn excerpt(folder: &OwnedFd, path: &CStr, limit: u64) -> Option<Excerpt> {
-    let mut folder = folder.try_clone().ok()?;
-    let path = path.to_bytes();
-    let mut names: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    let last = CString::new(names.pop()?).ok()?;
-    for name in names {
-        folder = open_folder(&folder, &CString::new(name).ok()?).ok()?;
+/// What a change does; `None` for a folder on the way to others that changes nothing by itself.
+fn difference(
+    run: &str,
+    files: &OwnedFd,
+    limit: u64,
+    listed: &Listed<'_>,
+    change: HeldChange,
+    found: Found,
+) -> Option<Difference> {
+    let Found { present, stays } = found;
+    let changes_nothing = match &present {
+        Present::Nothing | Present::Unknown => true,
+        Present::Folder(going) => *going == Going::default() && !stays,
+        Present::File { .. } | Present::Link { .. } | Present::Other => false,
+    };
+    if listed.is_way() && changes_nothing {
+        return None;
     }
-    let file = open_file(&folder, &last).ok()?;
-    let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes).ok()?;
-    Some(Excerpt {
-        bytes,
-        size: found.len(),
+    let after = match change.kind {
+        HeldKind::Written { .. } => excerpt(files, listed.path, limit),
+        _ => None,
+    };
+    let lies_beside = match (&change.kind, &present) {
+        (HeldKind::Removed, _) | (HeldKind::Folder, Present::Folder(_)) => false,
+        (HeldKind::Linked { to }, Present::Link { to: old }) => to != old,
+        (_, Present::File { excerpt, .. }) => {
+            let is_whole = excerpt.bytes.len() as u64 == excerpt.size;
+            !is_whole || after.as_ref() != Some(excerpt)
+        }
+        _ => true,
+    };
+    let beside = || {
+        let name = merge::beside(listed.name(), run);
+        let above = change.path.rsplit_once('/').map_or("", |(above, _)| above);
+        format!("{above}/{}", name.to_string_lossy())
+    };
+    Some(Difference {
+        kept: stays.then(|| Kept {
+            beside: lies_beside.then(beside),
+        }),
+        before: present,
+        after,
+        mode: listed.mode(),
+        change,
     })
 }
 

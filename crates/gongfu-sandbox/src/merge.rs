@@ -32,6 +32,7 @@ use rustix::fs::{self, Stat};
 
 use gongfu_core::change::{Artifact, Change, Holding};
 
+pub(crate) use apply::beside;
 pub(crate) use below::Below;
 pub(crate) use scan::Node;
 

@@ -1,6 +1,6 @@
 //! A change set as it is written down.
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Node, flat, hold, name};
+use crate::merge::hold::{self, Listed};
+use crate::merge::{Node, flat, name};
 
 /// The version of this form; a set of another one isn't read.
 pub(super) const FORMAT: u32 = 2;
@@ -103,7 +104,11 @@ impl Set {
     pub(super) fn shown(&self) -> ChangeSet {
         let mut changes = Vec::new();
         for folder in &self.folders {
-            folder.each(&mut |_, change| changes.push(change));
+            folder.each(&mut |listed, change| {
+                if !listed.is_way() {
+                    changes.push(change);
+                }
+            });
         }
         ChangeSet {
             id: self.id.clone(),
@@ -136,17 +141,21 @@ impl SetFolder {
         Ok(opened)
     }
 
-    /// Calls `tell` for each change with its path below the folder.
-    pub(super) fn each(&self, tell: &mut impl FnMut(&CStr, HeldChange)) {
+    /// Calls `tell` for each change, and for the folders on the way to changes.
+    pub(super) fn each(&self, tell: &mut impl FnMut(&Listed<'_>, HeldChange)) {
         let host = self.host();
-        hold::list(&self.nodes, "", &mut |path, kind, why| {
+        hold::each(&self.nodes, b"", false, &mut |listed| {
+            let Some(kind) = listed.kind() else {
+                return;
+            };
+            let path = OsStr::from_bytes(listed.path);
             let change = HeldChange {
-                path: format!("{}/{path}", self.target),
+                path: format!("{}/{}", self.target, path.to_string_lossy()),
                 host: host.join(path).display().to_string(),
                 kind,
-                why: why.to_owned(),
+                why: listed.why().unwrap_or("changes in it wait").to_owned(),
             };
-            tell(&CString::new(path).unwrap_or_default(), change);
+            tell(listed, change);
         });
     }
 }

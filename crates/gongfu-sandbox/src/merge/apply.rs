@@ -246,7 +246,7 @@ impl Applier<'_> {
                 let is_gone = !self.has_changed(&found)
                     && self.staging(target)?.remove(target, name, &found)?;
                 if !is_gone {
-                    target_name = self.beside(name);
+                    target_name = beside(name, self.terms.run);
                 }
             }
             _ => return Ok(None),
@@ -292,7 +292,7 @@ impl Applier<'_> {
         if is_put {
             return Ok(change);
         }
-        let beside = self.beside(name);
+        let beside = beside(name, self.terms.run);
         let staging = self.staging(place.target)?;
         if !staging.put(&staged, place.target, &beside)? {
             // The same changes may have been applied in part before.
@@ -393,15 +393,6 @@ impl Applier<'_> {
         has_changed_since(found, self.began)
     }
 
-    /// The name for the run's version of an entry that somebody else changed.
-    fn beside(&self, name: &CStr) -> CString {
-        let suffix = format!(".run-{}", self.terms.run);
-        let length = name.to_bytes().len().min(MAX_NAME - suffix.len());
-        let mut beside = name.to_bytes().get(..length).unwrap_or_default().to_vec();
-        beside.extend(suffix.into_bytes());
-        CString::new(beside).unwrap_or_default()
-    }
-
     fn give(&self, made: &OwnedFd) -> rustix::io::Result<()> {
         let Some(UnixId { user, group }) = self.terms.owner else {
             return Ok(());
@@ -410,6 +401,18 @@ impl Applier<'_> {
         let group = rustix::process::Gid::from_raw(group);
         fs::fchown(made, Some(user), Some(group))
     }
+}
+
+/// The name for a run's version of an entry that somebody else changed.
+pub(crate) fn beside(name: &CStr, run: &str) -> CString {
+    let suffix = format!(".run-{run}");
+    let length = name
+        .to_bytes()
+        .len()
+        .min(MAX_NAME.saturating_sub(suffix.len()));
+    let mut beside = name.to_bytes().get(..length).unwrap_or_default().to_vec();
+    beside.extend(suffix.into_bytes());
+    CString::new(beside).unwrap_or_default()
 }
 
 /// The change where the run's version lies beside another one.

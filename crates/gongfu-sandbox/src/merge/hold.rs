@@ -1,5 +1,6 @@
 //! Sets the changes apart that wait for a person.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
@@ -73,29 +74,104 @@ pub(super) fn copy(nodes: &[Node], layer: &OwnedFd, to: &OwnedFd) -> io::Result<
     Ok(())
 }
 
-/// Calls `tell` for each change with its path, its kind and the reason why it waits.
-pub(crate) fn list(nodes: &[Node], path: &str, tell: &mut impl FnMut(&str, HeldKind, &str)) {
-    for node in nodes {
-        let path = format!("{path}{}", node.name.to_string_lossy());
-        let why = node.held.as_deref().unwrap_or_default();
-        let kind = match &node.kind {
-            Kind::Folder(folder) => {
-                if node.held.is_some() && (folder.is_opaque || folder.nodes.is_empty()) {
-                    tell(&path, HeldKind::Folder, why);
-                }
-                list(&folder.nodes, &format!("{path}/"), tell);
-                continue;
-            }
-            Kind::File { size, mode } => HeldKind::Written {
+/// A change in a list.
+pub(crate) struct Listed<'a> {
+    /// Its path below the merged folder, which may be no text.
+    pub(crate) path: &'a [u8],
+    node: &'a Node,
+    /// It is a folder, in which only what the run left there stays.
+    pub(crate) is_opaque: bool,
+}
+
+impl Listed<'_> {
+    pub(crate) fn name(&self) -> &CStr {
+        &self.node.name
+    }
+
+    /// The reason why it waits.
+    pub(crate) fn why(&self) -> Option<&str> {
+        self.node.held.as_deref()
+    }
+
+    /// Its kind; `None` if it changes nothing.
+    pub(crate) fn kind(&self) -> Option<HeldKind> {
+        match &self.node.kind {
+            Kind::Folder(_) => Some(HeldKind::Folder),
+            Kind::File { size, mode } => Some(HeldKind::Written {
                 bytes: *size,
                 executable: mode & 0o111 != 0,
-            },
-            Kind::Link(to) => HeldKind::Linked {
+            }),
+            Kind::Link(to) => Some(HeldKind::Linked {
                 to: to.to_string_lossy().into_owned(),
-            },
-            Kind::Removal => HeldKind::Removed,
-            Kind::Restored(_) | Kind::Refused(_) | Kind::Done => continue,
+            }),
+            Kind::Removal => Some(HeldKind::Removed),
+            Kind::Restored(_) | Kind::Refused(_) | Kind::Done => None,
+        }
+    }
+
+    /// True if it is only a folder on the way to other changes, as far as the list can tell.
+    pub(crate) fn is_way(&self) -> bool {
+        let Kind::Folder(folder) = &self.node.kind else {
+            return false;
         };
-        tell(&path, kind, why);
+        self.node.held.is_none() || !folder.is_opaque && !folder.nodes.is_empty()
+    }
+
+    /// The permissions that a file gets.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        match self.node.kind {
+            Kind::File { mode, .. } => Some(mode),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a folder is there afterwards.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self.node.kind, Kind::Folder(_))
+    }
+
+    /// Returns whether a folder has a change of an entry of this name.
+    pub(crate) fn has(&self, name: &CStr) -> bool {
+        match &self.node.kind {
+            Kind::Folder(folder) => folder.nodes.iter().any(|node| *node.name == *name),
+            _ => false,
+        }
+    }
+}
+
+/// Calls `tell` for each change with its path, its kind and the reason why it waits.
+pub(crate) fn list(nodes: &[Node], path: &str, tell: &mut impl FnMut(&str, HeldKind, &str)) {
+    each(nodes, path.as_bytes(), false, &mut |listed| {
+        if let Some(kind) = listed.kind().filter(|_| !listed.is_way()) {
+            let why = listed.why().unwrap_or_default();
+            tell(&String::from_utf8_lossy(listed.path), kind, why);
+        }
+    });
+}
+
+/// Calls `tell` for each change, and for the folders on the way to changes.
+pub(crate) fn each(
+    nodes: &[Node],
+    path: &[u8],
+    is_opaque: bool,
+    tell: &mut impl FnMut(&Listed<'_>),
+) {
+    for node in nodes {
+        let path = [path, node.name.to_bytes()].concat();
+        let folder = match &node.kind {
+            Kind::Folder(folder) => Some(folder),
+            _ => None,
+        };
+        // A folder in one that is replaced replaces what is there as well.
+        let is_opaque = folder.is_some_and(|folder| is_opaque || folder.is_opaque);
+        tell(&Listed {
+            path: &path,
+            node,
+            is_opaque,
+        });
+        if let Some(folder) = folder {
+            let inside = [&*path, b"/"].concat();
+            each(&folder.nodes, &inside, is_opaque, tell);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of changes that wait for a person: what a run can't do at once, and what becomes of it.
 
-use gongfu_core::change::{ApplyReport, Change, ChangeSet, HeldKind, Holding};
+use gongfu_core::change::{ApplyReport, Change, ChangeSet, HeldKind, Holding, Present};
 use gongfu_core::port::{ChangeSets as _, PortError};
 use gongfu_core::sandbox::{Command, Exit, Level, Outcome, Spec};
 use gongfu_sandbox::ChangeSets;
@@ -30,7 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 const HOOK: &str = "#!/bin/sh\necho planted\n";
 
 /// Runs a line whose changes of the workspace are judged.
-fn run(fixture: &Fixture, line: &str, holds_all: bool) -> Outcome {
+pub(crate) fn run(fixture: &Fixture, line: &str, holds_all: bool) -> Outcome {
     let root = fixture.path("workspace");
     let spec = Spec {
         holding: Some(Holding {
@@ -49,7 +49,7 @@ fn run(fixture: &Fixture, line: &str, holds_all: bool) -> Outcome {
     outcome
 }
 
-fn sets(fixture: &Fixture) -> ChangeSets {
+pub(crate) fn sets(fixture: &Fixture) -> ChangeSets {
     ChangeSets::new(fixture.path("changes"))
 }
 
@@ -58,7 +58,7 @@ fn list(fixture: &Fixture) -> Vec<ChangeSet> {
     runtime().block_on(async { sets.list().await.unwrap() })
 }
 
-fn apply(fixture: &Fixture, id: &str) -> Result<ApplyReport, PortError> {
+pub(crate) fn apply(fixture: &Fixture, id: &str) -> Result<ApplyReport, PortError> {
     let sets = sets(fixture);
     runtime().block_on(async { sets.apply(id).await })
 }
@@ -106,11 +106,12 @@ fn what_git_obeys_waits_until_it_is_applied(level: Level) {
         .unwrap();
     let config = shown.iter().find(|one| one.change.path == paths[0]);
     let config = config.unwrap();
-    let text = |one: &Option<gongfu_core::change::Excerpt>| {
-        String::from_utf8(one.as_ref().unwrap().bytes.clone()).unwrap()
+    let Present::File { excerpt, .. } = &config.before else {
+        panic!("{config:?}");
     };
-    assert_eq!(text(&config.before), "[core]\n");
-    assert_eq!(text(&config.after), "[core]\nmore\n");
+    assert_eq!(excerpt.bytes, b"[core]\n");
+    let after = config.after.as_ref().unwrap();
+    assert_eq!(after.bytes, b"[core]\nmore\n");
     let applied = apply(&fixture, &set.id).unwrap();
     assert_eq!(
         (applied.total, applied.is_partial),

@@ -10,6 +10,7 @@
 
 #[cfg(target_os = "linux")]
 mod change_sets;
+mod change_shown;
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[cfg_attr(
     target_os = "macos",
@@ -89,6 +90,7 @@ fn main() -> ExitCode {
         resource::trials(),
         merge::trials(),
         change_sets::trials(),
+        change_shown::trials(),
         histories::trials(),
         mount::trials(),
         network::trials(),

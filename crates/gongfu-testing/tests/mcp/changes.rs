@@ -1,6 +1,8 @@
 //! Changes that programs of the machine obey wait for a person, whichever tool makes them.
 
-use gongfu_core::change::{Artifact, Change, ChangeSet, Difference, Excerpt, HeldChange, HeldKind};
+use gongfu_core::change::{
+    Artifact, Change, ChangeSet, Difference, Excerpt, Going, HeldChange, HeldKind, Kept, Present,
+};
 use gongfu_core::place::Location;
 use gongfu_core::port::Files as _;
 use gongfu_core::sandbox::Outcome;
@@ -37,25 +39,41 @@ fn fixture() -> Fixture {
         },
         why: "git obeys it".to_owned(),
     };
-    let excerpt = |text: &str| {
-        Some(Excerpt {
-            bytes: text.as_bytes().to_vec(),
-            size: text.len() as u64,
-        })
-    };
-    let set = ChangeSet {
-        id: ID.to_owned(),
-        made: 1,
-        about: "lib/gcd: make".to_owned(),
-        changes: vec![change.clone()],
-    };
     let difference = Difference {
         change,
-        before: excerpt("[core]\n"),
-        after: excerpt("[core]\n\tfsmonitor = \"id\u{200b}\"\n"),
+        before: file("[core]\n"),
+        after: Some(excerpt("[core]\n\tfsmonitor = \"id\u{200b}\"\n")),
+        mode: Some(0o644),
+        kept: None,
     };
-    fixture.space.changes.add(set, vec![difference]);
+    add(&fixture, ID, vec![difference]);
     fixture
+}
+
+fn excerpt(text: &str) -> Excerpt {
+    Excerpt {
+        bytes: text.as_bytes().to_vec(),
+        size: text.len() as u64,
+    }
+}
+
+fn file(text: &str) -> Present {
+    Present::File {
+        excerpt: excerpt(text),
+        mode: 0o644,
+    }
+}
+
+/// Adds a set of changes that waits.
+fn add(fixture: &Fixture, id: &str, differences: Vec<Difference>) {
+    let changes = differences.iter().map(|one| one.change.clone());
+    let set = ChangeSet {
+        id: id.to_owned(),
+        made: 1,
+        about: "lib/gcd: make".to_owned(),
+        changes: changes.collect(),
+    };
+    fixture.space.changes.add(set, differences);
 }
 
 fn settle(action: &str) -> Value {
@@ -205,4 +223,147 @@ fn file_that_programs_obey_is_written_only_with_a_person() {
     asked(&mut client, call, 200, accept());
     silent.good("file_write", write("notes.md"));
     assert!(read(".npmrc") && read("notes.md") && !read(".envrc"));
+}
+
+/// A set of one change by its difference.
+fn difference(kind: HeldKind, before: Present, after: Option<&str>) -> Difference {
+    Difference {
+        change: HeldChange {
+            path: CONFIG.to_owned(),
+            host: CONFIG.to_owned(),
+            kind,
+            why: "git obeys it".to_owned(),
+        },
+        before,
+        mode: after.map(|_| 0o644),
+        after: after.map(excerpt),
+        kept: None,
+    }
+}
+
+fn folder(files: usize, names: &[&str]) -> Present {
+    Present::Folder(Going {
+        files,
+        folders: 0,
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        is_cut: false,
+    })
+}
+
+#[test]
+fn person_is_asked_only_about_what_is_shown_as_a_whole() {
+    let written = || HeldKind::Written {
+        bytes: 4,
+        executable: false,
+    };
+    let link = || Present::Link {
+        to: "old\n+".to_owned(),
+    };
+    let kept = |beside: Option<&str>| {
+        Some(Kept {
+            beside: beside.map(str::to_owned),
+        })
+    };
+    let good = |difference, words: &'static [&'static str]| (difference, words, true);
+    let bad = |difference, words: &'static [&'static str]| (difference, words, false);
+    let cases = [
+        // A folder goes with what is in it, whatever comes in its place.
+        good(
+            difference(written(), folder(2, &["HEAD", "a\nb"]), Some("run\n")),
+            &["removes 2 files", "\n- HEAD\n- a\\nb\n", "+run"],
+        ),
+        bad(
+            difference(written(), folder(3, &["HEAD", "a"]), Some("run\n")),
+            &["removes 3 files", "- HEAD", "… and 1 more", "+run"],
+        ),
+        good(
+            difference(HeldKind::Folder, folder(1, &["HEAD"]), None),
+            &["removes 1 files", "- HEAD"],
+        ),
+        bad(
+            difference(HeldKind::Folder, folder(2, &["HEAD"]), None),
+            &["… and 1 more"],
+        ),
+        bad(
+            difference(HeldKind::Removed, folder(21, &["HEAD"]), None),
+            &["removes 21 files", "… and 20 more"],
+        ),
+        good(
+            difference(HeldKind::Folder, file("old\n"), None),
+            &["a folder", "-old"],
+        ),
+        good(
+            difference(HeldKind::Linked { to: "x".to_owned() }, file("old\n"), None),
+            &["-> x\n", "-old"],
+        ),
+        good(
+            difference(written(), link(), Some("run\n")),
+            &["the link -> old\\n+ goes", "+run"],
+        ),
+        // What can't be read is never shown.
+        bad(
+            difference(written(), Present::Nothing, None),
+            &["its new content can't be read"],
+        ),
+        bad(
+            difference(HeldKind::Removed, Present::Unknown, None),
+            &["what is there now can't be read"],
+        ),
+        good(
+            difference(written(), Present::Nothing, Some("")),
+            &["an empty file"],
+        ),
+        // Permissions.
+        good(
+            Difference {
+                mode: Some(0o600),
+                ..difference(written(), file("old\n"), Some("old\n"))
+            },
+            &["permissions 0644 -> 0600", "content stays the same"],
+        ),
+        // What somebody changed stays.
+        good(
+            Difference {
+                kept: kept(Some("/workspace/.git/config.run-1a2b3c4d")),
+                ..difference(written(), file("old\n"), Some("run\n"))
+            },
+            &["beside it, as /workspace/.git/config.run-1a2b3c4d)"],
+        ),
+        good(
+            Difference {
+                kept: kept(None),
+                ..difference(HeldKind::Removed, file("old\n"), None)
+            },
+            &["it changed since the run began and stays as it is)"],
+        ),
+        // The controls.
+        good(
+            difference(written(), file("old\n"), Some("run\n")),
+            &["\n-old\n+run\n"],
+        ),
+        good(difference(HeldKind::Removed, Present::Nothing, None), &[]),
+    ];
+    let fixture = fixture();
+    let mut client = asking_client(&fixture);
+    for (number, (difference, words, is_whole)) in cases.into_iter().enumerate() {
+        let id = format!("{number:08x}");
+        let case = format!("{difference:?}");
+        add(&fixture, &id, vec![difference]);
+        let shown = client.good("change_list", json!({ "id": id }));
+        let diff = shown.pointer("/structuredContent/sets/0/changes/0/diff");
+        let diff = diff.and_then(Value::as_str).unwrap_or_default();
+        let diff = format!("\n{diff}");
+        for word in words {
+            assert!(diff.contains(word), "{case}: {diff}");
+        }
+        let call = json!({ "id": id, "action": "apply" });
+        if is_whole {
+            let call = json!({ "name": "change_settle", "arguments": call });
+            let (_, applied) = asked(&mut client, call, 100 + number as u64, accept());
+            assert_eq!(applied["isError"], Value::Null, "{case}: {applied}");
+        } else {
+            let error = client.bad("change_settle", call);
+            assert_eq!(text_at(&error, "/code"), "APPROVAL_REQUIRED", "{case}");
+        }
+    }
 }
