@@ -127,17 +127,17 @@ pub enum HeldKind {
 pub struct Difference {
     /// The change.
     pub change: HeldChange,
-    /// What is there now.
+    /// The entry that is there now.
     pub before: Present,
     /// The content afterwards; `None` where there will be no file, or where it can't be read.
     pub after: Option<Excerpt>,
     /// The permissions of the file afterwards.
     pub mode: Option<u32>,
-    /// What applying the change does with what somebody changed there since the run began.
-    pub kept: Option<Kept>,
+    /// Set if something stays there that somebody changed since the run began.
+    pub kept: Option<Survivor>,
 }
 
-/// What is at a path on this machine.
+/// The entry at a path on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Present {
     /// Nothing.
@@ -162,7 +162,7 @@ pub enum Present {
     Unknown,
 }
 
-/// What a change takes away from a folder.
+/// The entries that a change takes away from a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Going {
     /// The number of files, links included.
@@ -184,7 +184,7 @@ impl Going {
 
 /// Something that stays because somebody changed it since the run began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct Survivor {
     /// The path beside it of the run's version, if that has one.
     pub beside: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gongfu_core::change::{ChangeSet, Difference, Excerpt, Going, HeldKind, Kept, Present};
+use gongfu_core::change::{ChangeSet, Difference, Excerpt, Going, HeldKind, Present, Survivor};
 use gongfu_core::port::PortError;
 use gongfu_core::skill::Digest;
 use gongfu_core::text::visible;
@@ -119,7 +119,7 @@ pub(crate) fn failed(id: &str, error: PortError) -> ToolError {
 fn diff(difference: &Difference) -> ChangeDiff {
     let change = &difference.change;
     let path = one_line(&change.path);
-    let mut shown = Shown {
+    let mut shown = ChangeText {
         text: String::new(),
         is_whole: true,
     };
@@ -155,21 +155,21 @@ fn diff(difference: &Difference) -> ChangeDiff {
     }
 }
 
-/// What is shown of a change.
-struct Shown {
+/// The text about a change.
+struct ChangeText {
     text: String,
     /// It is all that the change does.
     is_whole: bool,
 }
 
-impl Shown {
+impl ChangeText {
     fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
     }
 
     /// Shows what applying the change does with what somebody changed since the run began.
-    fn kept(&mut self, kept: &Kept, before: &Present) {
+    fn kept(&mut self, kept: &Survivor, before: &Present) {
         let what = match before {
             Present::Folder(_) => "what changed in it since the run began stays",
             _ => "it changed since the run began and stays as it is",
@@ -238,7 +238,9 @@ impl Shown {
         let more = if going.is_cut { "at least " } else { "" };
         if files + folders > 0 || going.is_cut {
             self.line(&format!(
-                "(removes {more}{files} files and {folders} folders below it)"
+                "(removes {more}{} and {} below it)",
+                counted(*files, "file"),
+                counted(*folders, "folder")
             ));
         }
         for name in &going.names {
@@ -257,6 +259,12 @@ impl Shown {
         self.text.push_str(&diff);
         self.is_whole &= is_whole;
     }
+}
+
+/// A number of things in words.
+fn counted(number: usize, what: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{end}")
 }
 
 /// A text of one line in which a person sees every character.

@@ -24,18 +24,18 @@ use std::time::{Duration, Instant};
 
 use gongfu_core::change::{
     ApplyReport, Artifact, Change, ChangeSet, Difference, Going, HeldChange, HeldKind, Holding,
-    Kept, MAX_BYTES, MAX_SETS, Present,
+    MAX_BYTES, MAX_SETS, Present, Survivor,
 };
 use gongfu_core::port::{self, Pending, PortError};
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-use self::present::{Found, Look, MAX_COUNTED, excerpt};
+use self::present::{Finding, Look, MAX_COUNTED, excerpt};
 use self::stored::{FORMAT, Head, Identity, Set, SetFolder};
 use crate::file_time::Beginning;
 use crate::folder::{names, open_file, open_folder};
 use crate::locked_folder::{LockedFolder, clear, is_there, remove_left_behind};
-use crate::merge::hold::Listed;
+use crate::merge::hold::ListEntry;
 use crate::merge::{self, MAX_DEPTH, Merge, Node, Terms};
 use crate::plan::UnixId;
 
@@ -370,16 +370,16 @@ impl OpenSet {
     }
 }
 
-/// What a change does; `None` for a folder on the way to others that changes nothing by itself.
+/// The effect of a change; `None` for a folder on the way to others that changes nothing by itself.
 fn difference(
     run: &str,
     files: &OwnedFd,
     limit: u64,
-    listed: &Listed<'_>,
+    listed: &ListEntry<'_>,
     change: HeldChange,
-    found: Found,
+    found: Finding,
 ) -> Option<Difference> {
-    let Found { present, stays } = found;
+    let Finding { present, stays } = found;
     let changes_nothing = match &present {
         Present::Nothing | Present::Unknown => true,
         Present::Folder(going) => *going == Going::default() && !stays,
@@ -407,7 +407,7 @@ fn difference(
         format!("{above}/{}", name.to_string_lossy())
     };
     Some(Difference {
-        kept: stays.then(|| Kept {
+        kept: stays.then(|| Survivor {
             beside: lies_beside.then(beside),
         }),
         before: present,

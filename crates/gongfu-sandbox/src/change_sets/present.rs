@@ -1,5 +1,5 @@
-//! What is at the paths of a change set now, and what applying it does there, which is decided as
-//! [`crate::merge`] does.
+//! Looks at what is at the paths of a change set now, and tells what applying it does there, by the rules of
+//! [`crate::merge`].
 
 use std::ffi::{CStr, CString, OsStr};
 use std::io::Read as _;
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::file_time::{FileTime, has_changed_since};
 use crate::folder::{names, open_file, open_folder_of_mount};
 use crate::merge::MAX_DEPTH;
-use crate::merge::hold::Listed;
+use crate::merge::hold::ListEntry;
 
 /// The files and folders of one change that are named.
 const MAX_NAMED: usize = 20;
@@ -34,13 +34,13 @@ pub(super) struct Look<'a> {
     pub(super) left: &'a mut usize,
 }
 
-/// What is at the path of a change, and whether it stays, at least in part.
-pub(super) struct Found {
+/// The entry at the path of a change, and whether it stays, at least in part.
+pub(super) struct Finding {
     pub(super) present: Present,
     pub(super) stays: bool,
 }
 
-impl From<Present> for Found {
+impl From<Present> for Finding {
     fn from(present: Present) -> Self {
         Self {
             present,
@@ -51,7 +51,7 @@ impl From<Present> for Found {
 
 impl Look<'_> {
     /// Looks at the path of a change.
-    pub(super) fn at(&mut self, listed: &Listed<'_>) -> Found {
+    pub(super) fn at(&mut self, listed: &ListEntry<'_>) -> Finding {
         let (parent, name) = match parent(self.target, listed.path) {
             Ok(found) => found,
             Err(error) => return missing(error).into(),
@@ -77,7 +77,7 @@ impl Look<'_> {
             FileType::Directory => return self.folder(listed, &parent, &name, &found),
             _ => Some(Present::Other),
         };
-        Found {
+        Finding {
             present: present.unwrap_or(Present::Unknown),
             stays: has_changed,
         }
@@ -86,11 +86,11 @@ impl Look<'_> {
     /// Looks at a folder that is changed.
     fn folder(
         &mut self,
-        listed: &Listed<'_>,
+        listed: &ListEntry<'_>,
         parent: &OwnedFd,
         name: &CStr,
         found: &Stat,
-    ) -> Found {
+    ) -> Finding {
         let is_replaced = !listed.is_folder();
         let mut going = Going::default();
         if !is_replaced && !listed.is_opaque {
@@ -98,7 +98,7 @@ impl Look<'_> {
         }
         let path = Path::new(OsStr::from_bytes(listed.path));
         if is_replaced && self.is_kept(parent, found, path) {
-            return Found {
+            return Finding {
                 present: Present::Folder(going),
                 stays: true,
             };
@@ -108,7 +108,7 @@ impl Look<'_> {
         };
         let goes = |name: &CStr| !listed.has(name);
         let is_gone = self.inside(&folder, path, Path::new(""), &goes, &mut going);
-        Found {
+        Finding {
             present: Present::Folder(going),
             stays: !is_gone,
         }
@@ -200,7 +200,7 @@ fn add(going: &mut Going, name: String) {
     }
 }
 
-/// What is at a path that can't be opened.
+/// The entry at a path that can't be opened.
 fn missing(error: Errno) -> Present {
     match error {
         // Where a file or a link is in the place of a folder, that change is told by itself.

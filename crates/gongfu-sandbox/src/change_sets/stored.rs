@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::hold::{self, Listed};
+use crate::merge::hold::{self, ListEntry};
 use crate::merge::{Node, flat, name};
 
 /// The version of this form; a set of another one isn't read.
@@ -58,7 +58,7 @@ pub(super) struct SetFolder {
     pub(super) nodes: Vec<Node>,
 }
 
-/// What tells a folder from every other one on this machine.
+/// The marks that tell a folder from every other one on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
     /// The id of its file system, or of the device where the file system has none.
@@ -142,7 +142,7 @@ impl SetFolder {
     }
 
     /// Calls `tell` for each change, and for the folders on the way to changes.
-    pub(super) fn each(&self, tell: &mut impl FnMut(&Listed<'_>, HeldChange)) {
+    pub(super) fn each(&self, tell: &mut impl FnMut(&ListEntry<'_>, HeldChange)) {
         let host = self.host();
         hold::each(&self.nodes, b"", false, &mut |listed| {
             let Some(kind) = listed.kind() else {

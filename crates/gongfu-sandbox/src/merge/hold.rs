@@ -75,7 +75,7 @@ pub(super) fn copy(nodes: &[Node], layer: &OwnedFd, to: &OwnedFd) -> io::Result<
 }
 
 /// A change in a list.
-pub(crate) struct Listed<'a> {
+pub(crate) struct ListEntry<'a> {
     /// Its path below the merged folder, which may be no text.
     pub(crate) path: &'a [u8],
     node: &'a Node,
@@ -83,7 +83,7 @@ pub(crate) struct Listed<'a> {
     pub(crate) is_opaque: bool,
 }
 
-impl Listed<'_> {
+impl ListEntry<'_> {
     pub(crate) fn name(&self) -> &CStr {
         &self.node.name
     }
@@ -154,7 +154,7 @@ pub(crate) fn each(
     nodes: &[Node],
     path: &[u8],
     is_opaque: bool,
-    tell: &mut impl FnMut(&Listed<'_>),
+    tell: &mut impl FnMut(&ListEntry<'_>),
 ) {
     for node in nodes {
         let path = [path, node.name.to_bytes()].concat();
@@ -164,7 +164,7 @@ pub(crate) fn each(
         };
         // A folder in one that is replaced replaces what is there as well.
         let is_opaque = folder.is_some_and(|folder| is_opaque || folder.is_opaque);
-        tell(&Listed {
+        tell(&ListEntry {
             path: &path,
             node,
             is_opaque,

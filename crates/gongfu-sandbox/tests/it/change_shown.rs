@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-use gongfu_core::change::{Difference, HeldKind, Kept, Present};
+use gongfu_core::change::{Difference, HeldKind, Present, Survivor};
 use gongfu_core::port::ChangeSets as _;
 use gongfu_core::sandbox::Level;
 use libtest_mimic::Trial;
@@ -122,7 +122,7 @@ fn what_a_folder_replaces_is_told(level: Level) {
         };
         assert_eq!(excerpt.bytes, b"old");
     }
-    // The control: a folder on the way to a change is none.
+    // The control: a folder on the way to a change isn't told.
     fixture.write("workspace/kept/a", "old");
     let id = run(&fixture, "echo run > /workspace/kept/CLAUDE.md", false).held;
     let all = show(&fixture, &id.unwrap());
@@ -184,7 +184,7 @@ fn names_that_are_no_text_are_read(level: Level) {
     let (id, all) = shown(&fixture, line);
     assert_eq!(all.len(), 2, "{all:?}");
     for one in &all {
-        let is_new = one.change.path.ends_with(".envrc");
+        let is_new = one.change.path.ends_with("/.envrc");
         let is_old =
             matches!(&one.before, Present::File { excerpt, .. } if excerpt.bytes == b"old\n");
         assert!(is_old != is_new, "{one:?}");
@@ -220,13 +220,13 @@ fn edits_meanwhile_are_told(level: Level) {
     };
     let beside = |name: &str| {
         let beside = Some(format!("/workspace/{name}.run-{id}"));
-        Some(Kept { beside })
+        Some(Survivor { beside })
     };
     assert_eq!(kept("edited"), beside("edited"));
     assert_eq!(kept("new"), beside("new"));
     assert_eq!(kept("tree"), beside("tree"));
     for name in ["removed", "same"] {
-        assert_eq!(kept(name), Some(Kept { beside: None }), "{name}");
+        assert_eq!(kept(name), Some(Survivor { beside: None }), "{name}");
     }
     // The control.
     assert_eq!(kept("untouched"), None);

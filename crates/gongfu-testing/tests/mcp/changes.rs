@@ -1,7 +1,8 @@
 //! Changes that programs of the machine obey wait for a person, whichever tool makes them.
 
 use gongfu_core::change::{
-    Artifact, Change, ChangeSet, Difference, Excerpt, Going, HeldChange, HeldKind, Kept, Present,
+    Artifact, Change, ChangeSet, Difference, Excerpt, Going, HeldChange, HeldKind, Present,
+    Survivor,
 };
 use gongfu_core::place::Location;
 use gongfu_core::port::Files as _;
@@ -250,8 +251,8 @@ fn folder(files: usize, names: &[&str]) -> Present {
     })
 }
 
-#[test]
-fn person_is_asked_only_about_what_is_shown_as_a_whole() {
+/// Differences, words that are shown of each, and whether a person can be asked about it.
+fn cases() -> Vec<(Difference, &'static [&'static str], bool)> {
     let written = || HeldKind::Written {
         bytes: 4,
         executable: false,
@@ -260,13 +261,13 @@ fn person_is_asked_only_about_what_is_shown_as_a_whole() {
         to: "old\n+".to_owned(),
     };
     let kept = |beside: Option<&str>| {
-        Some(Kept {
+        Some(Survivor {
             beside: beside.map(str::to_owned),
         })
     };
     let good = |difference, words: &'static [&'static str]| (difference, words, true);
     let bad = |difference, words: &'static [&'static str]| (difference, words, false);
-    let cases = [
+    vec![
         // A folder goes with what is in it, whatever comes in its place.
         good(
             difference(written(), folder(2, &["HEAD", "a\nb"]), Some("run\n")),
@@ -278,7 +279,7 @@ fn person_is_asked_only_about_what_is_shown_as_a_whole() {
         ),
         good(
             difference(HeldKind::Folder, folder(1, &["HEAD"]), None),
-            &["removes 1 files", "- HEAD"],
+            &["removes 1 file and 0 folders", "- HEAD"],
         ),
         bad(
             difference(HeldKind::Folder, folder(2, &["HEAD"]), None),
@@ -342,10 +343,14 @@ fn person_is_asked_only_about_what_is_shown_as_a_whole() {
             &["\n-old\n+run\n"],
         ),
         good(difference(HeldKind::Removed, Present::Nothing, None), &[]),
-    ];
+    ]
+}
+
+#[test]
+fn person_is_asked_only_about_what_is_shown_as_a_whole() {
     let fixture = fixture();
     let mut client = asking_client(&fixture);
-    for (number, (difference, words, is_whole)) in cases.into_iter().enumerate() {
+    for (number, (difference, words, is_whole)) in cases().into_iter().enumerate() {
         let id = format!("{number:08x}");
         let case = format!("{difference:?}");
         add(&fixture, &id, vec![difference]);
@@ -360,7 +365,7 @@ fn person_is_asked_only_about_what_is_shown_as_a_whole() {
         if is_whole {
             let call = json!({ "name": "change_settle", "arguments": call });
             let (_, applied) = asked(&mut client, call, 100 + number as u64, accept());
-            assert_eq!(applied["isError"], Value::Null, "{case}: {applied}");
+            assert_eq!(applied["isError"], json!(false), "{case}: {applied}");
         } else {
             let error = client.bad("change_settle", call);
             assert_eq!(text_at(&error, "/code"), "APPROVAL_REQUIRED", "{case}");
