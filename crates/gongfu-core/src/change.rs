@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub mod git;
 pub mod table;
 
 /// Why a change in a protected folder waits, for people.
@@ -49,6 +50,15 @@ pub struct Artifact {
 /// with this path.
 pub type ProtectedFolders = Arc<dyn Fn(&Path) -> Vec<PathBuf> + Send + Sync>;
 
+/// Where a person keeps settings of git that count for each repository.
+#[derive(Debug, Clone, Default)]
+pub struct PersonalSettings {
+    /// The folder that `~` stands for.
+    pub home: Option<PathBuf>,
+    /// The files with the settings, those of the system among them; some may be missing.
+    pub files: Vec<PathBuf>,
+}
+
 /// The terms on which changes of a run wait for a person.
 #[derive(Clone)]
 pub struct Holding {
@@ -58,6 +68,8 @@ pub struct Holding {
     pub holds_all: bool,
     /// The folders in which nothing is changed without a person: those of skills, gongfu's home.
     pub protected: ProtectedFolders,
+    /// The settings of git of the person whose folders these are.
+    pub git: PersonalSettings,
     /// The folder that keeps the change sets.
     pub folder: PathBuf,
     /// The command and its skill, for people.

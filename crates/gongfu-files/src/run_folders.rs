@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gongfu_core::change::{Holding, PROTECTED, ProtectedFolders, table};
+use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, ProtectedFolders, table};
 use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
 use gongfu_core::port::{
@@ -48,6 +48,7 @@ pub struct LocalRunFolders {
     workspace: Arc<LocalWorkspace>,
     programs: Programs,
     protected: ProtectedFolders,
+    git: PersonalSettings,
     clock: Arc<dyn Clock>,
     /// The runs of this process, so that two of one millisecond don't share a folder.
     count: AtomicU64,
@@ -83,9 +84,16 @@ impl LocalRunFolders {
             workspace,
             programs,
             protected,
+            git: PersonalSettings::default(),
             clock,
             count: AtomicU64::new(0),
         }
+    }
+
+    /// The same for a person who keeps settings of git in these files.
+    #[must_use]
+    pub fn with_git(self, git: PersonalSettings) -> Self {
+        Self { git, ..self }
     }
 
     async fn mounts(&self, skill: Option<&Skill>) -> Result<RunMounts, PortError> {
@@ -148,6 +156,7 @@ impl LocalRunFolders {
                 targets,
                 holds_all: false,
                 protected: Arc::clone(&self.protected),
+                git: self.git.clone(),
                 folder: self.home.changes(),
                 about: String::new(),
             }),

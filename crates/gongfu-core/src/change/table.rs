@@ -348,7 +348,7 @@ pub fn obeyed_below(folder: &Path, path: &Path) -> Option<&'static str> {
 const MAX_NAMES: usize = 3;
 
 /// A name as a file system may read it that ignores case, invisible characters, or dots and spaces at the end.
-fn plain(name: &str) -> String {
+pub fn plain(name: &str) -> String {
     let visible = name.chars().filter(|one| !is_hidden(*one));
     let plain: String = visible.flat_map(char::to_lowercase).collect();
     let plain = plain.trim_end_matches(['.', ' ']);

@@ -1,18 +1,23 @@
 //! Decides which changes wait for a person.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::change::{Holding, PROTECTED, table};
+use gongfu_core::change::git::{POINTERS, SETTINGS};
+use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 
 use super::scan::{Kind, Node};
 use super::{git, links, removals, stays_inside};
 use crate::folder::{open_folder, open_folder_of_mount};
 
-/// The names by which git knows a folder as a repository, whatever that is called.
-const REPOSITORY: [&str; 3] = ["head", "objects", "refs"];
+/// Why a file waits that is a part of a repository.
+const REPOSITORY: &str = "it is a repository of git";
+/// Why a file waits that git finds by its settings.
+const NAMED: &str = "the settings of git name it";
 /// The bits of a mode that let somebody execute a file.
 const EXECUTABLE: u32 = 0o111;
 
@@ -20,6 +25,7 @@ const EXECUTABLE: u32 = 0o111;
 pub(super) struct Judge<'a> {
     holds_all: bool,
     protected: Vec<PathBuf>,
+    git: &'a PersonalSettings,
     /// The path of the folder on this machine.
     root: &'a Path,
     /// The names of that path, and of those below it on the way to the changes that are judged.
@@ -34,18 +40,21 @@ struct Place<'a> {
     layer: &'a OwnedFd,
     /// `None` where there is no such folder yet.
     target: Option<&'a OwnedFd>,
-    /// Its path below the root.
+    /// Its path below the root, in which a name that is no text may be changed.
     path: PathBuf,
+    /// Its path on this machine.
+    host: PathBuf,
     /// Why everything in it waits.
     why: Option<&'static str>,
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(holding: &Holding, root: &'a Path) -> Self {
+    pub(super) fn new(holding: &'a Holding, root: &'a Path) -> Self {
         let names = root.iter().map(|name| name.to_string_lossy().into_owned());
         Self {
             holds_all: holding.holds_all,
             protected: (holding.protected)(root),
+            git: &holding.git,
             root,
             names: names.collect(),
             named: Vec::new(),
@@ -63,11 +72,15 @@ impl<'a> Judge<'a> {
         layer: &OwnedFd,
         target: &OwnedFd,
     ) -> io::Result<()> {
-        self.takes_many = removals::are_many(nodes, target)?;
+        self.takes_many = removals::are_many(nodes, target, self.root)?;
+        let above = git::Named::new(self.root, self.git).from_above();
+        self.named
+            .extend(above.into_iter().map(|path| (path, NAMED)));
         let place = Place {
             layer,
             target: Some(target),
             path: PathBuf::new(),
+            host: self.root.to_owned(),
             why: self.holds_all.then_some("every change of this run does"),
         };
         self.folder(nodes, &place);
@@ -76,22 +89,25 @@ impl<'a> Judge<'a> {
 
     fn folder(&mut self, nodes: &mut [Node], place: &Place<'_>) {
         if let Some(target) = place.target {
-            let named = git::named_in_settings(target).into_iter();
-            let named = named.map(|path| (place.path.join(path), "the settings of git name it"));
+            let named = git::Named::new(self.root, self.git).from(&place.host);
+            let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
             let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
             self.named.extend(named.chain(linked));
         }
+        let parts = Parts::of(nodes, place.target);
         let why = place
             .why
-            .or_else(|| is_repository(nodes, place.target).then_some("it is a repository of git"));
+            .or_else(|| parts.is_repository().then_some(REPOSITORY));
         for node in nodes {
             let name = node.name.to_string_lossy().into_owned();
             let found = place
                 .target
                 .and_then(|target| fs::statat(target, &*node.name, AtFlags::SYMLINK_NOFOLLOW).ok());
             let path = place.path.join(&name);
-            let why = why.or_else(|| self.reason(node, &name, &path, found.as_ref()));
+            let why = why
+                .or_else(|| parts.reason(&name))
+                .or_else(|| self.reason(node, &name, &path, found.as_ref()));
             node.held = why.map(str::to_owned);
             if why.is_some() && self.is_old_index(node, place) {
                 node.kind = Kind::Done;
@@ -109,6 +125,7 @@ impl<'a> Judge<'a> {
                 layer: &layer,
                 target: target.as_ref(),
                 path,
+                host: place.host.join(OsStr::from_bytes(node.name.to_bytes())),
                 why,
             };
             self.names.push(name);
@@ -179,18 +196,45 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Returns whether git takes a folder for a repository once the changes are applied.
-fn is_repository(nodes: &[Node], target: Option<&OwnedFd>) -> bool {
-    REPOSITORY.iter().all(|name| {
-        let is_changed = nodes.iter().any(|node| {
-            !matches!(node.kind, Kind::Removal)
-                && node.name.to_string_lossy().eq_ignore_ascii_case(name)
-        });
-        let own = if *name == "head" { "HEAD" } else { name };
-        is_changed
-            || target
-                .is_some_and(|target| fs::statat(target, own, AtFlags::SYMLINK_NOFOLLOW).is_ok())
-    })
+/// The parts of a repository that a folder has once the changes are applied.
+struct Parts {
+    head: bool,
+    objects: bool,
+    refs: bool,
+    /// The rest of it is elsewhere.
+    commondir: bool,
+}
+
+impl Parts {
+    fn of(nodes: &[Node], target: Option<&OwnedFd>) -> Self {
+        let has = |name: &str| {
+            let is_changed = nodes.iter().any(|node| {
+                !matches!(node.kind, Kind::Removal)
+                    && table::plain(&node.name.to_string_lossy()).eq_ignore_ascii_case(name)
+            });
+            let is_there = |target| fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            is_changed || target.is_some_and(is_there)
+        };
+        Self {
+            head: has("HEAD"),
+            objects: has("objects"),
+            refs: has("refs"),
+            commondir: has("commondir"),
+        }
+    }
+
+    /// Returns whether git takes the folder for a repository, whatever it is called.
+    fn is_repository(&self) -> bool {
+        self.head && (self.commondir || self.objects && self.refs)
+    }
+
+    /// Why a file of the folder waits, if it does: git finds the parts of a repository by it, or its settings.
+    fn reason(&self, name: &str) -> Option<&'static str> {
+        let name = table::plain(name);
+        let may_be_settings = self.head || self.objects && self.refs;
+        let is_part = POINTERS.contains(&&*name) || may_be_settings && SETTINGS.contains(&&*name);
+        is_part.then_some(REPOSITORY)
+    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! Counts the files that changes take away, besides those that git ignores.
 
 use std::collections::BTreeSet;
-use std::ffi::CStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use gongfu_core::change::MAX_REMOVALS;
@@ -13,27 +14,67 @@ use rustix::fs::{self, AtFlags};
 
 use super::MAX_DEPTH;
 use super::apply::is_folder;
-use super::git;
+use super::git::{self, FileChange, Tracked};
 use super::scan::{Kind, Node};
 use crate::folder::{names, open_folder_of_mount};
+
+/// The file with rules of what git ignores.
+const IGNORE: &str = ".gitignore";
 
 /// Returns whether changes take away more files than a run may without a person, or everything.
 ///
 /// # Errors
 /// The target can't be read.
-pub(super) fn are_many(nodes: &[Node], target: &OwnedFd) -> io::Result<bool> {
+pub(super) fn are_many(nodes: &[Node], target: &OwnedFd, root: &Path) -> io::Result<bool> {
     if !nodes.iter().any(Node::removes) {
         return Ok(false);
     }
-    let there = names(target)?;
-    let gone = nodes
-        .iter()
-        .filter(|node| matches!(node.kind, Kind::Removal));
-    let is_everything =
-        gone.count() == nodes.len() && nodes.len() >= there.len() && there.len() > 1;
     let mut count = Count::default();
-    count.nodes(nodes, target, &Context::default().of(target), 0)?;
-    Ok(is_everything || count.files > MAX_REMOVALS)
+    count.nodes(nodes, target, &Context::at(root, target), 0)?;
+    Ok(count.files > MAX_REMOVALS || are_all(nodes, target)?)
+}
+
+/// Returns whether nothing stays of several entries of a folder, whatever new ones it gets.
+fn are_all(nodes: &[Node], target: &OwnedFd) -> io::Result<bool> {
+    let mut there = names(target)?;
+    there.retain(|name| **name != *c".git");
+    let mut gone = 0;
+    for name in &there {
+        if stays(name, nodes, target, 0)? {
+            return Ok(false);
+        }
+        gone += 1;
+    }
+    Ok(gone > 1)
+}
+
+/// Returns whether an entry of a folder stays: what it was, or something in it.
+fn stays(name: &CStr, nodes: &[Node], target: &OwnedFd, depth: usize) -> io::Result<bool> {
+    let Some(node) = nodes.iter().find(|node| *node.name == *name) else {
+        return Ok(true);
+    };
+    let was_folder =
+        || fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|found| is_folder(&found));
+    match &node.kind {
+        Kind::Removal => Ok(false),
+        Kind::File { .. } | Kind::Link(_) => Ok(!was_folder()),
+        Kind::Folder(folder) => {
+            if folder.is_opaque || !was_folder() || depth > MAX_DEPTH {
+                return Ok(false);
+            }
+            let Ok(inside) = open_folder_of_mount(target, name) else {
+                return Ok(true);
+            };
+            let there = names(&inside)?;
+            for name in &there {
+                if stays(name, &folder.nodes, &inside, depth + 1)? {
+                    return Ok(true);
+                }
+            }
+            Ok(there.is_empty())
+        }
+        _ => Ok(true),
+    }
 }
 
 #[derive(Default)]
@@ -44,42 +85,73 @@ struct Count {
 /// The rules of git for a folder, and for those above it.
 #[derive(Default, Clone)]
 struct Context {
-    /// The path of the folder, absolute as seen from the target.
-    path: String,
+    /// The path of the folder on this machine.
+    path: PathBuf,
     /// It lies in an ignored folder.
     is_ignored: bool,
     ignores: Vec<Rc<Gitignore>>,
-    repository: Option<Rc<Repository>>,
+    repositories: Vec<Rc<Repository>>,
+    /// Nobody can say which files a repository tracks, so none is ignored.
+    is_unknown: bool,
+    /// The time of the newest index of these repositories.
+    indexed: Option<FileChange>,
 }
 
 /// A repository, with the files that it tracks.
 struct Repository {
-    path: String,
+    path: PathBuf,
     tracked: BTreeSet<Vec<u8>>,
 }
 
 impl Context {
+    /// The rules at the folder that a run changed.
+    fn at(root: &Path, folder: &OwnedFd) -> Self {
+        let mut context = Self::default();
+        let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+        let mut above: Vec<&Path> = root.ancestors().skip(1).take(git::MAX_ABOVE).collect();
+        above.reverse();
+        for folder in above {
+            context.add_repository(folder);
+        }
+        context.path = root;
+        context.of(folder)
+    }
+
     /// The same with what the folder itself says.
     fn of(mut self, folder: &OwnedFd) -> Self {
-        let root = if self.path.is_empty() {
-            "/"
-        } else {
-            &*self.path
+        let path = self.path.clone();
+        self.add_repository(&path);
+        // Rules that are newer than the index may be those of an earlier run.
+        let is_new = || {
+            let rules = git::changed(&path.join(IGNORE));
+            self.indexed
+                .is_some_and(|index| rules.is_none_or(|rules| rules > index))
         };
-        if let Ok(text) = git::read(folder, c".gitignore") {
-            let mut builder = GitignoreBuilder::new(root);
+        if let Ok(text) = git::read(folder, c".gitignore")
+            && !is_new()
+        {
+            let mut builder = GitignoreBuilder::new(&path);
             for line in String::from_utf8_lossy(&text).lines() {
                 // A line that is no pattern ignores nothing.
                 let _ = builder.add_line(None, line);
             }
             self.ignores.extend(builder.build().map(Rc::new));
         }
-        let tracked = git::tracked(folder);
-        if !tracked.is_empty() {
-            let path = self.path.clone();
-            self.repository = Some(Rc::new(Repository { path, tracked }));
-        }
         self
+    }
+
+    fn add_repository(&mut self, folder: &Path) {
+        let (tracked, index) = git::tracked(folder);
+        self.indexed = index.or(self.indexed);
+        match tracked {
+            Tracked::Nothing => {}
+            Tracked::Unknown => self.is_unknown = true,
+            Tracked::Files(tracked) => {
+                let path = folder.to_owned();
+                let repository = Repository { path, tracked };
+                self.repositories.push(Rc::new(repository));
+            }
+        }
     }
 
     fn folder(&self, name: &CStr, folder: &OwnedFd) -> Self {
@@ -91,30 +163,33 @@ impl Context {
         inside.of(folder)
     }
 
-    fn path_of(&self, name: &CStr) -> String {
-        format!("{}/{}", self.path, name.to_string_lossy())
+    fn path_of(&self, name: &CStr) -> PathBuf {
+        self.path.join(OsStr::from_bytes(name.to_bytes()))
     }
 
     fn is_ignored(&self, name: &CStr, is_folder: bool) -> bool {
         let path = self.path_of(name);
         let rules = self.ignores.iter().rev();
-        let rule = rules.map(|rules| rules.matched(Path::new(&path), is_folder));
+        let rule = rules.map(|rules| rules.matched(&path, is_folder));
         let rule = rule.into_iter().find(|rule| !rule.is_none());
-        self.is_ignored || rule.is_some_and(|rule| rule.is_ignore())
+        !self.is_unknown && (self.is_ignored || rule.is_some_and(|rule| rule.is_ignore()))
     }
 
-    /// Returns whether the repository tracks a file, or one in a folder; it ignores none of those.
-    fn is_tracked(&self, path: &str) -> bool {
-        self.repository.as_ref().is_some_and(|repository| {
-            let below = path.strip_prefix(&repository.path);
-            let Some(below) = below.and_then(|below| below.strip_prefix('/')) else {
+    /// Returns whether a repository tracks this file, or one in this folder; it ignores none of those.
+    fn is_tracked(&self, path: &Path) -> bool {
+        self.repositories.iter().any(|repository| {
+            let Ok(below) = path.strip_prefix(&repository.path) else {
                 return false;
             };
-            let first = repository.tracked.range(below.as_bytes().to_vec()..).next();
-            first.is_some_and(|first| {
-                let rest = first.strip_prefix(below.trim_end_matches('/').as_bytes());
-                rest.is_some_and(|rest| matches!(rest, [] | [b'/', ..]))
-            })
+            let below = below.as_os_str().as_bytes();
+            if below.is_empty() {
+                // What is in it is asked for when it comes to that.
+                return false;
+            }
+            let within = [below, b"/"].concat();
+            let is_below = repository.tracked.range(within.clone()..).next();
+            repository.tracked.contains(below)
+                || is_below.is_some_and(|first| first.starts_with(&within))
         })
     }
 }
@@ -181,9 +256,7 @@ impl Count {
             return Ok(());
         };
         let context = context.folder(name, &inside);
-        if depth > MAX_DEPTH
-            || context.is_ignored && !context.is_tracked(&format!("{}/", context.path))
-        {
+        if depth > MAX_DEPTH || context.is_ignored && !context.is_tracked(&context.path) {
             return Ok(());
         }
         for name in names(&inside)? {

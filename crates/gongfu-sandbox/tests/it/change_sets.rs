@@ -1,6 +1,8 @@
 //! Tests of changes that wait for a person: what a run can't do at once, and what becomes of it.
 
-use gongfu_core::change::{ApplyReport, Change, ChangeSet, HeldKind, Holding, Present};
+use gongfu_core::change::{
+    ApplyReport, Change, ChangeSet, HeldKind, Holding, PersonalSettings, Present,
+};
 use gongfu_core::port::{ChangeSets as _, PortError};
 use gongfu_core::sandbox::{Command, Exit, Level, Outcome, Spec};
 use gongfu_sandbox::ChangeSets;
@@ -37,6 +39,7 @@ pub(crate) fn run(fixture: &Fixture, line: &str, holds_all: bool) -> Outcome {
             targets: vec!["/workspace".to_owned()],
             holds_all,
             protected: Arc::new(move |_| vec![root.join("skills")]),
+            git: PersonalSettings::default(),
             folder: fixture.path("changes"),
             about: "a test".to_owned(),
         }),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use gongfu_core::account::Owner;
-use gongfu_core::change::{Artifact, Change, Holding};
+use gongfu_core::change::{Artifact, Change, Holding, PersonalSettings};
 use gongfu_core::port::ChangeSets as _;
 use gongfu_core::sandbox::{Command, Exit, Input, Level, Outcome, Spec};
 use gongfu_sandbox::{ChangeSets, Runner};
@@ -302,6 +302,7 @@ impl History {
                 targets: vec!["/workspace".to_owned()],
                 holds_all,
                 protected: Arc::new(|_| Vec::new()),
+                git: PersonalSettings::default(),
                 folder: self.fixture.path("changes"),
                 about: "a history".to_owned(),
             }),
@@ -729,6 +730,7 @@ pub(crate) fn victim() -> ExitCode {
             targets: vec!["/workspace".to_owned()],
             holds_all: false,
             protected: Arc::new(|_| Vec::new()),
+            git: PersonalSettings::default(),
             folder: changes,
             about: "a victim".to_owned(),
         }),

@@ -9,16 +9,20 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gongfu_core::change::Holding;
+use gongfu_core::change::{Holding, PersonalSettings};
 use tempfile::TempDir;
 
 use crate::file_time::{Beginning, note_change};
 use crate::merge::{Budget, FolderContext, Merge, Terms, hold};
 
+mod repositories;
+
 /// A layer, and the folder that its changes are for.
 struct Fixture {
     layer: TempDir,
     target: TempDir,
+    /// The path of the workspace in it.
+    below: &'static str,
     holding: Holding,
 }
 
@@ -34,18 +38,34 @@ impl Fixture {
         Self {
             layer: tempfile::tempdir().unwrap(),
             target: tempfile::tempdir().unwrap(),
+            below: "",
             holding: Holding {
                 targets: vec!["/workspace".to_owned()],
                 holds_all: false,
                 protected: Arc::new(|_| Vec::new()),
+                git: PersonalSettings::default(),
                 folder: PathBuf::new(),
                 about: String::new(),
             },
         }
     }
 
+    /// The same for a workspace in a folder of that name, whose neighbours it doesn't see.
+    fn within(below: &'static str) -> Self {
+        let fixture = Self {
+            below,
+            ..Self::new()
+        };
+        fs::create_dir_all(fixture.root()).unwrap();
+        fixture
+    }
+
+    fn root(&self) -> PathBuf {
+        self.target.path().join(self.below)
+    }
+
     fn target(&self, path: &str) -> PathBuf {
-        made(self.target.path(), path)
+        made(&self.root(), path)
     }
 
     fn layer(&self, path: &str) -> PathBuf {
@@ -79,12 +99,12 @@ impl Fixture {
             is_allowed: false,
             unseen: &[],
         };
-        let open = |folder: &TempDir| OwnedFd::from(File::open(folder.path()).unwrap());
+        let open = |folder: &Path| OwnedFd::from(File::open(folder).unwrap());
         let context = FolderContext::default();
-        let (layer, target) = (open(&self.layer), open(&self.target));
+        let (layer, target) = (open(self.layer.path()), open(&self.root()));
         let mut budget = Budget::of_run(1_000_000);
         let mut merge = Merge::scan(layer, target, &context, &terms, &mut budget).unwrap();
-        let nodes = merge.take_held(&self.holding, self.target.path()).unwrap();
+        let nodes = merge.take_held(&self.holding, &self.root()).unwrap();
         let mut held = Vec::new();
         hold::list(&nodes, "", &mut |path, _, why| {
             held.push((path.to_owned(), why.to_owned()));
