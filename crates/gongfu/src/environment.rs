@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use gongfu_core::change::PersonalSettings;
 use gongfu_environments::ProxySettings;
 
 /// The environment variables.
@@ -35,7 +36,7 @@ use gongfu_environments::ProxySettings;
 /// | those that `.npmrc` names as `${NAME}` | filled in there |
 /// | `SSL_CERT_FILE` | the certificates that are believed when packages are fetched; else the system's |
 /// | `PATH` | where interpreters for scripts, `uv`, and the commands in the configurations of clients are looked for |
-/// | `XDG_CONFIG_HOME`, `APPDATA` | where clients keep their configuration, as the system has it |
+/// | `XDG_CONFIG_HOME`, `APPDATA` | where clients, and git, keep their configuration, as the system has it |
 /// | `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `GOOSE_PATH_ROOT` | the same for one client |
 /// | `VSCODE_PORTABLE`, `VSCODE_APPDATA`, `FLATPAK_XDG_CONFIG_HOME` | the same for VS Code and for Zed |
 #[derive(Debug, Clone, Default)]
@@ -115,6 +116,21 @@ impl Environment {
         environment.data = base.map(|base| base.data_dir());
         environment.directory = std::env::current_dir().ok();
         environment
+    }
+
+    /// Where the person keeps settings of git that count for each repository, and those of the system.
+    pub(crate) fn git(&self) -> PersonalSettings {
+        let user = self.user.iter();
+        let mut files = vec![PathBuf::from("/etc/gitconfig")];
+        files.extend(
+            user.flat_map(|home| [home.join(".gitconfig"), home.join(".config/git/config")]),
+        );
+        let config = self.client_folders.get("XDG_CONFIG_HOME");
+        files.extend(config.map(|folder| folder.join("git/config")));
+        PersonalSettings {
+            home: self.user.clone(),
+            files,
+        }
     }
 
     /// A variable that a settings file of an installer names.

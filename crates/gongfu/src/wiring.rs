@@ -169,7 +169,8 @@ pub(crate) fn parts_of(
                 .collect()
         }),
         Arc::clone(&clock),
-    );
+    )
+    .with_git(environment.git());
     let changes = ChangeSets::new(home.changes());
     let wanted = config.sandbox.level.map(Level::from);
     let runner = Arc::new(config.sandbox.runner(wanted, environment));

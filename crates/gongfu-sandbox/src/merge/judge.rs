@@ -73,7 +73,7 @@ impl<'a> Judge<'a> {
         target: &OwnedFd,
     ) -> io::Result<()> {
         self.takes_many = removals::are_many(nodes, target, self.root)?;
-        let above = git::Named::new(self.root, self.git).from_above();
+        let above = git::Named::new(self.root, self.git).above();
         self.named
             .extend(above.into_iter().map(|path| (path, NAMED)));
         let place = Place {
@@ -89,7 +89,7 @@ impl<'a> Judge<'a> {
 
     fn folder(&mut self, nodes: &mut [Node], place: &Place<'_>) {
         if let Some(target) = place.target {
-            let named = git::Named::new(self.root, self.git).from(&place.host);
+            let named = git::Named::new(self.root, self.git).at(&place.host);
             let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
             let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
         let parts = Parts::of(nodes, place.target);
         let why = place
             .why
-            .or_else(|| parts.is_repository().then_some(REPOSITORY));
+            .or_else(|| parts.is_repository.then_some(REPOSITORY));
         for node in nodes {
             let name = node.name.to_string_lossy().into_owned();
             let found = place
@@ -196,13 +196,12 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The parts of a repository that a folder has once the changes are applied.
+/// What a folder is for git once the changes are applied.
 struct Parts {
-    head: bool,
-    objects: bool,
-    refs: bool,
-    /// The rest of it is elsewhere.
-    commondir: bool,
+    /// A repository, whatever it is called.
+    is_repository: bool,
+    /// Perhaps a part of one, whose settings count.
+    may_have_settings: bool,
 }
 
 impl Parts {
@@ -215,24 +214,18 @@ impl Parts {
             let is_there = |target| fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
             is_changed || target.is_some_and(is_there)
         };
+        let (is_head, is_store) = (has("HEAD"), has("objects") && has("refs"));
         Self {
-            head: has("HEAD"),
-            objects: has("objects"),
-            refs: has("refs"),
-            commondir: has("commondir"),
+            is_repository: is_head && (is_store || has("commondir")),
+            may_have_settings: is_head || is_store,
         }
-    }
-
-    /// Returns whether git takes the folder for a repository, whatever it is called.
-    fn is_repository(&self) -> bool {
-        self.head && (self.commondir || self.objects && self.refs)
     }
 
     /// Why a file of the folder waits, if it does: git finds the parts of a repository by it, or its settings.
     fn reason(&self, name: &str) -> Option<&'static str> {
         let name = table::plain(name);
-        let may_be_settings = self.head || self.objects && self.refs;
-        let is_part = POINTERS.contains(&&*name) || may_be_settings && SETTINGS.contains(&&*name);
+        let is_part =
+            POINTERS.contains(&&*name) || self.may_have_settings && SETTINGS.contains(&&*name);
         is_part.then_some(REPOSITORY)
     }
 }

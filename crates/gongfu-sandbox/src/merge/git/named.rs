@@ -41,7 +41,7 @@ impl<'a> Named<'a> {
     }
 
     /// The paths below the root that a person's own settings name, and those of repositories above it.
-    pub(in crate::merge) fn from_above(mut self) -> BTreeSet<PathBuf> {
+    pub(in crate::merge) fn above(mut self) -> BTreeSet<PathBuf> {
         self.follow_settings(self.personal.files.clone(), None);
         let [_, real] = self.roots.clone();
         for folder in real.ancestors().skip(1).take(MAX_ABOVE) {
@@ -51,7 +51,7 @@ impl<'a> Named<'a> {
     }
 
     /// The paths below the root that the repository of a folder names, if it has one.
-    pub(in crate::merge) fn from(mut self, folder: &Path) -> BTreeSet<PathBuf> {
+    pub(in crate::merge) fn at(mut self, folder: &Path) -> BTreeSet<PathBuf> {
         self.of_repository(folder);
         self.found
     }
