@@ -50,7 +50,7 @@ pub struct Artifact {
 /// with this path.
 pub type ProtectedFolders = Arc<dyn Fn(&Path) -> Vec<PathBuf> + Send + Sync>;
 
-/// Where a person keeps settings of git that count for each repository.
+/// The settings of git that count for each repository of a person.
 #[derive(Debug, Clone, Default)]
 pub struct PersonalSettings {
     /// The folder that `~` stands for.

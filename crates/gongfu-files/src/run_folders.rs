@@ -3,7 +3,7 @@
 //! Knows no sandbox: it names folders, and keeps those of the home in order.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,6 +19,8 @@ use gongfu_core::skill::SkillPath;
 use crate::disk::{self, Root, real_outside};
 use crate::home::Home;
 use crate::workspace::LocalWorkspace;
+
+mod git;
 
 /// The number of runs whose long outputs are kept in one workspace.
 const MAX_OUTPUTS: usize = 50;
@@ -243,7 +245,14 @@ impl RunFolders for LocalRunFolders {
             let is_protected = protected.iter().any(|folder| host.starts_with(folder));
             let why = table::obeyed_below(&root, path);
             why.or_else(|| is_protected.then_some(PROTECTED))
+                .or_else(|| git::reason(&root, path, &self.git))
         })
+    }
+
+    fn obeyed_in_skill(&self, skill: &Skill, path: &SkillPath) -> Option<&'static str> {
+        let (folder, path) = (Path::new(&skill.path), Path::new(path.as_str()));
+        let why = table::obeyed_below(folder, path);
+        why.or_else(|| git::reason(folder, path, &self.git))
     }
 
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {

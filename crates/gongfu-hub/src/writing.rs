@@ -2,9 +2,6 @@
 //!
 //! A SKILL.md that could not be loaded any more is refused before anything is written.
 
-use std::path::Path;
-
-use gongfu_core::change::table;
 use gongfu_core::edit;
 use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
@@ -166,7 +163,8 @@ pub(crate) async fn review_skill(
     given: &str,
     intent: &Intent,
 ) -> Result<Option<Proposal>, ToolError> {
-    let Some(why) = table::obeyed_below(Path::new(&skill.path), Path::new(path.as_str())) else {
+    let folders = call.space.run_folders();
+    let Some(why) = folders.obeyed_in_skill(skill, path) else {
         return Ok(None);
     };
     let before = match file::read_skill(call, skill, path, given).await {

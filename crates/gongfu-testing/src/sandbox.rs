@@ -15,6 +15,7 @@ use gongfu_core::sandbox::{
     BackendStatus, CapturedOutput, Enforcement, Exit, Level, Means, Mode, Mount, Outcome, Reason,
     SKILL, Spec, Stream, WORKSPACE,
 };
+use gongfu_core::skill::SkillPath;
 
 use crate::memory::MemoryLayers;
 
@@ -134,6 +135,10 @@ impl RunFolders for FakeRunFolders {
 
     fn obeyed(&self, place: &Location) -> Option<&'static str> {
         table::obeyed_below(Path::new(WORKSPACE), Path::new(&place.to_string()))
+    }
+
+    fn obeyed_in_skill(&self, skill: &Skill, path: &SkillPath) -> Option<&'static str> {
+        table::obeyed_below(Path::new(&skill.path), Path::new(path.as_str()))
     }
 
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {

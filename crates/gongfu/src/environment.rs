@@ -118,7 +118,7 @@ impl Environment {
         environment
     }
 
-    /// Where the person keeps settings of git that count for each repository, and those of the system.
+    /// The settings of git that count for each repository: the person's, and those of the system.
     pub(crate) fn git(&self) -> PersonalSettings {
         let user = self.user.iter();
         let mut files = vec![PathBuf::from("/etc/gitconfig")];

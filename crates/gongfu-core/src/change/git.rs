@@ -78,7 +78,7 @@ impl Setting {
         self.section == "core" && self.name == "hookspath"
     }
 
-    /// What may be the path of a file that git reads or executes: the value, its words, what is in its quotes.
+    /// The texts that may be paths of files that git reads or executes: the value, its words, what is in its quotes.
     pub fn paths(&self) -> Vec<String> {
         let is_address = matches!(&*self.name, "url" | "pushurl") && !self.value.contains("::");
         // Where the files are that git keeps, and where folders are that are trusted.

@@ -8,6 +8,7 @@ use crate::change::Holding;
 use crate::library::Skill;
 use crate::place::Location;
 use crate::sandbox::{BackendStatus, Mount, Outcome, Spec, Stream};
+use crate::skill::SkillPath;
 
 /// Receives the output of a run while it goes on.
 pub type Listener = Arc<dyn Fn(Stream, &[u8]) + Send + Sync>;
@@ -67,6 +68,9 @@ pub trait RunFolders: Send + Sync {
 
     /// Why a person must allow a write at a place, where that is so: programs of the machine obey what is there.
     fn obeyed(&self, place: &Location) -> Option<&'static str>;
+
+    /// The same for a file of a skill.
+    fn obeyed_in_skill(&self, skill: &Skill, path: &SkillPath) -> Option<&'static str>;
 
     /// Prepares what a run sees, with a skill or without.
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts>;

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use gongfu_core::change::PersonalSettings;
 use gongfu_core::library::{FindingCount, Skill};
 use gongfu_core::place::Location;
 use gongfu_core::port::{
@@ -253,4 +254,107 @@ fn long_outputs_are_read_and_never_written_and_the_oldest_go() {
         now(fixture.workspace.list(&none)),
         Err(PortError::NotFound)
     ));
+}
+
+/// Asserts which files a person is asked about, and which not.
+fn assert_asked(fixture: &Fixture, asked: &[&str], others: &[&str]) {
+    for (paths, is_asked) in [(asked, true), (others, false)] {
+        for path in paths {
+            let place = Location::parse(path).unwrap();
+            let why = fixture.runs.obeyed(&place);
+            assert_eq!(why.is_some(), is_asked, "{path}: {why:?}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_repository_are_asked_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = fs::canonicalize(folder.path()).unwrap();
+    let fixture = fixture(&real, &[]);
+    let root = real.join("home/workspaces/x");
+    let there = |path: &str| {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), "x").unwrap();
+    };
+    for path in ["two/objects/x", "two/refs/x", "one/HEAD", "whole/HEAD"] {
+        there(path);
+    }
+    there("whole/commondir");
+    there("settings/config");
+    assert_asked(
+        &fixture,
+        &[
+            "two/HEAD",
+            "two/Config",
+            "one/config",
+            "one/config.worktree",
+            "whole/notes.md",
+            "settings/HEAD",
+            "new/commondir",
+            "new/gitdir",
+        ],
+        &[
+            "two/x",
+            "one/x",
+            "new/HEAD",
+            "new/config",
+            "settings/config",
+        ],
+    );
+    // The last part.
+    there("one/objects/x");
+    assert_asked(&fixture, &["one/refs/x"], &["one/objects/y"]);
+}
+
+#[test]
+fn files_that_settings_of_git_name_are_asked_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = fs::canonicalize(folder.path()).unwrap();
+    let fixture = fixture(&real, &[]);
+    let root = real.join("home/workspaces/x");
+    fs::create_dir_all(root.join(".git")).unwrap();
+    assert_asked(&fixture, &[], &["gh/pre-commit", "bin/monitor"]);
+    let settings = "[core]\nhooksPath = gh\n[include]\npath = ../more.cfg\n";
+    fs::write(root.join(".git/config"), settings).unwrap();
+    fs::write(root.join("more.cfg"), "[core]\nfsmonitor = bin/monitor\n").unwrap();
+    assert_asked(
+        &fixture,
+        &["gh/pre-commit", "bin/monitor", "more.cfg"],
+        &["bin/x", "notes.md", "pre-commit"],
+    );
+    fs::write(root.join(".git/config"), "[core]\nhooksPath = .\n").unwrap();
+    assert_asked(&fixture, &["pre-commit"], &["notes.md", "gh/pre-commit"]);
+    // A repository above, and the settings of the person.
+    fs::remove_dir_all(root.join(".git")).unwrap();
+    fs::create_dir_all(real.join(".git")).unwrap();
+    let settings = "[core]\nhooksPath = home/workspaces/x/up\n";
+    fs::write(real.join(".git/config"), settings).unwrap();
+    fs::write(real.join("personal"), "[core]\nfsmonitor = ~/own/m\n").unwrap();
+    let git = PersonalSettings {
+        home: Some(root),
+        files: vec![real.join("personal")],
+    };
+    let fixture = Fixture {
+        runs: fixture.runs.with_git(git),
+        ..fixture
+    };
+    assert_asked(
+        &fixture,
+        &["up/pre-commit", "own/m"],
+        &["own/x", "notes.md"],
+    );
+    // A file of a skill.
+    let asked = |path: &str| {
+        let path = SkillPath::new(path).unwrap();
+        fixture.runs.obeyed_in_skill(&fixture.skill, &path)
+    };
+    assert_eq!(asked("scripts/x"), None);
+    assert!(asked("commondir").is_some());
+    fs::write(
+        real.join(".git/config"),
+        "[core]\nhooksPath = skills/gcd/scripts\n",
+    )
+    .unwrap();
+    assert!(asked("scripts/x").is_some());
 }

@@ -14,8 +14,8 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{self, CWD, FileType, Mode, OFlags};
 
 pub(super) use index::is_same_index;
-pub(super) use named::Named;
-pub(super) use repository::{FileChange, Tracked, changed, tracked};
+pub(super) use named::NamedFiles;
+pub(super) use repository::{FileChange, TrackedFiles, changed, tracked};
 
 use crate::folder::open_file;
 

@@ -73,7 +73,7 @@ impl<'a> Judge<'a> {
         target: &OwnedFd,
     ) -> io::Result<()> {
         self.takes_many = removals::are_many(nodes, target, self.root)?;
-        let above = git::Named::new(self.root, self.git).above();
+        let above = git::NamedFiles::new(self.root, self.git).above();
         self.named
             .extend(above.into_iter().map(|path| (path, NAMED)));
         let place = Place {
@@ -89,7 +89,7 @@ impl<'a> Judge<'a> {
 
     fn folder(&mut self, nodes: &mut [Node], place: &Place<'_>) {
         if let Some(target) = place.target {
-            let named = git::Named::new(self.root, self.git).at(&place.host);
+            let named = git::NamedFiles::new(self.root, self.git).at(&place.host);
             let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
             let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
@@ -196,7 +196,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What a folder is for git once the changes are applied.
+/// The meaning of a folder for git once the changes are applied.
 struct Parts {
     /// A repository, whatever it is called.
     is_repository: bool,

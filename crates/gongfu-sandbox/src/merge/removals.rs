@@ -14,7 +14,7 @@ use rustix::fs::{self, AtFlags};
 
 use super::MAX_DEPTH;
 use super::apply::is_folder;
-use super::git::{self, FileChange, Tracked};
+use super::git::{self, FileChange, TrackedFiles};
 use super::scan::{Kind, Node};
 use crate::folder::{names, open_folder_of_mount};
 
@@ -144,9 +144,9 @@ impl Context {
         let (tracked, index) = git::tracked(folder);
         self.indexed = index.or(self.indexed);
         match tracked {
-            Tracked::Nothing => {}
-            Tracked::Unknown => self.is_unknown = true,
-            Tracked::Files(tracked) => {
+            TrackedFiles::Nothing => {}
+            TrackedFiles::Unknown => self.is_unknown = true,
+            TrackedFiles::Files(tracked) => {
                 let path = folder.to_owned();
                 let repository = Repository { path, tracked };
                 self.repositories.push(Rc::new(repository));

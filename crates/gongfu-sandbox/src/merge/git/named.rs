@@ -23,14 +23,14 @@ const MAX_HOOKS: usize = 1000;
 const MAX_HOPS: usize = 8;
 
 /// Collects paths that git obeys below a folder.
-pub(in crate::merge) struct Named<'a> {
+pub(in crate::merge) struct NamedFiles<'a> {
     /// The folder, as it is called and as it is really.
     roots: [PathBuf; 2],
     personal: &'a PersonalSettings,
     found: BTreeSet<PathBuf>,
 }
 
-impl<'a> Named<'a> {
+impl<'a> NamedFiles<'a> {
     pub(in crate::merge) fn new(root: &Path, personal: &'a PersonalSettings) -> Self {
         let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
         Self {

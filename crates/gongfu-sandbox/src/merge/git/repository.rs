@@ -56,7 +56,7 @@ fn is_bare(folder: &Path) -> bool {
 }
 
 /// The files that git tracks in a folder.
-pub(in crate::merge) enum Tracked {
+pub(in crate::merge) enum TrackedFiles {
     /// It is no repository.
     Nothing,
     /// Their names, from the folder on.
@@ -66,17 +66,17 @@ pub(in crate::merge) enum Tracked {
 }
 
 /// The files that the repository of a folder tracks, and the time at which that was written.
-pub(in crate::merge) fn tracked(folder: &Path) -> (Tracked, Option<FileChange>) {
+pub(in crate::merge) fn tracked(folder: &Path) -> (TrackedFiles, Option<FileChange>) {
     let Some(repository) = Repository::at(folder) else {
-        return (Tracked::Nothing, None);
+        return (TrackedFiles::Nothing, None);
     };
     let path = repository.own.join("index");
     let tracked = match read_path(&path, MAX_LENGTH) {
-        Ok(bytes) => index::names(&bytes).map_or(Tracked::Unknown, Tracked::Files),
+        Ok(bytes) => index::names(&bytes).map_or(TrackedFiles::Unknown, TrackedFiles::Files),
         Err(error) if error.kind() == io::ErrorKind::NotFound && repository.own.is_dir() => {
-            Tracked::Files(BTreeSet::new())
+            TrackedFiles::Files(BTreeSet::new())
         }
-        Err(_) => Tracked::Unknown,
+        Err(_) => TrackedFiles::Unknown,
     };
     (tracked, changed(&path))
 }
