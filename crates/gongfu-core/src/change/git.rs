@@ -80,6 +80,26 @@ impl Setting {
 
     /// The texts that may be paths of files that git reads or executes: the value, its words, what is in its quotes.
     pub fn paths(&self) -> Vec<String> {
+        let is_path =
+            |one: &String| one.contains(['/', '.']) || *one == self.value || self.is_path();
+        self.candidates().into_iter().filter(is_path).collect()
+    }
+
+    /// Single names behind a program's: files only where such files are, since most of them are commands.
+    pub fn arguments(&self) -> Vec<String> {
+        let paths = self.paths();
+        let mut all = self.candidates();
+        all.retain(|one| !paths.contains(one));
+        all
+    }
+
+    /// Returns whether the value is a path by its name.
+    fn is_path(&self) -> bool {
+        let ends = ["path", "file", "dir", "template"];
+        ends.iter().any(|end| self.name.ends_with(end))
+    }
+
+    fn candidates(&self) -> Vec<String> {
         let is_address = matches!(&*self.name, "url" | "pushurl") && !self.value.contains("::");
         // Where the files are that git keeps, and where folders are that are trusted.
         let is_folder = self.section == "core" && self.name == "worktree"
@@ -88,10 +108,8 @@ impl Setting {
             return Vec::new();
         }
         let whole = self.value.trim().trim_start_matches('!').trim();
-        let ends = ["path", "file", "dir", "template"];
-        let is_path = ends.iter().any(|end| self.name.ends_with(end));
         let mut found = Paths::default();
-        if is_path || whole.contains('/') {
+        if self.is_path() || whole.contains('/') {
             found.add(whole);
         }
         // A lone name is looked for among the programs, not here; the ones after it are arguments.
@@ -286,6 +304,8 @@ mod tests {
         for text in [
             "[user]\nname = Some docs",
             "[alias]\ntest = !npm test",
+            "[credential]\nhelper = !gh auth git-credential",
+            "[filter \"lfs\"]\nclean = git-lfs clean -- %f",
             "[core]\neditor = docs",
             "[remote \"origin\"]\nurl = ../docs",
             "[safe]\ndirectory = /a/docs",

@@ -97,6 +97,15 @@ fn names(
         };
         let beside = one.parent().unwrap_or(Path::new("/"));
         for setting in settings(&text) {
+            let is_file = |name: &String| {
+                let path = top.map(|top| top.join(name));
+                path.is_some_and(|path| {
+                    kind_outside(&path) == Some(EntryKind::File) && real_outside(&path) == file
+                })
+            };
+            if setting.arguments().iter().any(is_file) {
+                return true;
+            }
             for path in setting.paths().iter().filter_map(|path| in_home(path)) {
                 let top = top.filter(|_| !setting.is_include());
                 let is_named = |base: &Path| {

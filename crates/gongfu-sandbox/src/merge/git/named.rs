@@ -95,6 +95,12 @@ impl<'a> NamedFiles<'a> {
                         files.push(path);
                     }
                 }
+                for name in setting.arguments() {
+                    let path = top.map(|top| top.join(name)).filter(|path| path.is_file());
+                    if let Some(path) = path {
+                        self.note(&path, &setting);
+                    }
+                }
                 for path in setting.paths() {
                     let Some(path) = self.in_home(&path) else {
                         continue;

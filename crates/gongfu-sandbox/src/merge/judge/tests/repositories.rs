@@ -52,6 +52,18 @@ fn holds_what_settings_name_in_every_form() {
 }
 
 #[test]
+fn holds_arguments_only_where_files_are() {
+    let fixture = Fixture::new();
+    fixture.there("clean");
+    fixture.there("auth/x");
+    fixture.settings(
+        ".git/config",
+        "[filter \"x\"]\nclean = sh clean\n[credential]\nhelper = !gh auth git-credential",
+    );
+    fixture.assert_held(&["clean"], &["auth/x", "git-credential"]);
+}
+
+#[test]
 fn holds_what_settings_elsewhere_name() {
     // Those of one worktree.
     let fixture = Fixture::new();
