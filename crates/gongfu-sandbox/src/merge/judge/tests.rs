@@ -151,7 +151,7 @@ fn holds_what_programs_of_the_machine_obey_and_nothing_else() {
         "sub/.GIT/config",
         "deep/er/CLAUDE.md",
         ".github/workflows/ci.yml",
-        "lib/x.pth",
+        "lib/site-packages/x.pth",
     ] {
         fixture.write(path);
     }
@@ -169,7 +169,7 @@ fn holds_what_programs_of_the_machine_obey_and_nothing_else() {
             ".git/hooks/pre-commit",
             ".github/workflows/ci.yml",
             "deep/er/CLAUDE.md",
-            "lib/x.pth",
+            "lib/site-packages/x.pth",
             "sub/.GIT/config",
             "tree/.git",
         ]
