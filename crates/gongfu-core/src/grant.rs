@@ -171,6 +171,7 @@ mod tests {
             folder: SkillPath::new("s").unwrap(),
             path: path.to_owned(),
             files: files.collect::<Arc<[_]>>(),
+            unlisted: Arc::default(),
             findings: FindingCount::default(),
             enabled: true,
         }

@@ -104,6 +104,9 @@ pub struct Skill {
     pub path: String,
     /// Its files by path, SKILL.md included.
     pub files: Arc<[FileEntry]>,
+    /// The other files that a run sees: those in hidden folders, installed packages, and those too large to be read, each
+    /// with the digest of its stamp. Empty unless the store was asked for them.
+    pub unlisted: Arc<[FileEntry]>,
     /// The number of findings of a check.
     pub findings: FindingCount,
     /// True if its owner has it switched on.
@@ -111,9 +114,10 @@ pub struct Skill {
 }
 
 impl Skill {
-    /// The digest of all its files. A file that was too large to read counts by its length.
+    /// The digest of all its files. A file that was too large to read counts by its length, unless the
+    /// unlisted files are known.
     pub fn digest(&self) -> Digest {
-        let lines = self.files.iter().map(|file| {
+        let lines = self.files.iter().chain(&*self.unlisted).map(|file| {
             let content = file.digest.map(|digest| digest.to_string());
             let content = content.unwrap_or_else(|| file.size.to_string());
             format!("{}\0{content}\n", file.path)
@@ -377,6 +381,7 @@ mod tests {
             folder: SkillPath::root(),
             path: String::new(),
             files: Arc::from([]),
+            unlisted: Arc::default(),
             findings: FindingCount::default(),
             enabled,
         })

@@ -18,6 +18,7 @@ use serde::Serialize;
 use crate::call::{Call, Event, Proposal};
 use crate::error::ToolError;
 use crate::problem::{Problem, clipped};
+use crate::shelf;
 use dependency::{EnvironmentReport, PackageProposal};
 
 pub(crate) mod dependency;
@@ -71,6 +72,14 @@ impl RunRequest {
             input: Input::Nothing,
             shown: MAX_SHOWN,
             holds_all: false,
+        }
+    }
+
+    /// Its skill with the files that the library doesn't list: what a person allowed holds for these, too.
+    async fn skill_with_unlisted(&self, call: &Call) -> Result<Option<Arc<Skill>>, ToolError> {
+        match &self.skill {
+            Some(skill) => shelf::with_unlisted(call, skill).await.map(Some),
+            None => Ok(None),
         }
     }
 
@@ -217,7 +226,8 @@ pub(crate) async fn review(
 /// is ended is no error.
 pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, ToolError> {
     let space = &call.space;
-    let skill = request.skill.as_deref();
+    let skill = request.skill_with_unlisted(call).await?;
+    let skill = skill.as_deref();
     let (reach, stale_grants) = match skill {
         Some(skill) => {
             let grants = Grants::read(space.records()).await;

@@ -57,6 +57,26 @@ pub async fn skill(call: &Call, name: &str) -> Result<Arc<Skill>, ToolError> {
     })
 }
 
+/// The skill that a name means, with the files that the library doesn't list, for what a person allows it.
+///
+/// # Errors
+/// As [`skill`], or its folder can't be read.
+pub(crate) async fn skill_with_unlisted(call: &Call, name: &str) -> Result<Arc<Skill>, ToolError> {
+    with_unlisted(call, &skill(call, name).await?).await
+}
+
+/// A skill with the files that the library doesn't list.
+///
+/// # Errors
+/// Its folder can't be read.
+pub(crate) async fn with_unlisted(
+    call: &Call,
+    skill: &Arc<Skill>,
+) -> Result<Arc<Skill>, ToolError> {
+    let skill = call.space.skills().with_unlisted(skill).await;
+    skill.map_err(|error| Problem::broken("the folder of the skill", &error).error())
+}
+
 /// Checks that a source is there.
 ///
 /// # Errors

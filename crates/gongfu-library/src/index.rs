@@ -284,6 +284,7 @@ mod tests {
                 kind: FileKind::Text,
             }]
             .into(),
+            unlisted: [].into(),
             findings: FindingCount::default(),
             enabled: true,
         }

@@ -11,6 +11,7 @@ mod listings;
 mod root;
 mod state;
 mod tree;
+mod unlisted;
 mod watch_thread;
 mod writing;
 
@@ -354,6 +355,18 @@ impl SkillStore for LocalSkills {
         change: Change<'a>,
     ) -> Pending<'a, bool> {
         ready(self.put(skill, path, change))
+    }
+
+    fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
+        let unlisted = self.root_of(skill).and_then(|root| {
+            blocking(|| unlisted::unlisted(&root, skill)).map_err(disk::port_error)
+        });
+        ready(unlisted.map(|unlisted| {
+            Arc::new(Skill {
+                unlisted,
+                ..(**skill).clone()
+            })
+        }))
     }
 }
 

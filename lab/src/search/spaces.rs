@@ -69,6 +69,7 @@ impl Shelf {
                 folder: SkillPath::new(&skills.len().to_string())?,
                 path: String::new(),
                 files: files.into(),
+                unlisted: Arc::default(),
                 findings: FindingCount::default(),
                 enabled: true,
             };

@@ -33,7 +33,7 @@ impl SkillVersion {
             folder: skill.path.clone(),
             name: skill.name.as_str().to_owned(),
             digest: skill.digest().to_string(),
-            files: if skill.files.len() <= MAX_FILES {
+            files: if skill.files.len() + skill.unlisted.len() <= MAX_FILES {
                 files(skill)
             } else {
                 BTreeMap::new()
@@ -68,7 +68,7 @@ impl SkillVersion {
 
 /// The digests of the files of a skill by path; a file that was too large to read counts by its length.
 fn files(skill: &Skill) -> BTreeMap<String, String> {
-    let files = skill.files.iter().map(|file| {
+    let files = skill.files.iter().chain(&*skill.unlisted).map(|file| {
         let content = file.digest.map(|digest| digest.hex(DIGEST_DIGITS));
         let content = content.unwrap_or_else(|| file.size.to_string());
         (file.path.to_string(), content)

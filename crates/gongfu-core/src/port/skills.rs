@@ -45,6 +45,12 @@ pub trait SkillStore: Send + Sync {
         path: &'a SkillPath,
         change: Change<'a>,
     ) -> Pending<'a, bool>;
+
+    /// A skill with its unlisted files, as what a person allows it needs them. The default is for stores
+    /// that list every file.
+    fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
+        super::ready(Ok(Arc::clone(skill)))
+    }
 }
 
 /// Turns a skill into a local folder, for whatever needs a path.

@@ -25,14 +25,15 @@ const DIGEST_DIGITS: usize = 16;
 /// The proposal to run something, for a reason.
 ///
 /// # Errors
-/// The grants can't be read.
+/// The grants or the folder of the skill can't be read.
 pub(super) async fn proposal(
     call: &Call,
     request: &RunRequest,
     folders: &[RunFolder],
     reason: String,
 ) -> Result<Proposal, ToolError> {
-    let skill = request.skill.as_deref();
+    let skill = request.skill_with_unlisted(call).await?;
+    let skill = skill.as_deref();
     let hosts = match skill {
         Some(skill) => hosts(call, skill).await?,
         None => Vec::new(),

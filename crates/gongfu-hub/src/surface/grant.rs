@@ -40,7 +40,7 @@ impl Operation for GrantAdd {
     specified!(operation::person_spec::<Self>());
 
     async fn run(self, call: &Call) -> Result<GrantChange, ToolError> {
-        let skill = shelf::skill(call, &self.skill).await?;
+        let skill = shelf::skill_with_unlisted(call, &self.skill).await?;
         let hosts = self.hosts.into_iter();
         let grants: Result<Vec<Grant>, PortError> = hosts
             .map(|host| Grant::new(&skill, host, self.private))
@@ -122,15 +122,17 @@ impl Operation for GrantList {
         let reading = Grants::read(call.space.records());
         let grants = reading.await.map_err(|error| broken(&error))?;
         let library = shelf::library(call).await?;
-        let listed = grants.all.into_iter().map(|grant| {
+        let mut listed = Vec::new();
+        for grant in grants.all {
             let mut skills = library.skills().iter();
             let skill = skills.find(|skill| skill.path == grant.folder);
-            ListedGrant {
-                difference: skill.map_or_else(Vec::new, |skill| grant.difference(skill)),
-                grant,
-            }
-        });
-        Ok(listed.collect())
+            let difference = match skill {
+                Some(skill) => grant.difference(&*shelf::with_unlisted(call, skill).await?),
+                None => Vec::new(),
+            };
+            listed.push(ListedGrant { grant, difference });
+        }
+        Ok(listed)
     }
 }
 

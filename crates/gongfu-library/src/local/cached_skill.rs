@@ -53,6 +53,7 @@ impl CachedSkill {
             path: shown(root, &folder),
             folder,
             files,
+            unlisted: Arc::default(),
             findings: row.findings,
             enabled: true,
         };
@@ -187,6 +188,7 @@ fn read(
         folder,
         path,
         files: reading.folder.files.into(),
+        unlisted: Arc::default(),
         findings: FindingCount::of(&reading.diagnostics),
         enabled: true,
     };

@@ -189,3 +189,43 @@ fn reads_current_content_and_nothing_outside() {
     );
     assert_eq!(read("none").unwrap_err().to_string(), "not found");
 }
+
+#[tokio::test]
+async fn change_of_a_file_that_is_not_listed_is_a_change_of_the_skill() {
+    let home = tempfile::tempdir().unwrap();
+    let root = tempfile::tempdir().unwrap();
+    put(root.path(), "plain", "Nothing but its document.");
+    put(root.path(), "s", "Has more than its document.");
+    let folder = root.path().join("s");
+    for path in [".lib/a.py", "lib/node_modules/x/index.js", ".git/index"] {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "1").unwrap();
+    }
+    std::os::unix::fs::symlink("a.py", folder.join(".lib/link")).unwrap();
+    let large = fs::File::create(folder.join("model.bin")).unwrap();
+    large.set_len(17 * 1024 * 1024).unwrap();
+    let skills = skills(home.path(), &[root.path()]);
+    let now = async |name: &str| {
+        let skill = skills.current().unwrap().resolve(name).unwrap().clone();
+        let whole = skills.with_unlisted(&skill).await.unwrap();
+        (whole.digest(), whole.unlisted.len())
+    };
+    assert_eq!(now("plain").await.1, 0);
+    let (mut before, count) = now("s").await;
+    assert_eq!(count, 4, "two files, a link, and the large one");
+    assert_eq!(now("s").await.0, before);
+    fs::write(folder.join(".git/index"), "2").unwrap();
+    assert_eq!(now("s").await.0, before, "git changes its files by itself");
+    for path in [".lib/a.py", "lib/node_modules/x/index.js", "model.bin"] {
+        // Its length changes: two changes within one tick of the clock have one time.
+        let file = fs::OpenOptions::new().append(true).open(folder.join(path));
+        std::io::Write::write_all(&mut file.unwrap(), b"2").unwrap();
+        let after = now("s").await.0;
+        assert_ne!(after, before, "{path}");
+        before = after;
+    }
+    fs::remove_file(folder.join(".lib/link")).unwrap();
+    std::os::unix::fs::symlink("other.py", folder.join(".lib/link")).unwrap();
+    assert_ne!(now("s").await.0, before, "a link leads elsewhere");
+}

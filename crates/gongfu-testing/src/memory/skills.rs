@@ -148,6 +148,7 @@ fn skill(stored: &SkillEntry) -> Option<Arc<Skill>> {
         path: format!("/x/{full_name}"),
         full_name,
         files: files.collect(),
+        unlisted: Arc::default(),
         findings: FindingCount::of(&found),
         enabled,
     }))

@@ -224,6 +224,10 @@ impl SkillStore for LastWriteWins<Arc<dyn SkillStore>> {
     ) -> Pending<'a, bool> {
         self.0.write(skill, path, unconditional(change))
     }
+
+    fn with_unlisted<'a>(&'a self, skill: &'a Arc<Skill>) -> Pending<'a, Arc<Skill>> {
+        self.0.with_unlisted(skill)
+    }
 }
 
 impl Records for LastWriteWins<Arc<dyn Records>> {

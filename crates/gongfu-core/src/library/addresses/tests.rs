@@ -44,6 +44,7 @@ fn library(skills: &[(&str, &str)], files: &[&str]) -> Library {
             folder: SkillPath::new(path).unwrap(),
             path: format!("/x/{path}"),
             files: files.into(),
+            unlisted: Arc::default(),
             findings: FindingCount::default(),
             enabled: true,
         })

@@ -66,6 +66,7 @@ fn skill(full_name: &str, name: &str) -> Skill {
         folder: SkillPath::new(full_name.split_once('/').unwrap().1).unwrap(),
         path: format!("/x/{full_name}"),
         files: Arc::new([]),
+        unlisted: Arc::default(),
         findings: FindingCount::default(),
         enabled,
     }
