@@ -16,8 +16,6 @@ use crate::problem::Problem;
 
 /// The bytes of a file that a diff is made of.
 const MAX_COMPARED: u64 = 256 * 1024;
-/// The limit of changes whose diff is shown.
-const MAX_DIFFS: usize = 200;
 /// The longest diff that a person is asked about over a client, in characters.
 pub(crate) const MAX_ASKED: usize = 8_192;
 /// The permissions of new files that need no words.
@@ -47,14 +45,14 @@ pub struct ChangeDiff {
 pub struct ShownSet {
     /// The set.
     pub set: ChangeSet,
-    /// The diff of each change; at most 200.
+    /// The diff of each change.
     pub diffs: Vec<ChangeDiff>,
 }
 
 impl ShownSet {
     /// Returns whether the diffs show all that the set does.
     pub fn is_whole(&self) -> bool {
-        self.diffs.len() == self.set.changes.len() && self.diffs.iter().all(|diff| diff.is_whole)
+        self.diffs.iter().all(|diff| diff.is_whole)
     }
 
     /// The digest of the set; a set never changes.
@@ -74,10 +72,6 @@ impl ShownSet {
         for diff in &self.diffs {
             let _ = writeln!(text, "{} ({}): {}", diff.path, diff.change, diff.why);
             text.push_str(&diff.diff);
-        }
-        let more = self.set.changes.len().saturating_sub(self.diffs.len());
-        if more > 0 {
-            let _ = writeln!(text, "… and {more} more");
         }
         text
     }
@@ -99,7 +93,7 @@ pub(crate) async fn list(call: &Call) -> Result<Vec<ChangeSet>, ToolError> {
 pub(crate) async fn show(call: &Call, id: &str) -> Result<ShownSet, ToolError> {
     let showing = call.space.changes().show(id, MAX_COMPARED).await;
     let (set, differences) = showing.map_err(|error| failed(id, error))?;
-    let diffs = differences.iter().take(MAX_DIFFS).map(diff).collect();
+    let diffs = differences.iter().map(diff).collect();
     Ok(ShownSet { set, diffs })
 }
 

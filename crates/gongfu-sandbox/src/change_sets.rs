@@ -47,6 +47,8 @@ const NEW: &str = ".new-";
 const GONE: &str = ".gone-";
 /// The longest description, in bytes.
 const MAX_DESCRIPTION: u64 = 256 * 1024 * 1024;
+/// The bytes of files that are read to show a set.
+const MAX_READ: u64 = 16 * 1024 * 1024;
 /// The time that applying a set may take.
 const APPLY_TIMEOUT: Duration = Duration::from_mins(10);
 
@@ -274,6 +276,7 @@ impl ChangeSets {
         let set = read(&held.folder).map_err(other)?;
         let mut differences = Vec::new();
         let mut left = MAX_COUNTED;
+        let mut room = MAX_READ;
         for (number, folder) in set.folders.iter().enumerate() {
             let number = CString::new(number.to_string()).unwrap_or_default();
             let files = open_folder(&held.folder, &number).map_err(|error| other(error.into()))?;
@@ -282,13 +285,22 @@ impl ChangeSets {
                 target,
                 began: set.began.time(),
                 unseen: &folder.unseen,
-                limit,
+                limit: 0,
                 left: &mut left,
             });
             folder.each(&mut |listed, change| {
+                let limit = limit.min(room);
                 let look = look.as_mut();
-                let found = look.map_or_else(|| Present::Unknown.into(), |look| look.at(listed));
-                differences.extend(difference(&set.id, &files, limit, listed, change, found));
+                let found = look.map_or_else(
+                    || Present::Unknown.into(),
+                    |look| {
+                        look.limit = limit;
+                        look.at(listed)
+                    },
+                );
+                let one = difference(&set.id, &files, limit, listed, change, found);
+                room = room.saturating_sub(one.as_ref().map_or(0, bytes_read));
+                differences.extend(one);
             });
         }
         let changes = differences.iter().map(|one| one.change.clone());
@@ -368,6 +380,16 @@ impl OpenSet {
         fs::unlinkat(&self.store, &*gone, AtFlags::REMOVEDIR)?;
         Ok(())
     }
+}
+
+/// The bytes that were read for a difference.
+fn bytes_read(difference: &Difference) -> u64 {
+    let before = match &difference.before {
+        Present::File { excerpt, .. } => excerpt.bytes.len(),
+        _ => 0,
+    };
+    let after = difference.after.as_ref();
+    (before + after.map_or(0, |after| after.bytes.len())) as u64
 }
 
 /// The effect of a change; `None` for a folder on the way to others that changes nothing by itself.

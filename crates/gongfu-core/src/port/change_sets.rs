@@ -8,7 +8,7 @@ pub trait ChangeSets: Send + Sync {
     /// The sets that wait, the oldest first.
     fn list(&self) -> Pending<'_, Vec<ChangeSet>>;
 
-    /// A set, with what each change does; at most `limit` bytes of each file.
+    /// A set, with what each change does; at most `limit` bytes of each file, and 16 MiB of all together.
     fn show<'a>(&'a self, id: &'a str, limit: u64) -> Pending<'a, (ChangeSet, Vec<Difference>)>;
 
     /// Applies a set. What can't be applied is in the answer, and the set waits on then.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::skill::check::hidden;
 
 /// The text with every control character and every hidden one as `\u{…}`: escapes, tags, zero width, bidirectional
-/// controls. Line feeds, tabs, and what shapes emoji and joining scripts stay as they are.
+/// controls, line ends that only some programs know. Line feeds, tabs, and what shapes emoji and joining scripts stay as they are.
 pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, &['\n', '\t'])
 }
@@ -16,7 +16,10 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn shown<'a>(text: &'a str, plain: &[char]) -> Cow<'a, str> {
-    let is_control = |character: char| character.is_control() && !plain.contains(&character);
+    let is_control = |character: char| {
+        let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
+        (character.is_control() || ends_line) && !plain.contains(&character)
+    };
     let controls = text
         .char_indices()
         .filter(|(_, character)| is_control(*character));
@@ -42,8 +45,9 @@ mod tests {
 
     #[test]
     fn what_a_screen_hides_or_obeys_is_shown() {
-        let text = "a\u{1b}]0;x\u{7}b\r\n\tc\rd\u{200b}\u{202e}e\u{e0041}\u{9b}f\0\u{feff}";
-        let expected = "a\\u{1b}]0;x\\u{7}b\\u{d}\n\tc\\u{d}d\\u{200b}\\u{202e}e\\u{e0041}\\u{9b}f\\u{0}\\u{feff}";
+        let text =
+            "a\u{1b}]0;x\u{7}b\r\n\tc\rd\u{200b}\u{202e}e\u{e0041}\u{9b}f\0\u{feff}\u{2028}g";
+        let expected = "a\\u{1b}]0;x\\u{7}b\\u{d}\n\tc\\u{d}d\\u{200b}\\u{202e}e\\u{e0041}\\u{9b}f\\u{0}\\u{feff}\\u{2028}g";
         assert_eq!(visible(text), expected);
         assert_eq!(visible_lines(text), expected.replace("\\u{d}", "\r"));
     }
