@@ -16,6 +16,7 @@ mod git;
 pub(crate) mod hold;
 mod judge;
 mod links;
+mod mentions;
 pub(crate) mod name;
 mod removals;
 mod room;

@@ -11,7 +11,7 @@ use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 
 use super::scan::{Kind, Node};
-use super::{git, links, removals, stays_inside};
+use super::{git, links, mentions, removals, stays_inside};
 use crate::folder::{open_folder, open_folder_of_mount};
 
 /// Why a file waits that is a part of a repository.
@@ -93,7 +93,9 @@ impl<'a> Judge<'a> {
             let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
             let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
-            self.named.extend(named.chain(linked));
+            let mentioned = mentions::targets(target, &place.path, &place.host).into_iter();
+            let mentioned = mentioned.map(|path| (path, "a file that is obeyed names it"));
+            self.named.extend(named.chain(linked).chain(mentioned));
         }
         let parts = Parts::of(nodes, place.target);
         let why = place

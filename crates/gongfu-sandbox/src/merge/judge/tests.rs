@@ -290,6 +290,36 @@ fn holds_what_an_obeyed_link_leads_to() {
 }
 
 #[test]
+fn holds_a_file_that_an_obeyed_file_names() {
+    let fixture = Fixture::new();
+    let settings = r#"{"hooks": [{"command": "\"$CLAUDE_PROJECT_DIR\"/tools/hook.sh --src src"},
+        {"command": "python3 ./sub/check.py; ./new/made.sh"}], "env": {"PATH": "/usr/bin:bin"}}"#;
+    fs::create_dir_all(fixture.target("deep/.claude")).unwrap();
+    fs::create_dir_all(fixture.target("src")).unwrap();
+    fs::write(fixture.target("deep/.claude/settings.json"), "[\"./run\"]").unwrap();
+    fs::create_dir(fixture.target(".claude")).unwrap();
+    fs::write(fixture.target(".claude/settings.json"), settings).unwrap();
+    let rules = "# Rules\nSee @docs/style.md. Read README.md and docs/other.md first.\n";
+    fs::write(fixture.target("CLAUDE.md"), rules).unwrap();
+    let named = [
+        "deep/run",
+        "docs/style.md",
+        "new/made.sh",
+        "sub/check.py",
+        "tools/hook.sh",
+    ];
+    let others = ["README.md", "docs/other.md", "run", "src/main.rs"];
+    fixture.there("deep/run");
+    for path in named.iter().chain(&others) {
+        fixture.write(path);
+    }
+    let judged = fixture.judged();
+    let held: Vec<&str> = judged.held.iter().map(|(path, _)| &**path).collect();
+    assert_eq!(held, named);
+    assert_eq!(judged.applied, others);
+}
+
+#[test]
 fn holds_a_file_that_becomes_executable_and_a_link_that_leads_out() {
     let fixture = Fixture::new();
     for path in ["data.txt", "run.sh"] {
