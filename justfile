@@ -88,6 +88,11 @@ bench-commands *ARGUMENTS:
 bench-sandbox *ARGUMENTS:
     cargo run --quiet --release --package lab -- bench-sandbox {{ ARGUMENTS }}
 
+# Measure what a run costs by the number of files that it changes; `--before BIN` compares with another gongfu
+bench-changes *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/bench_changes.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Prove with a million made-up inputs that no reader panics, hangs or leads out of a skill
 prove-parse *ARGUMENTS:
     cargo run --quiet --profile checked --package lab -- prove-parse {{ ARGUMENTS }}
@@ -136,6 +141,11 @@ prove-scripts *ARGUMENTS:
 # The same with 20 of them that need small packages
 prove-scripts-short: programs
     {{ python }} scripts/strangers.py --gongfu target/debug/gongfu --count 20
+
+# Prove that a server gives back the memory that a hostile load took
+prove-memory *ARGUMENTS:
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/memory.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
