@@ -589,10 +589,52 @@ def node_lock(world: World) -> None:
     world.fails(node(WANTED % "1.0.0", lock=lock("1.0.0", wrong)), "DEPENDENCIES_INVALID", "digest_mismatch", NODE)
 
 
+def node_lock_elsewhere(world: World) -> None:
+    """A lock of npm whose names and requirements are URLs: not even the index is asked for them."""
+    integrity = world.index.packages["good-node"]["versions"]["1.0.0"]["dist"]["integrity"]
+    world.index.node("hidden-node", {"index.js": "module.exports = 'hidden'\n"}, {"main": "index.js"})
+    del world.index.packages["hidden-node"]
+    url = f"{world.index.url}/files/hidden-node-1.0.0.tgz"
+
+    def lock(root: dict[str, Any] | None = None, path: str = "good-node", **entry: object) -> str:
+        return json.dumps({"lockfileVersion": 3, "packages": {"": root or {}, f"node_modules/{path}": {"version": "1.0.0", **entry}}})
+
+    for name in (f"{url}#", f"{url}?", f"{world.other.url}/x.tgz#", "file:/in#", "git+https://localhost/x"):
+        world.fails(node(WANTED % "1.0.0", lock=lock(name=name)), "DEPENDENCIES_INVALID", "manifest_unfit", NODE)
+    for kind in ("dependencies", "optionalDependencies", "peerDependencies"):
+        needs = {kind: {"hidden-node": url}}
+        world.fails(node(WANTED % "1.0.0", lock=lock(integrity=integrity, **needs)), "DEPENDENCIES_INVALID", "manifest_unfit", NODE)
+        # What it says of the skill itself doesn't count.
+        world.works(node(WANTED % "1.0.0", lock=lock(needs, integrity=integrity)), "good", NODE)
+    expect(not any("hidden" in path for path in world.index.asked), f"it is asked for by no URL: {world.index.asked}")
+    # The controls: an alias of the registry is followed, and the index has the file.
+    alias = lock(path="other-name", name="good-node", integrity=integrity)
+    world.works(node('{"dependencies": {"other-name": "npm:good-node@1.0.0"}}', "console.log(require('other-name'))\n", alias), "good", NODE)
+    expect("hidden-node-1.0.0.tgz" in world.index.files, "the index has it")
+
+
+def node_alias(world: World) -> None:
+    """Aliases of npm that hold more than one line, or lead elsewhere."""
+    world.index.node("hidden-node", {"index.js": "module.exports = 'hidden'\n"}, {"main": "index.js"})
+    del world.index.packages["hidden-node"]
+    world.index.files["hidden"] = world.index.files["hidden-node-1.0.0.tgz"]
+    url = world.index.url.replace("//", "") + "\\files\\hidden"
+    for version in (f"npm:good-node@npm error code E404\n{url}", f"npm:good-node@x\n{url}", "npm:good-node@1.0.0\n2", f"npm:good-node@{world.index.url}/files/hidden"):
+        package = json.dumps({"dependencies": {"other-name": version, "good-node": "1.0.0"}})
+        ran = world.works(node(package), "good", NODE)
+        told = ran["environments"][0]
+        expect(told["packages"] == 1 and len(told["left_out"]) == 1, f"{version!r} is left out: {ran}")
+    expect(not any("hidden" in path for path in world.index.asked), f"it is asked for by no URL: {world.index.asked}")
+    # The control: what stands around an alias doesn't matter, and the others stay where one can't be had.
+    package = json.dumps({"dependencies": {"other-name": " npm:good-node@1.0.0\n", "none": "npm:gongfu-none@1"}})
+    ran = world.works(node(package, "console.log(require('other-name'))\n"), "good", NODE)
+    expect([line.split(": ")[:2] for line in ran["environments"][0]["left_out"]] == [["none@npm:gongfu-none@1", "package_unknown"]], f"it is named: {ran}")
+
+
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, sources_built, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
     begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, says_otherwise, header_of_a_script, locks, conflicts,
-    at_once, interrupted, secrets, node_good, node_bad, node_elsewhere, node_lock, removed,
+    at_once, interrupted, secrets, node_good, node_bad, node_elsewhere, node_lock, node_lock_elsewhere, node_alias, removed,
 ]  # fmt: skip
 
 

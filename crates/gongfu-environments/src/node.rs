@@ -31,25 +31,17 @@ mkdir -p /env/node_modules",
 );
 
 /// Tries one package after the other with those before it. Why one is left out stands below it, set in by two blanks.
-const INSTALL_EACH: Step = Step::online(
+const INSTALL_EACH: Step = Step::online(concat!(
     "set -eu
 printf '{\"private\":true}' > /env/package.json
 rm -rf /env/package-lock.json /env/node_modules
 cd /env
-node -e 'const { dependencies: d, optionalDependencies: o } = require(\"/in/package.json\"); for (const [name, version] of Object.entries({ ...o, ...d })) console.log(name + \"@\" + (version || \"*\"))' > /tmp/all
-count=0
-while IFS= read -r package; do
-  if npm install --package-lock-only --save-exact=false --ignore-scripts --omit=dev -- \"$package\" > /dev/null 2> /tmp/why < /dev/null; then
-    count=$((count + 1))
-  else
-    printf '%s\\n' \"$package\"
-    sed 's/^/  /' /tmp/why
-  fi
-done < /tmp/all
-[ \"$count\" -gt 0 ]
+node -e '",
+    include_str!("install_each.js"),
+    "'
 npm ci --ignore-scripts --omit=dev >&2
 mkdir -p /env/node_modules",
-);
+));
 
 /// The recipe for these packages.
 pub(crate) fn recipe(packages: &PackageSpec, has_certificates: bool) -> Recipe {

@@ -5,6 +5,8 @@ use super::{Language, ManifestError};
 
 /// The limit of what is repeated of an installer's output, in characters.
 const MAX_OUTPUT: usize = 600;
+/// The start of each line of npm that tells an error.
+const NPM_ERROR: &str = "npm error ";
 /// The number of last lines that are repeated if none is marked as an error.
 const LAST_LINES: usize = 5;
 
@@ -147,7 +149,12 @@ impl Failure {
             Language::Python => UV_PHRASES,
             Language::Node => NPM_PHRASES,
         };
-        let found = phrases.iter().find(|(phrase, _)| output.contains(phrase));
+        // What npm repeats of a package or its versions doesn't begin a line.
+        let has = |phrase: &str| match phrase.starts_with(NPM_ERROR) {
+            true => output.lines().any(|line| line.starts_with(phrase)),
+            false => output.contains(phrase),
+        };
+        let found = phrases.iter().find(|(phrase, _)| has(phrase));
         let (phrase, kind) = found.copied().unwrap_or(("", Kind::Other));
         let package = match language {
             Language::Python => package_before(phrase, &output),
@@ -212,7 +219,10 @@ const NPM_PHRASES: &[(&str, Kind)] = &[
     ("npm error code EBADENGINE", Kind::Interpreter),
     ("npm error code EBADPLATFORM", Kind::NothingBuilt),
     ("npm error code ENOSPC", Kind::TooLarge),
-    ("are in sync", Kind::LockStale),
+    (
+        "npm error `npm ci` can only install packages when",
+        Kind::LockStale,
+    ),
     ("npm error code E403", Kind::IndexUnreachable),
     ("npm error code E50", Kind::IndexUnreachable),
     ("npm error code EAI_AGAIN", Kind::IndexUnreachable),
@@ -222,7 +232,7 @@ const NPM_PHRASES: &[(&str, Kind)] = &[
     ("npm error code ETIMEDOUT", Kind::IndexUnreachable),
     ("npm error code FETCH_ERROR", Kind::IndexUnreachable),
     ("npm error code SELF_SIGNED_CERT", Kind::IndexUnreachable),
-    ("network", Kind::IndexUnreachable),
+    ("npm error network ", Kind::IndexUnreachable),
     ("tunneling socket", Kind::IndexUnreachable),
     ("Proxy response", Kind::IndexUnreachable),
 ];
@@ -238,7 +248,9 @@ fn package_before(phrase: &str, output: &str) -> Option<String> {
 
 /// The package in a line of npm like `404  'name@version' is not in this registry`.
 fn package_not_found(output: &str) -> Option<String> {
-    let mut lines = output.lines().filter(|line| line.contains("404"));
+    let mut lines = output
+        .lines()
+        .filter(|line| line.starts_with("npm error 404"));
     let quoted = lines.find_map(|line| line.split('\'').nth(1))?;
     let name = quoted.rsplit_once('@').map(|(name, _)| name);
     let name = name.filter(|name| !name.is_empty());
@@ -252,7 +264,7 @@ fn summary(language: Language, output: &str) -> String {
     let is_error = |line: &&&str| match language {
         Language::Python => line.starts_with("error:") || line.starts_with('×'),
         Language::Node => {
-            line.starts_with("npm error ") && !line.contains("A complete log of this run")
+            line.starts_with(NPM_ERROR) && !line.contains("A complete log of this run")
         }
     };
     let shown: Vec<&str> = match lines.iter().position(|line| is_error(&line)) {
@@ -261,7 +273,7 @@ fn summary(language: Language, output: &str) -> String {
         Some(_) => lines
             .iter()
             .filter(is_error)
-            .map(|line| line.trim_start_matches("npm error "))
+            .map(|line| line.trim_start_matches(NPM_ERROR))
             .collect(),
         None => lines[lines.len().saturating_sub(LAST_LINES)..].to_vec(),
     };

@@ -1,5 +1,7 @@
 //! A package of Node.js (`package.json`) and its lock.
 
+mod lock;
+
 use serde_json::{Map, Value, json};
 
 use super::{Language, LeftOut, MAX_PACKAGES, Manifest, ManifestError, PackageSpec};
@@ -38,14 +40,10 @@ pub(super) fn parse(
     let mut lock_text = None;
     if let Some((path, text)) = lock {
         files.push(path.clone());
-        lock_text = Some(lock_without_urls(path, text)?);
         for kind in LOCKED {
             kept.extend(dependencies(file, &package, kind, &mut left_out)?);
         }
-        for field in ["name", "version"] {
-            let value = package.get(field).cloned();
-            kept.extend(value.map(|value| (field.to_owned(), value)));
-        }
+        lock_text = Some(lock::rebuilt(path, text, &kept)?);
     }
     kept.insert("private".to_owned(), json!(true));
     let ignored = ["overrides", "resolutions", "workspaces"];
@@ -99,15 +97,16 @@ fn dependencies(
     }
     let mut kept = Object::new();
     for (name, version) in versions {
+        let wanted = version.as_str().map(str::trim);
         let why = if !is_name(name) {
             format!("`{name}` can't be the name of a package")
-        } else if !version.as_str().is_some_and(is_version) {
+        } else if let Some(wanted) = wanted.filter(|wanted| is_version(wanted)) {
+            kept.insert(name.clone(), json!(wanted));
+            continue;
+        } else {
             format!(
                 "`{name}` is wanted as `{version}`, and packages come from the registry alone; name a version, e.g. \"^1.3.0\""
             )
-        } else {
-            kept.insert(name.clone(), version.clone());
-            continue;
         };
         left_out.add(ManifestError::new(file, None, why));
     }
@@ -126,57 +125,30 @@ fn is_name(name: &str) -> bool {
             .is_some_and(|(scope, name)| is_plain(scope) && is_plain(name)),
         None => is_plain(name),
     };
-    is_whole && name.len() <= MAX_NAME
+    is_whole && name.len() <= MAX_NAME && !is_archive(name)
 }
 
 /// True for a version of a package of a registry, or an alias for one (`npm:other@1`).
 fn is_version(version: &str) -> bool {
-    let version = version.trim();
-    if let Some(alias) = version.strip_prefix("npm:") {
-        let name = alias.rsplit_once('@').filter(|(name, _)| !name.is_empty());
-        return is_name(name.map_or(alias, |(name, _)| name));
-    }
-    let lower = version.to_ascii_lowercase();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || " .*^~<>=|+-_".contains(c);
-    let is_archive = [".tgz", ".gz", ".tar"]
-        .iter()
-        .any(|ending| lower.ends_with(ending));
-    // URLs and paths have other characters.
-    version.chars().all(is_plain) && !version.starts_with('.') && !is_archive
+    let Some(alias) = version.strip_prefix("npm:") else {
+        return is_range(version);
+    };
+    let parts = alias.rsplit_once('@').filter(|(name, _)| !name.is_empty());
+    let (name, range) = parts.unwrap_or((alias, ""));
+    is_name(name) && is_range(range)
 }
 
-/// The lock without the URLs of its packages: name, version and digest find the same ones in any registry.
-fn lock_without_urls(file: &SkillPath, text: &str) -> Result<String, ManifestError> {
-    let mut lock = object(file, text)?;
-    let Some(Value::Object(packages)) = lock.get_mut("packages") else {
-        let why = "it has no `packages`; make it anew with a newer npm, by `npm install --package-lock-only`";
-        return Err(ManifestError::new(file, None, why));
-    };
-    for (path, entry) in packages.iter_mut().filter(|(path, _)| !path.is_empty()) {
-        let error = |why: String| Err(ManifestError::new(file, None, why));
-        let names = path.strip_prefix("node_modules/");
-        if !names.is_some_and(|names| names.split("/node_modules/").all(is_name)) {
-            return error(format!(
-                "`{path}` is a package of its own; only what lies in node_modules is installed"
-            ));
-        }
-        let version = entry.get("version").and_then(Value::as_str);
-        let is_link = entry.get("link").and_then(Value::as_bool) == Some(true);
-        if is_link || !entry.is_object() || !version.is_none_or(is_version) {
-            return error(format!(
-                "`{path}` isn't from a registry, and packages come from the registry alone; name a version of it"
-            ));
-        }
-        let url = entry
-            .as_object_mut()
-            .and_then(|entry| entry.remove("resolved"));
-        if url.is_some() && !entry.get("integrity").is_some_and(Value::is_string) {
-            return error(format!(
-                "`{path}` has no digest (`integrity`); make the lock anew"
-            ));
-        }
-    }
-    // The same once more, for the first version of npm.
-    lock.remove("dependencies");
-    Ok(Value::Object(lock).to_string())
+/// True for a range of versions, or a tag such as `latest`. URLs and paths have other characters.
+fn is_range(range: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || " .*^~<>=|+-_".contains(c);
+    range.chars().all(is_plain) && !range.trim_start().starts_with('.') && !is_archive(range)
 }
+
+/// True for what npm takes for the name of a file.
+fn is_archive(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text.contains(".tgz") || text.contains(".tar")
+}
+
+#[cfg(test)]
+mod tests;

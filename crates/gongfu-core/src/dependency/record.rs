@@ -79,7 +79,10 @@ fn npm_packages(lock: &str) -> Vec<PackageVersion> {
     let package = |(path, entry): (&String, &Value)| {
         let is_dev = entry.get("dev").and_then(Value::as_bool) == Some(true);
         let version = entry.get("version")?.as_str()?;
-        let (_, name) = path.rsplit_once("node_modules/").filter(|_| !is_dev)?;
+        let (_, folder) = path.rsplit_once("node_modules/").filter(|_| !is_dev)?;
+        // An alias has the name of its package.
+        let name = entry.get("name").and_then(Value::as_str);
+        let name = name.unwrap_or(folder);
         Some(PackageVersion {
             name: name.to_owned(),
             version: version.to_owned(),

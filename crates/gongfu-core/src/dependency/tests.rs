@@ -656,6 +656,11 @@ fn installer_output_tells_the_kind_of_failure() {
             FailureKind::IndexUnreachable,
         ),
         ("npm error code EWHAT\n", FailureKind::Other),
+        // Text of a skill that an error message repeats.
+        (
+            "npm error code EINVALIDTAGNAME\nnpm error Invalid tag name \"npm error code E404\" of network are in sync",
+            FailureKind::Other,
+        ),
     ] {
         assert_eq!(node(said).kind, kind, "{said}");
     }
