@@ -5,7 +5,7 @@ mod source;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cap_std::fs::{Permissions, PermissionsExt as _};
 use gongfu_core::dependency::{
@@ -21,7 +21,7 @@ use crate::recipe::{Recipe, Step};
 use crate::step::BuildSandbox;
 use crate::storage::BuildFolder;
 use crate::tree::measure;
-use crate::{Inner, blocking, node, python};
+use crate::{Inner, LOCK_POLL, blocking, node, python};
 use gongfu_files::disk::Root;
 
 /// The limit of packages in a record.
@@ -30,8 +30,6 @@ const MAX_PACKAGES: usize = 5_000;
 const MAX_LEFT_OUT: usize = 50;
 /// The longest lock, in bytes.
 const MAX_LOCK: u64 = 16 * 1024 * 1024;
-/// The time between two attempts to lock the build folder.
-const LOCK_POLL: Duration = Duration::from_millis(200);
 
 /// An environment to build.
 pub(crate) struct BuildRequest {
@@ -298,10 +296,8 @@ impl Build<'_> {
             if let Some(interpreter) = &record.interpreter {
                 link_interpreter(&root, interpreter)?;
             }
-            let measured = measure(&root, record.compiled)?;
-            record.bytes = measured.bytes;
-            record.files = measured.files;
-            record.digest = measured.digest.to_string();
+            let measured = measure(&root)?;
+            measured.write_to(&mut record);
             storage.publish(&folder, &record)?;
             Ok(measured.bytes >> 20)
         };

@@ -11,6 +11,7 @@ use gongfu_core::dependency::{Language, Record};
 
 use crate::recipe::Recipe;
 use crate::step::BuildSandbox;
+use crate::storage::{BuildFolder, Storage};
 use crate::tree::measure;
 use crate::{Inner, LocalEnvironments, blocking, lock, python, recipe};
 use gongfu_files::disk::Root;
@@ -54,8 +55,7 @@ async fn compile(inner: &Inner, key: String, interpreter: String) -> io::Result<
     let (Some(folder), Some(leased)) = blocking(start).await? else {
         return Ok(());
     };
-    let mut record = leased.record.clone();
-    if record.compiled {
+    if leased.record.compiled {
         return Ok(());
     }
     let folder = Arc::new(folder);
@@ -73,15 +73,20 @@ async fn compile(inner: &Inner, key: String, interpreter: String) -> io::Result<
     };
     let compiled = sandbox.run(&recipe, python::COMPILE).await;
     compiled.map_err(|failure| io::Error::other(failure.why))?;
-    let finish = move || {
-        let measured = measure(&Root::open(&folder.root)?, true)?;
-        record.bytes = measured.bytes;
-        record.files = measured.files;
-        record.digest = measured.digest.to_string();
-        record.compiled = true;
-        storage.finish_addition(&folder, &record)
-    };
-    let finished = blocking(finish).await;
-    drop(leased);
-    finished
+    let record = leased.record.clone();
+    blocking(move || finish(&storage, &folder, record)).await
 }
+
+/// Records what was compiled, unless anything else has changed since the build: the old record lets that be seen.
+fn finish(storage: &Storage, folder: &BuildFolder, mut record: Record) -> io::Result<()> {
+    let measured = measure(&Root::open(&folder.root)?)?;
+    if measured.digest(false).to_string() != record.digest {
+        return Err(io::Error::other("its files aren't as they were made"));
+    }
+    record.compiled = true;
+    measured.write_to(&mut record);
+    storage.finish_addition(folder, &record)
+}
+
+#[cfg(test)]
+mod tests;

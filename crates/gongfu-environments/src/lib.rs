@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use gongfu_core::dependency::{Failure, FailureKind, Imports, Language, Manifest};
 use gongfu_core::library::Skill;
@@ -44,6 +45,8 @@ pub use sources::{InstallerFiles, NpmLogin, ProxySettings, Sources, Variable};
 
 /// The limit of builds that run at once.
 const MAX_BUILDS: usize = 2;
+/// The time between two attempts to lock what another process builds or adds to.
+const LOCK_POLL: Duration = Duration::from_millis(200);
 /// The length of a key: the first digits of a digest.
 const KEY_LENGTH: usize = 32;
 
@@ -283,12 +286,22 @@ impl Environments for LocalEnvironments {
     }
 
     fn is_changed<'a>(&'a self, key: &'a str) -> Pending<'a, bool> {
-        let key = key.to_owned();
-        Box::pin(self.blocking(move |inner| {
-            let (record, root) = inner.storage.open(&key)?;
-            let measured = tree::measure(&root, record.compiled)?;
-            Ok(measured.digest.to_string() != record.digest)
-        }))
+        let deadline = Instant::now() + self.0.settings.limits.wall * 2;
+        Box::pin(async move {
+            loop {
+                let wanted = key.to_owned();
+                let compared = self.blocking(move |inner| inner.storage.is_changed(&wanted));
+                if let Some(is_changed) = compared.await? {
+                    return Ok(is_changed);
+                }
+                if Instant::now() > deadline {
+                    return Err(PortError::Unavailable(format!(
+                        "another process still adds to the environment {key}; try again when it has ended"
+                    )));
+                }
+                tokio::time::sleep(LOCK_POLL).await;
+            }
+        })
     }
 
     fn sweep(&self) -> Pending<'_, ()> {

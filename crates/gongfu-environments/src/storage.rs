@@ -20,6 +20,7 @@ use gongfu_core::skill::SkillPath;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::tree::measure;
 use gongfu_files::Home;
 use gongfu_files::disk::{EntryKind, Root, temporary_name};
 
@@ -72,8 +73,8 @@ impl Storage {
         self.home.environments()
     }
 
-    /// The environment of this key, leased; `None` if it does not exist, or is damaged.
-    pub(crate) fn find(&self, key: &str, now: Timestamp) -> io::Result<Option<LeasedEnvironment>> {
+    /// An environment and its lease, without which it can be removed; `None` if it does not exist, or is about to go.
+    fn lease(&self, key: &str) -> io::Result<Option<(Root, File)>> {
         let Some(folder) = there(Root::open(&self.folder().join(key)))? else {
             return Ok(None);
         };
@@ -81,10 +82,15 @@ impl Storage {
             return Ok(None);
         };
         let lease = lease.into_std();
-        // It may be removed at this moment.
-        if lease.try_lock_shared().is_err() || !folder.is_linked() {
+        let is_leased = lease.try_lock_shared().is_ok() && folder.is_linked();
+        Ok(is_leased.then_some((folder, lease)))
+    }
+
+    /// The environment of this key, leased; `None` if it does not exist, or is damaged.
+    pub(crate) fn find(&self, key: &str, now: Timestamp) -> io::Result<Option<LeasedEnvironment>> {
+        let Some((folder, lease)) = self.lease(key)? else {
             return Ok(None);
-        }
+        };
         // A damaged one is replaced by the next build.
         let Ok(record) = read_record(&folder) else {
             return Ok(None);
@@ -99,15 +105,22 @@ impl Storage {
         }))
     }
 
-    /// Starts a build; `None` while another one of the same key runs.
-    pub(crate) fn start_build(&self, key: &str) -> io::Result<Option<BuildFolder>> {
+    /// Locks an environment against builds and additions; `None` while one runs.
+    fn lock(&self, key: &str) -> io::Result<Option<(Root, File)>> {
         let builds = Root::create_private(&self.folder().join(BUILDS))?;
         let lock = builds.dir().create(format!("{key}.lock"))?.into_std();
         match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
+            Ok(()) => Ok(Some((builds, lock))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
         }
+    }
+
+    /// Starts a build; `None` while another one of the same key runs.
+    pub(crate) fn start_build(&self, key: &str) -> io::Result<Option<BuildFolder>> {
+        let Some((builds, lock)) = self.lock(key)? else {
+            return Ok(None);
+        };
         remove(&builds, key)?;
         builds.dir().create_dir(key)?;
         let folder = Root::open(&builds.path().join(key))?;
@@ -163,26 +176,41 @@ impl Storage {
         entries.retain(|entry| {
             entry.kind == EntryKind::Folder && entry.name != BUILDS && entry.name != SCANS
         });
-        let stored = entries.into_iter().map(|entry| {
-            let record = Root::open(&all.path().join(&entry.name)).and_then(|folder| {
-                let used = folder.dir().metadata(LEASE)?.modified()?.into_std();
-                let used = used.duration_since(UNIX_EPOCH).unwrap_or_default();
-                let used = Timestamp(i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
-                Ok((read_record(&folder)?, used))
+        let stored = entries.into_iter().filter_map(|entry| {
+            let folder = there(Root::open(&all.path().join(&entry.name))).transpose()?;
+            let record = folder.and_then(|folder| match used(&folder) {
+                // Somebody removes it at this moment.
+                Err(_) if !folder.is_linked() => Ok(None),
+                used => used.map(Some),
             });
-            InstalledEnvironment {
+            Some(InstalledEnvironment {
                 folder: self.root(&entry.name),
-                record: record.map_err(|error| error.to_string()),
+                record: record.transpose()?.map_err(|error| error.to_string()),
                 key: entry.name,
-            }
+            })
         });
         Ok(stored.collect())
     }
 
-    /// The record of an environment and a handle of its files.
-    pub(crate) fn open(&self, key: &str) -> io::Result<(Record, Root)> {
-        let folder = Root::open(&self.folder().join(key))?;
-        Ok((read_record(&folder)?, Root::open(&self.root(key))?))
+    /// True if the files of an environment aren't as its record says; `None` while somebody adds to them.
+    pub(crate) fn is_changed(&self, key: &str) -> io::Result<Option<bool>> {
+        let differs = || {
+            // What is removed meanwhile hasn't changed.
+            let Some((folder, _lease)) = self.lease(key)? else {
+                return Ok(false);
+            };
+            let (record, root) = (read_record(&folder)?, Root::open(&self.root(key))?);
+            let digest = measure(&root)?.digest(record.compiled);
+            Ok(digest.to_string() != record.digest)
+        };
+        if let Ok(false) = differs() {
+            return Ok(Some(false));
+        }
+        // Files come and go while modules are compiled.
+        let Some(_lock) = self.lock(key)? else {
+            return Ok(None);
+        };
+        differs().map(Some)
     }
 
     fn root(&self, key: &str) -> PathBuf {
@@ -203,11 +231,15 @@ impl Storage {
         }
         let all = Root::open(&self.folder())?;
         let builds = Root::create_private(&all.path().join(BUILDS))?;
+        // Another one may be there by now.
+        if !folder.is_linked() {
+            return Ok(false);
+        }
         // Aside first, so that nobody finds half of it.
         let aside = temporary_name(key);
-        all.dir().rename(key, builds.dir(), &aside)?;
+        let moved = there(all.dir().rename(key, builds.dir(), &aside))?;
         remove(&builds, &aside)?;
-        Ok(true)
+        Ok(moved.is_some())
     }
 
     /// The imports that were found; `None` if nobody looked, or they are damaged.
@@ -287,6 +319,14 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
+/// The record of an environment, and the time of its last use.
+fn used(folder: &Root) -> io::Result<(Record, Timestamp)> {
+    let used = folder.dir().metadata(LEASE)?.modified()?.into_std();
+    let used = used.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let used = Timestamp(i64::try_from(used.as_millis()).unwrap_or(i64::MAX));
+    Ok((read_record(folder)?, used))
+}
+
 fn read_record(folder: &Root) -> io::Result<Record> {
     let path = SkillPath::new(RECORD).map_err(io::Error::other)?;
     let content = folder.read(&path, MAX_RECORD)?;
@@ -299,4 +339,4 @@ fn remove(parent: &Root, name: &str) -> io::Result<()> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

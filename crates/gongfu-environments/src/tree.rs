@@ -3,6 +3,7 @@
 use std::io::{self, Read as _};
 
 use cap_std::fs::PermissionsExt as _;
+use gongfu_core::dependency::Record;
 use gongfu_core::skill::digest::Hasher;
 use gongfu_core::skill::{Digest, SkillPath};
 
@@ -18,28 +19,45 @@ const BUFFER: usize = 256 * 1024;
 pub(crate) struct Measurement {
     pub(crate) bytes: u64,
     /// The number of files and links.
-    pub(crate) files: u64,
-    pub(crate) digest: Digest,
+    files: u64,
+    digest: Digest,
+    /// The digest without the compiled modules of Python.
+    digest_of_sources: Digest,
 }
 
-/// Measures a folder, with or without the compiled modules of Python in it.
+impl Measurement {
+    /// The digest of all files, or of all but the compiled modules of Python.
+    pub(crate) fn digest(&self, is_compiled: bool) -> Digest {
+        if is_compiled {
+            self.digest
+        } else {
+            self.digest_of_sources
+        }
+    }
+
+    /// Writes it into a record, with the digest that fits the record.
+    pub(crate) fn write_to(&self, record: &mut Record) {
+        record.bytes = self.bytes;
+        record.files = self.files;
+        record.digest = self.digest(record.compiled).to_string();
+    }
+}
+
+/// Measures a folder. Both digests are of the same reading: nothing can change in between.
 ///
 /// # Errors
 /// It can't be read, or holds a pipe, a socket or a device.
-pub(crate) fn measure(root: &Root, is_compiled: bool) -> io::Result<Measurement> {
-    let mut hasher = Hasher::default();
+pub(crate) fn measure(root: &Root) -> io::Result<Measurement> {
+    let (mut hasher, mut hasher_of_sources) = (Hasher::default(), Hasher::default());
     let (mut bytes, mut files) = (0, 0);
     let mut buffer = vec![0; BUFFER];
-    let mut pending = children(root, &SkillPath::root())?;
-    while let Some((path, kind)) = pending.pop() {
+    let mut pending = children(root, &SkillPath::root(), false)?;
+    while let Some((path, kind, is_below_compiled)) = pending.pop() {
+        let is_folder = kind == EntryKind::Folder;
+        let is_compiled = is_below_compiled || (is_folder && path.file_name() == COMPILED);
         let (letter, content) = match kind {
-            EntryKind::Folder
-                if !is_compiled && path.as_str().rsplit('/').next() == Some(COMPILED) =>
-            {
-                continue;
-            }
             EntryKind::Folder => {
-                pending.extend(children(root, &path)?);
+                pending.extend(children(root, &path, is_compiled)?);
                 (b'd', Vec::new())
             }
             EntryKind::Link => {
@@ -69,26 +87,35 @@ pub(crate) fn measure(root: &Root, is_compiled: bool) -> io::Result<Measurement>
                 return Err(io::Error::other(why));
             }
         };
-        hasher.update(&[letter]);
+        let mut entry = vec![letter];
         for part in [path.as_str().as_bytes(), &content] {
             let length = u64::try_from(part.len()).unwrap_or(u64::MAX);
-            hasher.update(&length.to_le_bytes());
-            hasher.update(part);
+            entry.extend(length.to_le_bytes());
+            entry.extend(part);
+        }
+        hasher.update(&entry);
+        if !is_compiled {
+            hasher_of_sources.update(&entry);
         }
     }
     Ok(Measurement {
         bytes,
         files,
         digest: hasher.finish(),
+        digest_of_sources: hasher_of_sources.finish(),
     })
 }
 
-/// The entries of a folder, the last first.
-fn children(root: &Root, folder: &SkillPath) -> io::Result<Vec<(SkillPath, EntryKind)>> {
+/// The entries of a folder, the last first, each with what is said of the folder.
+fn children(
+    root: &Root,
+    folder: &SkillPath,
+    is_compiled: bool,
+) -> io::Result<Vec<(SkillPath, EntryKind, bool)>> {
     let entries = root.list(folder)?.into_iter().rev();
     let children = entries.map(|entry| {
         let path = folder.join(&entry.name).map_err(io::Error::other)?;
-        Ok((path, entry.kind))
+        Ok((path, entry.kind, is_compiled))
     });
     children.collect()
 }

@@ -4,6 +4,7 @@ use gongfu_core::dependency::{Language, Record};
 use gongfu_core::port::Timestamp;
 
 use super::Storage;
+use crate::tree::measure;
 use gongfu_files::Home;
 use gongfu_files::disk::Root;
 
@@ -28,6 +29,60 @@ fn record(key: &str) -> Record {
         digest: String::new(),
         compiled: true,
     }
+}
+
+/// An environment with one file, as its record says.
+pub(crate) fn published(storage: &Storage, compiled: bool) -> Record {
+    let build = storage.start_build("k").unwrap().unwrap();
+    let root = Root::open(&build.root).unwrap();
+    root.replace("a.py", b"1", false).unwrap();
+    let mut record = Record {
+        compiled,
+        ..record("k")
+    };
+    measure(&root).unwrap().write_to(&mut record);
+    storage.publish(&build, &record).unwrap();
+    record
+}
+
+#[test]
+fn change_is_told_only_when_nobody_adds_to_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Storage::new(Home::at(folder.path()));
+    assert_eq!(storage.is_changed("k").unwrap(), Some(false));
+    published(&storage, false);
+    assert_eq!(storage.is_changed("k").unwrap(), Some(false));
+    let addition = storage.start_addition("k").unwrap().unwrap();
+    let root = Root::open(&addition.root).unwrap();
+    assert_eq!(storage.is_changed("k").unwrap(), Some(false));
+    // On its way to its place.
+    root.replace("staged", b"1", false).unwrap();
+    assert_eq!(storage.is_changed("k").unwrap(), None);
+    root.dir().remove_file("staged").unwrap();
+    assert_eq!(storage.is_changed("k").unwrap(), Some(false));
+    drop(addition);
+    root.replace("a.py", b"2", false).unwrap();
+    assert_eq!(storage.is_changed("k").unwrap(), Some(true));
+}
+
+#[test]
+fn environment_that_is_removed_meanwhile_is_not_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Storage::new(Home::at(folder.path()));
+    published(&storage, true);
+    let all = Root::open(&storage.folder()).unwrap();
+    // Removed by somebody else, who still holds the lock on it.
+    let removed = all.dir().open("k/held").unwrap().into_std();
+    removed.lock().unwrap();
+    assert_eq!(storage.is_changed("k").unwrap(), Some(false));
+    all.dir().rename("k", all.dir(), "making/aside").unwrap();
+    assert_eq!(storage.is_changed("k").unwrap(), Some(false));
+    assert!(storage.list().unwrap().is_empty());
+    assert!(!storage.remove("k").unwrap());
+    // One that is damaged is listed, so that it can be removed.
+    all.dir().create_dir("k").unwrap();
+    assert!(storage.list().unwrap()[0].record.is_err());
+    assert!(storage.remove("k").unwrap());
 }
 
 #[test]
