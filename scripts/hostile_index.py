@@ -526,6 +526,73 @@ def removed(world: World) -> None:
     expect(listed == [], f"none is left: {listed}")
 
 
+def started(world: World, package: str) -> subprocess.Popen[str]:
+    """Starts a run whose package takes seconds to compile; answers as soon as the script has printed something."""
+    body = "\n".join(f"def f{number}(a, b):\n    return a + b * {number}" for number in range(300)).encode()
+    world.index.wheel(package, {f"{package}/__init__.py": b"SAYS = 'as made'\n", **{f"{package}/m{number}.py": body for number in range(600)}})
+    name = world.skill(python(f"{package}\n", f"import {package}\nprint({package}.SAYS, flush=True)\n"))
+    process = subprocess.Popen(world.command("run", name, "--", *RUN), env=world.environment(), cwd=world.base, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    line = process.stdout.readline() if process.stdout else ""
+    expect(line == "as made\n", f"it runs: {line!r}")
+    return process
+
+
+def changed_before_compiled(world: World) -> None:
+    """A module that is changed while the others aren't compiled: it stays a change."""
+    world.tell("env", "prune", "--all")
+    process = started(world, "unfinished")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    environments = world.base / "home" / "environments"
+    record, module = next(environments.glob("*/record.json")), next(environments.glob("*/root/lib/*/site-packages/unfinished/__init__.py"))
+
+    def is_compiled() -> bool:
+        return bool(json.loads(record.read_text())["compiled"])
+
+    def is_changed() -> bool:
+        return world.tell("env", "list", "--verify").returncode == 1
+
+    expect(not is_compiled(), "the control: it was interrupted")
+    made = module.read_bytes()
+    module.write_text("SAYS = 'changed'\n")
+    expect(is_changed(), "it is seen at once")
+    name = f"skill-{world.count}"
+    ran = world.run(name, RUN)
+    expect(ran.get("stdout") == "changed\n", f"it runs: {ran}")
+    expect(is_changed() and not is_compiled(), "it is still seen after the next run")
+    # The control: where nothing is changed, all is compiled.
+    module.write_bytes(made)
+    before = record.read_text()
+    expect(world.run(name, RUN).get("stdout") == "as made\n", "it runs as it was made")
+    expect(not is_changed() and is_compiled(), "it is complete")
+    # A compiled module that somebody else has put there is replaced.
+    compiled = next(module.parent.glob("__pycache__/__init__.*.pyc"))
+    compiled.write_bytes(compiled.read_bytes().replace(b"as made", b"changed"))
+    expect(is_changed(), "it is seen")
+    record.write_text(before)
+    for says in ("changed\n", "as made\n"):
+        expect(world.run(name, RUN).get("stdout") == says, f"the control, then the run after it was compiled: {says!r}")
+
+
+def compared_meanwhile(world: World) -> None:
+    """Environments that are compared while modules are compiled, and while others are removed: nothing is changed."""
+    world.tell("env", "prune", "--all")
+    process = started(world, "unhurried")
+    count = 0
+    while process.poll() is None:
+        compared = world.tell("env", "list", "--verify")
+        expect(compared.returncode == 0, f"nothing is changed while it is compiled: {compared}")
+        count += 1
+    expect(count > 2, f"the control: it was compared meanwhile: {count}")
+    commands = [("env", "list", "--verify"), ("env", "prune", "--all")] * 2
+    for number in range(3):
+        names = [world.skill(python(f"good>=0.{number}{other}\n")) for other in range(1, 4)]
+        expect(all(world.run(name, RUN).get("stdout") == "good\n" for name in names), "they run")
+        with ThreadPoolExecutor(len(commands)) as threads:
+            for done in threads.map(lambda command: world.tell(*command), commands):
+                expect(done.returncode == 0, f"nothing is missed: {done}")
+
+
 def node(package: str, script: str = "console.log(require('good-node'))\n", lock: str | None = None) -> dict[str, str]:
     """The files of a skill in JavaScript."""
     files = {"package.json": package, "x.cjs": script}
@@ -634,7 +701,7 @@ def node_alias(world: World) -> None:
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, sources_built, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
     begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, says_otherwise, header_of_a_script, locks, conflicts,
-    at_once, interrupted, secrets, node_good, node_bad, node_elsewhere, node_lock, node_lock_elsewhere, node_alias, removed,
+    at_once, interrupted, changed_before_compiled, compared_meanwhile, secrets, node_good, node_bad, node_elsewhere, node_lock, node_lock_elsewhere, node_alias, removed,
 ]  # fmt: skip
 
 

@@ -12,7 +12,7 @@ use gongfu_core::dependency::{Language, Record};
 use crate::recipe::Recipe;
 use crate::step::BuildSandbox;
 use crate::storage::{BuildFolder, Storage};
-use crate::tree::measure;
+use crate::tree::{Measurement, measure};
 use crate::{Inner, LocalEnvironments, blocking, lock, python, recipe};
 use gongfu_files::disk::Root;
 
@@ -59,6 +59,12 @@ async fn compile(inner: &Inner, key: String, interpreter: String) -> io::Result<
         return Ok(());
     }
     let folder = Arc::new(folder);
+    let record = leased.record.clone();
+    {
+        // What was changed must not be run from compiled modules after it was mended.
+        let (folder, record) = (Arc::clone(&folder), record.clone());
+        blocking(move || measured(&folder, &record)).await?;
+    }
     let mut sandbox = BuildSandbox {
         inner,
         language: Language::Python,
@@ -73,16 +79,24 @@ async fn compile(inner: &Inner, key: String, interpreter: String) -> io::Result<
     };
     let compiled = sandbox.run(&recipe, python::COMPILE).await;
     compiled.map_err(|failure| io::Error::other(failure.why))?;
-    let record = leased.record.clone();
     blocking(move || finish(&storage, &folder, record)).await
 }
 
-/// Records what was compiled, unless anything else has changed since the build: the old record lets that be seen.
-fn finish(storage: &Storage, folder: &BuildFolder, mut record: Record) -> io::Result<()> {
+/// Measures an environment.
+///
+/// # Errors
+/// Its sources have changed since the build. The old record lets that be seen.
+fn measured(folder: &BuildFolder, record: &Record) -> io::Result<Measurement> {
     let measured = measure(&Root::open(&folder.root)?)?;
-    if measured.digest(false).to_string() != record.digest {
-        return Err(io::Error::other("its files aren't as they were made"));
+    if measured.digest(false).to_string() == record.digest {
+        return Ok(measured);
     }
+    Err(io::Error::other("its files aren't as they were made"))
+}
+
+/// Records what was compiled.
+fn finish(storage: &Storage, folder: &BuildFolder, mut record: Record) -> io::Result<()> {
+    let measured = measured(folder, &record)?;
     record.compiled = true;
     measured.write_to(&mut record);
     storage.finish_addition(folder, &record)
