@@ -405,6 +405,38 @@ def squatted_names(world: World) -> None:
     expect(ran.get("stdout") == "squatted\n", f"a person installs it: {ran}")
 
 
+def imports_without_end(world: World) -> None:
+    """Scripts that import more than anybody wants to read: what comes first counts, and the rest is told."""
+    world.index.wheel("numpy", {"numpy.py": b"SAYS = 'guessed'\n"})
+    world.configure("auto_install = true")
+    many = "".join(f"    import mod{number:06}\n" for number in range(90_000))
+    for more in (many, f"    import {'a' * 1_500_000}\n"):
+        ran = world.works({"x.py": f"import numpy\nprint(numpy.SAYS)\nif 0:\n{more}"}, "guessed")
+        expect(len(json.dumps(ran)) < 20_000, "the answer is short")
+    ran = world.works({"x.py": f"import numpy\nprint(numpy.SAYS)\nif 0:\n{many}"}, "guessed")
+    expect("isn't looked at" in str(ran["environments"][0]["left_out"]), f"it is told: {str(ran)[:2000]}")
+    ran = world.run(world.skill({"x.py": f"if 0:\n{many}import gongfu_none\n"}), RUN)
+    expect(ran.get("lacks") and len(json.dumps(ran)) < 20_000, f"so it is where one isn't there: {str(ran)[:2000]}")
+    ran = world.works({"x.py": "import numpy\nprint(numpy.SAYS)\n", "long.py": "#" * 9_000_000}, "guessed")
+    expect("long.py" in str(ran["environments"][0]["left_out"]), f"a script that is too long is named: {str(ran)[:2000]}")
+
+
+def additions(world: World) -> None:
+    """Packages that a command adds, and nobody knows: they are named, and the imports count as if there were none."""
+    world.index.wheel("numpy", {"numpy.py": b"SAYS = 'guessed'\n"})
+    world.index.wheel("unknown_to_all", {"unknown_to_all.py": b"1"})
+    script = {"x.py": "import numpy\nprint(numpy.SAYS)\n"}
+    command = ["uv", "run", "--with", "unknown-to-all", "x.py"]
+    ran = world.run(world.skill(script), command)
+    expect("unknown-to-all" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
+    world.configure("auto_install = true")
+    ran = world.works(script, "guessed", command)
+    expect("unknown-to-all" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
+    expect(not any("unknown" in path for path in world.index.asked), "nobody is asked for it")
+    # The control: one that is known is added.
+    world.works({"x.py": "import numpy\nprint(numpy.SAYS)\n", "note.txt": "known"}, "guessed", ["uv", "run", "--with", "numpy", "x.py"])
+
+
 def says_otherwise(world: World) -> None:
     """A wheel that brings files in place of those that a build goes on with."""
     world.variables = {"UV_DEFAULT_INDEX": f"https://me:verysecret@localhost:{world.index.port}/simple"}
@@ -700,7 +732,7 @@ def node_alias(world: World) -> None:
 
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, sources_built, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
-    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, says_otherwise, header_of_a_script, locks, conflicts,
+    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, imports_without_end, additions, says_otherwise, header_of_a_script, locks, conflicts,
     at_once, interrupted, changed_before_compiled, compared_meanwhile, secrets, node_good, node_bad, node_elsewhere, node_lock, node_lock_elsewhere, node_alias, removed,
 ]  # fmt: skip
 

@@ -51,7 +51,7 @@ const MAX_MESSAGE: usize = 500;
 /// The limit of packages in a manifest.
 const MAX_PACKAGES: usize = 5_000;
 /// Raised whenever the same texts come to mean something else.
-const EDITION: u32 = 3;
+const EDITION: u32 = 4;
 
 /// The packages that are installed without a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,8 +386,15 @@ pub fn inferred<'a>(
     started: &[SkillPath],
 ) -> Manifest {
     let mut scripts = BTreeMap::new();
+    let mut left_out = LeftOut::default();
     for file in files {
-        if language.owns(file.path.as_str()) && file.size <= MAX_FILE {
+        if language.owns(file.path.as_str()) && file.size > MAX_FILE {
+            left_out.warn(format!(
+                "{}: it is longer than {} MiB, so that nobody looks for its imports",
+                file.path,
+                MAX_FILE >> 20
+            ));
+        } else if language.owns(file.path.as_str()) {
             // A file without a digest was too large to read: its length has to do.
             let digest = file.digest;
             let digest = digest.unwrap_or_else(|| Digest::of(&file.size.to_le_bytes()));
@@ -405,7 +412,7 @@ pub fn inferred<'a>(
                 .collect(),
             scripts,
         },
-        warnings: Vec::new(),
+        warnings: left_out.warnings,
         allowed: Vec::new(),
     }
 }

@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::Inner;
 use crate::build::{disk, io_failure};
 
+/// The limit of what is told about packages that aren't installed.
+const MAX_WARNINGS: usize = 100;
+
 /// The imports of scripts, and what a person said to them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -55,7 +58,9 @@ impl Inner {
 
 fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
     let language = manifest.language;
-    let mut warnings: Vec<String> = scan.imports.unread;
+    let mut warnings = manifest.warnings.clone();
+    warnings.extend(scan.imports.unread);
+    let mut more = 0;
     let mut names = Vec::new();
     let modules = scan.imports.modules.keys().map(String::as_str);
     for guess in guesses(language, modules) {
@@ -66,11 +71,18 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
         let is_allowed = scan.allowed.contains(&package) || manifest.allowed.contains(&package);
         if guess.is_known || is_allowed {
             names.push(package);
+        } else if warnings.len() >= MAX_WARNINGS {
+            more += 1;
         } else {
             warnings.push(format!(
                 "{package}: it isn't in gongfu's table of packages, and anybody can publish one under a name that is imported; a person installs it by `gongfu env build SKILL --inferred --allow {package}`"
             ));
         }
+    }
+    if more > 0 {
+        warnings.push(format!(
+            "{more} more packages, which aren't in the table either"
+        ));
     }
     Manifest {
         language,

@@ -1,4 +1,4 @@
-// Prints which packages scripts import that belong neither to Node.js nor to the skill.
+// Prints which packages scripts import that belong neither to Node.js nor to the skill: JSON, one object a line.
 //
 // Reads JSON from standard input: `scripts`, all paths below /skill, and `started`, those that are run; all, if
 // there is none. Scripts that are imported are looked at as well. No script is run: whatever looks like an import
@@ -22,8 +22,8 @@ function name(specifier) {
   return KNOWN.has(top) ? undefined : top;
 }
 
-const modules = Object.create(null);
-const unread = [];
+const lines = new Set();
+const tell = (found) => lines.add(JSON.stringify(found) + "\n");
 const wanted = JSON.parse(fs.readFileSync(0, "utf8"));
 const own = new Set(wanted.scripts);
 const waiting = wanted.started.length > 0 ? wanted.started : wanted.scripts;
@@ -42,7 +42,7 @@ for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
   try {
     text = fs.readFileSync(`${OWN}/${path}`, "utf8");
   } catch (error) {
-    unread.push(`${path}: ${error.message}`);
+    tell({ unread: `${path}: ${error.message}` });
     continue;
   }
   const bare = text.replace(PIECES, (piece) => (/^\/[*/]/.test(piece) ? " " : piece));
@@ -53,9 +53,7 @@ for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
       seen.add(script);
     }
     const top = name(specifier);
-    if (top === undefined) continue;
-    modules[top] ??= [];
-    if (!modules[top].includes(path)) modules[top].push(path);
+    if (top !== undefined) tell({ module: [top, path] });
   }
 }
-process.stdout.write(JSON.stringify({ modules, unread }));
+process.stdout.write([...lines].join(""));

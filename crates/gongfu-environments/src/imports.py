@@ -1,10 +1,11 @@
-"""Prints which modules scripts import that belong neither to Python nor to the skill.
+"""Prints which modules scripts import that belong neither to Python nor to the skill: JSON, one object a line.
 
 Reads JSON from standard input: `scripts`, all paths below /skill, and `started`, those that are run; all, if there is
 none. What a script imports of the skill is looked at as well. No script is run.
 """
 
 import ast
+import collections
 import json
 import os
 import posixpath
@@ -13,6 +14,8 @@ import sys
 OWN = "/skill"
 # The most parts of a module that count: a package has no longer name.
 PARTS = 4
+# The longest error that is repeated.
+LONGEST_ERROR = 200
 
 
 def is_for_types(test):
@@ -21,10 +24,10 @@ def is_for_types(test):
 
 
 def imported(tree):
-    """Yields the modules that are imported anywhere. What comes of a module may be a module as well."""
-    waiting = [tree]
+    """Yields the modules that are imported anywhere, the outermost first. What comes of a module may be one as well."""
+    waiting = collections.deque([tree])
     while waiting:
-        node = waiting.pop()
+        node = waiting.popleft()
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name
@@ -37,6 +40,10 @@ def imported(tree):
             waiting.extend(node.orelse)
         else:
             waiting.extend(ast.iter_child_nodes(node))
+
+
+def tell(**found):
+    print(json.dumps(found))
 
 
 class Skill:
@@ -83,14 +90,14 @@ def main():
     skill = Skill(wanted["scripts"])
     waiting = list(wanted["started"] or wanted["scripts"])
     seen = set(waiting)
-    modules, doubtful, unread = {}, {}, []
+    told = set()
     while waiting:
         path = waiting.pop()
         try:
             with open(os.path.join(OWN, path), "rb") as file:
                 tree = ast.parse(file.read(), path)
         except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            unread.append(f"{path}: {error}")
+            tell(unread=f"{path}: {str(error)[:LONGEST_ERROR] or type(error).__name__}")
             continue
         for name in imported(tree):
             parts = name.split(".")[:PARTS]
@@ -103,11 +110,10 @@ def main():
                 seen.update(more)
             if not top or skill.has(top, path):
                 continue
-            found = doubtful if top in skill.names else modules
-            files = found.setdefault(".".join(parts), [])
-            if path not in files:
-                files.append(path)
-    json.dump({"modules": modules, "doubtful": doubtful, "unread": unread}, sys.stdout)
+            module = ".".join(parts)
+            if (module, path) not in told:
+                told.add((module, path))
+                tell(**{"doubtful" if top in skill.names else "module": [module, path]})
 
 
 main()

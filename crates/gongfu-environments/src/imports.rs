@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use gongfu_core::dependency::{Failure, FailureKind, Imports, Language, Manifest, PackageSpec};
 use gongfu_core::library::Skill;
-use gongfu_core::sandbox::{Command, Input, Limits, Reach, SKILL, Spec};
+use gongfu_core::sandbox::{CapturedOutput, Command, Input, Limits, Reach, SKILL, Spec};
 use gongfu_core::skill::SkillPath;
+use serde::Deserialize;
 
-use crate::step::{MAX_OUTPUT, port_failure};
+use crate::step::port_failure;
 use crate::{Inner, node, python, read_only};
 
+/// The limit of what is kept of the imports, in bytes.
+const MAX_IMPORTS: usize = 2 * 1024 * 1024;
 /// The time limit of parsing.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -45,7 +48,7 @@ impl Inner {
             limits: Limits {
                 wall: TIMEOUT,
                 cpu: TIMEOUT,
-                shown: MAX_OUTPUT,
+                shown: MAX_IMPORTS,
                 ..Limits::default()
             },
             logs: None,
@@ -54,11 +57,53 @@ impl Inner {
             holding: None,
         };
         let outcome = self.run(manifest.language, spec, Arc::new(|_, _| {}));
-        let printed = outcome.await?.stdout.head;
-        let imports: Imports = serde_json::from_slice(&printed).map_err(|error| {
-            let why = format!("the imports of the scripts can't be read: {error}");
-            Failure::new(FailureKind::Other, why)
-        })?;
+        let imports = read(&outcome.await?.stdout)?;
         Ok(imports.shortened(manifest.language))
     }
 }
+
+/// A line of what is printed.
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    /// A module, and a script that imports it.
+    Module(String, String),
+    /// The same for a module that may be the skill's own.
+    Doubtful(String, String),
+    /// A script that couldn't be parsed, and why.
+    Unread(String),
+}
+
+/// The imports that were printed, as far as they are kept.
+fn read(printed: &CapturedOutput) -> Result<Imports, Failure> {
+    let mut imports = Imports::default();
+    let mut kept = printed.head.as_slice();
+    if printed.left_out > 0 {
+        // The last line may be a part of one.
+        let end = kept.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
+        kept = kept.get(..end).unwrap_or_default();
+        imports.unread.push(format!(
+            "the list of what the scripts import is longer than {} MiB; the rest isn't looked at",
+            MAX_IMPORTS >> 20
+        ));
+    }
+    for line in serde_json::Deserializer::from_slice(kept).into_iter() {
+        let line = line.map_err(|error| {
+            let why = format!("the imports of the scripts can't be read: {error}");
+            Failure::new(FailureKind::Other, why)
+        })?;
+        match line {
+            Line::Module(module, script) => {
+                imports.modules.entry(module).or_default().push(script);
+            }
+            Line::Doubtful(module, script) => {
+                imports.doubtful.entry(module).or_default().push(script);
+            }
+            Line::Unread(why) => imports.unread.push(why),
+        }
+    }
+    Ok(imports)
+}
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,9 @@ const PYTHON_MODULES: &str = include_str!("python_modules.txt");
 /// The table for Node.js: packages, which are imported by their own names.
 const NODE_PACKAGES: &str = include_str!("node_packages.txt");
 
+/// The longest module that may be a package, in bytes.
+const MAX_MODULE: usize = 214;
+
 /// The modules that scripts import and that belong neither to the language nor to the skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -65,7 +68,8 @@ impl Imports {
 pub fn guesses<'a>(language: Language, modules: impl IntoIterator<Item = &'a str>) -> Vec<Guess> {
     let is_plain = |module: &&str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-@/".contains(c);
-        module.chars().all(is_plain)
+        module.len() <= MAX_MODULE
+            && module.chars().all(is_plain)
             && module.starts_with(|c: char| c.is_alphanumeric() || "@_".contains(c))
     };
     let guess = |module: &str| match known(language, module) {

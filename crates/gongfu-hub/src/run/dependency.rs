@@ -19,6 +19,8 @@ use crate::shelf;
 
 /// The limit of what an answer tells that was left out.
 const MAX_LEFT_OUT: usize = 20;
+/// The limit of modules that an answer proposes packages for.
+const MAX_PROPOSED: usize = 50;
 /// The length of a key for people.
 const SHORT_KEY: usize = 12;
 
@@ -92,10 +94,12 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
             Language::Python => added_packages(&request.command),
             Language::Node => Vec::new(),
         };
-        let manifest = match with_added(manifest, &added) {
+        let (manifest, refused) = with_added(manifest, &added);
+        let mut manifest = match manifest {
             Some(manifest) => manifest,
             None => guessed(call, skill, language, &scripts).await?,
         };
+        manifest.warnings.extend(refused);
         let installs = call.space.installs();
         let is_allowed = if manifest.is_inferred() {
             // Guesses are for commands that certainly run the language.
@@ -104,6 +108,7 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
             installs.declared
         };
         let problem = provided.add(call, skill, &manifest, is_allowed).await?;
+        provided.report_refused(&manifest);
         provided.manifests.push((manifest, problem));
     }
     Ok(provided)
@@ -124,12 +129,10 @@ async fn guessed(
     Ok(inferred(language, skill.files.iter(), scripts))
 }
 
-/// A manifest with the packages that the command adds. Nobody but an agent vouches for those, so that they have to be
-/// in the table.
-fn with_added(manifest: Option<Manifest>, added: &[String]) -> Option<Manifest> {
-    if added.is_empty() {
-        return manifest;
-    }
+/// A manifest with the packages that the command adds, and those that it can't. Nobody but an agent vouches for them,
+/// so that they have to be in the table.
+fn with_added(manifest: Option<Manifest>, added: &[String]) -> (Option<Manifest>, Vec<String>) {
+    let is_declared = manifest.is_some();
     let mut manifest = manifest.unwrap_or_else(|| Manifest {
         language: Language::Python,
         files: Vec::new(),
@@ -137,6 +140,7 @@ fn with_added(manifest: Option<Manifest>, added: &[String]) -> Option<Manifest> 
         warnings: Vec::new(),
         allowed: Vec::new(),
     });
+    let mut refused = Vec::new();
     for line in added {
         let name = line.split(|c: char| !c.is_ascii_alphanumeric() && !"._-".contains(c));
         let name = name.into_iter().next().unwrap_or_default();
@@ -153,9 +157,10 @@ fn with_added(manifest: Option<Manifest>, added: &[String]) -> Option<Manifest> 
             ),
             (_, None) => format!("`{line}` can't be added to a lock; add it to the skill"),
         };
-        manifest.warnings.push(format!("left out: --with {why}"));
+        refused.push(format!("left out: --with {why}"));
     }
-    Some(manifest)
+    let has_any = is_declared || !manifest.is_empty();
+    (has_any.then_some(manifest), refused)
 }
 
 impl RunPackages {
@@ -198,7 +203,9 @@ impl RunPackages {
     }
 
     fn take(&mut self, manifest: &Manifest, environment: Environment, is_new: bool) {
-        let left_out = manifest.warnings.iter().chain(&environment.record.left_out);
+        let built = environment.record.left_out.iter();
+        let left_out = manifest.warnings.iter();
+        let left_out = left_out.chain(built.filter(|line| !manifest.warnings.contains(line)));
         let left_out: Vec<String> = left_out.take(MAX_LEFT_OUT).cloned().collect();
         if environment.mount.is_some() || !left_out.is_empty() {
             self.reports.push(EnvironmentReport {
@@ -213,6 +220,30 @@ impl RunPackages {
         self.environments.push(environment);
     }
 
+    /// Reports what a manifest leaves out, where the run got no environment of it.
+    fn report_refused(&mut self, manifest: &Manifest) {
+        let language = manifest.language.as_str();
+        let is_reported = self
+            .reports
+            .iter()
+            .any(|report| report.language == language);
+        if !is_reported && !manifest.warnings.is_empty() {
+            self.reports.push(EnvironmentReport {
+                language,
+                from: manifest.origin(),
+                packages: 0,
+                key: String::new(),
+                made: false,
+                left_out: manifest
+                    .warnings
+                    .iter()
+                    .take(MAX_LEFT_OUT)
+                    .cloned()
+                    .collect(),
+            });
+        }
+    }
+
     /// Proposes packages to a program whose output says that it didn't find a module.
     pub(super) async fn proposals(
         &self,
@@ -225,7 +256,8 @@ impl RunPackages {
         for (manifest, sandbox_problem) in &self.manifests {
             let language = manifest.language;
             let missing = all_missing.iter().filter(|(of, _)| *of == language);
-            let missing: Vec<String> = missing.map(|(_, module)| module.clone()).collect();
+            let missing = missing.map(|(_, module)| module.clone());
+            let missing: Vec<String> = missing.take(MAX_PROPOSED).collect();
             if missing.is_empty() {
                 continue;
             }
@@ -236,6 +268,7 @@ impl RunPackages {
                     modules.extend(imports.modules.into_keys());
                 }
             }
+            modules.truncate(MAX_PROPOSED);
             let guesses = guesses(language, modules.iter().map(String::as_str));
             let unknown = guesses.iter().filter(|guess| !guess.is_known);
             let unknown: Vec<String> = unknown.map(|guess| guess.package.clone()).collect();

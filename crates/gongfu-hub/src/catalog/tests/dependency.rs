@@ -163,6 +163,28 @@ fn command_adds_only_packages_of_the_table() {
 }
 
 #[test]
+fn refused_addition_is_told_and_does_not_hinder_guesses() {
+    let installs = Installs {
+        inferred: true,
+        ..Installs::default()
+    };
+    for (installs, is_built) in [(Installs::default(), false), (installs, true)] {
+        let (catalog, space, environments) = setup(&[("x.py", b"import yaml\n")], installs);
+        for _ in 0..2 {
+            space.sandbox.script(good("well"));
+            let ran = run(&catalog, "uv run --with my-tool x.py").unwrap();
+            let reports = ran["environments"].as_array().unwrap();
+            let left_out = reports[0]["left_out"][0].as_str().unwrap();
+            assert!(
+                reports.len() == 1 && left_out.contains("`my-tool`"),
+                "{ran}"
+            );
+        }
+        assert_eq!(environments.builds(), usize::from(is_built));
+    }
+}
+
+#[test]
 fn sandbox_without_a_network_still_runs_scripts() {
     let files: &[(&str, &[u8])] = &[("requirements.txt", b"six\n"), ("x.py", b"")];
     let (catalog, space, environments) = setup(files, Installs::default());

@@ -1,0 +1,37 @@
+//! What is printed about imports.
+
+use gongfu_core::sandbox::CapturedOutput;
+
+use super::read;
+
+const LINES: &str = "{\"module\": [\"numpy\", \"a.py\"]}\n{\"module\": [\"numpy\", \"b.py\"]}\n{\"doubtful\": [\"yaml\", \"a.py\"]}\n{\"unread\": \"c.py: bad\"}\n";
+
+#[test]
+fn imports_are_read_line_by_line() {
+    let whole = CapturedOutput {
+        head: LINES.into(),
+        ..CapturedOutput::default()
+    };
+    let imports = read(&whole).unwrap();
+    assert_eq!(imports.modules["numpy"], ["a.py", "b.py"]);
+    assert_eq!(imports.doubtful["yaml"], ["a.py"]);
+    assert_eq!(imports.unread, ["c.py: bad"]);
+    let damaged = CapturedOutput {
+        head: b"{\"module\": [\"numpy\"".into(),
+        ..CapturedOutput::default()
+    };
+    assert!(read(&damaged).is_err());
+}
+
+#[test]
+fn imports_beyond_the_limit_are_left_out_and_told() {
+    let cut = CapturedOutput {
+        head: format!("{LINES}{{\"module\": [\"to").into(),
+        tail: b"rn\", \"d.py\"]}\n".into(),
+        left_out: 1,
+        log: None,
+    };
+    let imports = read(&cut).unwrap();
+    assert_eq!(imports.modules.keys().collect::<Vec<_>>(), ["numpy"]);
+    assert!(imports.unread[0].contains("isn't looked at"), "{imports:?}");
+}
