@@ -354,6 +354,26 @@ def others_stay(world: World) -> None:
     expect(len(ran["environments"][0]["left_out"]) == 1, f"what is left out is named: {ran}")
 
 
+def unreadable(world: World) -> None:
+    """Requirements that no installer can read: they are the skill's fault, and don't cost the others."""
+    for line in ("other >= 1.x", "other>=1,,<2", "other; python_version", 'other ; bogus == "x"', "other==1.*.*", "good==="):
+        ran = world.works(python(f"good>=0.95\n{line}\n"), "good")
+        left_out = ran["environments"][0]["left_out"]
+        expect(len(left_out) == 1 and "manifest_unfit" in left_out[0], f"{line} is left out: {ran}")
+    world.fails(python("other >= 1.x\n"), "DEPENDENCIES_INVALID", "manifest_unfit")
+    world.fails(python("good>=0.96\n-c constraints.txt\n") | {"constraints.txt": "other>=1.x\n"}, "DEPENDENCIES_INVALID", "manifest_unfit")
+    world.index.files["damaged-1.0-py3-none-any.whl"] = b"no archive"
+    world.fails(python("damaged\n"), "DEPENDENCIES_INVALID", "nothing_built")
+    world.index.wheel("twolines", {"twolines.py": b"1", "a\nb.py": b"1"})
+    world.fails(python("twolines\n"), "DEPENDENCIES_INVALID", "nothing_built")
+    long = f'# /// script\n# requires-python = ">=3{".0" * 100_000}"\n# dependencies = ["good"]\n# ///\n{SAYS}'
+    world.fails({"x.py": long}, "DEPENDENCIES_INVALID", "manifest_unfit")
+    package = json.dumps({"dependencies": {"good-node": "1.0.0", "other": "no such tag"}})
+    world.index.node("good-node", {"index.js": "module.exports = 'good'\n"}, {"main": "index.js"})
+    ran = world.works(node(package), "good", NODE)
+    expect("manifest_unfit" in str(ran["environments"][0]["left_out"]), f"it is left out: {ran}")
+
+
 # Modules that a skill may have itself, and names that are almost those of packages.
 GUESSED = """
     utils helpers config common my_lib core models settings api_client browser_utils inventory validation
@@ -732,7 +752,7 @@ def node_alias(world: World) -> None:
 
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, sources_built, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
-    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, squatted_names, imports_without_end, additions, says_otherwise, header_of_a_script, locks, conflicts,
+    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, unreadable, squatted_names, imports_without_end, additions, says_otherwise, header_of_a_script, locks, conflicts,
     at_once, interrupted, changed_before_compiled, compared_meanwhile, secrets, node_good, node_bad, node_elsewhere, node_lock, node_lock_elsewhere, node_alias, removed,
 ]  # fmt: skip
 

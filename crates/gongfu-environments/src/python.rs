@@ -82,7 +82,7 @@ fi",
 );
 
 /// Compiles the modules, because runs can't keep what they compile. A module that doesn't compile is for
-/// another version of Python: its import reports that. What lies there already is replaced, whoever has put it there.
+/// another version of Python: its import reports that. Compiled modules that lie there already are replaced.
 pub(crate) const COMPILE: Step = Step::offline(
     "\"$INTERPRETER\" -I -S -m compileall -q -f -j 2 --invalidation-mode unchecked-hash /env/lib > /dev/null 2>&1 || true",
 );

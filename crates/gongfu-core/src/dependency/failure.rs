@@ -79,7 +79,11 @@ impl FailureKind {
     pub fn is_of_a_package(self) -> bool {
         matches!(
             self,
-            Self::PackageUnknown | Self::NothingBuilt | Self::Conflict | Self::Interpreter
+            Self::ManifestInvalid
+                | Self::PackageUnknown
+                | Self::NothingBuilt
+                | Self::Conflict
+                | Self::Interpreter
         )
     }
 
@@ -150,9 +154,12 @@ impl Failure {
             Language::Node => NPM_PHRASES,
         };
         // What npm repeats of a package or its versions doesn't begin a line.
-        let has = |phrase: &str| match phrase.starts_with(NPM_ERROR) {
-            true => output.lines().any(|line| line.starts_with(phrase)),
-            false => output.contains(phrase),
+        let has = |phrase: &str| {
+            if phrase.starts_with(NPM_ERROR) {
+                output.lines().any(|line| line.starts_with(phrase))
+            } else {
+                output.contains(phrase)
+            }
         };
         let found = phrases.iter().find(|(phrase, _)| has(phrase));
         let (phrase, kind) = found.copied().unwrap_or(("", Kind::Other));
@@ -180,8 +187,11 @@ const UV_PHRASES: &[(&str, Kind)] = &[
     // A lock is checked without a network.
     ("but `--locked` was provided", Kind::LockStale),
     ("the network was disabled", Kind::LockStale),
+    ("network connectivity is disabled", Kind::LockStale),
     ("Failed to parse `uv.lock`", Kind::LockStale),
     ("uses an unsupported schema version", Kind::LockStale),
+    ("Couldn't parse requirement in", Kind::ManifestInvalid),
+    ("workspace members are both named", Kind::ManifestInvalid),
     (
         " was not found in the package registry",
         Kind::PackageUnknown,
@@ -190,6 +200,9 @@ const UV_PHRASES: &[(&str, Kind)] = &[
         " was not found in the provided package locations",
         Kind::PackageUnknown,
     ),
+    (" has invalid metadata", Kind::NothingBuilt),
+    (" has an invalid package format", Kind::NothingBuilt),
+    ("Failed to extract archive", Kind::NothingBuilt),
     (" has no usable wheels", Kind::NothingBuilt),
     (" has no wheels with a matching", Kind::NothingBuilt),
     ("building from source is disabled", Kind::NothingBuilt),
@@ -215,6 +228,8 @@ const NPM_PHRASES: &[(&str, Kind)] = &[
     ("npm error code ETARGET", Kind::Conflict),
     ("npm error code ERESOLVE", Kind::Conflict),
     ("npm error code ENOVERSIONS", Kind::Conflict),
+    ("npm error code EINVALIDTAGNAME", Kind::ManifestInvalid),
+    ("npm error code EINVALIDPACKAGENAME", Kind::ManifestInvalid),
     ("npm error code EINTEGRITY", Kind::DigestMismatch),
     ("npm error code EBADENGINE", Kind::Interpreter),
     ("npm error code EBADPLATFORM", Kind::NothingBuilt),

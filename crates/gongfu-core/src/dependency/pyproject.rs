@@ -6,6 +6,9 @@ use super::requirement::{OPERATOR_DECIDES, requirement_problem};
 use super::{Language, LeftOut, MAX_PACKAGES, Manifest, ManifestError, PackageSpec, Requirements};
 use crate::skill::SkillPath;
 
+/// The longest `requires-python`, in bytes.
+const MAX_PYTHON: usize = 200;
+
 /// The packages of a project; `None` if it declares none, such as one that only configures tools.
 ///
 /// # Errors
@@ -102,7 +105,10 @@ pub(super) fn requirements(
     if let Some(python) = table.get("requires-python") {
         let python = python.as_str().unwrap_or_default().trim();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "<>=!~.,*+ ".contains(c);
-        if !python.starts_with(['<', '>', '=', '!', '~']) || !python.chars().all(is_plain) {
+        let is_version = python.starts_with(['<', '>', '=', '!', '~'])
+            && python.len() <= MAX_PYTHON
+            && python.chars().all(is_plain);
+        if !is_version {
             return Err(error(
                 "`requires-python` is no version; write e.g. \">=3.11\"",
             ));

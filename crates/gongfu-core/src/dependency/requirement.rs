@@ -11,8 +11,11 @@ use crate::skill::SkillPath;
 const MAX_LINE: usize = 16 * 1024;
 /// The limit of what an error message repeats of a line, in characters.
 const MAX_SHOWN: usize = 120;
-/// Endings of file names that an installer takes for packages.
-const ARCHIVES: [&str; 8] = [".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".xz", ".zst"];
+/// Endings of file names that an installer takes for packages, as `.gz` for `.tar.gz`.
+const ARCHIVES: [&str; 18] = [
+    ".whl", ".egg", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".tbz2", ".xz", ".txz", ".lz",
+    ".tlz", ".lzma", ".zst", ".tzst", ".z", ".7z",
+];
 /// The limit of files that include each other.
 const MAX_FILES: usize = 32;
 /// The reason why settings of an installer are ignored.

@@ -212,6 +212,20 @@ fn requirement_leads_only_to_the_index() {
         "../six",
         "/six",
         "six.whl",
+        "six.egg",
+        "six.zip",
+        "six.tar",
+        "six.tgz",
+        "six.tar.bz2",
+        "six.tbz",
+        "six.tbz2",
+        "six.tar.xz",
+        "six.txz>=1",
+        "six.tar.lz",
+        "six.tlz",
+        "six.tar.lzma",
+        "six.tar.zst",
+        "SIX.TZST[a]",
         "six/other",
         "six\\other",
         "C:\\six",
@@ -618,6 +632,31 @@ fn installer_output_tells_the_kind_of_failure() {
             FailureKind::Interpreter,
             None,
         ),
+        (
+            "error: Couldn't parse requirement in `/in/requirements.txt` at position 5\n  cause: after parsing `1`, found `.x`",
+            FailureKind::ManifestInvalid,
+            None,
+        ),
+        (
+            "error: Failed to download `x==1.0`\n  cause: Failed to extract archive: x-1.0-py3-none-any.whl",
+            FailureKind::NothingBuilt,
+            None,
+        ),
+        (
+            "× No solution found when resolving dependencies:\n  Because x==1.0 has invalid metadata and only x==1.0 is available",
+            FailureKind::NothingBuilt,
+            Some("x"),
+        ),
+        (
+            "error: Failed to download and build `x @ git+https://y`\n  cause: Remote Git fetches are not allowed because network connectivity is disabled (i.e., with `--offline`)",
+            FailureKind::LockStale,
+            None,
+        ),
+        (
+            "error: Two workspace members are both named `x`: `/tmp/project` and `/tmp/project/../../in`",
+            FailureKind::ManifestInvalid,
+            None,
+        ),
         ("what?", FailureKind::Other, None),
         ("", FailureKind::Other, None),
     ] {
@@ -633,6 +672,10 @@ fn installer_output_tells_the_kind_of_failure() {
             failure.why
         );
     }
+}
+
+#[test]
+fn npm_output_tells_the_kind_of_failure() {
     let node = |said: &str| Failure::from_output(Language::Node, said);
     let unknown =
         node("npm error code E404\nnpm error 404  'no-such@*' is not in this registry.\n");
@@ -659,7 +702,7 @@ fn installer_output_tells_the_kind_of_failure() {
         // Text of a skill that an error message repeats.
         (
             "npm error code EINVALIDTAGNAME\nnpm error Invalid tag name \"npm error code E404\" of network are in sync",
-            FailureKind::Other,
+            FailureKind::ManifestInvalid,
         ),
     ] {
         assert_eq!(node(said).kind, kind, "{said}");

@@ -1,4 +1,4 @@
-//! What is printed about imports.
+//! The list of imports that is printed.
 
 use gongfu_core::sandbox::CapturedOutput;
 

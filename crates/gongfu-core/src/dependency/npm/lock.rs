@@ -9,8 +9,10 @@ use super::{Object, is_archive, is_name, is_version, object};
 use crate::dependency::ManifestError;
 use crate::skill::SkillPath;
 
+type Check = fn(&Value) -> bool;
+
 /// The members of an entry that are kept, each with a check of its value.
-const MEMBERS: [(&str, fn(&Value) -> bool); 18] = [
+const MEMBERS: [(&str, Check); 18] = [
     // An alias has the name of its package here.
     ("name", is_package),
     ("version", is_exact_version),
