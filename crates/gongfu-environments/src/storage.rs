@@ -265,11 +265,15 @@ impl Storage {
             return Ok(());
         };
         for entry in scans.list(&SkillPath::root())? {
-            let made = scans.dir().metadata(&entry.name)?.modified()?.into_std();
+            // Somebody else may just have written or removed it.
+            let Some(metadata) = there(scans.dir().metadata(&entry.name))? else {
+                continue;
+            };
+            let made = metadata.modified()?.into_std();
             let made = made.duration_since(UNIX_EPOCH).unwrap_or_default();
             let now = Duration::from_millis(u64::try_from(now.0).unwrap_or_default());
             if now.saturating_sub(made) > SCAN_AGE {
-                scans.dir().remove_file(&entry.name)?;
+                there(scans.dir().remove_file(&entry.name))?;
             }
         }
         Ok(())
