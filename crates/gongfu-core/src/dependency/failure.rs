@@ -188,10 +188,13 @@ const UV_PHRASES: &[(&str, Kind)] = &[
     ("but `--locked` was provided", Kind::LockStale),
     ("the network was disabled", Kind::LockStale),
     ("network connectivity is disabled", Kind::LockStale),
+    // So are the sources of a project, which count for nothing without its lock.
+    ("workspace members are both named", Kind::LockStale),
+    (" @ path+", Kind::LockStale),
+    (" @ file:///tmp/project", Kind::LockStale),
     ("Failed to parse `uv.lock`", Kind::LockStale),
     ("uses an unsupported schema version", Kind::LockStale),
     ("Couldn't parse requirement in", Kind::ManifestInvalid),
-    ("workspace members are both named", Kind::ManifestInvalid),
     (
         " was not found in the package registry",
         Kind::PackageUnknown,

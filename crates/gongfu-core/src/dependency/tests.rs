@@ -654,8 +654,18 @@ fn installer_output_tells_the_kind_of_failure() {
         ),
         (
             "error: Two workspace members are both named `x`: `/tmp/project` and `/tmp/project/../../in`",
-            FailureKind::ManifestInvalid,
+            FailureKind::LockStale,
             None,
+        ),
+        (
+            "error: Failed to generate package metadata for `good==1.0 @ path+/in`",
+            FailureKind::LockStale,
+            Some("good"),
+        ),
+        (
+            "error: Failed to build `x @ file:///tmp/project`\n  cause: The build backend returned an error",
+            FailureKind::LockStale,
+            Some("x"),
         ),
         ("what?", FailureKind::Other, None),
         ("", FailureKind::Other, None),
