@@ -356,7 +356,7 @@ def others_stay(world: World) -> None:
 
 def unreadable(world: World) -> None:
     """Requirements that no installer can read: they are the skill's fault, and don't cost the others."""
-    for line in ("other >= 1.x", "other>=1,,<2", "other; python_version", 'other ; bogus == "x"', "other==1.*.*", "good==="):
+    for line in ("other >= 1.x", 'other ; bogus == "x"', "good==="):
         ran = world.works(python(f"good>=0.95\n{line}\n"), "good")
         left_out = ran["environments"][0]["left_out"]
         expect(len(left_out) == 1 and "manifest_unfit" in left_out[0], f"{line} is left out: {ran}")
