@@ -99,7 +99,7 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
             Some(manifest) => manifest,
             None => guessed(call, skill, language, &scripts).await?,
         };
-        manifest.warnings.extend(refused);
+        manifest.warnings.extend(refused.iter().cloned());
         let installs = call.space.installs();
         let is_allowed = if manifest.is_inferred() {
             // Guesses are for commands that certainly run the language.
@@ -108,7 +108,7 @@ pub(super) async fn provide(call: &Call, request: &RunRequest) -> Result<RunPack
             installs.declared
         };
         let problem = provided.add(call, skill, &manifest, is_allowed).await?;
-        provided.report_refused(&manifest);
+        provided.report_refused(&manifest, refused);
         provided.manifests.push((manifest, problem));
     }
     Ok(provided)
@@ -220,28 +220,25 @@ impl RunPackages {
         self.environments.push(environment);
     }
 
-    /// Reports what a manifest leaves out, where the run got no environment of it.
-    fn report_refused(&mut self, manifest: &Manifest) {
+    /// Reports the additions that were refused, where the run got no environment whose report has them.
+    fn report_refused(&mut self, manifest: &Manifest, mut refused: Vec<String>) {
         let language = manifest.language.as_str();
         let is_reported = self
             .reports
             .iter()
             .any(|report| report.language == language);
-        if !is_reported && !manifest.warnings.is_empty() {
-            self.reports.push(EnvironmentReport {
-                language,
-                from: manifest.origin(),
-                packages: 0,
-                key: String::new(),
-                made: false,
-                left_out: manifest
-                    .warnings
-                    .iter()
-                    .take(MAX_LEFT_OUT)
-                    .cloned()
-                    .collect(),
-            });
+        if refused.is_empty() || is_reported {
+            return;
         }
+        refused.truncate(MAX_LEFT_OUT);
+        self.reports.push(EnvironmentReport {
+            language,
+            from: manifest.origin(),
+            packages: 0,
+            key: String::new(),
+            made: false,
+            left_out: refused,
+        });
     }
 
     /// Proposes packages to a program whose output says that it didn't find a module.
