@@ -33,7 +33,7 @@ pub struct ChangeDiff {
     /// The reason why it waits.
     pub why: String,
     /// The change itself, as a unified diff where both sides are text.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
     /// True if the diff shows all that the change does.
     #[serde(skip)]

@@ -38,7 +38,7 @@ pub(crate) struct EnvironmentReport {
     /// Built for this run: later ones needn't wait for it.
     made: bool,
     /// Packages that aren't installed, and why; and other parts of the files that are ignored.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct PackageProposal {
     /// The packages that the scripts would need, by their imports.
     packages: Vec<String>,
     /// Those of them that aren't in gongfu's table: anybody can publish a package under a name that is imported.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unknown: Vec<String>,
     /// The file that declares packages, but not these; missing where the skill has no such file.
     #[serde(skip_serializing_if = "Option::is_none")]
