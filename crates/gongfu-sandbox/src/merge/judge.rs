@@ -10,14 +10,21 @@ use gongfu_core::change::git::{POINTERS, SETTINGS};
 use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 
+use self::inside::Search;
+use super::apply::is_folder;
 use super::scan::{Kind, Node};
 use super::{git, links, mentions, removals, stays_inside};
 use crate::folder::{open_folder, open_folder_of_mount};
+
+mod inside;
+mod moves;
 
 /// Why a file waits that is a part of a repository.
 const REPOSITORY: &str = "it is a repository of git";
 /// Why a file waits that git finds by its settings.
 const NAMED: &str = "the settings of git name it";
+/// Why a file waits where all do.
+const EVERY: &str = "every change of this run does";
 /// The bits of a mode that let somebody execute a file.
 const EXECUTABLE: u32 = 0o111;
 
@@ -33,6 +40,7 @@ pub(super) struct Judge<'a> {
     /// Paths that are obeyed though their names don't tell, with the reason.
     named: Vec<(PathBuf, &'static str)>,
     takes_many: bool,
+    search: Search,
 }
 
 /// A folder whose changes are judged.
@@ -45,7 +53,7 @@ struct Place<'a> {
     /// Its path on this machine.
     host: PathBuf,
     /// Why everything in it waits.
-    why: Option<&'static str>,
+    why: Option<String>,
 }
 
 impl<'a> Judge<'a> {
@@ -59,6 +67,7 @@ impl<'a> Judge<'a> {
             names: names.collect(),
             named: Vec::new(),
             takes_many: false,
+            search: Search::default(),
         }
     }
 
@@ -81,9 +90,10 @@ impl<'a> Judge<'a> {
             target: Some(target),
             path: PathBuf::new(),
             host: self.root.to_owned(),
-            why: self.holds_all.then_some("every change of this run does"),
+            why: self.holds_all.then(|| EVERY.to_owned()),
         };
         self.folder(nodes, &place);
+        moves::join(nodes, layer, target);
         Ok(())
     }
 
@@ -98,19 +108,23 @@ impl<'a> Judge<'a> {
             self.named.extend(named.chain(linked).chain(mentioned));
         }
         let parts = Parts::of(nodes, place.target);
-        let why = place
-            .why
-            .or_else(|| parts.is_repository.then_some(REPOSITORY));
+        let is_repository = || parts.is_repository.then(|| REPOSITORY.to_owned());
+        let why = place.why.clone().or_else(is_repository);
         for node in nodes {
             let name = node.name.to_string_lossy().into_owned();
             let found = place
                 .target
                 .and_then(|target| fs::statat(target, &*node.name, AtFlags::SYMLINK_NOFOLLOW).ok());
             let path = place.path.join(&name);
+            let own = |judge: &Self| {
+                let why = parts.reason(&name);
+                why.or_else(|| judge.reason(node, &name, &path, found.as_ref()))
+            };
             let why = why
-                .or_else(|| parts.reason(&name))
-                .or_else(|| self.reason(node, &name, &path, found.as_ref()));
-            node.held = why.map(str::to_owned);
+                .clone()
+                .or_else(|| own(self).map(str::to_owned))
+                .or_else(|| self.reason_inside(node, &name, place.target?, found.as_ref()?));
+            node.held.clone_from(&why);
             if why.is_some() && self.is_old_index(node, place) {
                 node.kind = Kind::Done;
             }
@@ -133,7 +147,32 @@ impl<'a> Judge<'a> {
             self.names.push(name);
             self.folder(&mut folder.nodes, &inside);
             self.names.pop();
+            // Without what waits in it, a folder that replaces another one would take away more than it does.
+            if folder.is_opaque
+                && node.held.is_none()
+                && let Some(why) = first_reason(&folder.nodes).map(str::to_owned)
+            {
+                hold_all(std::slice::from_mut(node), &why);
+            }
         }
+    }
+
+    /// The reason why a change waits that takes a whole folder away: the first thing in there that is obeyed.
+    fn reason_inside(
+        &mut self,
+        node: &Node,
+        name: &str,
+        target: &OwnedFd,
+        found: &Stat,
+    ) -> Option<String> {
+        if !is_folder(found) || !node.replaces() {
+            return None;
+        }
+        let folder = open_folder_of_mount(target, &node.name).ok()?;
+        self.names.push(name.to_owned());
+        let why = self.search.reason(&folder, &mut self.names);
+        self.names.pop();
+        why
     }
 
     /// The reason why a change waits, if it does.
@@ -149,9 +188,8 @@ impl<'a> Judge<'a> {
             return Some(why);
         }
         let host = self.root.join(path);
-        let replaces = !matches!(&node.kind, Kind::Folder(folder) if !folder.is_opaque);
         let touches =
-            |other: &Path| host.starts_with(other) || replaces && other.starts_with(&host);
+            |other: &Path| host.starts_with(other) || node.replaces() && other.starts_with(&host);
         if self.protected.iter().any(|one| touches(one)) {
             return Some(PROTECTED);
         }
@@ -159,14 +197,12 @@ impl<'a> Judge<'a> {
         if let Some((_, why)) = named.find(|(one, _)| touches(&self.root.join(one))) {
             return Some(why);
         }
-        let is_folder = found
-            .is_some_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
         let is_file = found
             .is_some_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::RegularFile);
         let takes = match &node.kind {
             Kind::Removal => true,
             Kind::Folder(folder) => folder.is_opaque,
-            _ => is_folder,
+            _ => found.is_some_and(is_folder),
         };
         if takes && self.takes_many {
             return Some("the run removes many files");
@@ -229,6 +265,24 @@ impl Parts {
         let is_part =
             POINTERS.contains(&&*name) || self.may_have_settings && SETTINGS.contains(&&*name);
         is_part.then_some(REPOSITORY)
+    }
+}
+
+/// The first reason why one of these changes waits, or one in them.
+fn first_reason(nodes: &[Node]) -> Option<&str> {
+    nodes.iter().find_map(|node| match &node.kind {
+        Kind::Folder(folder) => node.held.as_deref().or_else(|| first_reason(&folder.nodes)),
+        _ => node.held.as_deref(),
+    })
+}
+
+/// Lets changes wait with all that is in them; those that wait already keep their reasons.
+fn hold_all(nodes: &mut [Node], why: &str) {
+    for node in nodes {
+        node.held.get_or_insert_with(|| why.to_owned());
+        if let Kind::Folder(folder) = &mut node.kind {
+            hold_all(&mut folder.nodes, why);
+        }
     }
 }
 

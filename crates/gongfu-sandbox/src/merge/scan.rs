@@ -41,13 +41,22 @@ impl Node {
         }
     }
 
-    /// Returns whether it may take something away that was there.
-    pub(super) fn removes(&self) -> bool {
+    /// Returns whether nothing stays of what was at its path.
+    pub(super) fn replaces(&self) -> bool {
         match &self.kind {
-            Kind::Folder(folder) => folder.is_opaque || folder.nodes.iter().any(Self::removes),
+            Kind::Folder(folder) => folder.is_opaque,
             Kind::File { .. } | Kind::Link(_) | Kind::Removal => true,
             Kind::Restored(_) | Kind::Refused(_) | Kind::Done => false,
         }
+    }
+
+    /// Returns whether it may take something away that was there.
+    pub(super) fn removes(&self) -> bool {
+        let inside = match &self.kind {
+            Kind::Folder(folder) => &*folder.nodes,
+            _ => &[],
+        };
+        self.replaces() || inside.iter().any(Self::removes)
     }
 }
 

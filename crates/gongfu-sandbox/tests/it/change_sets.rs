@@ -15,11 +15,12 @@ use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 9] = tests![
+    let all: [Test; 10] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
         removals_and_links_wait,
+        folder_with_a_repository_goes_and_moves_as_one,
         set_is_for_one_folder_alone,
         full_store_keeps_nothing_and_says_so,
         set_of_deep_folders_is_applied,
@@ -203,6 +204,49 @@ fn removals_and_links_wait(level: Level) {
     }
     let link = std::fs::read_link(fixture.path("workspace/out")).unwrap();
     assert_eq!(link.to_str(), Some("/etc/passwd"));
+}
+
+fn folder_with_a_repository_goes_and_moves_as_one(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in ["vendor/x/.git/HEAD", "vendor/x/lib.c", "docs/a", "stays"] {
+        fixture.write(&format!("workspace/{path}"), path);
+    }
+    // A folder that is emptied is like one that is removed.
+    for line in [
+        "rm -r vendor",
+        "rm -r vendor; mkdir vendor",
+        "rm -r vendor; ln -s stays vendor",
+    ] {
+        let outcome = run(
+            &fixture,
+            &format!("cd /workspace; {line}; echo new > new"),
+            false,
+        );
+        let waiting = held(&outcome);
+        assert!(
+            waiting
+                .iter()
+                .any(|path| path.starts_with("/workspace/vendor")),
+            "{line}"
+        );
+        for path in ["vendor/x/.git/HEAD", "vendor/x/lib.c"] {
+            assert_eq!(fixture.read(&format!("workspace/{path}")), path, "{line}");
+        }
+        assert_eq!(fixture.read("workspace/new"), "new\n");
+    }
+    // The control: nothing in the second one is obeyed.
+    let outcome = run(
+        &fixture,
+        "cd /workspace; mv vendor third; mv docs text",
+        false,
+    );
+    assert!(!fixture.path("workspace/third").exists(), "{outcome:?}");
+    assert_eq!(fixture.read("workspace/text/a"), "docs/a");
+    assert!(!fixture.path("workspace/docs").exists());
+    let applied = apply(&fixture, &outcome.held.unwrap()).unwrap();
+    assert!(!applied.is_partial, "{applied:?}");
+    assert_eq!(fixture.read("workspace/third/x/lib.c"), "vendor/x/lib.c");
+    assert!(!fixture.path("workspace/vendor").exists(), "{applied:?}");
 }
 
 fn set_is_for_one_folder_alone(level: Level) {

@@ -2,12 +2,12 @@
 
 use std::fs::{self, File};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use gongfu_core::change::{Holding, PersonalSettings};
 use tempfile::TempDir;
@@ -15,6 +15,8 @@ use tempfile::TempDir;
 use crate::file_time::{Beginning, note_change};
 use crate::merge::{Budget, FolderContext, Merge, Terms, hold};
 
+#[cfg(target_os = "linux")]
+mod folders;
 mod repositories;
 
 /// A layer, and the folder that its changes are for.
@@ -76,8 +78,13 @@ impl Fixture {
         fs::write(self.layer(path), "new").unwrap();
     }
 
+    /// A file from before the run, with a time of its own.
     fn there(&self, path: &str) {
-        fs::write(self.target(path), "old").unwrap();
+        let path = self.target(path);
+        fs::write(&path, "old").unwrap();
+        let age = Duration::from_secs(fs::metadata(&path).unwrap().ino() % 1_000_000);
+        let file = File::options().write(true).open(&path).unwrap();
+        file.set_modified(UNIX_EPOCH + age).unwrap();
     }
 
     #[cfg(target_os = "linux")]
