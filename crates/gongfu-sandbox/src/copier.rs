@@ -26,7 +26,10 @@ const CLOCK_TICK: i128 = 20_000_000;
 
 /// The content of a folder when it was copied.
 #[derive(Debug, Default)]
-pub struct Before(BTreeMap<CString, Entry>);
+pub struct Before {
+    entries: BTreeMap<CString, Entry>,
+    inode: Option<u64>,
+}
 
 #[derive(Debug)]
 enum Entry {
@@ -49,7 +52,7 @@ struct Stamp {
 impl Before {
     /// Returns whether a file or link hasn't changed, or is a mount point.
     pub(crate) fn is_unchanged(&self, name: &CStr, found: &Stat) -> bool {
-        match self.0.get(name) {
+        match self.entries.get(name) {
             Some(Entry::Other(stamp)) => *stamp == Stamp::of(found),
             Some(Entry::MountPoint) => true,
             Some(Entry::Folder(_)) | None => false,
@@ -58,15 +61,20 @@ impl Before {
 
     /// The content of the folder of this name, if there was one.
     pub(crate) fn folder(&self, name: &CStr) -> Option<&Self> {
-        match self.0.get(name) {
+        match self.entries.get(name) {
             Some(Entry::Folder(before)) => Some(before),
             _ => None,
         }
     }
 
+    /// The inode of the folder that was copied; of the top one, if it was several.
+    pub(crate) fn inode(&self) -> Option<u64> {
+        self.inode
+    }
+
     /// The names of all entries but mount points.
     pub(crate) fn names(&self) -> impl Iterator<Item = &CStr> {
-        let entries = self.0.iter();
+        let entries = self.entries.iter();
         let entries = entries.filter(|(_, entry)| !matches!(entry, Entry::MountPoint));
         entries.map(|(name, _)| name.as_c_str())
     }
@@ -218,7 +226,7 @@ impl Copier {
                 }
             };
             if let Some(entry) = entry {
-                before.0.insert(name, entry);
+                before.entries.insert(name, entry);
             }
         }
         mount_points.mark(&mut before);
@@ -256,7 +264,8 @@ impl Copier {
                     below.extend(open(parent, name, OFlags::DIRECTORY)?);
                 }
                 let made = to.map(|to| make_folder(to, name)).transpose()?;
-                let before = self.folder(&below, made.as_ref(), mount_points, depth + 1)?;
+                let mut before = self.folder(&below, made.as_ref(), mount_points, depth + 1)?;
+                before.inode = Some(found.st_ino);
                 if let Some(made) = &made {
                     fs::fchmod(made, mode(found))?;
                 }
@@ -413,7 +422,7 @@ impl<'a> MountPoints<'a> {
                 continue;
             };
             let below = self.below(&name);
-            let entry = before.0.entry(name);
+            let entry = before.entries.entry(name);
             match below {
                 Below::Itself => {
                     entry.or_insert(Entry::MountPoint);

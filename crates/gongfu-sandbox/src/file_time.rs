@@ -140,6 +140,12 @@ pub(crate) fn has_changed_since(found: &Stat, time: FileTime) -> bool {
     changed >= time || is_coarse && changed.0 >= time.0 - time.0 % SECOND
 }
 
+/// Returns whether somebody may have moved a folder to where it is since a time, with files in it that are older;
+/// `parent_modified` is the last modification of the folder that it is in.
+pub(crate) fn may_be_moved_since(found: &Stat, parent_modified: FileTime, time: FileTime) -> bool {
+    has_changed_since(found, time) && parent_modified >= time
+}
+
 /// Notes that this process has just changed files, which the next run sees.
 pub(crate) fn note_change() {
     let now = FileTime::of(ClockId::Realtime).0;

@@ -39,7 +39,7 @@ pub(crate) use scan::Node;
 
 use self::apply::{Applier, Pass, Place};
 use self::judge::Judge;
-use self::scan::Scan;
+use self::scan::{FolderBefore, Scan};
 use crate::copier::Before;
 use crate::file_time::{Beginning, FileTime, note_change};
 use crate::plan::UnixId;
@@ -205,17 +205,24 @@ impl Merge {
     }
 
     /// Takes out the changes that wait for a person, which are then no part of this merge any more; `root` is the
-    /// path of the target on this machine.
+    /// path of the target on this machine, and the run began at `began`.
     ///
     /// # Errors
     /// The target can't be read.
-    pub(crate) fn take_held(&mut self, holding: &Holding, root: &Path) -> io::Result<Vec<Node>> {
+    pub(crate) fn take_held(
+        &mut self,
+        holding: &Holding,
+        root: &Path,
+        began: Beginning,
+    ) -> io::Result<Vec<Node>> {
         if !self.nodes.is_empty() {
             let mut judge = Judge::new(holding, root);
             judge.mark(&mut self.nodes, &self.layer, &self.target)?;
             hold::drop_done(&mut self.nodes);
         }
-        Ok(hold::take(&mut self.nodes))
+        let mut held = hold::take(&mut self.nodes);
+        hold::note_folders(&mut held, &self.target, began.time())?;
+        Ok(held)
     }
 
     /// The state of the folder that the changes are for.
@@ -260,7 +267,10 @@ impl Merge {
     pub(crate) fn apply(mut self, terms: &Terms<'_>) -> io::Result<Changes> {
         let mut changes = self.changes;
         if !self.nodes.is_empty() {
-            let modified = FileTime::modified(&fs::fstat(&self.target)?);
+            let before = FolderBefore {
+                modified: FileTime::modified(&fs::fstat(&self.target)?),
+                is_moved: false,
+            };
             let stopped = room::lack(&self.nodes, &self.target)?;
             let mut applier = Applier {
                 terms,
@@ -274,7 +284,7 @@ impl Merge {
                 let place = Place {
                     layer: &self.layer,
                     target: &self.target,
-                    modified,
+                    before,
                     path: "",
                 };
                 applier.walk(pass, &mut self.nodes, place);

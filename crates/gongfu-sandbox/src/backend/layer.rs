@@ -193,7 +193,7 @@ fn hold(
         let Some(host) = mount.keep.as_ref().or(mount.sources.first()) else {
             continue;
         };
-        match merge.take_held(holding, host) {
+        match merge.take_held(holding, host, terms.began) {
             Ok(nodes) if nodes.is_empty() => {}
             Ok(nodes) => all.push((mount, host, merge, nodes)),
             Err(error) => merge.refuse(&error.to_string()),

@@ -56,11 +56,11 @@ impl Look<'_> {
             Ok(found) => found,
             Err(error) => return missing(error).into(),
         };
+        let is_moved = self.is_moved(listed);
         let found = match fs::statat(&parent, &*name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => found,
             Err(error) => return missing(error).into(),
         };
-        let has_changed = has_changed_since(&found, self.began);
         let present = match FileType::from_raw_mode(found.st_mode) {
             FileType::RegularFile => {
                 excerpt_of(&parent, &name, self.limit).map(|excerpt| Present::File {
@@ -74,13 +74,33 @@ impl Look<'_> {
                     to: to.to_string_lossy().into_owned(),
                 })
             }
-            FileType::Directory => return self.folder(listed, &parent, &name, &found),
+            FileType::Directory => {
+                return self.folder(listed, &parent, &name, &found, is_moved);
+            }
             _ => Some(Present::Other),
         };
         Finding {
             present: present.unwrap_or(Present::Unknown),
-            stays: has_changed,
+            stays: is_moved || has_changed_since(&found, self.began),
         }
+    }
+
+    /// Returns whether somebody may have moved a folder of this path to where it is.
+    fn is_moved(&self, listed: &ListEntry<'_>) -> bool {
+        let look = || {
+            let mut folder = self.target.try_clone().map_err(|_| Errno::MFILE)?;
+            let names = listed.path.split(|byte| *byte == b'/');
+            for (depth, name) in names.enumerate() {
+                let modified = FileTime::modified(&fs::fstat(&folder)?);
+                folder = open_folder_of_mount(&folder, &name_of(name)?)?;
+                if listed.is_moved(depth, &fs::fstat(&folder)?, modified, self.began) {
+                    return Ok(true);
+                }
+            }
+            rustix::io::Result::Ok(false)
+        };
+        // What can't be opened is no folder.
+        look().unwrap_or_default()
     }
 
     /// Looks at a folder that is changed.
@@ -90,6 +110,7 @@ impl Look<'_> {
         parent: &OwnedFd,
         name: &CStr,
         found: &Stat,
+        is_moved: bool,
     ) -> Finding {
         let is_replaced = !listed.is_folder();
         let mut going = Going::default();
@@ -97,7 +118,7 @@ impl Look<'_> {
             return Present::Folder(going).into();
         }
         let path = Path::new(OsStr::from_bytes(listed.path));
-        if is_replaced && self.is_kept(parent, found, path) {
+        if is_moved || is_replaced && self.is_kept(parent, found, path) {
             return Finding {
                 present: Present::Folder(going),
                 stays: true,
@@ -211,14 +232,17 @@ fn missing(error: Errno) -> Present {
 
 /// Opens the folder that a path is in.
 fn parent(folder: &OwnedFd, path: &[u8]) -> rustix::io::Result<(OwnedFd, CString)> {
-    let name = |name: &[u8]| CString::new(name).map_err(|_| Errno::INVAL);
     let mut folder = folder.try_clone().map_err(|_| Errno::MFILE)?;
     let mut above: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
-    let last = name(above.pop().unwrap_or_default())?;
+    let last = name_of(above.pop().unwrap_or_default())?;
     for one in above {
-        folder = open_folder_of_mount(&folder, &name(one)?)?;
+        folder = open_folder_of_mount(&folder, &name_of(one)?)?;
     }
     Ok((folder, last))
+}
+
+fn name_of(name: &[u8]) -> rustix::io::Result<CString> {
+    CString::new(name).map_err(|_| Errno::INVAL)
 }
 
 /// The beginning of a file at a path below a folder; `None` if it can't be read.

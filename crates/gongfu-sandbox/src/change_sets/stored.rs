@@ -144,7 +144,7 @@ impl SetFolder {
     /// Calls `tell` for each change, and for the folders on the way to changes.
     pub(super) fn each(&self, tell: &mut impl FnMut(&ListEntry<'_>, HeldChange)) {
         let host = self.host();
-        hold::each(&self.nodes, b"", false, &mut |listed| {
+        hold::each(&self.nodes, b"", &mut |listed| {
             let Some(kind) = listed.kind() else {
                 return;
             };

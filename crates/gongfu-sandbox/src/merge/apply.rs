@@ -16,10 +16,10 @@ use rustix::fs::{self, AtFlags, FileType, Mode, Stat};
 use rustix::io::Errno;
 
 use super::below::is_same_entry;
-use super::scan::{Folder, Kind, Node};
+use super::scan::{Folder, FolderBefore, Kind, Node};
 use super::staging::{PREFIX, Staging};
 use super::{Changes, LATE, MAX_DEPTH, Terms, stays_inside};
-use crate::file_time::{FileTime, has_changed_since};
+use crate::file_time::{FileTime, has_changed_since, may_be_moved_since};
 use crate::folder::{names, open_file, open_folder, open_folder_of_mount};
 use crate::plan::UnixId;
 
@@ -66,8 +66,8 @@ pub(super) struct Applier<'a> {
 pub(super) struct Place<'a> {
     pub(super) layer: &'a OwnedFd,
     pub(super) target: &'a OwnedFd,
-    /// The last modification of the target before the first change was applied.
-    pub(super) modified: FileTime,
+    /// The target before the first change was applied.
+    pub(super) before: FolderBefore,
     /// Its path below the target, which is empty or ends with a slash.
     pub(super) path: &'a str,
 }
@@ -202,16 +202,18 @@ impl Applier<'_> {
         } else if pass == Pass::Create && folder.is_opaque {
             add_removals(folder, &target)?;
         }
-        let modified = match folder.modified {
-            Some(modified) => modified,
-            None => FileTime::modified(&fs::fstat(&target)?),
-        };
-        folder.modified = Some(modified);
+        let found = fs::fstat(&target)?;
+        let is_moved =
+            place.before.is_moved || folder.is_moved(&found, place.before.modified, self.began);
+        let before = *folder.before.get_or_insert(FolderBefore {
+            modified: FileTime::modified(&found),
+            is_moved: !is_new && is_moved,
+        });
         let target_path = parent(path).to_owned() + &target_name.to_string_lossy();
         let inside = Place {
             layer: &layer,
             target: &target,
-            modified,
+            before,
             path: &format!("{target_path}/"),
         };
         if is_new && pass == Pass::Replace {
@@ -243,7 +245,7 @@ impl Applier<'_> {
             (Some(found), _) if is_folder(&found) => return Ok(Some((target_name, false))),
             (None, Pass::Create) => {}
             (Some(found), Pass::Replace) => {
-                let is_gone = !self.has_changed(&found)
+                let is_gone = !self.is_theirs(&found, place)
                     && self.staging(target)?.remove(target, name, &found)?;
                 if !is_gone {
                     target_name = beside(name, self.terms.run);
@@ -271,7 +273,8 @@ impl Applier<'_> {
             Kind::File { size, .. } => Change::Written(*size),
             _ => Change::Linked,
         };
-        let has_conflict = found.is_some_and(|found| !is_folder(found) && self.has_changed(found));
+        let is_conflict = |found| !is_folder(found) && self.is_theirs(found, place);
+        let has_conflict = found.is_some_and(is_conflict);
         if has_conflict && has_same(place, name, name)? {
             return Ok(change);
         }
@@ -283,7 +286,7 @@ impl Applier<'_> {
                 staging.replace(&staged, place.target, name, found)?
             }
             _ => {
-                self.remove_seen(place.target, name, place.modified, &place.path_of(name))?
+                self.remove_seen(place, name)?
                     && self
                         .staging(place.target)?
                         .put(&staged, place.target, name)?
@@ -340,17 +343,28 @@ impl Applier<'_> {
         if find(place.target, name)?.is_none() {
             return Ok(None);
         }
-        let is_gone = self.remove_seen(place.target, name, place.modified, &place.path_of(name))?;
-        Ok(Some(if is_gone {
+        Ok(Some(if self.remove_seen(place, name)? {
             Change::Removed
         } else {
             Change::Conflict(None)
         }))
     }
 
-    /// Removes an entry of a folder that was `modified` then, with everything in it that the run saw; returns
-    /// whether all of it is gone.
-    fn remove_seen(
+    /// Removes an entry, with everything in it that the run saw; returns whether all of it is gone.
+    fn remove_seen(&mut self, place: Place<'_>, name: &CStr) -> io::Result<bool> {
+        if place.before.is_moved {
+            return Ok(find(place.target, name)?.is_none());
+        }
+        self.remove_below(
+            place.target,
+            name,
+            place.before.modified,
+            &place.path_of(name),
+        )
+    }
+
+    /// The same for an entry of a folder that was `modified` then.
+    fn remove_below(
         &mut self,
         target: &OwnedFd,
         name: &CStr,
@@ -363,12 +377,12 @@ impl Applier<'_> {
         let Some(found) = find(target, name)? else {
             return Ok(true);
         };
-        let has_changed = self.has_changed(&found);
         if !is_folder(&found) {
-            return Ok(!has_changed && self.staging(target)?.remove(target, name, &found)?);
+            return Ok(
+                !self.has_changed(&found) && self.staging(target)?.remove(target, name, &found)?
+            );
         }
-        // Somebody may have moved it here, with files that are older than the run.
-        if has_changed && modified >= self.began {
+        if may_be_moved_since(&found, modified, self.began) {
             return Ok(false);
         }
         if path.components().count() > MAX_DEPTH {
@@ -379,7 +393,7 @@ impl Applier<'_> {
         let mut is_gone = true;
         for entry in names(&folder)? {
             let path = path.join(OsStr::from_bytes(entry.to_bytes()));
-            is_gone &= self.remove_seen(&folder, &entry, modified, &path)?;
+            is_gone &= self.remove_below(&folder, &entry, modified, &path)?;
         }
         match fs::unlinkat(target, name, AtFlags::REMOVEDIR) {
             _ if !is_gone => Ok(false),
@@ -391,6 +405,11 @@ impl Applier<'_> {
 
     fn has_changed(&self, found: &Stat) -> bool {
         has_changed_since(found, self.began)
+    }
+
+    /// Returns whether an entry isn't the one that the run saw, as far as that is known.
+    fn is_theirs(&self, found: &Stat, place: Place<'_>) -> bool {
+        place.before.is_moved || self.has_changed(found)
     }
 
     fn give(&self, made: &OwnedFd) -> rustix::io::Result<()> {

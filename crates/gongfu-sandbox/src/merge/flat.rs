@@ -4,7 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::MAX_DEPTH;
-use super::scan::{Folder, Kind, Node};
+use super::scan::{Kind, Node};
 
 /// A change without those in it, which follow.
 #[derive(Serialize, Deserialize)]
@@ -23,15 +23,7 @@ pub(crate) fn serialize<S: Serializer>(nodes: &[Node], serializer: S) -> Result<
 fn add(nodes: &[Node], depth: usize, entries: &mut Vec<Entry>) {
     for node in nodes {
         let (kind, inside): (Kind, &[Node]) = match &node.kind {
-            Kind::Folder(folder) => {
-                let alone = Folder {
-                    nodes: Vec::new(),
-                    is_opaque: folder.is_opaque,
-                    is_copied: folder.is_copied,
-                    ..Folder::default()
-                };
-                (Kind::Folder(alone), &folder.nodes)
-            }
+            Kind::Folder(folder) => (Kind::Folder(folder.alone()), &folder.nodes),
             kind => (kind.clone(), &[]),
         };
         let node = Node {

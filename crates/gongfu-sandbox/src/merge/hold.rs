@@ -6,10 +6,11 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 
 use gongfu_core::change::HeldKind;
-use rustix::fs::{self, Mode, OFlags};
+use rustix::fs::{self, Mode, OFlags, Stat};
 
 use super::scan::{Folder, Kind, Node};
-use crate::folder::{open_file, open_folder};
+use crate::file_time::FileTime;
+use crate::folder::{open_file, open_folder, open_folder_of_mount};
 
 /// Drops the changes that turned out to be none, with folders that hold nothing else.
 pub(super) fn drop_done(nodes: &mut Vec<Node>) {
@@ -35,14 +36,41 @@ pub(super) fn take(nodes: &mut Vec<Node>) -> Vec<Node> {
         }
         let kind = Kind::Folder(Folder {
             nodes: inside,
-            is_copied: folder.is_copied,
-            ..Folder::default()
+            is_opaque: false,
+            ..folder.alone()
         });
         held.push(Node::new(node.name.clone(), kind, false));
         // A folder that holds nothing else isn't made.
         folder.is_opaque || !folder.nodes.is_empty()
     });
     held
+}
+
+/// Notes the folders that changes are for, as long as they are those that the run saw: until the changes are applied,
+/// much may be written to them.
+///
+/// # Errors
+/// The target can't be read.
+pub(super) fn note_folders(
+    nodes: &mut [Node],
+    target: &OwnedFd,
+    began: FileTime,
+) -> io::Result<()> {
+    let modified = FileTime::modified(&fs::fstat(target)?);
+    for node in nodes {
+        let Kind::Folder(folder) = &mut node.kind else {
+            continue;
+        };
+        let Ok(inside) = open_folder_of_mount(target, &node.name) else {
+            continue;
+        };
+        let found = fs::fstat(&inside)?;
+        if !folder.is_moved(&found, modified, began) {
+            folder.inode = Some(found.st_ino);
+            note_folders(&mut folder.nodes, &inside, began)?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies the files of changes from a layer into a folder.
@@ -79,6 +107,8 @@ pub(crate) struct ListEntry<'a> {
     /// Its path below the merged folder, which may be no text.
     pub(crate) path: &'a [u8],
     node: &'a Node,
+    /// The folders on the way to it.
+    above: &'a [&'a Folder],
     /// It is a folder, in which only what the run left there stays.
     pub(crate) is_opaque: bool,
 }
@@ -117,6 +147,22 @@ impl ListEntry<'_> {
         self.node.held.is_none() || !folder.is_opaque && !folder.nodes.is_empty()
     }
 
+    /// Returns whether somebody may have moved a folder to where it is: that on the way at this depth, or this one.
+    pub(crate) fn is_moved(
+        &self,
+        depth: usize,
+        found: &Stat,
+        parent_modified: FileTime,
+        began: FileTime,
+    ) -> bool {
+        let own = match &self.node.kind {
+            Kind::Folder(folder) => Some(folder),
+            _ => None,
+        };
+        let folder = self.above.get(depth).copied().or(own);
+        folder.is_some_and(|folder| folder.is_moved(found, parent_modified, began))
+    }
+
     /// The permissions that a file gets.
     pub(crate) fn mode(&self) -> Option<u32> {
         match self.node.kind {
@@ -141,7 +187,7 @@ impl ListEntry<'_> {
 
 /// Calls `tell` for each change with its path, its kind and the reason why it waits.
 pub(crate) fn list(nodes: &[Node], path: &str, tell: &mut impl FnMut(&str, HeldKind, &str)) {
-    each(nodes, path.as_bytes(), false, &mut |listed| {
+    each(nodes, path.as_bytes(), &mut |listed| {
         if let Some(kind) = listed.kind().filter(|_| !listed.is_way()) {
             let why = listed.why().unwrap_or_default();
             tell(&String::from_utf8_lossy(listed.path), kind, why);
@@ -150,9 +196,14 @@ pub(crate) fn list(nodes: &[Node], path: &str, tell: &mut impl FnMut(&str, HeldK
 }
 
 /// Calls `tell` for each change, and for the folders on the way to changes.
-pub(crate) fn each(
-    nodes: &[Node],
+pub(crate) fn each(nodes: &[Node], path: &[u8], tell: &mut impl FnMut(&ListEntry<'_>)) {
+    each_in(nodes, path, &mut Vec::new(), false, tell);
+}
+
+fn each_in<'a>(
+    nodes: &'a [Node],
     path: &[u8],
+    above: &mut Vec<&'a Folder>,
     is_opaque: bool,
     tell: &mut impl FnMut(&ListEntry<'_>),
 ) {
@@ -167,11 +218,14 @@ pub(crate) fn each(
         tell(&ListEntry {
             path: &path,
             node,
+            above,
             is_opaque,
         });
         if let Some(folder) = folder {
             let inside = [&*path, b"/"].concat();
-            each(&folder.nodes, &inside, is_opaque, tell);
+            above.push(folder);
+            each_in(&folder.nodes, &inside, above, is_opaque, tell);
+            above.pop();
         }
     }
 }

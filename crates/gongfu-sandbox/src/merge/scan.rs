@@ -11,7 +11,7 @@ use super::{Budget, FolderContext, LATE, MAX_DEPTH, Terms};
 use serde::{Deserialize, Serialize};
 
 use crate::copier::Before;
-use crate::file_time::FileTime;
+use crate::file_time::{FileTime, may_be_moved_since};
 use crate::folder::{names, open_folder};
 
 /// The longest path, in bytes.
@@ -89,12 +89,49 @@ pub(super) struct Folder {
     pub(super) is_opaque: bool,
     /// It was there before, and the layer is a copy of it.
     pub(super) is_copied: bool,
+    /// The inode of the folder that the run changed, where that is known.
+    pub(super) inode: Option<u64>,
     /// It was made in the target.
     #[serde(skip)]
     pub(super) is_new: bool,
-    /// The last modification of the target's own folder before the first change was applied.
+    /// The target's own folder before the first change was applied.
     #[serde(skip)]
-    pub(super) modified: Option<FileTime>,
+    pub(super) before: Option<FolderBefore>,
+}
+
+/// A folder of the target before a merge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FolderBefore {
+    /// Its last modification.
+    pub(super) modified: FileTime,
+    /// Somebody may have moved it there since the run began: the run saw another one.
+    pub(super) is_moved: bool,
+}
+
+impl Folder {
+    /// The same without the changes in it.
+    pub(super) fn alone(&self) -> Self {
+        Self {
+            is_opaque: self.is_opaque,
+            is_copied: self.is_copied,
+            inode: self.inode,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether the folder of this name in the target may be another one than the run saw;
+    /// `parent_modified` is the last modification of the folder that it is in.
+    pub(super) fn is_moved(
+        &self,
+        found: &Stat,
+        parent_modified: FileTime,
+        began: FileTime,
+    ) -> bool {
+        match self.inode {
+            Some(inode) => inode != found.st_ino,
+            None => may_be_moved_since(found, parent_modified, began),
+        }
+    }
 }
 
 /// A walk through a layer.
@@ -178,8 +215,8 @@ impl Scan<'_> {
                     nodes: self.folder(&from, &inside, path_length, depth + 1)?,
                     is_opaque: !self.is_copy && is_opaque(&from),
                     is_copied: inside.before.is_some(),
-                    is_new: false,
-                    modified: None,
+                    inode: inside.before.and_then(Before::inode),
+                    ..Folder::default()
                 })))
             }
             FileType::RegularFile => {

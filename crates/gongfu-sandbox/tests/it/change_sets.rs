@@ -15,10 +15,11 @@ use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 10] = tests![
+    let all: [Test; 11] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
+        set_is_for_the_folders_that_the_run_saw,
         removals_and_links_wait,
         folder_with_a_repository_goes_and_moves_as_one,
         set_is_for_one_folder_alone,
@@ -179,6 +180,35 @@ fn edit_meanwhile_survives_applying(level: Level) {
     }
     // The control: nobody changed this one.
     assert_eq!(fixture.read("workspace/CLAUDE.md"), "run\n");
+}
+
+fn set_is_for_the_folders_that_the_run_saw(level: Level) {
+    let fixture = Fixture::new(level);
+    for folder in ["one", "other"] {
+        fixture.write(&format!("workspace/{folder}/CLAUDE.md"), "old");
+        fixture.write(&format!("aside/{folder}/CLAUDE.md"), "theirs");
+    }
+    let line = "cd /workspace; for f in one other; do echo run > $f/CLAUDE.md; echo run > $f/x; done; echo > y";
+    let id = run(&fixture, line, false).held.unwrap();
+    // Much happens in the folders until somebody agrees, and one is another one then.
+    for path in ["one/more", "other/more", "more"] {
+        fixture.write(&format!("workspace/{path}"), "theirs");
+    }
+    let place = fixture.path("workspace/other");
+    std::fs::rename(&place, fixture.path("former")).unwrap();
+    std::fs::rename(fixture.path("aside/other"), &place).unwrap();
+    let store = sets(&fixture);
+    let (_, shown) = runtime()
+        .block_on(async { store.show(&id, 1_000).await })
+        .unwrap();
+    let stays: Vec<bool> = shown.iter().map(|one| one.kept.is_some()).collect();
+    assert_eq!(stays, [false, true], "{shown:?}");
+    let applied = apply(&fixture, &id).unwrap();
+    assert!(!applied.is_partial, "{applied:?}");
+    assert_eq!(fixture.read("workspace/one/CLAUDE.md"), "run\n");
+    assert_eq!(fixture.read("workspace/other/CLAUDE.md"), "theirs");
+    let beside = format!("workspace/other/CLAUDE.md.run-{id}");
+    assert_eq!(fixture.read(&beside), "run\n");
 }
 
 fn removals_and_links_wait(level: Level) {

@@ -19,10 +19,11 @@ use crate::runner;
 pub(crate) const ARGUMENT: &str = "own-mounts";
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 5] = tests![
+    let all: [Test; 6] = tests![
         "merge": runs_at_once_keep_all_lines,
         edit_during_a_run_survives,
         removed_folder_keeps_what_others_put_there,
+        folder_that_somebody_moved_into_place_stays,
         changes_follow_a_moved_folder_and_no_link,
         source_that_became_a_link_is_not_shown,
     ];
@@ -153,6 +154,49 @@ fn removed_folder_keeps_what_others_put_there(level: Level) {
     for path in ["workspace/gone/a", "workspace/again/a", "workspace/whole"] {
         assert!(!fixture.path(path).exists(), "{path}");
     }
+}
+
+fn folder_that_somebody_moved_into_place_stays(level: Level) {
+    let fixture = Fixture::new(level);
+    for folder in ["moved", "again", "kept"] {
+        fixture.write(&format!("workspace/{folder}/deep/x"), "old");
+        fixture.write(&format!("workspace/{folder}/gone"), "old");
+        // Another version of it, which is older than the run.
+        fixture.write(&format!("aside/{folder}/deep/x"), "theirs");
+        fixture.write(&format!("aside/{folder}/gone"), "theirs");
+    }
+    let line = "cd /workspace; echo begun; read go; for f in moved kept; do echo run > $f/deep/x; \
+        echo run > $f/new; rm $f/gone; done; rm -r again; mkdir again; echo run > again/new";
+    let outcome = run_with(&fixture, line, || {
+        for folder in ["moved", "again"] {
+            let place = fixture.path("workspace").join(folder);
+            std::fs::rename(&place, fixture.path(&format!("former-{folder}"))).unwrap();
+            std::fs::rename(fixture.path("aside").join(folder), &place).unwrap();
+        }
+        fixture.write("workspace/again/more", "theirs");
+    });
+    for path in [
+        "moved/deep/x",
+        "moved/gone",
+        "again/deep/x",
+        "again/gone",
+        "again/more",
+    ] {
+        assert_eq!(
+            fixture.read(&format!("workspace/{path}")),
+            "theirs",
+            "{outcome:?}"
+        );
+    }
+    match change(&outcome, "/workspace/moved/deep/x") {
+        Change::Conflict(Some(beside)) => assert_eq!(fixture.read(&beside[1..]), "run\n"),
+        other => panic!("{other:?}"),
+    }
+    for path in ["moved/new", "again/new", "kept/deep/x", "kept/new"] {
+        assert_eq!(fixture.read(&format!("workspace/{path}")), "run\n");
+    }
+    // The control: nobody moved this one.
+    assert!(!fixture.path("workspace/kept/gone").exists());
 }
 
 fn changes_follow_a_moved_folder_and_no_link(level: Level) {
