@@ -19,16 +19,19 @@ use gongfu_core::sandbox::{Command, Exit, Input, Level, Outcome, Spec};
 use gongfu_sandbox::{ChangeSets, Runner};
 use libtest_mimic::Trial;
 
+use self::tree::{Tree, check_moves, is_obeyed, tree_of};
 use crate::fixture::{Fixture, Gate, NAMESPACES, Test, of_every_level, runtime, tests};
 use crate::runner;
+
+mod tree;
 
 /// The argument that proves many histories; their number and the seed may follow.
 pub(crate) const PROVE: &str = "prove-histories";
 /// The argument that makes this program a process which is killed; its work follows.
 pub(crate) const VICTIM: &str = "histories-victim";
 
-/// The files of a workspace. Those from `HELD` on are in the table.
-const FILES: [&str; 12] = [
+/// The files of a workspace.
+const FILES: [&str; 15] = [
     "a",
     "b",
     "d/x",
@@ -36,14 +39,16 @@ const FILES: [&str; 12] = [
     "d/e/z",
     "new",
     "d/new",
-    "f",
+    "f/x",
+    "f/y/z",
     "CLAUDE.md",
     ".envrc",
     ".git/config",
     ".git/hooks/post-merge",
+    "d/e/AGENTS.md",
+    "f/.git/HEAD",
 ];
-const HELD: usize = 8;
-const FOLDERS: [&str; 3] = ["d", "d/e", ".git"];
+const FOLDERS: [&str; 4] = ["d", "d/e", "f", ".git"];
 /// The steps of a history.
 const STEPS: u64 = 6;
 /// The size of a small disk.
@@ -105,6 +110,7 @@ pub(crate) fn prove() -> ExitCode {
         counts.applied,
         counts.dropped,
         counts.kills,
+        counts.swaps,
     ];
     let is_thin = count >= 100 && happened.contains(&0);
     if failed > 0 || is_thin {
@@ -118,6 +124,7 @@ pub(crate) fn prove() -> ExitCode {
 struct Counts {
     runs: u64,
     edits: u64,
+    swaps: u64,
     conflicts: u64,
     held: u64,
     applied: u64,
@@ -130,6 +137,7 @@ impl Counts {
     fn add(&mut self, other: &Self) {
         self.runs += other.runs;
         self.edits += other.edits;
+        self.swaps += other.swaps;
         self.conflicts += other.conflicts;
         self.held += other.held;
         self.applied += other.applied;
@@ -138,9 +146,6 @@ impl Counts {
         self.refusals += other.refusals;
     }
 }
-
-/// Files by their paths below the workspace.
-type Tree = BTreeMap<String, String>;
 
 struct History {
     fixture: Fixture,
@@ -194,6 +199,11 @@ impl History {
             if history.one_in(2) {
                 history.edit(path);
             }
+            // Another version, which somebody moves into place later.
+            if history.one_in(2) {
+                let text = history.text("person");
+                history.fixture.write(&format!("aside/{path}"), &text);
+            }
         }
         history
     }
@@ -242,8 +252,25 @@ impl History {
         self.counts.edits += 1;
     }
 
+    /// Moves a folder that is older than a run into the place of another one.
+    fn swap(&mut self) {
+        let (folder, root) = (self.pick(&FOLDERS), self.fixture.path("workspace"));
+        let (aside, place) = (self.fixture.path("aside"), root.join(folder));
+        // A small disk is another one.
+        if self.is_small || !place.is_dir() || !aside.join(folder).is_dir() {
+            return;
+        }
+        self.counts.swaps += 1;
+        let former = aside.join(format!("former-{}", self.counts.swaps));
+        std::fs::rename(&place, &former).unwrap();
+        std::fs::rename(aside.join(folder), &place).unwrap();
+    }
+
     /// A few edits of a person.
     fn edits(&mut self) {
+        if self.one_in(4) {
+            self.swap();
+        }
         for _ in 0..self.below(5) {
             let path = self.pick(&FILES);
             if self.one_in(4) {
@@ -255,21 +282,7 @@ impl History {
     }
 
     fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        let root = self.fixture.path("workspace");
-        let mut folders = vec![root.clone()];
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(folder).unwrap().flatten() {
-                let path = entry.path();
-                if entry.file_type().unwrap().is_dir() {
-                    folders.push(path);
-                } else {
-                    let name = path.strip_prefix(&root).unwrap().display().to_string();
-                    tree.insert(name, std::fs::read_to_string(path).unwrap_or_default());
-                }
-            }
-        }
-        tree
+        tree_of(&self.fixture.path("workspace"))
     }
 
     /// A line of a run, which waits for a line of input before it changes anything.
@@ -277,10 +290,14 @@ impl History {
         let mut line = "cd /workspace; echo begun; read go".to_owned();
         for _ in 0..=self.below(4) {
             let path = self.pick(&FILES);
-            let step = match self.below(8) {
+            let step = match self.below(9) {
                 0 => format!("; rm -f {path}"),
                 1 => format!("; rm -rf {}", self.pick(&FOLDERS)),
                 2 => format!("; mkdir -p moved; mv {path} moved/ 2> /dev/null"),
+                3 => {
+                    let folder = self.pick(&FOLDERS);
+                    format!("; rm -rf away; mv {folder} away 2> /dev/null")
+                }
                 _ => {
                     let text = self.text("run");
                     // A long text would be too long for a line.
@@ -383,10 +400,14 @@ impl History {
             return Err(format!("it ended: {outcome:?}"));
         }
         let after = self.tree();
-        let is_held =
-            |path: &str| holds_all || FILES[HELD..].contains(&path) || path.starts_with(".git/");
+        let is_held = |path: &str| holds_all || is_obeyed(path);
         if let Some(id) = &outcome.held {
             self.begun.insert(id.clone(), begun.clone());
+            let waiting = tree_of(&self.fixture.path("changes").join(id));
+            let mut answers = outcome.artifacts.iter();
+            if !self.is_small && answers.all(|one| one.change != Change::Conflict(None)) {
+                check_moves(begun, now, &after, &waiting)?;
+            }
         }
         self.check_changes(begun, now, &after, &outcome.artifacts, is_held)?;
         let held = outcome.artifacts.iter();
@@ -585,14 +606,13 @@ impl History {
             if !self.texts.contains(text) {
                 return Err(format!("{path} is half a file after a kill"));
             }
-            let is_held = FILES[HELD..].contains(&path.as_str());
-            if is_held && before.get(path) != Some(text) {
+            if is_obeyed(path) && before.get(path) != Some(text) {
                 return Err(format!("{path} is changed, and a person wasn't asked"));
             }
         }
         let gone = before
             .keys()
-            .find(|path| FILES[HELD..].contains(&path.as_str()) && !after.contains_key(*path));
+            .find(|path| is_obeyed(path) && !after.contains_key(*path));
         if let Some(path) = gone {
             return Err(format!("{path} is gone, and a person wasn't asked"));
         }
