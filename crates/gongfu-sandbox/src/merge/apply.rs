@@ -217,6 +217,10 @@ impl Applier<'_> {
             path: &format!("{target_path}/"),
         };
         if is_new && pass == Pass::Replace {
+            // Where files are in it now, they tell that another one is gone.
+            if target_path == path && !folder.has_files() {
+                self.changes.add(path, Change::Removed);
+            }
             self.walk(Pass::Create, &mut folder.nodes, inside);
         }
         self.walk(pass, &mut folder.nodes, inside);

@@ -109,6 +109,14 @@ pub(super) struct FolderBefore {
 }
 
 impl Folder {
+    /// Returns whether there are changes of files in it.
+    pub(super) fn has_files(&self) -> bool {
+        self.nodes.iter().any(|node| match &node.kind {
+            Kind::Folder(folder) => folder.has_files(),
+            _ => true,
+        })
+    }
+
     /// The same without the changes in it.
     pub(super) fn alone(&self) -> Self {
         Self {

@@ -104,6 +104,8 @@ fn merges_written_files_and_leaves_the_others() {
     write(&fixture.target, "a/old.txt", "old");
     write(&fixture.target, "a/kept.txt", "kept");
     write(&fixture.target, "was-file", "x");
+    write(&fixture.target, "was-empty", "x");
+    fs::create_dir(fixture.layer.path().join("was-empty")).unwrap();
     write(&fixture.target, "was-folder/x/y", "x");
     write(&fixture.layer, "a/old.txt", "new");
     write(&fixture.layer, "b/c/made.sh", "made");
@@ -117,6 +119,7 @@ fn merges_written_files_and_leaves_the_others() {
         [
             written("a/old.txt", 3),
             written("b/c/made.sh", 4),
+            ("was-empty".to_owned(), Change::Removed),
             written("was-file/now", 11),
             written("was-folder", 6),
         ]

@@ -44,8 +44,11 @@ pub(super) fn check_moves(
             return Err(format!("{path} is gone, and waits somewhere else"));
         }
         let is_same = |tree: &Tree| tree.get(path) == Some(text);
+        // An earlier conflict may have left it at two paths.
+        let is_only = now.values().filter(|other| *other == text).count() == 1;
         let mut new = after.iter().filter(|(path, _)| !now.contains_key(*path));
         if let Some((new, _)) = new.find(|(_, other)| *other == text)
+            && is_only
             && is_same(begun)
             && is_same(after)
         {
