@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub mod folder;
 pub mod git;
 pub mod table;
 

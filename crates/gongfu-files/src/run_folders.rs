@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gongfu_core::change::folder::obeyed_folder;
 use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, ProtectedFolders, table};
 use gongfu_core::library::Skill;
 use gongfu_core::place::Location;
@@ -244,7 +245,8 @@ impl RunFolders for LocalRunFolders {
             let host = root.join(path);
             let is_protected = protected.iter().any(|folder| host.starts_with(folder));
             let why = table::obeyed_below(&root, path);
-            why.or_else(|| is_protected.then_some(PROTECTED))
+            why.or_else(|| obeyed_folder(&real_outside(&root), git::is_top))
+                .or_else(|| is_protected.then_some(PROTECTED))
                 .or_else(|| git::reason(&root, path, &self.git))
         })
     }

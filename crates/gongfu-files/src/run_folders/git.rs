@@ -33,6 +33,11 @@ pub(super) fn reason(
     named.then_some("the settings of git name it")
 }
 
+/// Returns whether the files of a repository begin in a folder.
+pub(super) fn is_top(folder: &Path) -> bool {
+    kind_outside(&folder.join(".git")).is_some()
+}
+
 /// Returns whether a file belongs to a folder that is a repository with it, or may become one by it.
 fn is_part(root: &Path, path: &Path) -> bool {
     let mut folder = root.to_owned();

@@ -261,6 +261,34 @@ fn assert_asked(fixture: &Fixture, asked: &[&str], others: &[&str]) {
 }
 
 #[test]
+fn everything_is_asked_about_in_a_mount_that_is_obeyed() {
+    let folder = tempfile::tempdir().unwrap();
+    let real = fs::canonicalize(folder.path()).unwrap();
+    for (below, is_asked) in [
+        (".claude", true),
+        (".github/workflows", true),
+        // The controls: a worktree, and a folder of a project.
+        (".claude/worktrees/x", false),
+        ("src", false),
+    ] {
+        let mounted = real.join(below);
+        fs::create_dir_all(&mounted).unwrap();
+        if below.ends_with('x') {
+            fs::write(mounted.join(".git"), "gitdir: elsewhere").unwrap();
+        }
+        let mount = format!("{}:/data", mounted.display());
+        let fixture = fixture(&real, &[&mount]);
+        let paths = ["/data/settings.json"];
+        let (asked, others) = if is_asked {
+            (&paths[..], &[][..])
+        } else {
+            (&[][..], &paths[..])
+        };
+        assert_asked(&fixture, asked, others);
+    }
+}
+
+#[test]
 fn parts_of_a_repository_are_asked_about() {
     let folder = tempfile::tempdir().unwrap();
     let real = fs::canonicalize(folder.path()).unwrap();

@@ -15,7 +15,7 @@ use rustix::fs::{self, CWD, FileType, Mode, OFlags};
 
 pub(super) use index::is_same_index;
 pub(super) use named::NamedFiles;
-pub(super) use repository::{FileChange, TrackedFiles, changed, tracked};
+pub(super) use repository::{FileChange, TrackedFiles, changed, is_bare, is_top, tracked};
 
 use crate::folder::open_file;
 

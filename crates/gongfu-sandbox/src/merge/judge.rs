@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use gongfu_core::change::folder::{obeyed_folder, own_folders};
 use gongfu_core::change::git::{POINTERS, SETTINGS};
 use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
@@ -90,11 +91,23 @@ impl<'a> Judge<'a> {
             target: Some(target),
             path: PathBuf::new(),
             host: self.root.to_owned(),
-            why: self.holds_all.then(|| EVERY.to_owned()),
+            why: self.reason_for_all().map(str::to_owned),
         };
         self.folder(nodes, &place);
         moves::join(nodes, layer, target);
         Ok(())
+    }
+
+    /// Why every change waits, if all do: the names of the folder itself count as those of files in it.
+    fn reason_for_all(&self) -> Option<&'static str> {
+        if self.holds_all {
+            return Some(EVERY);
+        }
+        let real = std::fs::canonicalize(self.root).unwrap_or_else(|_| self.root.to_owned());
+        obeyed_folder(&real, git::is_top).or_else(|| {
+            let is_part = own_folders(&real, git::is_top).any(git::is_bare);
+            is_part.then_some(REPOSITORY)
+        })
     }
 
     fn folder(&mut self, nodes: &mut [Node], place: &Place<'_>) {

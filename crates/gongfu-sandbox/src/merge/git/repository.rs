@@ -49,8 +49,13 @@ impl Repository {
     }
 }
 
+/// Returns whether the files of a repository begin in a folder.
+pub(in crate::merge) fn is_top(folder: &Path) -> bool {
+    fs::symlink_metadata(folder.join(".git")).is_ok()
+}
+
 /// Returns whether a folder is a repository by its content.
-fn is_bare(folder: &Path) -> bool {
+pub(in crate::merge) fn is_bare(folder: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(folder.join(name)).is_ok();
     has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }

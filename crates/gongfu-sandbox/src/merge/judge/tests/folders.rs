@@ -1,6 +1,7 @@
 //! Tests of changes that take whole folders away, or move them.
 
 use super::*;
+use crate::merge::judge::REPOSITORY;
 
 /// A layer as an overlay of a user writes it.
 impl Fixture {
@@ -126,6 +127,31 @@ fn folder_that_is_made_anew_waits_with_what_waits_in_it() {
     // The control.
     assert!(!fixture.target.path().join("other/a").exists());
     assert!(fixture.target.path().join("other/new").exists());
+}
+
+#[test]
+fn everything_waits_in_a_folder_that_is_obeyed() {
+    for (below, file, why) in [
+        ("p/.claude", "settings.json", "agents obey it"),
+        ("p/.git/hooks", "pre-push", "git obeys it"),
+        ("p/.github/workflows", "ci.yml", "build servers obey it"),
+        ("bare/hooks", "pre-push", REPOSITORY),
+    ] {
+        let fixture = Fixture::within(below);
+        for part in ["bare/HEAD", "bare/objects", "bare/refs"] {
+            fs::create_dir_all(fixture.target.path().join(part)).unwrap();
+        }
+        fixture.write(file);
+        let held = vec![(file.to_owned(), why.to_owned())];
+        assert_eq!(fixture.judged().held, held, "{below}");
+    }
+    // The control: a worktree, in which agents put it, and a folder of a project.
+    for below in ["p/.claude/worktrees/x", "p/src"] {
+        let fixture = Fixture::within(below);
+        fixture.there(".git");
+        fixture.write("settings.json");
+        assert_eq!(fixture.judged().applied, ["settings.json"], "{below}");
+    }
 }
 
 #[test]
