@@ -31,7 +31,7 @@ use std::time::Instant;
 
 use rustix::fs::{self, Stat};
 
-use gongfu_core::change::{Artifact, Change, Holding};
+use gongfu_core::change::{Artifact, Change, Holding, MAX_REMOVALS};
 
 pub(crate) use apply::beside;
 pub(crate) use below::Below;
@@ -204,8 +204,18 @@ impl Merge {
         }
     }
 
+    /// The number of files that the changes take away, besides those that git ignores; `root` is the path of the
+    /// target on this machine. One above the limit stands for all above it.
+    ///
+    /// # Errors
+    /// The target can't be read.
+    pub(crate) fn removals(&self, root: &Path) -> io::Result<usize> {
+        removals::count(&self.nodes, &self.target, root)
+    }
+
     /// Takes out the changes that wait for a person, which are then no part of this merge any more; `root` is the
-    /// path of the target on this machine, and the run began at `began`.
+    /// path of the target on this machine, the run began at `began`, and took `removals` files away from all its
+    /// folders together.
     ///
     /// # Errors
     /// The target can't be read.
@@ -214,10 +224,12 @@ impl Merge {
         holding: &Holding,
         root: &Path,
         began: Beginning,
+        removals: usize,
     ) -> io::Result<Vec<Node>> {
         if !self.nodes.is_empty() {
             let mut judge = Judge::new(holding, root);
-            judge.mark(&mut self.nodes, &self.layer, &self.target)?;
+            let takes_many = removals > MAX_REMOVALS;
+            judge.mark(&mut self.nodes, &self.layer, &self.target, takes_many)?;
             hold::drop_done(&mut self.nodes);
         }
         let mut held = hold::take(&mut self.nodes);

@@ -185,15 +185,25 @@ fn hold(
     merges: &mut [(&Mount, Merge)],
     terms: &Terms<'_>,
 ) -> Option<String> {
-    let mut all = Vec::new();
+    let mut judged = Vec::new();
+    let mut removals = 0;
     for (mount, merge) in merges {
-        if !holding.targets.contains(&mount.target) {
-            continue;
-        }
-        let Some(host) = mount.keep.as_ref().or(mount.sources.first()) else {
+        let mount: &Mount = mount;
+        let host = mount.keep.as_ref().or(mount.sources.first());
+        let Some(host) = host.filter(|_| holding.targets.contains(&mount.target)) else {
             continue;
         };
-        match merge.take_held(holding, host, terms.began) {
+        match merge.removals(host) {
+            Ok(files) => {
+                removals += files;
+                judged.push((mount, host, merge));
+            }
+            Err(error) => merge.refuse(&error.to_string()),
+        }
+    }
+    let mut all = Vec::new();
+    for (mount, host, merge) in judged {
+        match merge.take_held(holding, host, terms.began, removals) {
             Ok(nodes) if nodes.is_empty() => {}
             Ok(nodes) => all.push((mount, host, merge, nodes)),
             Err(error) => merge.refuse(&error.to_string()),

@@ -72,7 +72,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Marks the changes that wait, with the reason.
+    /// Marks the changes that wait, with the reason; the run `takes_many` files away from all folders together.
     ///
     /// # Errors
     /// The target can't be read.
@@ -81,8 +81,9 @@ impl<'a> Judge<'a> {
         nodes: &mut [Node],
         layer: &OwnedFd,
         target: &OwnedFd,
+        takes_many: bool,
     ) -> io::Result<()> {
-        self.takes_many = removals::are_many(nodes, target, self.root)?;
+        self.takes_many = takes_many || removals::are_all(nodes, target)?;
         let above = git::NamedFiles::new(self.root, self.git).above();
         self.named
             .extend(above.into_iter().map(|path| (path, NAMED)));

@@ -21,21 +21,27 @@ use crate::folder::{names, open_folder_of_mount};
 /// The file with rules of what git ignores.
 const IGNORE: &str = ".gitignore";
 
-/// Returns whether changes take away more files than a run may without a person, or everything.
+/// Counts the files that changes take away, up to one more than a run may without a person.
 ///
 /// # Errors
 /// The target can't be read.
-pub(super) fn are_many(nodes: &[Node], target: &OwnedFd, root: &Path) -> io::Result<bool> {
+pub(super) fn count(nodes: &[Node], target: &OwnedFd, root: &Path) -> io::Result<usize> {
     if !nodes.iter().any(Node::removes) {
-        return Ok(false);
+        return Ok(0);
     }
     let mut count = Count::default();
-    count.nodes(nodes, target, &Context::at(root, target), 0)?;
-    Ok(count.files > MAX_REMOVALS || are_all(nodes, target)?)
+    count.nodes(nodes, target, &Context::at(root, target), 0, false)?;
+    Ok(count.files)
 }
 
 /// Returns whether nothing stays of several entries of a folder, whatever new ones it gets.
-fn are_all(nodes: &[Node], target: &OwnedFd) -> io::Result<bool> {
+///
+/// # Errors
+/// The target can't be read.
+pub(super) fn are_all(nodes: &[Node], target: &OwnedFd) -> io::Result<bool> {
+    if !nodes.iter().any(Node::removes) {
+        return Ok(false);
+    }
     let mut there = names(target)?;
     there.retain(|name| **name != *c".git");
     let mut gone = 0;
@@ -195,12 +201,14 @@ impl Context {
 }
 
 impl Count {
+    /// Counts what changes of a folder take away; those in one that is replaced replace what they are put over.
     fn nodes(
         &mut self,
         nodes: &[Node],
         target: &OwnedFd,
         context: &Context,
         depth: usize,
+        is_replaced: bool,
     ) -> io::Result<()> {
         for node in nodes {
             if self.files > MAX_REMOVALS || depth > MAX_DEPTH {
@@ -208,13 +216,14 @@ impl Count {
             }
             let name = &*node.name;
             match &node.kind {
-                Kind::Folder(folder) if node.removes() => {
+                Kind::Folder(folder) if is_replaced || node.removes() => {
                     let Ok(inside) = open_folder_of_mount(target, name) else {
                         continue;
                     };
                     let context = context.folder(name, &inside);
-                    self.nodes(&folder.nodes, &inside, &context, depth + 1)?;
-                    if !folder.is_opaque {
+                    let is_replaced = is_replaced || folder.is_opaque;
+                    self.nodes(&folder.nodes, &inside, &context, depth + 1, is_replaced)?;
+                    if !is_replaced {
                         continue;
                     }
                     let stays = |name: &CStr| folder.nodes.iter().any(|node| *node.name == *name);

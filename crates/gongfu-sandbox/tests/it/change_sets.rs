@@ -4,23 +4,24 @@ use gongfu_core::change::{
     ApplyReport, Change, ChangeSet, HeldKind, Holding, PersonalSettings, Present,
 };
 use gongfu_core::port::{ChangeSets as _, PortError};
-use gongfu_core::sandbox::{Command, Exit, Level, Outcome, Spec};
+use gongfu_core::sandbox::{Command, Exit, Level, Mode, Mount, Outcome, Spec};
 use gongfu_sandbox::ChangeSets;
 use libtest_mimic::Trial;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::sync::Arc;
 
-use crate::fixture::{Fixture, Test, of_every_level, runtime, tests};
+use crate::fixture::{Fixture, LITE, Test, of_every_level, runtime, tests};
 use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 11] = tests![
+    let all: [Test; 12] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
         set_is_for_the_folders_that_the_run_saw,
         removals_and_links_wait,
+        removals_of_all_folders_count_together,
         folder_with_a_repository_goes_and_moves_as_one,
         set_is_for_one_folder_alone,
         full_store_keeps_nothing_and_says_so,
@@ -35,17 +36,28 @@ const HOOK: &str = "#!/bin/sh\necho planted\n";
 
 /// Runs a line whose changes of the workspace are judged.
 pub(crate) fn run(fixture: &Fixture, line: &str, holds_all: bool) -> Outcome {
+    run_with(fixture, line, holds_all, Vec::new())
+}
+
+/// The same with further folders.
+fn run_with(fixture: &Fixture, line: &str, holds_all: bool, more: Vec<Mount>) -> Outcome {
     let root = fixture.path("workspace");
+    let mut spec = fixture.spec(Command::Line(fixture.guest_line(line)));
+    let targets = more.iter().map(|mount| mount.target.clone());
+    let targets = std::iter::once("/workspace".to_owned())
+        .chain(targets)
+        .collect();
+    spec.mounts.extend(more);
     let spec = Spec {
         holding: Some(Holding {
-            targets: vec!["/workspace".to_owned()],
+            targets,
             holds_all,
             protected: Arc::new(move |_| vec![root.join("skills")]),
             git: PersonalSettings::default(),
             folder: fixture.path("changes"),
             about: "a test".to_owned(),
         }),
-        ..fixture.spec(Command::Line(fixture.guest_line(line)))
+        ..spec
     };
     let runner = runner(fixture.level);
     let running = runner.run(&Owner::Local, spec, Arc::new(|_, _| {}));
@@ -277,6 +289,44 @@ fn folder_with_a_repository_goes_and_moves_as_one(level: Level) {
     assert!(!applied.is_partial, "{applied:?}");
     assert_eq!(fixture.read("workspace/third/x/lib.c"), "vendor/x/lib.c");
     assert!(!fixture.path("workspace/vendor").exists(), "{applied:?}");
+}
+
+fn removals_of_all_folders_count_together(level: Level) {
+    for (files, is_held) in [(40, true), (20, false)] {
+        let fixture = Fixture::new(level);
+        for number in 0..files {
+            for folder in ["workspace", "data"] {
+                let path = fixture.path(folder).join(format!("docs/{number}"));
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, "text").unwrap();
+            }
+        }
+        for folder in ["workspace", "data"] {
+            fixture.write(&format!("{folder}/stays"), "text");
+        }
+        let data = Mount {
+            sources: vec![fixture.path("data")],
+            target: "/data".to_owned(),
+            mode: Mode::Layered,
+            keep: Some(fixture.path("data")),
+        };
+        let line = "rm -r /workspace/docs/* /data/docs/*";
+        let line = if level == LITE {
+            line.replace("/data", "$GONGFU_DATA")
+        } else {
+            line.to_owned()
+        };
+        let outcome = run_with(&fixture, &line, false, vec![data]);
+        assert_eq!(
+            held(&outcome).len(),
+            if is_held { 80 } else { 0 },
+            "{outcome:?}"
+        );
+        for folder in ["workspace", "data"] {
+            let is_there = fixture.path(folder).join("docs/1").exists();
+            assert_eq!(is_there, is_held, "{folder}");
+        }
+    }
 }
 
 fn set_is_for_one_folder_alone(level: Level) {

@@ -111,8 +111,9 @@ impl Fixture {
         let (layer, target) = (open(self.layer.path()), open(&self.root()));
         let mut budget = Budget::of_run(1_000_000);
         let mut merge = Merge::scan(layer, target, &context, &terms, &mut budget).unwrap();
+        let removals = merge.removals(&self.root()).unwrap();
         let nodes = merge
-            .take_held(&self.holding, &self.root(), terms.began)
+            .take_held(&self.holding, &self.root(), terms.began, removals)
             .unwrap();
         let mut held = Vec::new();
         hold::list(&nodes, "", &mut |path, _, why| {

@@ -130,6 +130,20 @@ fn folder_that_is_made_anew_waits_with_what_waits_in_it() {
 }
 
 #[test]
+fn folder_in_one_that_is_made_anew_counts_with_what_was_in_it() {
+    for (number, is_held) in [(60, true), (40, false)] {
+        let fixture = workspace();
+        for number in 0..number {
+            fixture.there(&format!("docs/sub/{number}"));
+        }
+        fixture.replace("docs");
+        fixture.write("docs/sub/new");
+        let held = fixture.held();
+        assert_eq!(held.contains(&"docs".to_owned()), is_held, "{held:?}");
+    }
+}
+
+#[test]
 fn everything_waits_in_a_folder_that_is_obeyed() {
     for (below, file, why) in [
         ("p/.claude", "settings.json", "agents obey it"),
