@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_time::Beginning;
 
+mod raw_path;
+mod raw_paths;
+
 /// The proxy's address inside of a sandbox.
 pub(crate) const PROXY_ADDRESS: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 3128);
 
@@ -41,6 +44,7 @@ pub struct Plan {
     /// The folder that it starts in.
     pub(crate) folder: String,
     /// The places that it may write to, besides devices.
+    #[serde(with = "raw_paths")]
     pub writable: Vec<PathBuf>,
     /// The file systems of a fixed size that hold what it writes.
     pub(crate) file_systems: Vec<String>,
@@ -56,6 +60,7 @@ pub(crate) enum Launch {
     Namespaces,
     /// Another program, such as bubblewrap, makes the namespaces and the view, and executes init in them.
     Launcher {
+        #[serde(with = "raw_path")]
         program: PathBuf,
         /// Its options, which it reads from a file; the paths in them need not be text.
         options: Vec<Vec<u8>>,
@@ -69,6 +74,7 @@ pub(crate) enum Launch {
     #[cfg(target_os = "macos")]
     Seatbelt {
         /// `sandbox-exec`.
+        #[serde(with = "raw_path")]
         program: PathBuf,
         /// The run's own folder, which is measured.
         folder: String,
@@ -108,6 +114,7 @@ pub(crate) enum Isolation {
     /// It sees the host: only Landlock and seccomp protect the files and the processes there.
     Host {
         /// The files and folders that it may read.
+        #[serde(with = "raw_paths")]
         readable: Vec<PathBuf>,
     },
 }
@@ -123,6 +130,7 @@ pub(crate) struct FileId {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Its real path.
+    #[serde(with = "raw_path")]
     pub path: PathBuf,
     /// The file that must lie there.
     pub(crate) id: FileId,

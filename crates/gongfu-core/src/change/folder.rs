@@ -6,10 +6,10 @@ use super::table;
 
 /// The folders that one belongs to: itself, and those above it up to the top of its project. A worktree is a project
 /// of its own, wherever it lies.
-pub fn own_folders<'a>(
-    folder: &'a Path,
+pub fn own_folders(
+    folder: &Path,
     is_project: impl Fn(&Path) -> bool,
-) -> impl Iterator<Item = &'a Path> {
+) -> impl Iterator<Item = &Path> {
     let mut is_over = false;
     folder.ancestors().take_while(move |one| {
         let is_in = !is_over;

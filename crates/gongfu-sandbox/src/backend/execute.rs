@@ -135,6 +135,10 @@ pub fn execute_in(
     run.error = child
         .send_plan(plan, input.as_ref().map(OwnedFd::as_fd))
         .err();
+    if run.error.is_some() {
+        // Without the plan it would wait for good.
+        child.disconnect();
+    }
     // The writer of it notices when the program has closed it.
     drop(input);
     run.follow(child)

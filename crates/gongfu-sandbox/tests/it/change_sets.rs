@@ -15,7 +15,7 @@ use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 12] = tests![
+    let all: [Test; 13] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         removals_and_links_wait,
         removals_of_all_folders_count_together,
         folder_with_a_repository_goes_and_moves_as_one,
+        folders_whose_paths_are_no_text_are_seen_and_merged,
         set_is_for_one_folder_alone,
         full_store_keeps_nothing_and_says_so,
         set_of_deep_folders_is_applied,
@@ -327,6 +328,36 @@ fn removals_of_all_folders_count_together(level: Level) {
             assert_eq!(is_there, is_held, "{folder}");
         }
     }
+}
+
+fn folders_whose_paths_are_no_text_are_seen_and_merged(level: Level) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut fixture = Fixture::new(level);
+    fixture.limits.wall = std::time::Duration::from_secs(10);
+    let name = std::ffi::OsStr::from_bytes(b"data-\xff");
+    let folder = fixture.folder.path().join(name);
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("old"), "old").unwrap();
+    let data = Mount {
+        sources: vec![folder.clone()],
+        target: "/data".to_owned(),
+        mode: Mode::Layered,
+        keep: Some(folder.clone()),
+    };
+    let line = "cat /data/old > /data/new; echo run > /data/CLAUDE.md";
+    let line = if level == LITE {
+        line.replace("/data", "$GONGFU_DATA")
+    } else {
+        line.to_owned()
+    };
+    let outcome = run_with(&fixture, &line, false, vec![data]);
+    assert_eq!(std::fs::read_to_string(folder.join("new")).unwrap(), "old");
+    assert_eq!(held(&outcome), ["/data/CLAUDE.md"]);
+    assert!(!apply(&fixture, &outcome.held.unwrap()).unwrap().is_partial);
+    assert_eq!(
+        std::fs::read_to_string(folder.join("CLAUDE.md")).unwrap(),
+        "run\n"
+    );
 }
 
 fn set_is_for_one_folder_alone(level: Level) {
