@@ -1,5 +1,6 @@
 //! Decides which changes wait for a person.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::change::folder::{obeyed_folder, own_folders};
 use gongfu_core::change::git::{POINTERS, SETTINGS};
-use gongfu_core::change::{Holding, PROTECTED, PersonalSettings, table};
+use gongfu_core::change::{Holding, PROTECTED, table};
 use rustix::fs::{self, AtFlags, FileType, Stat};
 
 use self::inside::Search;
@@ -33,13 +34,13 @@ const EXECUTABLE: u32 = 0o111;
 pub(super) struct Judge<'a> {
     holds_all: bool,
     protected: Vec<PathBuf>,
-    git: &'a PersonalSettings,
+    git: git::NamedFiles<'a>,
     /// The path of the folder on this machine.
     root: &'a Path,
     /// The names of that path, and of those below it on the way to the changes that are judged.
     names: Vec<String>,
-    /// Paths that are obeyed though their names don't tell, with the reason.
-    named: Vec<(PathBuf, &'static str)>,
+    /// Paths below the root that are obeyed though their names don't tell, with the reason.
+    named: BTreeMap<PathBuf, &'static str>,
     takes_many: bool,
     search: Search,
 }
@@ -63,10 +64,10 @@ impl<'a> Judge<'a> {
         Self {
             holds_all: holding.holds_all,
             protected: (holding.protected)(root),
-            git: &holding.git,
+            git: git::NamedFiles::new(root, &holding.git),
             root,
             names: names.collect(),
-            named: Vec::new(),
+            named: BTreeMap::new(),
             takes_many: false,
             search: Search::default(),
         }
@@ -84,7 +85,7 @@ impl<'a> Judge<'a> {
         takes_many: bool,
     ) -> io::Result<()> {
         self.takes_many = takes_many || removals::are_all(nodes, target)?;
-        let above = git::NamedFiles::new(self.root, self.git).above();
+        let above = self.git.clone().above();
         self.named
             .extend(above.into_iter().map(|path| (path, NAMED)));
         let place = Place {
@@ -113,7 +114,7 @@ impl<'a> Judge<'a> {
 
     fn folder(&mut self, nodes: &mut [Node], place: &Place<'_>) {
         if let Some(target) = place.target {
-            let named = git::NamedFiles::new(self.root, self.git).at(&place.host);
+            let named = self.git.clone().at(&place.host);
             let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
             let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
@@ -207,8 +208,15 @@ impl<'a> Judge<'a> {
         if self.protected.iter().any(|one| touches(one)) {
             return Some(PROTECTED);
         }
-        let mut named = self.named.iter();
-        if let Some((_, why)) = named.find(|(one, _)| touches(&self.root.join(one))) {
+        let mut above = path.ancestors();
+        if let Some(why) = above.find_map(|one| self.named.get(one)) {
+            return Some(why);
+        }
+        let mut below = self.named.range(path.to_owned()..);
+        if let Some((one, why)) = below.next()
+            && node.replaces()
+            && one.starts_with(path)
+        {
             return Some(why);
         }
         let is_file = found

@@ -23,6 +23,7 @@ const MAX_HOOKS: usize = 1000;
 const MAX_HOPS: usize = 8;
 
 /// Collects paths that git obeys below a folder.
+#[derive(Clone)]
 pub(in crate::merge) struct NamedFiles<'a> {
     /// The folder, as it is called and as it is really.
     roots: [PathBuf; 2],
