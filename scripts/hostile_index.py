@@ -447,8 +447,9 @@ def additions(world: World) -> None:
     world.index.wheel("unknown_to_all", {"unknown_to_all.py": b"1"})
     script = {"x.py": "import numpy\nprint(numpy.SAYS)\n"}
     command = ["uv", "run", "--with", "unknown-to-all", "x.py"]
-    ran = world.run(world.skill(script), command)
-    expect("unknown-to-all" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
+    for words in (command, ["sh", "-c", " ".join(command)]):
+        ran = world.run(world.skill(script), words)
+        expect("unknown-to-all" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
     world.configure("auto_install = true")
     ran = world.works(script, "guessed", command)
     expect("unknown-to-all" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")

@@ -74,7 +74,12 @@ pub fn named_scripts<'a>(
 pub fn added_packages(command: &Command) -> Vec<String> {
     let words = match command {
         Command::Line(_) => shell_words(&text(command)),
-        Command::Program(words) => words.clone(),
+        Command::Program(words) => match words.as_slice() {
+            [shell, option, line, ..] if shell.ends_with("sh") && option == "-c" => {
+                shell_words(line)
+            }
+            _ => words.clone(),
+        },
     };
     let mut added = Vec::new();
     let (mut is_uv, mut is_added) = (false, false);

@@ -399,6 +399,8 @@ fn command_adds_packages_by_uv() {
     }
     let words = ["uv", "run", "--with", "six", "x.py"].map(str::to_owned);
     assert_eq!(added_packages(&Command::Program(words.into())), ["six"]);
+    let words = ["/bin/sh", "-c", "cd /skill; uv run --with six x.py"].map(str::to_owned);
+    assert_eq!(added_packages(&Command::Program(words.into())), ["six"]);
 }
 
 #[test]
