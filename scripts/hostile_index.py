@@ -375,10 +375,10 @@ def unreadable(world: World) -> None:
 
 
 # Modules that a skill may have itself, and names that are almost those of packages.
-GUESSED = """
-    utils helpers config common my_lib core models settings api_client browser_utils inventory validation
-    reqeusts requets numpyy numpi pandsa matplotib scikitlearn tensorfow djanga urlib3 pilow openpyxll flaskk
-    """.split()
+GUESSED = [
+    *"utils helpers config common my_lib core models settings api_client browser_utils inventory validation".split(),
+    *"reqeusts requets numpyy numpi pandsa matplotib scikitlearn tensorfow djanga urlib3 pilow openpyxll flaskk".split(),  # typos: ignore
+]
 # Modules of one package whose name is another one's, and the package that is meant.
 MEANT = {
     "cv2": "opencv-python-headless", "sklearn": "scikit-learn", "yaml": "pyyaml", "PIL": "pillow", "bs4": "beautifulsoup4",

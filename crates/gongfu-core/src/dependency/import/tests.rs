@@ -40,7 +40,7 @@ fn module_outside_of_the_table_is_a_guess() {
         ("my_tool", "my-tool"),
         ("my_tool.part.More", "my-tool"),
         ("google.gongfu_none.x", "google-gongfu-none"),
-        ("reqeusts", "reqeusts"),
+        ("reqeusts", "reqeusts"), // typos: ignore
     ] {
         assert_eq!(guessed(Language::Python, &[module]), unknown(package));
     }
