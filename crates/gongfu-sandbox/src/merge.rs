@@ -23,6 +23,7 @@ mod room;
 mod scan;
 mod staging;
 
+use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -188,6 +189,7 @@ impl Merge {
             is_copy: context.before.is_some(),
             is_above_skill: !context.below.is_empty(),
             budget: *budget,
+            modes: BTreeMap::new(),
         };
         let nodes = scan.folder(&layer, context, 0, 0)?;
         *budget = scan.budget;

@@ -197,6 +197,7 @@ impl Applier<'_> {
         };
         let target = open_folder_of_mount(place.target, &target_name)?;
         if is_new {
+            fs::fchmod(&target, Mode::from_raw_mode(folder.mode))?;
             self.give(&target)?;
             folder.is_new = true;
         } else if pass == Pass::Create && folder.is_opaque {
@@ -257,7 +258,7 @@ impl Applier<'_> {
             }
             _ => return Ok(None),
         }
-        match fs::mkdirat(target, &*target_name, Mode::from_raw_mode(0o755)) {
+        match fs::mkdirat(target, &*target_name, Mode::from_raw_mode(0o700)) {
             // The same changes were applied in part before.
             Err(Errno::EXIST) if target_name != *name => Ok(Some((target_name, false))),
             made => Ok(made.map(|()| Some((target_name, true)))?),

@@ -1,6 +1,6 @@
 //! Finds the changes in a layer, before the first of them is applied.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -89,6 +89,9 @@ pub(super) struct Folder {
     pub(super) is_opaque: bool,
     /// It was there before, and the layer is a copy of it.
     pub(super) is_copied: bool,
+    /// Its permissions, where it is made.
+    #[serde(default = "usual_mode")]
+    pub(super) mode: u32,
     /// The inode of the folder that the run changed, where that is known.
     pub(super) inode: Option<u64>,
     /// It was made in the target.
@@ -122,6 +125,7 @@ impl Folder {
         Self {
             is_opaque: self.is_opaque,
             is_copied: self.is_copied,
+            mode: self.mode,
             inode: self.inode,
             ..Self::default()
         }
@@ -151,6 +155,8 @@ pub(super) struct Scan<'a> {
     pub(super) is_above_skill: bool,
     /// With links and holes files may grow in the merge.
     pub(super) budget: Budget,
+    /// The permissions of files with several names, by their inodes: reading one by its first name changes them.
+    pub(super) modes: BTreeMap<u64, u32>,
 }
 
 impl Scan<'_> {
@@ -223,13 +229,15 @@ impl Scan<'_> {
                     nodes: self.folder(&from, &inside, path_length, depth + 1)?,
                     is_opaque: !self.is_copy && is_opaque(&from),
                     is_copied: inside.before.is_some(),
+                    // Its owner reaches what is in it.
+                    mode: found.st_mode & 0o777 | 0o700,
                     inode: inside.before.and_then(Before::inode),
                     ..Folder::default()
                 })))
             }
             FileType::RegularFile => {
-                let mode = Mode::from_raw_mode(0o600);
-                fs::chmodat(layer, name, mode, AtFlags::empty())?;
+                let permissions = self.permissions(&found);
+                fs::chmodat(layer, name, Mode::from_raw_mode(0o600), AtFlags::empty())?;
                 if context.below.has_same(layer, name, &found)? {
                     return Ok(Some(Kind::Restored(Some(size(&found)))));
                 }
@@ -240,7 +248,7 @@ impl Scan<'_> {
                 self.budget.left = left;
                 Ok(Some(Kind::File {
                     size,
-                    mode: found.st_mode & 0o777,
+                    mode: permissions,
                 }))
             }
             FileType::Symlink if context.below.has_same(layer, name, &found)? => {
@@ -253,6 +261,21 @@ impl Scan<'_> {
             _ => refused("it is neither a file nor a folder"),
         }
     }
+
+    /// The permissions that the run gave a file.
+    fn permissions(&mut self, found: &Stat) -> u32 {
+        let mode = found.st_mode & 0o777;
+        if found.st_nlink > 1 {
+            *self.modes.entry(found.st_ino).or_insert(mode)
+        } else {
+            mode
+        }
+    }
+}
+
+/// The permissions of folders in change sets of earlier versions, which don't tell them.
+fn usual_mode() -> u32 {
+    0o755
 }
 
 /// The files that a copy doesn't have any more.

@@ -113,6 +113,8 @@ fn merges_written_files_and_leaves_the_others() {
     write(&fixture.layer, "was-folder", "a file");
     let made = fixture.layer.path().join("b/c/made.sh");
     fs::set_permissions(&made, fs::Permissions::from_mode(0o4755)).unwrap();
+    let folder = fixture.layer.path().join("b");
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o3070)).unwrap();
     let written = |path: &str, length| (path.to_owned(), Change::Written(length));
     assert_eq!(
         fixture.merged(),
@@ -129,6 +131,8 @@ fn merges_written_files_and_leaves_the_others() {
     assert_eq!(fixture.text("was-file/now"), "in a folder");
     let made = fs::metadata(fixture.target.path().join("b/c/made.sh")).unwrap();
     assert_eq!(made.permissions().mode() & 0o7777, 0o755);
+    let folder = fs::metadata(fixture.target.path().join("b")).unwrap();
+    assert_eq!(folder.permissions().mode() & 0o7777, 0o770);
 }
 
 #[test]

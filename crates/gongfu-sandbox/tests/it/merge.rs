@@ -2,7 +2,7 @@
 //!
 //! Each has a control without a sandbox, which shows that the danger is real.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command as Process, ExitCode};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -19,11 +19,13 @@ use crate::runner;
 pub(crate) const ARGUMENT: &str = "own-mounts";
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 6] = tests![
+    let all: [Test; 8] = tests![
         "merge": runs_at_once_keep_all_lines,
         edit_during_a_run_survives,
         removed_folder_keeps_what_others_put_there,
         folder_that_somebody_moved_into_place_stays,
+        new_folders_have_the_modes_that_the_run_gave_them,
+        file_with_a_second_name_keeps_its_mode_and_content,
         changes_follow_a_moved_folder_and_no_link,
         source_that_became_a_link_is_not_shown,
     ];
@@ -197,6 +199,52 @@ fn folder_that_somebody_moved_into_place_stays(level: Level) {
     }
     // The control: nobody moved this one.
     assert!(!fixture.path("workspace/kept/gone").exists());
+}
+
+/// The permissions of entries of the workspace.
+fn modes<const N: usize>(fixture: &Fixture, names: [&str; N]) -> [u32; N] {
+    names.map(|name| {
+        let found = std::fs::metadata(fixture.path("workspace").join(name)).unwrap();
+        found.permissions().mode() & 0o7777
+    })
+}
+
+fn new_folders_have_the_modes_that_the_run_gave_them(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.output_of(&fixture.guest_line(
+        "cd /workspace; umask 022; mkdir usual; (umask 077; mkdir private; echo x > private/x); \
+         mkdir shared closed; chmod 775 shared; chmod 0 closed",
+    ));
+    assert_eq!(
+        modes(
+            &fixture,
+            ["usual", "private", "private/x", "shared", "closed"]
+        ),
+        [0o755, 0o700, 0o600, 0o775, 0o700]
+    );
+}
+
+fn file_with_a_second_name_keeps_its_mode_and_content(level: Level) {
+    let fixture = Fixture::new(level);
+    for name in ["m", "other"] {
+        fixture.write(&format!("workspace/{name}"), "old");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(fixture.path("workspace").join(name), mode).unwrap();
+    }
+    // Names that come before it and after it.
+    fixture.output_of(
+        &fixture.guest_line("cd /workspace; ln m a; ln m z; ln other both; echo new > both"),
+    );
+    assert_eq!(
+        modes(&fixture, ["a", "m", "z", "both", "other"]),
+        [0o755; 5]
+    );
+    for name in ["a", "m", "z"] {
+        assert_eq!(fixture.read(&format!("workspace/{name}")), "old");
+    }
+    for name in ["both", "other"] {
+        assert_eq!(fixture.read(&format!("workspace/{name}")), "new\n");
+    }
 }
 
 fn changes_follow_a_moved_folder_and_no_link(level: Level) {
