@@ -15,7 +15,7 @@ pub use entry::{Entry, EntryKind, FolderStamp, Stamp, described};
 pub use error::{home_error, is_escape, is_loop, port_error, put_error, reason, write_error};
 pub use listing_cache::{Listing, Listings};
 pub use lock::lock;
-pub use root::{Root, is_at, kind_outside, mode_outside, real_outside};
+pub use root::{FolderId, Root, id_outside, is_at, kind_outside, mode_outside, real_outside};
 pub use writing::{PutError, is_temporary, temporary_name};
 
 #[cfg(test)]

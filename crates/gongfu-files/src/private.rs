@@ -3,11 +3,12 @@
 //!
 //! A folder that the operator mounts by its own name is reached: only what lies below a mount is hidden in it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use gongfu_core::skill::SkillPath;
 
-use crate::disk::{Root, kind_outside, real_outside};
+use crate::disk::{FolderId, Root, id_outside, kind_outside, real_outside};
 use crate::home::Home;
 
 /// The files and folders of a home that hold keys and passwords.
@@ -186,6 +187,8 @@ pub struct PrivatePaths {
     workspaces: PathBuf,
     /// The homes of users.
     users: Vec<PathBuf>,
+    /// The folders on the way to what is private, by which a bind mount of one is found.
+    known: Vec<(FolderId, PathBuf)>,
 }
 
 impl PrivatePaths {
@@ -197,43 +200,71 @@ impl PrivatePaths {
         users.retain(|user| user.parent().is_some());
         users.sort_unstable();
         users.dedup();
+        let stores = users.iter().flat_map(|user| stores_of(user));
+        let private = stores.chain([home.join("x")]);
+        let above: BTreeSet<PathBuf> = private
+            .flat_map(|path| {
+                path.ancestors()
+                    .skip(1)
+                    .map(Path::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let known = above
+            .into_iter()
+            .filter_map(|folder| Some((id_outside(&folder)?, folder)));
         Self {
             workspaces: home.join("workspaces"),
+            known: known.collect(),
             home,
             users,
         }
     }
 
+    /// The path of a folder by which what is private is known, where a bind mount shows it by another one.
+    fn known(&self, folder: &Path) -> PathBuf {
+        let known = folder.ancestors().find_map(|above| {
+            let id = id_outside(above)?;
+            let (_, known) = self.known.iter().find(|(one, _)| *one == id)?;
+            let below = folder.strip_prefix(above).ok()?;
+            Some(known.join(below).components().collect())
+        });
+        known.unwrap_or_else(|| folder.to_owned())
+    }
+
     /// Returns whether a folder itself is one that is never shown: gongfu's home, and all in it but workspaces.
     pub(crate) fn refuses(&self, folder: &Path) -> bool {
+        let folder = self.known(folder);
         folder.starts_with(&self.home)
             && !(folder.starts_with(&self.workspaces) && folder != self.workspaces)
     }
 
     /// The real paths of what is hidden below a folder, which is named by its own.
-    pub(crate) fn below(&self, folder: &Path) -> Vec<PathBuf> {
-        let of = |home: &Path| {
-            STORES
-                .iter()
-                .map(|store| home.join(store))
-                .collect::<Vec<_>>()
-        };
+    pub(crate) fn below(&self, shown: &Path) -> Vec<PathBuf> {
+        let folder = &*self.known(shown);
         // A project may have files of these names, which are its own.
         let home = is_home(folder).then_some(folder);
         let users = self.users.iter().map(PathBuf::as_path);
         let is_near = |user: &&Path| user.starts_with(folder) || folder.starts_with(user);
         let homes = users.filter(is_near).chain(home);
-        let stores = homes.flat_map(of);
+        let stores = homes.flat_map(stores_of);
         let is_below = |path: &PathBuf| path != folder && path.starts_with(folder);
         let there = stores.filter(is_below).filter_map(|path| {
             let root = Root::open(path.parent()?).ok()?;
             root.real(&SkillPath::new(&path.file_name()?.to_string_lossy()).ok()?)
         });
-        let mut hidden: Vec<PathBuf> = there.chain([self.home.clone()]).filter(is_below).collect();
+        let hidden = there.chain([self.home.clone()]).filter(is_below);
+        let shown = hidden.filter_map(|path| Some(shown.join(path.strip_prefix(folder).ok()?)));
+        let mut hidden: Vec<PathBuf> = shown.collect();
         hidden.sort_unstable();
         hidden.dedup();
         hidden
     }
+}
+
+/// The files and folders of a home with keys and passwords, whether or not they are there.
+fn stores_of(home: &Path) -> Vec<PathBuf> {
+    STORES.iter().map(|store| home.join(store)).collect()
 }
 
 /// Returns whether a folder looks like the home of somebody who isn't in the list of users.
@@ -258,3 +289,6 @@ fn homes_of_users() -> Vec<PathBuf> {
         .filter(|home| home.is_absolute());
     homes.collect()
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

@@ -227,6 +227,30 @@ pub fn kind_outside(path: &Path) -> Option<EntryKind> {
     }
 }
 
+/// A folder, whichever path leads to it: a bind mount shows it by another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FolderId {
+    device: u64,
+    inode: u64,
+}
+
+/// The identity of an outside folder, links followed. For deciding which folder is meant, never for opening it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tells which folder is meant; nothing is opened"
+)]
+pub fn id_outside(path: &Path) -> Option<FolderId> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let metadata = std::fs::metadata(path)
+        .ok()
+        .filter(std::fs::Metadata::is_dir)?;
+    Some(FolderId {
+        device: metadata.dev(),
+        inode: metadata.ino(),
+    })
+}
+
 /// The permissions of an outside path, links followed. For telling people about them.
 #[expect(
     clippy::disallowed_methods,
