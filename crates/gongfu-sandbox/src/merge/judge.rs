@@ -236,7 +236,9 @@ impl<'a> Judge<'a> {
             }
             Kind::Link(to) => {
                 let is_outside = !stays_inside(&path.to_string_lossy(), to);
-                is_outside.then_some("it is a link that leads out")
+                let leads_out = is_outside.then_some("it is a link that leads out");
+                // What it leads to may be executable, or become so.
+                leads_out.or(is_file.then_some("a link takes the place of a file"))
             }
             _ => None,
         }

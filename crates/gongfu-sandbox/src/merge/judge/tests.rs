@@ -332,7 +332,8 @@ fn holds_a_file_that_an_obeyed_file_names() {
 #[test]
 fn holds_a_file_that_becomes_executable_and_a_link_that_leads_out() {
     let fixture = Fixture::new();
-    for path in ["data.txt", "run.sh"] {
+    symlink("data.txt", fixture.target("link")).unwrap();
+    for path in ["data.txt", "run.sh", "text"] {
         fixture.there(path);
     }
     let executable = fs::Permissions::from_mode(0o755);
@@ -342,7 +343,9 @@ fn holds_a_file_that_becomes_executable_and_a_link_that_leads_out() {
         fs::set_permissions(fixture.layer(path), executable.clone()).unwrap();
     }
     symlink("/etc/passwd", fixture.layer("out")).unwrap();
-    symlink("run.sh", fixture.layer("in")).unwrap();
+    for link in ["in", "link", "text"] {
+        symlink("run.sh", fixture.layer(link)).unwrap();
+    }
     let judged = fixture.judged();
     let reason = |path: &str, why: &str| (path.to_owned(), why.to_owned());
     assert_eq!(
@@ -350,9 +353,10 @@ fn holds_a_file_that_becomes_executable_and_a_link_that_leads_out() {
         [
             reason("data.txt", "it becomes executable"),
             reason("out", "it is a link that leads out"),
+            reason("text", "a link takes the place of a file"),
         ]
     );
-    assert_eq!(judged.applied, ["in", "new.sh", "run.sh"]);
+    assert_eq!(judged.applied, ["in", "link", "new.sh", "run.sh"]);
 }
 
 #[test]
