@@ -54,6 +54,8 @@ struct Place<'a> {
     path: PathBuf,
     /// Its path on this machine.
     host: PathBuf,
+    /// It replaces the folder of the target: what isn't in the layer goes.
+    is_replaced: bool,
     /// Why everything in it waits.
     why: Option<String>,
 }
@@ -93,6 +95,7 @@ impl<'a> Judge<'a> {
             target: Some(target),
             path: PathBuf::new(),
             host: self.root.to_owned(),
+            is_replaced: false,
             why: self.reason_for_all().map(str::to_owned),
         };
         self.folder(nodes, &place);
@@ -157,6 +160,7 @@ impl<'a> Judge<'a> {
                 target: target.as_ref(),
                 path,
                 host: place.host.join(OsStr::from_bytes(node.name.to_bytes())),
+                is_replaced: place.is_replaced || folder.is_opaque,
                 why,
             };
             self.names.push(name);
@@ -246,7 +250,11 @@ impl<'a> Judge<'a> {
 
     /// Returns whether a change is an index of git that says nothing new: `git status` writes one.
     fn is_old_index(&self, node: &Node, place: &Place<'_>) -> bool {
-        if self.holds_all || &*node.name != c"index" || !matches!(node.kind, Kind::File { .. }) {
+        if self.holds_all
+            || place.is_replaced
+            || &*node.name != c"index"
+            || !matches!(node.kind, Kind::File { .. })
+        {
             return false;
         }
         let both = place.target.map(|target| {

@@ -144,6 +144,18 @@ fn folder_in_one_that_is_made_anew_counts_with_what_was_in_it() {
 }
 
 #[test]
+fn index_in_a_repository_that_is_made_anew_is_kept() {
+    let fixture = workspace();
+    git(&fixture.root(), &["init", "--quiet"]);
+    git(&fixture.root(), &["add", "stays"]);
+    fs::copy(fixture.target(".git/index"), fixture.layer(".git/index")).unwrap();
+    // The control: alone it says nothing new.
+    assert_eq!(fixture.held(), [""; 0]);
+    fixture.replace(".git");
+    assert_eq!(fixture.held(), [".git", ".git/index"]);
+}
+
+#[test]
 fn everything_waits_in_a_folder_that_is_obeyed() {
     for (below, file, why) in [
         ("p/.claude", "settings.json", "agents obey it"),
