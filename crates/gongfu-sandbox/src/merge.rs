@@ -36,6 +36,7 @@ use gongfu_core::change::{Artifact, Change, Holding, MAX_REMOVALS};
 
 pub(crate) use apply::beside;
 pub(crate) use below::Below;
+pub(crate) use judge::join_moves;
 pub(crate) use scan::Node;
 
 use self::apply::{Applier, Pass, Place};
@@ -215,28 +216,30 @@ impl Merge {
         removals::count(&self.nodes, &self.target, root)
     }
 
-    /// Takes out the changes that wait for a person, which are then no part of this merge any more; `root` is the
-    /// path of the target on this machine, the run began at `began`, and took `removals` files away from all its
-    /// folders together.
+    /// Marks the changes that wait for a person; `root` is the path of the target on this machine, and the run took
+    /// `removals` files away from all its folders together.
     ///
     /// # Errors
     /// The target can't be read.
-    pub(crate) fn take_held(
+    pub(crate) fn judge(
         &mut self,
         holding: &Holding,
         root: &Path,
-        began: Beginning,
         removals: usize,
-    ) -> io::Result<Vec<Node>> {
-        if !self.nodes.is_empty() {
-            let mut judge = Judge::new(holding, root);
-            let takes_many = removals > MAX_REMOVALS;
-            judge.mark(&mut self.nodes, &self.layer, &self.target, takes_many)?;
-            hold::drop_done(&mut self.nodes);
+    ) -> io::Result<()> {
+        if self.nodes.is_empty() {
+            return Ok(());
         }
+        let takes_many = removals > MAX_REMOVALS;
+        Judge::new(holding, root).mark(&mut self.nodes, &self.layer, &self.target, takes_many)
+    }
+
+    /// Takes out the changes that wait, which are then no part of this merge any more; the run began at `began`.
+    pub(crate) fn take_held(&mut self, began: Beginning) -> Vec<Node> {
+        hold::drop_done(&mut self.nodes);
         let mut held = hold::take(&mut self.nodes);
-        hold::note_folders(&mut held, &self.target, began.time())?;
-        Ok(held)
+        hold::note_folders(&mut held, &self.target, began.time());
+        held
     }
 
     /// The state of the folder that the changes are for.

@@ -15,7 +15,7 @@ use crate::change_sets::NewSet;
 use crate::copier::Before;
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Terms};
+use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Terms, join_moves};
 use crate::plan::UnixId;
 use crate::random;
 
@@ -201,12 +201,18 @@ fn hold(
             Err(error) => merge.refuse(&error.to_string()),
         }
     }
+    judged.retain_mut(|(_, host, merge)| {
+        let marked = merge.judge(holding, host, removals);
+        marked
+            .map_err(|error| merge.refuse(&error.to_string()))
+            .is_ok()
+    });
+    join_moves(judged.iter_mut().map(|(_, _, merge)| &mut **merge));
     let mut all = Vec::new();
     for (mount, host, merge) in judged {
-        match merge.take_held(holding, host, terms.began, removals) {
-            Ok(nodes) if nodes.is_empty() => {}
-            Ok(nodes) => all.push((mount, host, merge, nodes)),
-            Err(error) => merge.refuse(&error.to_string()),
+        let nodes = merge.take_held(terms.began);
+        if !nodes.is_empty() {
+            all.push((mount, host, merge, nodes));
         }
     }
     if all.is_empty() {

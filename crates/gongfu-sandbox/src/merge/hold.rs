@@ -47,30 +47,27 @@ pub(super) fn take(nodes: &mut Vec<Node>) -> Vec<Node> {
 }
 
 /// Notes the folders that changes are for, as long as they are those that the run saw: until the changes are applied,
-/// much may be written to them.
-///
-/// # Errors
-/// The target can't be read.
-pub(super) fn note_folders(
-    nodes: &mut [Node],
-    target: &OwnedFd,
-    began: FileTime,
-) -> io::Result<()> {
-    let modified = FileTime::modified(&fs::fstat(target)?);
+/// much may be written to them. One that can't be read isn't noted.
+pub(super) fn note_folders(nodes: &mut [Node], target: &OwnedFd, began: FileTime) {
+    let Ok(parent) = fs::fstat(target) else {
+        return;
+    };
     for node in nodes {
         let Kind::Folder(folder) = &mut node.kind else {
             continue;
         };
-        let Ok(inside) = open_folder_of_mount(target, &node.name) else {
+        let inside = open_folder_of_mount(target, &node.name);
+        let Ok((inside, found)) = inside.and_then(|inside| {
+            let found = fs::fstat(&inside)?;
+            Ok((inside, found))
+        }) else {
             continue;
         };
-        let found = fs::fstat(&inside)?;
-        if !folder.is_moved(&found, modified, began) {
+        if !folder.is_moved(&found, FileTime::modified(&parent), began) {
             folder.inode = Some(found.st_ino);
-            note_folders(&mut folder.nodes, &inside, began)?;
+            note_folders(&mut folder.nodes, &inside, began);
         }
     }
-    Ok(())
 }
 
 /// Copies the files of changes from a layer into a folder.

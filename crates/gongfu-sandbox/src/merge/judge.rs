@@ -21,6 +21,8 @@ use crate::folder::{open_folder, open_folder_of_mount};
 mod inside;
 mod moves;
 
+pub(crate) use moves::join_moves;
+
 /// Why a file waits that is a part of a repository.
 const REPOSITORY: &str = "it is a repository of git";
 /// Why a file waits that git finds by its settings.
@@ -99,7 +101,6 @@ impl<'a> Judge<'a> {
             why: self.reason_for_all().map(str::to_owned),
         };
         self.folder(nodes, &place);
-        moves::join(nodes, layer, target);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use gongfu_core::sandbox::{Command, Exit, Level, Mode, Mount, Outcome, Spec};
 use gongfu_sandbox::ChangeSets;
 use libtest_mimic::Trial;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::fixture::{Fixture, LITE, Test, of_every_level, runtime, tests};
@@ -15,13 +16,14 @@ use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 13] = tests![
+    let all: [Test; 14] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
         set_is_for_the_folders_that_the_run_saw,
         removals_and_links_wait,
         removals_of_all_folders_count_together,
+        move_into_another_folder_waits_as_one,
         folder_with_a_repository_goes_and_moves_as_one,
         folders_whose_paths_are_no_text_are_seen_and_merged,
         set_is_for_one_folder_alone,
@@ -65,6 +67,22 @@ fn run_with(fixture: &Fixture, line: &str, holds_all: bool, more: Vec<Mount>) ->
     let outcome = runtime().block_on(running).unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(0)), "{outcome:?}");
     outcome
+}
+
+/// The same with this folder as `/data`.
+fn run_with_data(fixture: &Fixture, line: &str, folder: PathBuf) -> Outcome {
+    let data = Mount {
+        sources: vec![folder.clone()],
+        target: "/data".to_owned(),
+        mode: Mode::Layered,
+        keep: Some(folder),
+    };
+    let line = if fixture.level == LITE {
+        line.replace("/data", "$GONGFU_DATA")
+    } else {
+        line.to_owned()
+    };
+    run_with(fixture, &line, false, vec![data])
 }
 
 pub(crate) fn sets(fixture: &Fixture) -> ChangeSets {
@@ -305,19 +323,8 @@ fn removals_of_all_folders_count_together(level: Level) {
         for folder in ["workspace", "data"] {
             fixture.write(&format!("{folder}/stays"), "text");
         }
-        let data = Mount {
-            sources: vec![fixture.path("data")],
-            target: "/data".to_owned(),
-            mode: Mode::Layered,
-            keep: Some(fixture.path("data")),
-        };
         let line = "rm -r /workspace/docs/* /data/docs/*";
-        let line = if level == LITE {
-            line.replace("/data", "$GONGFU_DATA")
-        } else {
-            line.to_owned()
-        };
-        let outcome = run_with(&fixture, &line, false, vec![data]);
+        let outcome = run_with_data(&fixture, line, fixture.path("data"));
         assert_eq!(
             held(&outcome).len(),
             if is_held { 80 } else { 0 },
@@ -338,19 +345,8 @@ fn folders_whose_paths_are_no_text_are_seen_and_merged(level: Level) {
     let folder = fixture.folder.path().join(name);
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("old"), "old").unwrap();
-    let data = Mount {
-        sources: vec![folder.clone()],
-        target: "/data".to_owned(),
-        mode: Mode::Layered,
-        keep: Some(folder.clone()),
-    };
     let line = "cat /data/old > /data/new; echo run > /data/CLAUDE.md";
-    let line = if level == LITE {
-        line.replace("/data", "$GONGFU_DATA")
-    } else {
-        line.to_owned()
-    };
-    let outcome = run_with(&fixture, &line, false, vec![data]);
+    let outcome = run_with_data(&fixture, line, folder.clone());
     assert_eq!(std::fs::read_to_string(folder.join("new")).unwrap(), "old");
     assert_eq!(held(&outcome), ["/data/CLAUDE.md"]);
     assert!(!apply(&fixture, &outcome.held.unwrap()).unwrap().is_partial);
@@ -358,6 +354,37 @@ fn folders_whose_paths_are_no_text_are_seen_and_merged(level: Level) {
         std::fs::read_to_string(folder.join("CLAUDE.md")).unwrap(),
         "run\n"
     );
+}
+
+fn move_into_another_folder_waits_as_one(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in [
+        "workspace/stays",
+        "workspace/one",
+        "data/stays",
+        "data/two",
+        "data/three",
+    ] {
+        fixture.write(path, path);
+    }
+    let line = "mkdir /workspace/.claude; mv /data/two /workspace/.claude/; mv /data/three /workspace/; \
+        mv /workspace/one /data/CLAUDE.md";
+    let outcome = run_with_data(&fixture, line, fixture.path("data"));
+    let paths = [
+        "/data/CLAUDE.md",
+        "/data/two",
+        "/workspace/.claude/two",
+        "/workspace/one",
+    ];
+    let mut waiting = held(&outcome);
+    waiting.sort_unstable();
+    assert_eq!(waiting, paths);
+    for path in ["workspace/one", "data/two"] {
+        assert_eq!(fixture.read(path), path);
+    }
+    // The control: neither half of this one waits.
+    assert_eq!(fixture.read("workspace/three"), "data/three");
+    assert!(!fixture.path("data/three").exists());
 }
 
 fn set_is_for_one_folder_alone(level: Level) {

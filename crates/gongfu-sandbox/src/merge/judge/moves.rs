@@ -11,9 +11,9 @@ use rustix::fs::{self, AtFlags, FileType};
 
 use crate::file_time::FileTime;
 use crate::folder::{names, open_folder, open_folder_of_mount};
-use crate::merge::MAX_DEPTH;
 use crate::merge::apply::is_folder;
 use crate::merge::scan::{Kind, Node};
+use crate::merge::{MAX_DEPTH, Merge};
 
 /// The reason for people.
 const MOVED: &str = "the other half of a move waits";
@@ -40,23 +40,38 @@ impl Unit {
     }
 }
 
-/// Lets changes wait that belong to one that does.
-pub(super) fn join(nodes: &mut [Node], layer: &OwnedFd, target: &OwnedFd) {
-    if super::first_reason(nodes).is_none() {
+/// Lets changes wait that belong to one that does, perhaps to one of another folder.
+pub(crate) fn join_moves<'a>(merges: impl Iterator<Item = &'a mut Merge>) {
+    let mut merges: Vec<&mut Merge> = merges.collect();
+    let mut reasons = merges.iter().map(|merge| super::first_reason(&merge.nodes));
+    if reasons.all(|reason| reason.is_none()) {
         return;
     }
     let mut units = Vec::new();
-    collect(nodes, layer, Some(target), &mut units);
-    let mut held = Unit::default();
-    while let Some(unit) = units
-        .iter_mut()
-        .find(|unit| !unit.is_joined && (unit.is_held || unit.belongs_to(&held)))
-    {
-        (unit.is_held, unit.is_joined) = (true, true);
-        held.takes.append(&mut unit.takes);
-        held.makes.append(&mut unit.makes);
+    for merge in &mut merges {
+        collect(
+            &mut merge.nodes,
+            &merge.layer,
+            Some(&merge.target),
+            &mut units,
+        );
     }
-    mark(nodes, &mut units.iter().map(|unit| unit.is_held));
+    let mut held = Unit::default();
+    let mut has_grown = true;
+    while has_grown {
+        has_grown = false;
+        for unit in units.iter_mut().filter(|unit| !unit.is_joined) {
+            if unit.is_held || unit.belongs_to(&held) {
+                (unit.is_held, unit.is_joined, has_grown) = (true, true, true);
+                held.takes.extend(std::mem::take(&mut unit.takes));
+                held.makes.extend(std::mem::take(&mut unit.makes));
+            }
+        }
+    }
+    let mut held = units.iter().map(|unit| unit.is_held);
+    for merge in merges {
+        mark(&mut merge.nodes, &mut held);
+    }
 }
 
 /// The folder of changes, if it is only on the way to them.

@@ -13,7 +13,7 @@ use gongfu_core::change::{Holding, PersonalSettings};
 use tempfile::TempDir;
 
 use crate::file_time::{Beginning, note_change};
-use crate::merge::{Budget, FolderContext, Merge, Terms, hold};
+use crate::merge::{Budget, FolderContext, Merge, Terms, hold, join_moves};
 
 #[cfg(target_os = "linux")]
 mod folders;
@@ -112,9 +112,9 @@ impl Fixture {
         let mut budget = Budget::of_run(1_000_000);
         let mut merge = Merge::scan(layer, target, &context, &terms, &mut budget).unwrap();
         let removals = merge.removals(&self.root()).unwrap();
-        let nodes = merge
-            .take_held(&self.holding, &self.root(), terms.began, removals)
-            .unwrap();
+        merge.judge(&self.holding, &self.root(), removals).unwrap();
+        join_moves(std::iter::once(&mut merge));
+        let nodes = merge.take_held(terms.began);
         let mut held = Vec::new();
         hold::list(&nodes, "", &mut |path, _, why| {
             held.push((path.to_owned(), why.to_owned()));
