@@ -210,12 +210,24 @@ impl PrivatePaths {
                     .collect::<Vec<_>>()
             })
             .collect();
-        let known = above
-            .into_iter()
-            .filter_map(|folder| Some((id_outside(&folder)?, folder)));
+        let mut known: Vec<(FolderId, PathBuf)> = Vec::new();
+        let mut missing: Option<PathBuf> = None;
+        for folder in above {
+            // Nothing is in a folder that isn't there; those in it come right behind it.
+            if missing
+                .as_ref()
+                .is_some_and(|missing| folder.starts_with(missing))
+            {
+                continue;
+            }
+            match id_outside(&folder) {
+                Some(id) => known.push((id, folder)),
+                None => missing = Some(folder),
+            }
+        }
         Self {
             workspaces: home.join("workspaces"),
-            known: known.collect(),
+            known,
             home,
             users,
         }
