@@ -6,6 +6,7 @@
 mod command;
 mod failure;
 mod import;
+mod left_out;
 mod npm;
 mod pyproject;
 mod record;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 pub use command::{added_packages, languages, named_scripts};
 pub use failure::{Failure, FailureKind};
 pub use import::{Guess, Imports, guesses, is_known_package, missing_modules};
+pub use left_out::{left_out_entry, shortened};
 pub use record::{PackageVersion, Record, locked_packages};
 pub use requirement::{is_digest, requirement_problem};
 
@@ -253,6 +255,8 @@ const MAX_WARNINGS: usize = 20;
 struct LeftOut {
     first: Option<ManifestError>,
     warnings: Vec<String>,
+    /// The number of warnings above the limit.
+    more: usize,
 }
 
 impl LeftOut {
@@ -264,6 +268,8 @@ impl LeftOut {
     fn warn(&mut self, warning: String) {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
+        } else {
+            self.more += 1;
         }
     }
 
@@ -271,7 +277,10 @@ impl LeftOut {
     ///
     /// # Errors
     /// The first thing that was left out, where all or nothing counts, or nothing is left.
-    fn warnings(self, is_error: bool) -> Result<Vec<String>, ManifestError> {
+    fn warnings(mut self, is_error: bool) -> Result<Vec<String>, ManifestError> {
+        if self.more > 0 {
+            self.warnings.push(format!("and {} more", self.more));
+        }
         match self.first.filter(|_| is_error) {
             Some(error) => Err(error),
             None => Ok(self.warnings),

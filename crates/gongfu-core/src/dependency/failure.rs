@@ -184,6 +184,7 @@ impl From<ManifestError> for Failure {
 /// Phrases of uv, tried in this order. Before one that begins with a blank stands the package.
 const UV_PHRASES: &[(&str, Kind)] = &[
     ("No space left", Kind::TooLarge),
+    ("Couldn't parse requirement", Kind::ManifestInvalid),
     // A lock is checked without a network.
     ("but `--locked` was provided", Kind::LockStale),
     ("the network was disabled", Kind::LockStale),
@@ -207,6 +208,7 @@ const UV_PHRASES: &[(&str, Kind)] = &[
     (" has an invalid package format", Kind::NothingBuilt),
     ("Failed to extract archive", Kind::NothingBuilt),
     (" has no usable wheels", Kind::NothingBuilt),
+    (" have no usable wheels", Kind::NothingBuilt),
     (" has no wheels with a matching", Kind::NothingBuilt),
     ("building from source is disabled", Kind::NothingBuilt),
     ("no compatible wheel", Kind::NothingBuilt),

@@ -39,7 +39,7 @@ pub(super) fn parse(
     let packages = if let Some((path, lock)) = lock {
         files.push(path.clone());
         PackageSpec::Project {
-            project: text.to_owned(),
+            project: for_lock(&table, project, &requirements),
             lock: without_options(lock),
             requirements,
         }
@@ -51,8 +51,8 @@ pub(super) fn parse(
     };
     let warnings = match &packages {
         PackageSpec::Requirements(requirements) => left_out.warnings(requirements.lines.is_empty()),
-        // The lock says where each package comes from.
-        _ => Ok(Vec::new()),
+        // A lock of what is left out doesn't fit the rest.
+        _ => left_out.warnings(false),
     };
     Ok(Some(Manifest {
         language: Language::Python,
@@ -63,9 +63,61 @@ pub(super) fn parse(
     }))
 }
 
+/// The project, written anew with nothing but what `uv` compares with the lock. `uv` would build a project that has a
+/// build system, and obey the settings of tools.
+fn for_lock(table: &Table, project: &Table, requirements: &Requirements) -> String {
+    let mut own = Table::new();
+    for name in ["name", "version"] {
+        if let Some(value) = project.get(name).filter(|value| value.is_str()) {
+            own.insert(name.to_owned(), value.clone());
+        }
+    }
+    if !own.contains_key("version") {
+        let dynamic = Value::Array(vec!["version".into()]);
+        own.insert("dynamic".to_owned(), dynamic);
+    }
+    if let Some(python) = &requirements.python {
+        own.insert("requires-python".to_owned(), python.as_str().into());
+    }
+    let lines = requirements.lines.iter().map(String::as_str);
+    let lines = lines.map(Value::from).collect();
+    own.insert("dependencies".to_owned(), Value::Array(lines));
+    let optional = project.get("optional-dependencies");
+    own.extend(optional.map(|all| ("optional-dependencies".to_owned(), lists(all))));
+    let mut anew = Table::from_iter([("project".to_owned(), Value::Table(own))]);
+    let groups = table.get("dependency-groups");
+    anew.extend(groups.map(|all| ("dependency-groups".to_owned(), lists(all))));
+    anew.to_string()
+}
+
+/// Named lists of requirements, without those that are no packages of an index. A group may include another one.
+fn lists(all: &Value) -> Value {
+    let checked = |one: &Value| match one {
+        Value::String(line) => requirement_problem(line.trim())
+            .is_none()
+            .then(|| one.clone()),
+        Value::Table(table) => {
+            let group = table.get("include-group").filter(|group| group.is_str())?;
+            let include = [("include-group".to_owned(), group.clone())];
+            Some(Value::Table(Table::from_iter(include)))
+        }
+        _ => None,
+    };
+    let all = all.as_table().into_iter().flatten();
+    let lists = all.filter_map(|(name, list)| {
+        let list = list.as_array()?.iter().filter_map(checked).collect();
+        Some((name.clone(), Value::Array(list)))
+    });
+    Value::Table(lists.collect())
+}
+
 /// A lock without the settings that it was made with: they are those of another machine, have other forms in other
-/// versions of uv, and say nothing of the packages.
+/// versions of uv, and say nothing of the packages. The project itself counts as one that isn't built.
 fn without_options(lock: &str) -> String {
+    let lock = lock.replace(
+        r#"source = { editable = "." }"#,
+        r#"source = { virtual = "." }"#,
+    );
     let mut is_options = false;
     let lines = lock.split_inclusive('\n').filter(|line| {
         let line = line.trim();

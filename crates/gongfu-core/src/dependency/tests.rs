@@ -378,6 +378,44 @@ fn lock_is_read_without_the_settings_that_it_was_made_with() {
 }
 
 #[test]
+fn project_is_written_anew_for_its_lock() {
+    let read = |project: &str| {
+        let lock = "[[package]]\nname = \"x\"\nsource = { editable = \".\" }\n";
+        let found = python(&[("pyproject.toml", project), ("uv.lock", lock)]);
+        let found = found.unwrap().unwrap();
+        let PackageSpec::Project { project, lock, .. } = found.packages else {
+            panic!("{project}");
+        };
+        assert!(lock.contains("source = { virtual = \".\" }"), "{lock}");
+        let project: toml::Table = project.parse().unwrap();
+        project
+    };
+    let kept = "[project]\nname = \"x\"\nversion = \"1\"\nrequires-python = \">=3.9\"\ndependencies = [\"idna\"]\n[project.optional-dependencies]\na = [\"six\"]\n[dependency-groups]\ndev = [{ include-group = \"b\" }]\nb = [\"attrs>=2\"]\n";
+    let kept: toml::Table = kept.parse().unwrap();
+    let mut given = kept.clone();
+    let more = "[build-system]\nrequires = [\"evil @ https://localhost/x\"]\nbuild-backend = \"evil\"\n[tool.uv]\nindex-url = \"https://localhost\"\n[tool.setuptools.dynamic]\nversion = { attr = \"evil.version\" }\n";
+    given.extend(more.parse::<toml::Table>().unwrap());
+    let project = given.get_mut("project").unwrap().as_table_mut().unwrap();
+    project.insert("scripts".to_owned(), toml::Table::new().into());
+    assert_eq!(read(&given.to_string()), kept);
+    // What leads elsewhere is left out, so that the lock doesn't fit.
+    let away = "[project]\nname = \"x\"\ndynamic = [\"version\", \"readme\"]\ndependencies = [\"idna\", \"a @ file:///a\"]\n[project.optional-dependencies]\na = [\"b @ git+https://localhost/b\", 1]\n[dependency-groups]\nb = [{ path = \"/\" }, \"-r /etc/hosts\"]\n";
+    let left = "[project]\nname = \"x\"\ndynamic = [\"version\"]\ndependencies = [\"idna\"]\n[project.optional-dependencies]\na = []\n[dependency-groups]\nb = []\n";
+    assert_eq!(read(away), left.parse().unwrap());
+}
+
+#[test]
+fn warnings_end_with_the_number_of_those_that_are_left() {
+    let lines = "./x\n".repeat(60);
+    let found = python(&[("requirements.txt", &format!("idna\n{lines}"))]);
+    let warnings = found.unwrap().unwrap().warnings;
+    assert_eq!(
+        (warnings.len(), warnings.last().unwrap().as_str()),
+        (21, "and 40 more")
+    );
+}
+
+#[test]
 fn command_adds_packages_by_uv() {
     for (text, expected) in [
         ("uv run --with pandas x.py", &["pandas"][..]),
@@ -532,7 +570,7 @@ fn long_texts_are_parsed_fast_and_reported_briefly() {
     }
     let options = "--pre\n".repeat(1_000);
     let found = python(&[("requirements.txt", &options)]).unwrap().unwrap();
-    assert!(found.warnings.len() <= 20);
+    assert!(found.warnings.len() <= 21);
 }
 
 #[test]
@@ -610,6 +648,11 @@ fn installer_output_tells_the_kind_of_failure() {
             Some("docopt"),
         ),
         (
+            "error: No solution found\n  cause: Because all versions of docopt have no usable wheels and you",
+            FailureKind::NothingBuilt,
+            Some("docopt"),
+        ),
+        (
             "error: No solution found\n  cause: Because a==1 depends on b<3 and you require b==3",
             FailureKind::Conflict,
             None,
@@ -627,6 +670,11 @@ fn installer_output_tells_the_kind_of_failure() {
         (
             "error: Failed to download `six`\n  Caused by: Hash mismatch for `six`",
             FailureKind::DigestMismatch,
+            None,
+        ),
+        (
+            "error: Couldn't parse requirement in `/in/requirements.txt` at position 5\n  cause: Unexpected end of version specifier",
+            FailureKind::ManifestInvalid,
             None,
         ),
         (

@@ -3,7 +3,7 @@
 use gongfu_core::dependency::{
     Failure, FailureKind, Language, MAX_FILE, Manifest, ManifestError, PackageSpec, Requirements,
     Texts, added_packages, guesses, inferred, is_known_package, is_manifest, languages,
-    missing_modules, named_scripts, parse, requirement_problem,
+    missing_modules, named_scripts, parse, requirement_problem, shortened,
 };
 use gongfu_core::library::Skill;
 use gongfu_core::port::{Environment, PortError};
@@ -206,7 +206,7 @@ impl RunPackages {
         let built = environment.record.left_out.iter();
         let left_out = manifest.warnings.iter();
         let left_out = left_out.chain(built.filter(|line| !manifest.warnings.contains(line)));
-        let left_out: Vec<String> = left_out.take(MAX_LEFT_OUT).cloned().collect();
+        let left_out = shortened(left_out.cloned(), MAX_LEFT_OUT);
         if environment.mount.is_some() || !left_out.is_empty() {
             self.reports.push(EnvironmentReport {
                 language: manifest.language.as_str(),
