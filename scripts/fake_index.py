@@ -76,6 +76,12 @@ class Index:
         self.peers: list[tuple[str, int]] = []
         # The value of `Authorization` that everybody has to send.
         self.wanted: str | None = None
+        # What everybody sent.
+        self.logins: list[str | None] = []
+        # Names of which it refuses to tell.
+        self.forbidden: set[str] = set()
+        # Where it sends those who ask for a path.
+        self.moved: dict[str, str] = {}
         # How long it takes before it answers anything, in seconds.
         self.delay = 0.0
         index = self
@@ -90,12 +96,19 @@ class Index:
                 if self.command == "GET":
                     index.asked.append(self.path)
                 index.peers.append(self.client_address[:2])
+                index.logins.append(self.headers.get("Authorization"))
                 time.sleep(index.delay)
                 kind, body = index.answer(self.path)
                 status = 200 if body is not None else 404
                 if index.wanted and self.headers.get("Authorization") != index.wanted:
                     status, body = 401, b""
+                if any(name in self.path for name in index.forbidden):
+                    status, body = 403, b""
+                if self.path in index.moved:
+                    status, body = 302, b""
                 self.send_response(status)
+                if status == 302:
+                    self.send_header("Location", index.moved[self.path])
                 if status == 401:
                     self.send_header("WWW-Authenticate", 'Basic realm="index"')
                 body = b"" if body is None else body
@@ -131,7 +144,7 @@ class Index:
 
     def answer(self, path: str) -> tuple[str, bytes | None]:
         """What stands at a path, and of which kind it is."""
-        path = path.split("#")[0]
+        path = path.split("#")[0].split("?")[0]
         if path.startswith("/files/"):
             return "application/octet-stream", self.files.get(path.removeprefix("/files/"))
         if path.startswith("/simple/"):
@@ -144,6 +157,11 @@ class Index:
             package = self.packages.get(path.removeprefix("/npm/"))
             return "application/json", json.dumps(package).encode() if package else None
         return "text/plain", None
+
+    @staticmethod
+    def login(text: str) -> str:
+        """A user and a password as `Authorization` has them."""
+        return "Basic " + base64.b64encode(text.encode()).decode()
 
     def digest(self, file: str) -> str:
         """What it says the digest of a file is."""

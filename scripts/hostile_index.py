@@ -29,6 +29,7 @@ from typing import Any
 from clients import NOT_INSTALLED, Row, binary, described, expect, print_table
 
 try:
+    import hostile_builds
     from fake_index import Index, authority, source, wheel
 except ImportError:
     Index = None
@@ -503,6 +504,11 @@ def locks(world: World) -> None:
     expect("resolved anew" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
 
 
+def project_that_is_built(world: World) -> None:
+    """A project with a lock, and whatever else stands in it: it isn't built, and its tools have no say."""
+    hostile_builds.project_that_is_built(world, project(world, PROJECT))
+
+
 def conflicts(world: World) -> None:
     """What can't be had together, and what no interpreter here is for."""
     world.fails(python("good>2\n"), "DEPENDENCIES_INVALID", "conflict")
@@ -753,7 +759,7 @@ def node_alias(world: World) -> None:
 
 CASES: list[Callable[[World], None]] = [
     good, unknown, sources_alone, sources_built, other_content, pinned_content, down, slow, untrusted, unencrypted, climbing, bomb,
-    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, unreadable, squatted_names, imports_without_end, additions, says_otherwise, header_of_a_script, locks, conflicts,
+    begins_with_python, leads_on, settings_of_a_skill, options_of_requirements, options_in_an_install, behind_a_digest, others_stay, unreadable, squatted_names, imports_without_end, additions, says_otherwise, header_of_a_script, locks, project_that_is_built, conflicts,
     at_once, interrupted, changed_before_compiled, compared_meanwhile, secrets, node_good, node_bad, node_elsewhere, node_lock, node_lock_elsewhere, node_alias, removed,
 ]  # fmt: skip
 
@@ -771,7 +777,7 @@ def main() -> int:
     table: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="gongfu-index-") as folder:
         world = World(Path(folder).resolve(), binary(options.gongfu), Path(uv).absolute())
-        for case in CASES:
+        for case in [*CASES, *hostile_builds.CASES]:
             if options.only not in case.__name__:
                 continue
             begun, problem = time.monotonic(), ""
@@ -781,7 +787,8 @@ def main() -> int:
             except Exception as error:
                 problem = described(error)
             world.variables = {}
-            world.index.delay = 0
+            world.index.delay, world.index.wanted = 0, None
+            world.index.forbidden, world.index.moved = set(), {}
             world.other.asked.clear()
             world.configure()
             table.append(Row(case.__name__.replace("_", " "), (case.__doc__ or "").rstrip("."), problem, round((time.monotonic() - begun) * 1000)))

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use cap_std::fs::{Permissions, PermissionsExt as _};
 use gongfu_core::dependency::{
-    Failure, FailureKind, Language, Manifest, PackageSpec, Record, is_digest, locked_packages,
-    requirement_problem,
+    Failure, FailureKind, Language, Manifest, PackageSpec, Record, is_digest, left_out_entry,
+    locked_packages, requirement_problem, shortened,
 };
 use gongfu_core::library::Skill;
 use gongfu_core::port::Listener;
@@ -27,7 +27,9 @@ use gongfu_files::disk::Root;
 /// The limit of packages in a record.
 const MAX_PACKAGES: usize = 5_000;
 /// The limit of what a record tells that was left out.
-const MAX_LEFT_OUT: usize = 50;
+pub(crate) const MAX_LEFT_OUT: usize = 50;
+/// The limit of interpreters that a message names.
+const MAX_INTERPRETERS: usize = 50;
 /// The longest lock, in bytes.
 const MAX_LOCK: u64 = 16 * 1024 * 1024;
 
@@ -100,8 +102,16 @@ pub(crate) async fn build(
     for warning in &manifest.warnings {
         build.sandbox.report(warning);
     }
-    build.fill().await?;
-    build.publish(started).await
+    let folder = Arc::clone(&build.sandbox.folder);
+    let built = match build.fill().await {
+        Ok(()) => build.publish(started).await,
+        Err(failure) => Err(failure),
+    };
+    if built.is_err() {
+        // A sweep does it otherwise.
+        let _ = disk(move || folder.discard()).await;
+    }
+    built
 }
 
 /// Locks the build folder of a key.
@@ -136,7 +146,7 @@ impl Build<'_> {
         let Some(packages) = manifest.packages.without_lock().filter(|_| is_stale) else {
             return Err(failure);
         };
-        self.leave_out(format!(
+        self.leave_out(&format!(
             "the lock doesn't fit what is required, so the versions were resolved anew: {}",
             failure.why
         ));
@@ -146,11 +156,12 @@ impl Build<'_> {
     }
 
     /// Notes what isn't installed, and why.
-    fn leave_out(&mut self, what: String) {
+    fn leave_out(&mut self, what: &str) {
+        let what = left_out_entry(what);
         if self.record.left_out.len() < MAX_LEFT_OUT {
             self.sandbox.report(&format!("left out: {what}"));
-            self.record.left_out.push(what);
         }
+        self.record.left_out.push(what);
     }
 
     /// Runs the step that resolves. Where a package can't be had, it is left out for the sake of the others.
@@ -166,9 +177,10 @@ impl Build<'_> {
         let Ok(printed) = self.sandbox.run(recipe, each).await else {
             return Err(failure);
         };
+        let printed = self.sandbox.hide(&printed);
         for (package, failure) in refused(self.record.language, &printed) {
             let (kind, why) = (failure.kind.as_str(), failure.why);
-            self.leave_out(format!("{package}: {kind}: {why}"));
+            self.leave_out(&format!("{package}: {kind}: {why}"));
         }
         Ok(())
     }
@@ -183,24 +195,24 @@ impl Build<'_> {
         for (name, text) in &recipe.inputs {
             self.write_input(name, text)?;
         }
-        if let Some(step) = recipe.prepare {
-            let prepared = self.sandbox.run(&recipe, step).await;
-            if let Err(failure) = prepared {
-                return Err(self.with_interpreters(&recipe, failure).await);
-            }
-            // Only `uv` has written yet: later, a package could have replaced the file.
-            let path = self.interpreter()?;
-            let name = python::INTERPRETER_VARIABLE.to_owned();
-            recipe.variables.insert(name, path.clone());
-            self.record.interpreter = Some(path);
-        }
+        self.prepare(&mut recipe).await?;
         let given = recipe
             .inputs
             .iter()
             .find(|(name, _)| *name == recipe.lock_file);
         let mut lock = given.map(|(_, text)| text.clone());
         if let Some(step) = recipe.lock {
-            self.resolve(&mut recipe, step).await?;
+            let resolved = self.resolve(&mut recipe, step).await;
+            let is_project = matches!(packages, PackageSpec::Project { .. });
+            resolved.map_err(|failure| match failure.kind {
+                FailureKind::TooSlow | FailureKind::ToolMissing | FailureKind::Sandbox => failure,
+                // The text of the skill is all that this step reads.
+                _ if is_project => Failure {
+                    kind: FailureKind::LockStale,
+                    ..failure
+                },
+                _ => failure,
+            })?;
             let text = self.read(recipe.lock_file)?;
             check_lock(&text)?;
             self.write_input(recipe.lock_file, &text)?;
@@ -217,7 +229,6 @@ impl Build<'_> {
         // A package could have replaced the lock.
         let root = Root::open(&self.sandbox.folder.root).map_err(io_failure)?;
         replace(&root, recipe.lock_file, &lock, 0o644).map_err(io_failure)?;
-        let _ = root.dir().remove_dir_all(source::FOLDER);
         let mut packages = locked_packages(self.record.language, &lock);
         packages.truncate(MAX_PACKAGES);
         self.record.packages = packages;
@@ -226,19 +237,22 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// The versions that the manifest wants of a package, as text.
-    fn versions(&self, name: &str) -> String {
-        let PackageSpec::Requirements(requirements) = &self.manifest.packages else {
-            return String::new();
+    /// Makes the environment anew, with nothing of a package in it.
+    async fn prepare(&mut self, recipe: &mut Recipe) -> Result<(), Failure> {
+        let Some(step) = recipe.prepare else {
+            return Ok(());
         };
-        let lines = requirements.lines.iter().chain(&requirements.constraints);
-        let of_it = lines.filter_map(|line| {
-            let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-            let (own, rest) = line.split_at(line.find(|c| !is_name(c)).unwrap_or(line.len()));
-            own.eq_ignore_ascii_case(name)
-                .then(|| rest.split(';').next().unwrap_or_default().to_owned())
-        });
-        of_it.collect::<Vec<_>>().join(",")
+        let folder = Arc::clone(&self.sandbox.folder);
+        disk(move || folder.clear_environment()).await?;
+        if let Err(failure) = self.sandbox.run(recipe, step).await {
+            return Err(self.with_interpreters(recipe, failure).await);
+        }
+        // Only `uv` has written yet: later, a package could have replaced the file.
+        let path = self.interpreter()?;
+        let name = python::INTERPRETER_VARIABLE.to_owned();
+        recipe.variables.insert(name, path.clone());
+        self.record.interpreter = Some(path);
+        Ok(())
     }
 
     /// Adds the interpreters that there are to a failure for lack of one.
@@ -246,7 +260,7 @@ impl Build<'_> {
         if failure.kind == FailureKind::Interpreter
             && let Ok(printed) = self.sandbox.run(recipe, python::INTERPRETERS).await
         {
-            let versions: Vec<&str> = printed.split_whitespace().take(MAX_LEFT_OUT).collect();
+            let versions: Vec<&str> = printed.split_whitespace().take(MAX_INTERPRETERS).collect();
             failure.why += "; the interpreters here: Python ";
             failure.why += &versions.join(", ");
         }
@@ -289,6 +303,7 @@ impl Build<'_> {
         self.record.made = inner.clock.now().to_seconds();
         self.record.took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let (count, seconds) = (self.record.packages.len(), took.as_secs_f32());
+        self.record.left_out = shortened(self.record.left_out, MAX_LEFT_OUT);
         let (storage, mut record) = (inner.storage.clone(), self.record);
         let folder = Arc::clone(&self.sandbox.folder);
         let publish = move || {
@@ -344,17 +359,24 @@ fn check_lock(lock: &str) -> Result<(), Failure> {
 /// Links the interpreter and the stub of `uv`, whatever a package has put in their place. The link leads out
 /// of the environment, so that a step can't make it.
 fn link_interpreter(root: &Root, interpreter: &str) -> io::Result<()> {
-    let _ = root.dir().remove_file("bin/python");
+    clear_place(root, "bin/python");
     root.dir().symlink_contents(interpreter, "bin/python")?;
     replace(root, "bin/uv", python::UV_STUB, 0o755)
 }
 
 /// Writes a file in place of whatever stands there; a link isn't followed.
 fn replace(root: &Root, path: &str, text: &str, mode: u32) -> io::Result<()> {
-    let _ = root.dir().remove_file(path);
+    clear_place(root, path);
     root.dir().write(path, text)?;
     let permissions = Permissions::from_mode(mode);
     root.dir().set_permissions(path, permissions)
+}
+
+/// Removes whatever stands at a path; the target of a link stays. What can't be removed fails what comes after.
+fn clear_place(root: &Root, path: &str) {
+    if root.dir().remove_file(path).is_err() {
+        let _ = root.dir().remove_dir_all(path);
+    }
 }
 
 /// Does something that waits for disks.

@@ -6,16 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gongfu_core::dependency::{
-    Failure, Imports, Language, Manifest, PackageSpec, Requirements, guesses, requirement_problem,
+    Failure, Imports, Language, Manifest, PackageSpec, Requirements, guesses, left_out_entry,
+    requirement_problem, shortened,
 };
 use gongfu_core::library::Skill;
 use serde::{Deserialize, Serialize};
 
 use crate::Inner;
-use crate::build::{disk, io_failure};
-
-/// The limit of what is told about packages that aren't installed.
-const MAX_WARNINGS: usize = 100;
+use crate::build::{MAX_LEFT_OUT, disk, io_failure};
 
 /// The imports of scripts, and what a person said to them.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -60,7 +58,6 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
     let language = manifest.language;
     let mut warnings = manifest.warnings.clone();
     warnings.extend(scan.imports.unread);
-    let mut more = 0;
     let mut names = Vec::new();
     let modules = scan.imports.modules.keys().map(String::as_str);
     for guess in guesses(language, modules) {
@@ -71,24 +68,18 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
         let is_allowed = scan.allowed.contains(&package) || manifest.allowed.contains(&package);
         if guess.is_known || is_allowed {
             names.push(package);
-        } else if warnings.len() >= MAX_WARNINGS {
-            more += 1;
         } else {
             warnings.push(format!(
                 "{package}: it isn't in gongfu's table of packages, and anybody can publish one under a name that is imported; a person installs it by `gongfu env build SKILL --inferred --allow {package}`"
             ));
         }
     }
-    if more > 0 {
-        warnings.push(format!(
-            "{more} more packages, which aren't in the table either"
-        ));
-    }
+    let warnings = warnings.iter().map(|warning| left_out_entry(warning));
     Manifest {
         language,
         files: manifest.files.clone(),
         packages: newest(language, &names),
-        warnings,
+        warnings: shortened(warnings, MAX_LEFT_OUT),
         allowed: Vec::new(),
     }
 }

@@ -56,7 +56,7 @@ impl Inner {
             hidden: Vec::new(),
             holding: None,
         };
-        let outcome = self.run(manifest.language, spec, Arc::new(|_, _| {}));
+        let outcome = self.run(manifest.language, spec, Arc::new(|_, _| {}), &str::to_owned);
         let imports = read(&outcome.await?.stdout)?;
         Ok(imports.shortened(manifest.language))
     }

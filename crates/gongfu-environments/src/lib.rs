@@ -66,9 +66,9 @@ pub struct Settings {
 impl Settings {
     /// True if the operator allows this package to be built.
     fn may_build(&self, name: &str) -> bool {
-        let normal = |name: &str| name.to_ascii_lowercase().replace(['_', '.'], "-");
+        let name = python::normal_name(name);
         let mut allowed = self.build.iter();
-        allowed.any(|allowed| allowed == "*" || normal(allowed) == normal(name))
+        allowed.any(|allowed| allowed == "*" || python::normal_name(allowed) == name)
     }
 }
 

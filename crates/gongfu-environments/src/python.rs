@@ -40,42 +40,65 @@ uv venv --quiet --allow-existing --relocatable ${WANTED_PYTHON:+--python \"$WANT
 readlink -f /env/bin/python > /env/interpreter",
 );
 
-/// Turns the lock of a project into requirements with digests, whichever index it was made with.
+/// Turns the lock of a project into requirements with digests, whichever index it was made with. Nothing is built.
 const EXPORT: Step = Step::offline(
-    "mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project
-exec uv export --locked --offline --no-dev --no-emit-project --no-header --no-annotate --quiet -o /env/requirements.lock",
+    "export UV_NO_BUILD=1
+mkdir /tmp/project && cp /in/pyproject.toml /in/uv.lock /tmp/project/ && cd /tmp/project && rm -rf /env/requirements.lock
+exec uv export --no-build --locked --offline --no-dev --no-emit-project --no-header --no-annotate --quiet -o /env/requirements.lock",
 );
 
+/// Resolves all requirements. `uv` would follow the versions of a lock that is there.
 const RESOLVE: Step = Step::online(
     "set -eu
+rm -rf /env/requirements.lock
 if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
 uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /env/requirements.lock \"$@\" /in/requirements.txt",
 );
 
-/// Tries one requirement after the other with those before it. Why one is left out stands below it, set in by two
-/// blanks.
+/// Keeps of the requirements what can be had together with those before it, and likewise of the constraints what `uv`
+/// understands. Lines that fail together are tried by halves, so that few bad ones among many cost few attempts. Why
+/// one is left out stands below it, set in by two blanks.
 const RESOLVE_EACH: Step = Step::online(
     "set -eu
-if [ -f /in/constraints.txt ]; then set -- --constraints /in/constraints.txt; fi
-: > /tmp/kept
-while IFS= read -r line; do
-  { cat /tmp/kept; printf '%s\\n' \"$line\"; } > /tmp/tried
-  if uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /tmp/lock \"$@\" /tmp/tried 2> /tmp/why; then
-    cp /tmp/tried /tmp/kept
+compile() {
+  rm -f /tmp/lock
+  uv pip compile --quiet --no-header --no-annotate --generate-hashes --only-binary :all: --no-sources --python \"$INTERPRETER\" -o /tmp/lock --constraints \"$1\" \"$2\" 2> /tmp/why
+}
+sift() {
+  sed -n \"$1,$2p\" \"$all\" > /tmp/part
+  cat \"$kept\" /tmp/part > /tmp/tried
+  if try; then
+    cp /tmp/tried \"$kept\"
     cp /tmp/lock /env/requirements.lock
-  else
-    printf '%s\\n' \"$line\"
+  elif [ \"$1\" -eq \"$2\" ]; then
+    cat /tmp/part
     sed 's/^/  /' /tmp/why
-    rm -f /tmp/lock
+  else
+    set -- \"$1\" $((($1 + $2) / 2)) \"$2\"
+    sift \"$1\" \"$2\"
+    sift $(($2 + 1)) \"$3\"
   fi
-done < /in/requirements.txt
+}
+rm -rf /env/requirements.lock
+: > /tmp/none
+: > /tmp/constraints
+: > /tmp/kept
+if [ -f /in/constraints.txt ]; then
+  all=/in/constraints.txt kept=/tmp/constraints
+  try() { compile /tmp/tried /tmp/none; }
+  sift 1 \"$(wc -l < \"$all\")\"
+fi
+all=/in/requirements.txt kept=/tmp/kept
+try() { compile /tmp/constraints /tmp/tried; }
+sift 1 \"$(wc -l < \"$all\")\"
 [ -s /tmp/kept ]",
 );
 
 /// Installs the lock. Nothing is built: no code of a package runs.
 const INSTALL: Step = Step::online(
     "set -eu
-ln -sf \"$INTERPRETER\" /env/bin/python
+rm -rf /env/bin/python
+ln -s \"$INTERPRETER\" /env/bin/python
 if grep -q '[^[:space:]]' /in/requirements.lock; then
   uv pip install --python /env/bin/python --require-hashes --no-deps --only-binary :all: --link-mode copy -r /in/requirements.lock
 fi",
@@ -152,6 +175,14 @@ pub(crate) fn recipe(packages: &PackageSpec, uv: PathBuf, has_certificates: bool
         programs: vec![TOOLS.to_owned()],
         lock_file: LOCK,
     }
+}
+
+/// The name of a package in the form in which names are compared (PEP 503).
+pub(crate) fn normal_name(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let parts = name.split(['-', '_', '.']);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("-")
 }
 
 /// Variables for a run.

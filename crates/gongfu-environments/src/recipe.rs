@@ -11,12 +11,17 @@ pub(crate) const INPUTS: &str = "/in";
 /// The operator's CA certificates, as a build sees them.
 pub(crate) const CERTIFICATES: &str = "/run/certificates.pem";
 
+/// The folder in which a package is built, as the steps of that see it.
+pub(crate) const SCRATCH: &str = "/build";
+
 /// A shell script that runs in a sandbox.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Step {
     pub(crate) script: &'static str,
     /// True if it reaches the index, and sees the operator's logins there.
     pub(crate) is_online: bool,
+    /// True if it writes to [`SCRATCH`], and has no environment.
+    pub(crate) is_in_scratch: bool,
 }
 
 impl Step {
@@ -24,6 +29,7 @@ impl Step {
         Self {
             script,
             is_online: false,
+            is_in_scratch: false,
         }
     }
 
@@ -31,6 +37,14 @@ impl Step {
         Self {
             script,
             is_online: true,
+            is_in_scratch: false,
+        }
+    }
+
+    pub(crate) const fn in_scratch(self) -> Self {
+        Self {
+            is_in_scratch: true,
+            ..self
         }
     }
 }

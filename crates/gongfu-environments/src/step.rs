@@ -6,11 +6,13 @@ use gongfu_core::change::Change;
 use gongfu_core::dependency::{Failure, FailureKind, Language};
 use gongfu_core::port::{Listener, PortError};
 use gongfu_core::sandbox::{
-    Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reason, Spec, Stream,
+    CapturedOutput, Command, Contact, Exit, Input, Limits, Mode, Mount, Outcome, Reason, Spec,
+    Stream,
 };
+use gongfu_core::text::visible;
 
 use crate::index::Index;
-use crate::recipe::{CERTIFICATES, ENVIRONMENT, INPUTS, Recipe, Step};
+use crate::recipe::{CERTIFICATES, ENVIRONMENT, INPUTS, Recipe, SCRATCH, Step};
 use crate::storage::BuildFolder;
 use crate::{Inner, read_only};
 
@@ -34,7 +36,8 @@ pub(crate) struct BuildSandbox<'a> {
 impl BuildSandbox<'_> {
     /// Tells the listener a line.
     pub(crate) fn report(&self, line: &str) {
-        (self.listener)(Stream::Stderr, format!("gongfu: {line}\n").as_bytes());
+        let line = format!("gongfu: {}\n", visible(line));
+        (self.listener)(Stream::Stderr, line.as_bytes());
     }
 
     /// The index for people; empty before any step needed it.
@@ -48,7 +51,7 @@ impl BuildSandbox<'_> {
             self.index = Some(self.find_index(recipe).await?);
         }
         let index = self.index.clone().filter(|_| step.is_online);
-        self.run_script(recipe, step.script, index.as_ref()).await
+        self.run_script(recipe, step, index.as_ref()).await
     }
 
     /// The index to install from, the configured one or the installer's own, with the hosts of its files.
@@ -57,10 +60,10 @@ impl BuildSandbox<'_> {
         let sources = sources.map_err(|why| Failure::new(FailureKind::Other, why))?;
         let mut index = Index::configured(self.language, sources)?;
         if index.url.is_none() {
-            let printed = self.run_script(recipe, recipe.default_index, None).await?;
-            index.set_default(&printed)?;
+            let step = Step::offline(recipe.default_index);
+            index.set_default(&self.run_script(recipe, step, None).await?)?;
         }
-        let printed = self.run_script(recipe, recipe.file_urls, Some(&index));
+        let printed = self.run_script(recipe, Step::online(recipe.file_urls), Some(&index));
         index.add_file_hosts(&printed.await?);
         Ok(index)
     }
@@ -69,7 +72,7 @@ impl BuildSandbox<'_> {
     async fn run_script(
         &mut self,
         recipe: &Recipe,
-        script: &str,
+        step: Step,
         index: Option<&Index>,
     ) -> Result<String, Failure> {
         let mut environment = recipe.variables.clone();
@@ -80,13 +83,17 @@ impl BuildSandbox<'_> {
         );
         let start = index.map_or("", Index::script_start);
         let secrets = index.map(Index::secrets).unwrap_or_default();
-        let root = self.folder.root.clone();
+        let (kept, target) = if step.is_in_scratch {
+            (self.folder.scratch.clone(), SCRATCH)
+        } else {
+            (self.folder.root.clone(), ENVIRONMENT)
+        };
         let mut mounts = vec![
             Mount {
-                sources: vec![root.clone()],
-                target: ENVIRONMENT.to_owned(),
+                sources: vec![kept.clone()],
+                target: target.to_owned(),
                 mode: Mode::Layered,
-                keep: Some(root),
+                keep: Some(kept),
             },
             read_only(&self.folder.inputs, INPUTS),
         ];
@@ -94,7 +101,7 @@ impl BuildSandbox<'_> {
         let certificates = self.inner.certificates();
         mounts.extend(certificates.map(|file| read_only(file, CERTIFICATES)));
         let spec = Spec {
-            command: Command::Line(format!("{start}{script}")),
+            command: Command::Line(format!("{start}{}", step.script)),
             folder: "/tmp".to_owned(),
             mounts,
             programs: recipe.programs.clone(),
@@ -115,24 +122,29 @@ impl BuildSandbox<'_> {
             let hiding = hiding.clone();
             Arc::new(move |stream, bytes| hiding.take(stream, bytes))
         };
-        let outcome = self.inner.run(self.language, spec, listener).await;
+        let hide = |text: &str| secrets.hide(text);
+        let outcome = self.inner.run(self.language, spec, listener, &hide).await;
         hiding.flush();
-        let outcome = outcome.map_err(|failure| Failure {
-            why: secrets.hide(&failure.why),
-            ..failure
-        })?;
+        let outcome = outcome?;
         self.contacts.extend(outcome.contacts);
-        Ok(String::from_utf8_lossy(&outcome.stdout.head).into_owned())
+        Ok(whole_lines(&outcome.stdout))
+    }
+
+    /// A text that a step printed, for people.
+    pub(crate) fn hide(&self, printed: &str) -> String {
+        let secrets = self.index.as_ref().map(Index::secrets).unwrap_or_default();
+        secrets.hide(printed)
     }
 }
 
 impl Inner {
-    /// Runs something with the interpreters in its view.
+    /// Runs something with the interpreters in its view. `hide` takes the secrets out of what a failure tells.
     pub(crate) async fn run(
         &self,
         language: Language,
         mut spec: Spec,
         listener: Listener,
+        hide: &(dyn Fn(&str) -> String + Sync),
     ) -> Result<Outcome, Failure> {
         for other in self.interpreters.others() {
             spec.mounts.extend(other.mounts.iter().cloned());
@@ -141,7 +153,7 @@ impl Inner {
         }
         let outcome = self.sandbox.run(spec, listener).await;
         let outcome = outcome.map_err(|error| port_failure(&error))?;
-        match failure(language, &outcome) {
+        match failure(language, &outcome, hide) {
             Some(failure) => Err(failure),
             None => Ok(outcome),
         }
@@ -149,7 +161,11 @@ impl Inner {
 }
 
 /// The reason why a step failed.
-fn failure(language: Language, outcome: &Outcome) -> Option<Failure> {
+fn failure(
+    language: Language,
+    outcome: &Outcome,
+    hide: &dyn Fn(&str) -> String,
+) -> Option<Failure> {
     let (kind, why) = match (outcome.reason, outcome.exit) {
         (Reason::Ok, Some(Exit::Code(0))) => {
             let refused = outcome.artifacts.iter().find_map(|artifact| {
@@ -170,7 +186,8 @@ fn failure(language: Language, outcome: &Outcome) -> Option<Failure> {
             (FailureKind::ToolMissing, why)
         }
         (Reason::Ok, _) => {
-            let output = String::from_utf8_lossy(&outcome.stderr.head);
+            // Before the text is shortened: of a secret that is cut short, the beginning would be told.
+            let output = hide(&whole_lines(&outcome.stderr));
             let failure = Failure::from_output(language, &output);
             return Some(with_refusal(failure, &outcome.contacts));
         }
@@ -192,6 +209,15 @@ fn failure(language: Language, outcome: &Outcome) -> Option<Failure> {
     Some(Failure::new(kind, why))
 }
 
+/// The lines of an output as far as all of each is there: of a secret that is cut short, the beginning would be told.
+fn whole_lines(output: &CapturedOutput) -> String {
+    let mut text = String::from_utf8_lossy(&output.head).into_owned();
+    if output.left_out > 0 || !output.tail.is_empty() {
+        text.truncate(text.rfind('\n').map_or(0, |at| at + 1));
+    }
+    text
+}
+
 /// Adds why a host wasn't reached: the installers don't tell what a proxy says.
 fn with_refusal(failure: Failure, contacts: &[Contact]) -> Failure {
     let is_network = matches!(
@@ -211,4 +237,25 @@ fn with_refusal(failure: Failure, contacts: &[Contact]) -> Failure {
 /// A failure of another part of gongfu.
 pub(crate) fn port_failure(error: &PortError) -> Failure {
     Failure::new(FailureKind::Sandbox, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use gongfu_core::sandbox::CapturedOutput;
+
+    use super::whole_lines;
+
+    #[test]
+    fn line_that_is_cut_short_is_left_out() {
+        let whole = CapturedOutput {
+            head: b"one\ntwo".to_vec(),
+            ..CapturedOutput::default()
+        };
+        assert_eq!(whole_lines(&whole), "one\ntwo");
+        let cut = CapturedOutput {
+            left_out: 9,
+            ..whole
+        };
+        assert_eq!(whole_lines(&cut), "one\n");
+    }
 }

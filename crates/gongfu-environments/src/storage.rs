@@ -4,7 +4,7 @@
 //! KEY/record.json   its record
 //! KEY/root/         its files
 //! KEY/held          locked by each run that uses it; its time is that of the last use
-//! making/KEY/       a build; abandoned if its lock is free
+//! making/KEY/       a build, with its environment, inputs and scratch; abandoned if its lock is free
 //! making/KEY.lock   locked by the process that builds
 //! imports/KEY.json  what the scripts of a skill import
 //! ```
@@ -27,6 +27,7 @@ use gongfu_files::disk::{EntryKind, Root, temporary_name};
 const RECORD: &str = "record.json";
 const ROOT: &str = "root";
 const INPUTS: &str = "in";
+const SCRATCH: &str = "scratch";
 const LEASE: &str = "held";
 const BUILDS: &str = "making";
 const SCANS: &str = "imports";
@@ -56,9 +57,12 @@ pub(crate) struct LeasedEnvironment {
 #[derive(Debug)]
 pub(crate) struct BuildFolder {
     key: String,
+    builds: Root,
     folder: Root,
-    /// The inputs.
+    /// The inputs, which no step can write to.
     pub(crate) inputs: PathBuf,
+    /// The folder in which packages are built.
+    pub(crate) scratch: PathBuf,
     /// The environment.
     pub(crate) root: PathBuf,
     _lock: File,
@@ -124,12 +128,14 @@ impl Storage {
         remove(&builds, key)?;
         builds.dir().create_dir(key)?;
         let folder = Root::open(&builds.path().join(key))?;
-        for name in [ROOT, INPUTS] {
+        for name in [ROOT, INPUTS, SCRATCH] {
             folder.dir().create_dir(name)?;
         }
         Ok(Some(BuildFolder {
             key: key.to_owned(),
+            builds,
             inputs: folder.path().join(INPUTS),
+            scratch: folder.path().join(SCRATCH),
             root: folder.path().join(ROOT),
             folder,
             _lock: lock,
@@ -159,7 +165,9 @@ impl Storage {
         let text = serde_json::to_vec_pretty(record)?;
         build.folder.replace(RECORD, &text, true)?;
         build.folder.dir().create(LEASE)?;
-        build.folder.dir().remove_dir_all(INPUTS)?;
+        for name in [INPUTS, SCRATCH] {
+            remove(&build.folder, name)?;
+        }
         let all = Root::open(&self.folder())?;
         // An environment of this key is damaged, or there would be no build.
         remove(&all, &build.key)?;
@@ -305,13 +313,31 @@ impl BuildFolder {
         self.folder.dir().write(format!("{INPUTS}/{name}"), text)
     }
 
-    /// Empties the environment and the inputs.
+    /// Empties everything.
     pub(crate) fn clear(&self) -> io::Result<()> {
-        for name in [ROOT, INPUTS] {
-            remove(&self.folder, name)?;
-            self.folder.dir().create_dir(name)?;
-        }
-        Ok(())
+        self.clear_environment()?;
+        self.clear_scratch()?;
+        self.empty(INPUTS)
+    }
+
+    /// Empties the environment.
+    pub(crate) fn clear_environment(&self) -> io::Result<()> {
+        self.empty(ROOT)
+    }
+
+    /// Empties the folder in which packages are built.
+    pub(crate) fn clear_scratch(&self) -> io::Result<()> {
+        self.empty(SCRATCH)
+    }
+
+    fn empty(&self, name: &str) -> io::Result<()> {
+        remove(&self.folder, name)?;
+        self.folder.dir().create_dir(name)
+    }
+
+    /// Removes all of a build that failed.
+    pub(crate) fn discard(&self) -> io::Result<()> {
+        remove(&self.builds, &self.key)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gongfu_core::port::Listener;
 use gongfu_core::sandbox::Stream;
+use gongfu_core::text::visible_lines;
 
 /// The text in place of a secret.
 const MASK: &str = "****";
@@ -35,6 +36,24 @@ impl Secrets {
         self.0.iter().fold(text.to_owned(), hide)
     }
 
+    /// The length of what can be passed on of a text that goes on: no secret begins in it and ends behind it.
+    fn end_of_whole(&self, text: &[u8]) -> usize {
+        let longest = self.0.first().map_or(0, String::len);
+        let mut end = text.len().saturating_sub(longest);
+        let cut = |end: usize| {
+            self.0.iter().find_map(|secret| {
+                let mut starts = end.saturating_sub(secret.len())..end;
+                let is_there = |at: usize| text.get(at..).unwrap_or_default();
+                starts.find(|&at| is_there(at).starts_with(secret.as_bytes()))
+            })
+        };
+        // It may end exactly there.
+        while let Some(start) = cut(end) {
+            end = start;
+        }
+        end
+    }
+
     /// A listener that gets the standard error without them, in whole lines.
     pub(crate) fn listener(&self, listener: Listener) -> HidingListener {
         HidingListener {
@@ -59,16 +78,13 @@ impl HidingListener {
         if stream != Stream::Stderr {
             return;
         }
-        if self.secrets.0.is_empty() {
-            return (self.listener)(stream, bytes);
-        }
         // A secret could come in two pieces.
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         line.extend_from_slice(bytes);
         let end = line.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
         let length = match end {
             Some(at) => at + 1,
-            None if line.len() > MAX_LINE => line.len(),
+            None if line.len() > MAX_LINE => self.secrets.end_of_whole(&line),
             None => 0,
         };
         let whole: Vec<u8> = line.drain(..length).collect();
@@ -87,7 +103,8 @@ impl HidingListener {
     fn pass_on(&self, bytes: &[u8]) {
         if !bytes.is_empty() {
             let text = self.secrets.hide(&String::from_utf8_lossy(bytes));
-            (self.listener)(Stream::Stderr, text.as_bytes());
+            // Names and texts of packages stand in it, which a terminal must not obey.
+            (self.listener)(Stream::Stderr, visible_lines(&text).as_bytes());
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use gongfu_core::sandbox::Stream;
 
-use super::{Index, NpmLogin};
+use super::{Index, NpmLogin, Secrets};
 use crate::recipe::Recipe;
 use crate::url::{endpoint, without_secrets};
 use crate::{Sources, sources};
@@ -276,4 +276,24 @@ fn no_secret_of_an_index_is_shown_or_heard() {
     listener.flush();
     let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
     assert_eq!(heard, "from https://****@a.example/\nand ****");
+}
+
+#[test]
+fn secret_that_a_long_line_is_cut_in_is_hidden() {
+    let secret = "verysecret";
+    let secrets = Secrets::new([secret.to_owned(), "secret".to_owned()]);
+    let before = "x".repeat(70_000);
+    for split in 0..=secret.len() {
+        let heard = Arc::<Mutex<Vec<u8>>>::default();
+        let kept = Arc::clone(&heard);
+        let listener = secrets.listener(Arc::new(move |_, bytes: &[u8]| {
+            kept.lock().unwrap().extend_from_slice(bytes);
+        }));
+        let (first, second) = secret.split_at(split);
+        listener.take(Stream::Stderr, format!("{before}{first}").as_bytes());
+        listener.take(Stream::Stderr, second.as_bytes());
+        listener.flush();
+        let heard = String::from_utf8(heard.lock().unwrap().clone()).unwrap();
+        assert_eq!(heard, format!("{before}****"), "{split}");
+    }
 }

@@ -123,3 +123,16 @@ fn environment_exists_whole_or_not_at_all() {
     assert!(storage.remove("k").unwrap());
     assert!(storage.find("k", NOW).unwrap().is_none());
 }
+
+#[test]
+fn failed_build_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = Storage::new(Home::at(folder.path()));
+    let build = storage.start_build("k").unwrap().unwrap();
+    let made = build.root.parent().unwrap().to_owned();
+    assert!(Root::open(&made).is_ok());
+    build.discard().unwrap();
+    assert!(Root::open(&made).is_err());
+    drop(build);
+    assert!(storage.start_build("k").unwrap().is_some());
+}
