@@ -267,7 +267,7 @@ impl LeftOut {
 
     fn warn(&mut self, warning: String) {
         if self.warnings.len() < MAX_WARNINGS {
-            self.warnings.push(warning);
+            self.warnings.push(left_out_entry(&warning));
         } else {
             self.more += 1;
         }

@@ -57,6 +57,7 @@ pub(crate) async fn build(
         inner.clock.now(),
     );
     if disk(move || storage.find(&key, now)).await?.is_some() {
+        discard(folder).await;
         return Ok(Vec::new());
     }
     let _slot = inner.slots.acquire().await;
@@ -108,10 +109,14 @@ pub(crate) async fn build(
         Err(failure) => Err(failure),
     };
     if built.is_err() {
-        // A sweep does it otherwise.
-        let _ = disk(move || folder.discard()).await;
+        discard(folder).await;
     }
     built
+}
+
+/// Removes all of a build that isn't published. What can't be removed now is removed by a sweep.
+pub(crate) async fn discard(folder: Arc<BuildFolder>) {
+    let _ = disk(move || folder.discard()).await;
 }
 
 /// Locks the build folder of a key.

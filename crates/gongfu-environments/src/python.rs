@@ -86,11 +86,11 @@ rm -rf /env/requirements.lock
 if [ -f /in/constraints.txt ]; then
   all=/in/constraints.txt kept=/tmp/constraints
   try() { compile /tmp/tried /tmp/none; }
-  sift 1 \"$(wc -l < \"$all\")\"
+  sift 1 $(($(wc -l < \"$all\")))
 fi
 all=/in/requirements.txt kept=/tmp/kept
 try() { compile /tmp/constraints /tmp/tried; }
-sift 1 \"$(wc -l < \"$all\")\"
+sift 1 $(($(wc -l < \"$all\")))
 [ -s /tmp/kept ]",
 );
 

@@ -335,7 +335,7 @@ impl BuildFolder {
         self.folder.dir().create_dir(name)
     }
 
-    /// Removes all of a build that failed.
+    /// Removes all of a build that isn't published.
     pub(crate) fn discard(&self) -> io::Result<()> {
         remove(&self.builds, &self.key)
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use gongfu_core::dependency::{Failure, FailureKind, Language};
 use gongfu_core::port::Listener;
@@ -11,6 +12,7 @@ use crate::index::Index;
 use crate::interpreter::is_program;
 use crate::recipe::{self, CERTIFICATES, Recipe, Step};
 use crate::step::BuildSandbox;
+use crate::storage::BuildFolder;
 use crate::{Inner, LocalEnvironments, blocking, build};
 use gongfu_files::disk::Root;
 
@@ -76,11 +78,22 @@ impl LocalEnvironments {
     /// # Errors
     /// The index can't be reached, there is no `pip`, or no sandbox works.
     pub async fn download_uv(&self, listener: Listener) -> Result<PathBuf, Failure> {
+        let folder = build::start(&self.0, KEY).await?;
+        let stored = self.store_uv(Arc::clone(&folder), listener).await;
+        build::discard(folder).await;
+        stored
+    }
+
+    async fn store_uv(
+        &self,
+        folder: Arc<BuildFolder>,
+        listener: Listener,
+    ) -> Result<PathBuf, Failure> {
         let inner = &*self.0;
         let mut sandbox = BuildSandbox {
             inner,
             language: Language::Python,
-            folder: build::start(inner, KEY).await?,
+            folder,
             listener,
             index: None,
             contacts: Vec::new(),

@@ -46,7 +46,7 @@ exec uv build --quiet --wheel --offline --no-build-isolation --python \"$INTERPR
 #[derive(Debug, PartialEq, Eq)]
 struct Source {
     version: String,
-    /// What its build requires (PEP 518).
+    /// The packages that its build requires (PEP 518).
     requires: Vec<String>,
 }
 
@@ -179,7 +179,7 @@ fn source(name: &str, printed: &str) -> Result<Source, String> {
 /// Copies the wheel that a build has made to the inputs.
 ///
 /// # Errors
-/// There is none, more than one, or it isn't of this package and version.
+/// There are none or several, or it isn't of this package and version.
 fn take_wheel(folder: &BuildFolder, name: &str, version: &str) -> io::Result<()> {
     let made = Root::open(&folder.scratch)?;
     let made = made.below(&SkillPath::new(WHEELS).map_err(io::Error::other)?)?;

@@ -1,4 +1,4 @@
-//! What a source distribution says of itself, and what its build leaves.
+//! Source distributions that lie, and builds that leave more than one wheel.
 
 #![expect(
     clippy::disallowed_methods,
