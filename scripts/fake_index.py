@@ -76,7 +76,7 @@ class Index:
         self.peers: list[tuple[str, int]] = []
         # The value of `Authorization` that everybody has to send.
         self.wanted: str | None = None
-        # What everybody sent.
+        # The logins that were sent.
         self.logins: list[str | None] = []
         # Names of which it refuses to tell.
         self.forbidden: set[str] = set()

@@ -68,7 +68,7 @@ def skill(requirements: str, script: str = SAYS) -> dict[str, str]:
 
 
 def left_out(ran: dict[str, Any]) -> list[str]:
-    """What a run says that its environment lacks."""
+    """The packages that a run says that its environment lacks."""
     return list(ran["environments"][0].get("left_out", []))
 
 

@@ -396,3 +396,24 @@ pub(crate) fn io_failure(error: io::Error) -> Failure {
     let why = format!("the environments in the home can't be written: {error}");
     Failure::new(FailureKind::Other, why)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{link_interpreter, replace};
+    use gongfu_files::disk::Root;
+
+    #[test]
+    fn interpreter_takes_the_place_of_whatever_a_package_put_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root::open(folder.path()).unwrap();
+        root.dir().create_dir_all("bin/python/bin").unwrap();
+        root.dir().create_dir_all("bin/uv").unwrap();
+        replace(&root, "bin/python/bin/python", "#!/bin/sh\n", 0o755).unwrap();
+        for _ in 0..2 {
+            link_interpreter(&root, "/usr/bin/python3").unwrap();
+            let target = root.dir().read_link_contents("bin/python").unwrap();
+            assert_eq!(target.to_str(), Some("/usr/bin/python3"));
+            assert!(root.dir().metadata("bin/uv").unwrap().is_file());
+        }
+    }
+}

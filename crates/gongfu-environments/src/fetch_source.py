@@ -165,7 +165,7 @@ def is_final(version):
 
 
 def requires(path):
-    """What the build of a distribution requires (PEP 518), whatever stands there."""
+    """The requirements of the build of a distribution (PEP 518), of whatever type they are."""
     import tomllib
 
     try:
