@@ -12,6 +12,10 @@ use crate::merge::MAX_DEPTH;
 
 /// The most entries that are looked at for the changes of one merged folder.
 const MAX_ENTRIES: usize = 200_000;
+/// The folder of installed packages.
+const PACKAGES: &str = "node_modules";
+/// The folder of a repository.
+const REPOSITORY_FOLDER: &str = ".git";
 /// The reason where nobody can say what else is in a folder.
 const TOO_MUCH: &str = "more goes with it than is looked at";
 
@@ -42,6 +46,8 @@ impl Search {
         if Parts::of(&[], Some(folder)).is_repository {
             return Some(told(names, top, REPOSITORY));
         }
+        // Packages bring settings that nobody obeys there, and come back by one command.
+        let is_installed = names.iter().any(|name| name == PACKAGES);
         let mut folders: Vec<CString> = Vec::new();
         for entry in Dir::read_from(folder).ok()?.flatten() {
             let name = entry.file_name();
@@ -53,7 +59,9 @@ impl Search {
             };
             self.left = left;
             let text = name.to_string_lossy();
-            if let Some(why) = table::obeyed(names.iter().map(String::as_str), &text) {
+            let obeyed = table::obeyed(names.iter().map(String::as_str), &text);
+            let counts = |_: &&str| !is_installed || table::plain(&text) == REPOSITORY_FOLDER;
+            if let Some(why) = obeyed.filter(counts) {
                 names.push(text.into_owned());
                 let told = told(names, top, why);
                 names.pop();

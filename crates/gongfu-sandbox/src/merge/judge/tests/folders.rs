@@ -210,3 +210,22 @@ fn what_moves_to_where_it_waits_is_not_removed_before() {
     assert_eq!(held, ["CLAUDE.md", "docs/a"]);
     assert_eq!(judged.applied, ["notes", "sub/text"]);
 }
+
+#[test]
+fn installed_packages_go_with_their_settings_and_not_with_repositories() {
+    let fixture = Fixture::new();
+    for path in [
+        "stays",
+        "web/node_modules/x/.travis.yml",
+        "web/node_modules/x/.github/a",
+        "api/node_modules/mine/.git/HEAD",
+    ] {
+        fixture.there(path);
+    }
+    fixture.remove("web/node_modules");
+    fixture.remove("api/node_modules");
+    let judged = fixture.judged();
+    assert_eq!(judged.applied, ["web/node_modules"]);
+    assert_eq!(judged.held.len(), 1, "{judged:?}");
+    assert_eq!(judged.held[0].0, "api/node_modules");
+}
