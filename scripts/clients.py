@@ -134,7 +134,7 @@ class World:
             change_set = self.folder / "home" / "changes" / f"{number:08}"
             change_set.mkdir(parents=True)
             began = {"time": 0, "steady": 0}
-            about = {"format": 1, "id": change_set.name, "made": 0, "about": "a client", "bytes": 0}
+            about = {"format": 2, "id": change_set.name, "made": 0, "about": "a client", "bytes": 0}
             (change_set / "set.json").write_text(json.dumps({**about, "began": began, "folders": []}))
         (self.folder / "person").mkdir()
         (self.folder / "work").mkdir()

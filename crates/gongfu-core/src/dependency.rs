@@ -399,7 +399,7 @@ pub fn inferred<'a>(
     for file in files {
         if language.owns(file.path.as_str()) && file.size > MAX_FILE {
             left_out.warn(format!(
-                "{}: it is longer than {} MiB, so that nobody looks for its imports",
+                "{}: it is longer than {} MiB, so its imports weren't scanned",
                 file.path,
                 MAX_FILE >> 20
             ));

@@ -99,6 +99,11 @@ impl Grants {
         update_record(records, &key()?, change).await
     }
 
+    /// Returns whether there are grants of a skill, in whatever version.
+    pub fn are_any(&self, skill: &Skill) -> bool {
+        self.all.iter().any(|grant| grant.is_of(skill))
+    }
+
     /// The grants of other versions of a skill, which it can't use.
     pub fn stale<'a>(&'a self, skill: &'a Skill) -> impl Iterator<Item = &'a Grant> {
         let digest = skill.digest().to_string();

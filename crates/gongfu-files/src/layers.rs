@@ -5,6 +5,7 @@
 //! permanent folders, and by the content of its files. Files that aren't listed as the skill's, below `node_modules`
 //! or in hidden folders, don't count.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use gongfu_core::sandbox::MAX_LAYER_BYTES;
 use gongfu_core::skill::{Digest, SkillPath};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{self, EntryKind, Root};
+use crate::disk::{self, EntryKind, Root, Stamp};
 use crate::home::Home;
 use crate::port::read_file;
 use crate::slug::slug;
@@ -131,7 +132,23 @@ impl FileLayers {
 
 /// The name of the folder of a layer: the skill's is for people, the digest makes it unique.
 fn id(skill: &Skill, original: &Root) -> String {
-    let version = skill.digest().to_string();
+    let mut version = skill.digest().to_string();
+    // What is too large to be read for each run is told by its stamp.
+    for file in skill.files.iter().filter(|file| file.digest.is_none()) {
+        let stamp = original.stat(&file.path).map(|(_, stamp)| stamp);
+        let stamp = stamp.unwrap_or_default();
+        let Stamp {
+            size,
+            modified,
+            changed,
+            inode,
+        } = stamp;
+        let _ = write!(
+            version,
+            "\0{}\0{size} {modified} {changed} {inode}",
+            file.path
+        );
+    }
     let path = original.path().as_os_str().as_encoded_bytes();
     let key = [path, b"\0", version.as_bytes()].concat();
     // A skill's author must not find two versions of one name.

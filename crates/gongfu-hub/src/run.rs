@@ -226,16 +226,8 @@ pub(crate) async fn review(
 /// is ended is no error.
 pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, ToolError> {
     let space = &call.space;
-    let skill = request.skill_with_unlisted(call).await?;
-    let skill = skill.as_deref();
-    let (reach, stale_grants) = match skill {
-        Some(skill) => {
-            let grants = Grants::read(space.records()).await;
-            let grants = grants.map_err(|error| Problem::broken("the grants", &error).error())?;
-            (grants.reach(skill), stale(&grants, skill))
-        }
-        None => (Reach::default(), Vec::new()),
-    };
+    let skill = request.skill.as_deref();
+    let (reach, stale_grants) = reach(call, &request).await?;
     let provided = dependency::provide(call, &request).await?;
     let prepared = space.run_folders().prepare(skill).await;
     let prepared =
@@ -291,6 +283,21 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
     report.stale_grants = (!stale_grants.is_empty()).then_some(stale_grants);
     report.environments = (!provided.reports.is_empty()).then_some(provided.reports);
     Ok(report)
+}
+
+/// The hosts that a run may reach, and the grants that it can't use.
+async fn reach(call: &Call, request: &RunRequest) -> Result<(Reach, Vec<StaleGrant>), ToolError> {
+    let Some(skill) = &request.skill else {
+        return Ok((Reach::default(), Vec::new()));
+    };
+    let grants = Grants::read(call.space.records()).await;
+    let grants = grants.map_err(|error| Problem::broken("the grants", &error).error())?;
+    // The files that aren't listed are only looked at for a grant.
+    if !grants.are_any(skill) {
+        return Ok((Reach::default(), Vec::new()));
+    }
+    let skill = shelf::with_unlisted(call, skill).await?;
+    Ok((grants.reach(&skill), stale(&grants, &skill)))
 }
 
 /// The grants that a skill can't use, because they are for another version of it.

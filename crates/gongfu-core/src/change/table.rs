@@ -12,7 +12,7 @@ use crate::skill::check::hidden::is_hidden;
 
 mod lines;
 
-use lines::{LINES, Reader};
+use lines::{AGENT, GIT, LINES, Reader};
 
 /// A line of the table.
 struct Line {
@@ -56,11 +56,14 @@ pub fn obeyed<'a>(
     above: impl DoubleEndedIterator<Item = &'a str>,
     name: &str,
 ) -> Option<&'static str> {
+    let above: Vec<&str> = above.collect();
+    let is_installed = above.iter().any(|one| one.eq_ignore_ascii_case(PACKAGES));
     let name = plain(name);
     let mut lines = TABLE.exact.get(&*name).into_iter().flatten();
     let of_name = |line: &&Line| matches(line.last, &name);
     let patterns = TABLE.patterns.iter().filter(of_name);
-    let above: Vec<String> = above.rev().take(MAX_NAMES - 1).map(plain).collect();
+    let above = above.into_iter().rev().take(MAX_NAMES - 1);
+    let above: Vec<String> = above.map(plain).collect();
     let is_complete = |line: &&Line| {
         let found = above.iter().map(|name| &**name);
         line.above.len() <= above.len()
@@ -75,6 +78,7 @@ pub fn obeyed<'a>(
         .find(is_complete)
         .or_else(|| patterns.into_iter().find(is_complete))
         .map(|line| line.reader)
+        .filter(|reader| !is_installed || IN_PACKAGES.contains(reader))
 }
 
 /// Returns why a change at a path below a folder needs a person, where one of its names completes a line; the
@@ -89,6 +93,10 @@ pub fn obeyed_below(folder: &Path, path: &Path) -> Option<&'static str> {
     })
 }
 
+/// The folder of installed packages, which bring settings that nobody obeys there.
+const PACKAGES: &str = "node_modules";
+/// The programs that obey files even among installed packages.
+const IN_PACKAGES: [Reader; 2] = [GIT, AGENT];
 /// The most names of a line.
 const MAX_NAMES: usize = 3;
 
@@ -153,6 +161,8 @@ mod tests {
             ".gitignore",
             ".gitattributes",
             "model.pth",
+            "web/node_modules/x/.travis.yml",
+            "node_modules/x/.npmrc",
             "config/systemd",
             "bin/tool",
             "lib.path",
@@ -172,6 +182,8 @@ mod tests {
             "GIT~1",
             "a/Claude.MD",
             ".vſcode",
+            "node_modules/x/.git",
+            "node_modules/x/CLAUDE.md",
             "modules.ﬁsh/.ſsh",
             ".\u{212a}ube",
             ".Config/Git",

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::skill::check::hidden;
 
 /// The text with every control character and every hidden one as `\u{…}`: escapes, tags, zero width, bidirectional
-/// controls, line ends that only some programs know. Line feeds, tabs, and what shapes emoji and joining scripts stay as they are.
+/// controls, the line and paragraph separators of Unicode. Line feeds, tabs, and what shapes emoji and joining scripts stay as they are.
 pub fn visible(text: &str) -> Cow<'_, str> {
     shown(text, &['\n', '\t'])
 }

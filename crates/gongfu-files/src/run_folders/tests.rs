@@ -154,23 +154,31 @@ fn files_of_runs_are_read_and_listed_below_their_layer_alone() {
 }
 
 #[test]
-fn an_unlisted_file_is_a_part_of_the_version() {
+fn a_file_too_large_for_a_digest_is_a_part_of_the_version() {
     let folder = tempfile::tempdir().unwrap();
     let mut fixture = fixture(folder.path(), &[]);
-    let mut layer = |content: &[u8]| {
-        let entry = FileEntry {
-            path: SkillPath::new(".lib/a.py").unwrap(),
-            size: 3,
-            digest: Some(Digest::of(content)),
-            kind: FileKind::Binary,
-        };
-        Arc::get_mut(&mut fixture.skill).unwrap().unlisted = Arc::from([entry]);
+    let model = folder.path().join("skills/gcd/model.bin");
+    fs::write(&model, "one").unwrap();
+    let entry = FileEntry {
+        path: SkillPath::new("model.bin").unwrap(),
+        size: 3,
+        digest: None,
+        kind: FileKind::Binary,
+    };
+    Arc::get_mut(&mut fixture.skill).unwrap().files = Arc::from([entry]);
+    let layer = || {
         let mounts = now(fixture.runs.prepare(Some(&fixture.skill))).unwrap();
         mounts.mounts[0].keep.clone().unwrap()
     };
-    let before = layer(b"one");
-    assert_eq!(layer(b"one"), before);
-    assert_ne!(layer(b"two"), before);
+    let before = layer();
+    assert_eq!(layer(), before);
+    // As long as before, and all that the library knows of it is its length.
+    fs::remove_file(&model).unwrap();
+    fs::write(&model, "two").unwrap();
+    let changed = fs::File::open(&model).unwrap();
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    changed.set_modified(later).unwrap();
+    assert_ne!(layer(), before);
 }
 
 #[test]

@@ -30,7 +30,17 @@ pub(super) fn unlisted(root: &Root, skill: &Skill) -> io::Result<Arc<[FileEntry]
     let mut entries = 0;
     let mut folders = vec![(SkillPath::root(), false)];
     while let Some((folder, is_unlisted)) = folders.pop() {
-        for one in root.list(&folder)? {
+        let listed = match root.list(&folder) {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            // A run can't read it either.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_unlisted => {
+                found.push(entry(folder, Stamp::default()));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        for one in listed {
             entries += 1;
             if entries > MAX_ENTRIES {
                 let why = format!("the folder of the skill has more than {MAX_ENTRIES} entries");
@@ -44,10 +54,10 @@ pub(super) fn unlisted(root: &Root, skill: &Skill) -> io::Result<Arc<[FileEntry]
                 EntryKind::Folder => folders.push((path, is_unlisted || is_ignored(&one.name))),
                 EntryKind::File if is_unlisted => found.push(entry(path, one.stamp)),
                 EntryKind::Link if is_unlisted => {
-                    let target = root.dir().read_link_contents(path.as_str())?;
-                    let target = target.as_os_str().as_encoded_bytes();
+                    let target = root.dir().read_link_contents(path.as_str());
+                    let target = target.unwrap_or_default();
                     found.push(FileEntry {
-                        digest: Some(Digest::of(target)),
+                        digest: Some(Digest::of(target.as_os_str().as_encoded_bytes())),
                         ..entry(path, one.stamp)
                     });
                 }

@@ -1,6 +1,6 @@
 //! Decides which changes wait for a person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,6 +29,12 @@ const REPOSITORY: &str = "it is a repository of git";
 const NAMED: &str = "the settings of git name it";
 /// Why a file waits where all do.
 const EVERY: &str = "every change of this run does";
+/// Why a file waits that an obeyed file names.
+const MENTIONED: &str = "a file that is obeyed names it";
+/// Why everything waits in a virtual environment of Python.
+const ENVIRONMENT: &str = "editors and shells activate the virtual environment";
+/// The files and folders that tell what a folder is.
+const MARKS: [&str; 5] = ["HEAD", "objects", "refs", "commondir", "pyvenv.cfg"];
 /// The bits of a mode that let somebody execute a file.
 const EXECUTABLE: u32 = 0o111;
 
@@ -92,6 +98,7 @@ impl<'a> Judge<'a> {
         let above = self.git.clone().above();
         self.named
             .extend(above.into_iter().map(|path| (path, NAMED)));
+        self.mention(mentions::above(self.root));
         let place = Place {
             layer,
             target: Some(target),
@@ -122,13 +129,12 @@ impl<'a> Judge<'a> {
             let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
             let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
-            let mentioned = mentions::targets(target, &place.path, &place.host).into_iter();
-            let mentioned = mentioned.map(|path| (path, "a file that is obeyed names it"));
-            self.named.extend(named.chain(linked).chain(mentioned));
+            self.named.extend(named.chain(linked));
+            self.mention(mentions::targets(target, &place.path, &place.host));
         }
         let parts = Parts::of(nodes, place.target);
-        let is_repository = || parts.is_repository.then(|| REPOSITORY.to_owned());
-        let why = place.why.clone().or_else(is_repository);
+        let why = place.why.clone();
+        let why = why.or_else(|| parts.reason_for_all().map(str::to_owned));
         for node in nodes {
             let name = node.name.to_string_lossy().into_owned();
             let found = place
@@ -174,6 +180,15 @@ impl<'a> Judge<'a> {
             {
                 hold_all(std::slice::from_mut(node), &why);
             }
+        }
+    }
+
+    /// Notes paths that an obeyed file names, and where these lead as links.
+    fn mention(&mut self, paths: BTreeSet<PathBuf>) {
+        for path in paths {
+            let hops = links::hops(self.root, &path);
+            let paths = hops.into_iter().chain([path]);
+            self.named.extend(paths.map(|path| (path, MENTIONED)));
         }
     }
 
@@ -271,25 +286,41 @@ impl<'a> Judge<'a> {
 struct Parts {
     /// A repository, whatever it is called.
     is_repository: bool,
+    /// A virtual environment of Python.
+    is_environment: bool,
     /// Perhaps a part of one, whose settings count.
     may_have_settings: bool,
 }
 
 impl Parts {
     fn of(nodes: &[Node], target: Option<&OwnedFd>) -> Self {
-        let has = |name: &str| {
-            let is_changed = nodes.iter().any(|node| {
-                !matches!(node.kind, Kind::Removal)
-                    && table::plain(&node.name.to_string_lossy()).eq_ignore_ascii_case(name)
-            });
-            let is_there = |target| fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-            is_changed || target.is_some_and(is_there)
-        };
-        let (is_head, is_store) = (has("HEAD"), has("objects") && has("refs"));
-        Self {
-            is_repository: is_head && (is_store || has("commondir")),
-            may_have_settings: is_head || is_store,
+        let written = nodes
+            .iter()
+            .filter(|node| !matches!(node.kind, Kind::Removal));
+        let mut is_there = [false; MARKS.len()];
+        for node in written {
+            let name = table::plain(&node.name.to_string_lossy());
+            if let Some(at) = MARKS.iter().position(|mark| mark.to_lowercase() == name) {
+                is_there[at] = true;
+            }
         }
+        for (mark, is_there) in MARKS.iter().zip(&mut is_there) {
+            let stat = |target| fs::statat(target, *mark, AtFlags::SYMLINK_NOFOLLOW).is_ok();
+            *is_there |= target.is_some_and(stat);
+        }
+        let [head, objects, refs, common, environment] = is_there;
+        let is_store = objects && refs;
+        Self {
+            is_repository: head && (is_store || common),
+            is_environment: environment,
+            may_have_settings: head || is_store,
+        }
+    }
+
+    /// Why everything in the folder waits, if it does.
+    fn reason_for_all(&self) -> Option<&'static str> {
+        let environment = self.is_environment.then_some(ENVIRONMENT);
+        self.is_repository.then_some(REPOSITORY).or(environment)
     }
 
     /// Why a file of the folder waits, if it does: git finds the parts of a repository by it, or its settings.

@@ -55,7 +55,7 @@ impl Search<'_> {
                 FileType::Symlink => {
                     let above = self.above.iter().map(String::as_str);
                     if table::obeyed(above, &name).is_some() || is_below && self.is_obeyed() {
-                        self.follow(&path.join(name));
+                        self.found.extend(hops(self.root, &path.join(name)));
                     }
                 }
                 FileType::Directory if depth > 0 => {
@@ -88,24 +88,24 @@ impl Search<'_> {
             table::obeyed(above.iter().map(String::as_str), name).is_some()
         })
     }
+}
 
-    /// Notes where a link leads, hop by hop.
-    fn follow(&mut self, link: &Path) {
-        let mut at = link.to_owned();
-        for _ in 0..MAX_HOPS {
-            let Ok(to) = std::fs::read_link(self.root.join(&at)) else {
-                return;
-            };
-            let Some(next) = inside(self.root, at.parent().unwrap_or(Path::new("")), &to) else {
-                return;
-            };
-            if self.found.contains(&next) {
-                return;
-            }
-            self.found.push(next.clone());
-            at = next;
-        }
+/// The paths below a root to which a link leads, hop by hop; none for anything but a link.
+pub(super) fn hops(root: &Path, link: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let mut at = link.to_owned();
+    for _ in 0..MAX_HOPS {
+        let Ok(to) = std::fs::read_link(root.join(&at)) else {
+            break;
+        };
+        let folder = at.parent().unwrap_or(Path::new(""));
+        let Some(next) = inside(root, folder, &to).filter(|next| !found.contains(next)) else {
+            break;
+        };
+        found.push(next.clone());
+        at = next;
     }
+    found
 }
 
 /// The path below the root to which a link in a folder of it leads; `None` if it leads out, or to the root itself.

@@ -4,25 +4,31 @@
 //! A word of the file counts where it is a path below the folder. Paths that a program puts together aren't found.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
+
+use super::git::{MAX_ABOVE, is_top};
+use crate::folder::open_real;
 
 /// The bytes of a file that are read.
 const MAX_LENGTH: u64 = 256 * 1024;
 /// The most paths that one folder's files name.
 const MAX_NAMED: usize = 1000;
 /// Files whose words are commands.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 16] = [
     ".claude/settings.json",
     ".claude/settings.local.json",
     ".mcp.json",
     ".cursor/mcp.json",
     ".cursor/hooks.json",
     ".vscode/mcp.json",
+    ".vscode/settings.json",
     ".vscode/tasks.json",
     ".gemini/settings.json",
     ".codex/config.toml",
@@ -31,12 +37,14 @@ const COMMANDS: [&str; 19] = [
     ".devcontainer/devcontainer.json",
     ".pre-commit-config.yaml",
     "lefthook.yml",
-    ".husky/pre-commit",
-    ".husky/pre-push",
-    ".husky/commit-msg",
-    ".husky/post-checkout",
     ".envrc",
 ];
+/// Folders of hooks, whose words are commands as well.
+const HOOKS: [&str; 3] = [".git/hooks", ".githooks", ".husky"];
+/// The most files of a folder of hooks that are read.
+const MAX_HOOKS: usize = 100;
+/// The end of the names of hooks that git only shows.
+const SAMPLE: &[u8] = b".sample";
 /// Instructions, which import what stands behind an `@`.
 const INSTRUCTIONS: [&str; 6] = [
     "CLAUDE.md",
@@ -59,12 +67,13 @@ const FOLDER: [&str; 6] = [
 /// The paths below the root that obeyed files of one folder name; `host` is its path on this machine.
 pub(super) fn targets(folder: &OwnedFd, path: &Path, host: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    for file in COMMANDS {
-        let words = words(folder, file);
+    let commands = COMMANDS.iter().map(PathBuf::from);
+    for file in commands.chain(HOOKS.iter().flat_map(|hooks| files(folder, hooks))) {
+        let words = words(folder, &file);
         found.extend(words.iter().filter_map(|word| named(folder, host, word)));
     }
     for file in INSTRUCTIONS {
-        let words = words(folder, file);
+        let words = words(folder, Path::new(file));
         let imports = words.iter().filter_map(|word| word.strip_prefix('@'));
         found.extend(imports.filter_map(|word| named(folder, host, word)));
     }
@@ -72,8 +81,45 @@ pub(super) fn targets(folder: &OwnedFd, path: &Path, host: &Path) -> BTreeSet<Pa
     found.map(|below| path.join(below)).collect()
 }
 
+/// The paths below a root that obeyed files name in the folders above it, up to the top of its repository.
+pub(super) fn above(root: &Path) -> BTreeSet<PathBuf> {
+    let real = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let folders: Vec<&Path> = real.ancestors().skip(1).take(MAX_ABOVE).collect();
+    let Some(top) = folders.iter().position(|folder| is_top(folder)) else {
+        return BTreeSet::new();
+    };
+    let mut found = BTreeSet::new();
+    for host in folders.into_iter().take(top + 1) {
+        let Ok(folder) = open_real(host, OFlags::RDONLY | OFlags::DIRECTORY) else {
+            continue;
+        };
+        let named = targets(&folder, host, host);
+        let below = named
+            .iter()
+            .filter_map(|path| path.strip_prefix(&real).ok());
+        found.extend(below.map(Path::to_owned));
+    }
+    found
+}
+
+/// The files in a folder of hooks.
+fn files(folder: &OwnedFd, hooks: &str) -> Vec<PathBuf> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = fs::openat(folder, hooks, flags, Mode::empty());
+    let Ok(entries) = opened.and_then(Dir::read_from) else {
+        return Vec::new();
+    };
+    let names = entries.flatten().map(|entry| entry.file_name().to_owned());
+    let hooks = Path::new(hooks);
+    let wanted = names.filter(|name| {
+        !name.to_bytes().ends_with(SAMPLE) && name.as_c_str() != c"." && name.as_c_str() != c".."
+    });
+    let paths = wanted.map(|name| hooks.join(OsStr::from_bytes(name.to_bytes())));
+    paths.take(MAX_HOOKS).collect()
+}
+
 /// The words of a file below a folder, once each; none where it can't be read.
-fn words(folder: &OwnedFd, file: &str) -> BTreeSet<String> {
+fn words(folder: &OwnedFd, file: &Path) -> BTreeSet<String> {
     let mut bytes = Vec::new();
     // Links are followed, as the program does that obeys the file; never waits for a pipe.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

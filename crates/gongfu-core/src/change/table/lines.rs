@@ -3,8 +3,9 @@
 /// The kind of program that obeys a file.
 pub(super) type Reader = &'static str;
 
-const GIT: Reader = "git obeys it";
-const AGENT: Reader = "agents obey it";
+pub(super) const GIT: Reader = "git obeys it";
+pub(super) const AGENT: Reader = "agents obey it";
+const ENVIRONMENT: Reader = "agents and tools load variables from it";
 const EDITOR: Reader = "editors obey it";
 const SHELL: Reader = "shells obey it";
 const LOGIN: Reader = "it is started at login";
@@ -96,8 +97,8 @@ pub(super) const LINES: &[(&str, Reader)] = &[
     ("iflow.md", AGENT),
     ("hermes.md", AGENT),
     ("replit.md", AGENT),
-    (".env", AGENT),
-    (".env.local", AGENT),
+    (".env", ENVIRONMENT),
+    (".env.local", ENVIRONMENT),
     (".pi", AGENT),
     (".openhands", AGENT),
     (".vibe", AGENT),
@@ -234,7 +235,6 @@ pub(super) const LINES: &[(&str, Reader)] = &[
     (".local/share/bash-completion", SHELL),
     (".local/share/zsh", SHELL),
     (".local/share/fish", SHELL),
-    ("bin/activate*", SHELL),
     (".pam_environment", LOGIN),
     (".xinitrc", LOGIN),
     (".xsession*", LOGIN),
@@ -358,7 +358,6 @@ pub(super) const LINES: &[(&str, Reader)] = &[
     (".bazelrc", TOOL),
     (".mvn", TOOL),
     ("gradle/wrapper", TOOL),
-    ("gradle.properties", TOOL),
     (".gradle/init*", TOOL),
     (".sbt", TOOL),
     (".sbtopts", TOOL),

@@ -17,7 +17,7 @@ const PACKAGES: &str = "node_modules";
 /// The folder of a repository.
 const REPOSITORY_FOLDER: &str = ".git";
 /// The reason where nobody can say what else is in a folder.
-const TOO_MUCH: &str = "more goes with it than is looked at";
+const TOO_MUCH: &str = "it holds more files than gongfu checks";
 
 /// A search through folders that go.
 pub(super) struct Search {

@@ -311,14 +311,28 @@ fn holds_a_file_that_an_obeyed_file_names() {
     fs::write(fixture.target(".claude/settings.json"), settings).unwrap();
     let rules = "# Rules\nSee @docs/style.md. Read README.md and docs/other.md first.\n";
     fs::write(fixture.target("CLAUDE.md"), rules).unwrap();
+    fs::create_dir_all(fixture.target(".git/hooks")).unwrap();
+    fs::write(fixture.target(".git/hooks/pre-commit"), "sh checks/all.sh").unwrap();
+    fs::write(fixture.target(".git/hooks/x.sample"), "sh checks/none.sh").unwrap();
+    fixture.there("real/hook.sh");
+    fs::create_dir(fixture.target("tools")).unwrap();
+    symlink("../real/hook.sh", fixture.target("tools/hook.sh")).unwrap();
     let named = [
+        "checks/all.sh",
         "deep/run",
         "docs/style.md",
         "new/made.sh",
+        "real/hook.sh",
         "sub/check.py",
         "tools/hook.sh",
     ];
-    let others = ["README.md", "docs/other.md", "run", "src/main.rs"];
+    let others = [
+        "README.md",
+        "checks/none.sh",
+        "docs/other.md",
+        "run",
+        "src/main.rs",
+    ];
     fixture.there("deep/run");
     for path in named.iter().chain(&others) {
         fixture.write(path);
@@ -327,6 +341,39 @@ fn holds_a_file_that_an_obeyed_file_names() {
     let held: Vec<&str> = judged.held.iter().map(|(path, _)| &**path).collect();
     assert_eq!(held, named);
     assert_eq!(judged.applied, others);
+}
+
+#[test]
+fn holds_what_a_file_above_the_workspace_names() {
+    let fixture = Fixture::within("sub");
+    let project = fixture.target.path();
+    for folder in [".git", ".claude"] {
+        fs::create_dir(project.join(folder)).unwrap();
+    }
+    fs::write(project.join(".claude/settings.json"), "[\"sub/hook.sh\"]").unwrap();
+    for path in ["hook.sh", "other.sh"] {
+        fixture.write(path);
+    }
+    let judged = fixture.judged();
+    let held: Vec<&str> = judged.held.iter().map(|(path, _)| &**path).collect();
+    assert_eq!(held, ["hook.sh"]);
+    assert_eq!(judged.applied, ["other.sh"]);
+}
+
+#[test]
+fn holds_a_virtual_environment_as_one() {
+    let fixture = Fixture::new();
+    for path in [
+        "venv/pyvenv.cfg",
+        "venv/bin/pip",
+        "venv/lib/x.py",
+        "lib/x.py",
+    ] {
+        fixture.write(path);
+    }
+    let judged = fixture.judged();
+    assert_eq!(judged.held.len(), 3, "{judged:?}");
+    assert_eq!(judged.applied, ["lib/x.py"]);
 }
 
 #[test]
