@@ -10,13 +10,17 @@ const MODE: std::ops::Range<usize> = 24..28;
 const IS_EXTENDED: u16 = 0x4000;
 /// The part of the flags that is the length of the name.
 const NAME_LENGTH: u16 = 0x0fff;
+/// The longest name, in bytes: no longer path can be opened.
+const MAX_NAME: usize = 4096;
+/// The most bytes of all names together: names that share their beginnings need far less room in an index.
+const MAX_NAMES: usize = 64 * 1024 * 1024;
 
 /// An entry of an index without what only speeds git up: times, inode, owner and length.
 #[derive(Debug, PartialEq, Eq)]
 struct Entry<'a> {
     mode: &'a [u8],
     object: &'a [u8],
-    flags: Vec<u8>,
+    flags: &'a [u8],
     name: Vec<u8>,
 }
 
@@ -63,21 +67,18 @@ fn parse(index: &[u8], object_length: usize) -> Option<(Vec<Entry<'_>>, &[u8])> 
         return None;
     }
     let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut names_left = MAX_NAMES;
     for _ in 0..count {
         let before = rest.len();
         let stamps = take(&mut rest, STAMPS)?;
         let object = take(&mut rest, object_length)?;
-        let mut flags = take(&mut rest, 2)?.to_vec();
-        let bits = u16::from_be_bytes([*flags.first()?, *flags.get(1)?]);
-        if bits & IS_EXTENDED != 0 {
-            flags.extend(take(&mut rest, 2)?);
-        }
+        let bits = u16::from_be_bytes([*rest.first()?, *rest.get(1)?]);
+        let is_extended = bits & IS_EXTENDED != 0;
+        let flags = take(&mut rest, if is_extended { 4 } else { 2 })?;
         let name = if version == 4 {
             let previous = entries.last().map_or(&[][..], |entry| &entry.name);
             let kept = previous.len().checked_sub(offset(&mut rest)?)?;
-            let mut name = previous.get(..kept)?.to_vec();
-            name.extend(until_zero(&mut rest)?);
-            name
+            [previous.get(..kept)?, until_zero(&mut rest)?].concat()
         } else {
             let name = until_zero(&mut rest)?.to_vec();
             let is_whole = name.len() >= usize::from(NAME_LENGTH);
@@ -89,6 +90,10 @@ fn parse(index: &[u8], object_length: usize) -> Option<(Vec<Entry<'_>>, &[u8])> 
             take(&mut rest, length.next_multiple_of(8) - length)?;
             name
         };
+        if name.len() > MAX_NAME {
+            return None;
+        }
+        names_left = names_left.checked_sub(name.len())?;
         entries.push(Entry {
             mode: stamps.get(MODE)?,
             object,
@@ -125,4 +130,51 @@ fn offset(rest: &mut &[u8]) -> Option<usize> {
         value = value.checked_add(1)?.checked_mul(0x80)? + usize::from(byte & 0x7f);
     }
     Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An index of version 4 whose entries, after the first, keep the whole name before them.
+    fn repeated(name: usize, entries: u32) -> Vec<u8> {
+        let mut index = b"DIRC\0\0\0\x04".to_vec();
+        index.extend(entries.to_be_bytes());
+        for entry in 0..entries {
+            index.extend([0; STAMPS + 20 + 2 + 1]);
+            if entry == 0 {
+                index.extend(vec![b'n'; name]);
+            }
+            index.push(0);
+        }
+        index.extend([0; 20]);
+        index
+    }
+
+    #[test]
+    fn index_with_a_name_that_is_no_path_is_none() {
+        assert!(names(&repeated(MAX_NAME, 3)).is_some());
+        assert!(names(&repeated(MAX_NAME + 1, 3)).is_none());
+        let index = repeated(1024 * 1024, 3);
+        assert!(!is_same_index(&index, &index));
+        // In earlier versions as well, in which each name is whole.
+        let index = |name: usize| {
+            let mut index = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+            index.extend([0; STAMPS + 20]);
+            index.extend(NAME_LENGTH.to_be_bytes());
+            index.extend(vec![b'n'; name]);
+            let length = index.len() - 12;
+            index.extend(vec![0; (length + 1).next_multiple_of(8) - length + 20]);
+            index
+        };
+        assert!(names(&index(MAX_NAME)).is_some());
+        assert!(names(&index(MAX_NAME + 1)).is_none());
+    }
+
+    #[test]
+    fn names_of_an_index_are_limited_together() {
+        let most = u32::try_from(MAX_NAMES / MAX_NAME).unwrap();
+        assert!(entries(&repeated(MAX_NAME, most), 20).is_some());
+        assert!(entries(&repeated(MAX_NAME, most + 1), 20).is_none());
+    }
 }
