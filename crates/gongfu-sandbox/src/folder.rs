@@ -13,14 +13,16 @@ use rustix::io::Errno;
 
 /// Lists the names in a folder, which isn't kept open meanwhile.
 pub(crate) fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
-            names.push(entry.file_name().to_owned());
-        }
-    }
-    Ok(names)
+    each_name(folder)?.collect()
+}
+
+/// Lists the names in a folder one after the other; it is kept open meanwhile.
+pub(crate) fn each_name(
+    folder: &OwnedFd,
+) -> io::Result<impl Iterator<Item = io::Result<CString>> + use<>> {
+    let names = Dir::read_from(folder)?.map(|entry| Ok(entry?.file_name().to_owned()));
+    let is_entry = |name: &CStr| !matches!(name.to_bytes(), b"." | b"..");
+    Ok(names.filter(move |name| name.as_ref().map_or(true, |name| is_entry(name))))
 }
 
 /// Opens a file or folder by its real path: none of it may be a link. A user who can write a folder above it could

@@ -29,7 +29,15 @@ pub(super) const MAX_ABOVE: usize = 16;
 /// # Errors
 /// It isn't there, is no file, or is too long.
 pub(super) fn read(folder: &OwnedFd, name: &CStr) -> io::Result<Vec<u8>> {
-    all_of(open_file(folder, name)?, MAX_LENGTH)
+    read_at_most(folder, name, MAX_LENGTH)
+}
+
+/// Reads a file of a folder, up to a length of its own.
+///
+/// # Errors
+/// It isn't there, is no file, or is too long.
+pub(super) fn read_at_most(folder: &OwnedFd, name: &CStr, most: u64) -> io::Result<Vec<u8>> {
+    all_of(open_file(folder, name)?, most)
 }
 
 /// Reads a file by its path, as git does: links are followed.

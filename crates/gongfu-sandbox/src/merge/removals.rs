@@ -1,36 +1,30 @@
 //! Counts the files that changes take away, besides those that git ignores.
 
-use std::collections::BTreeSet;
-use std::ffi::{CStr, OsStr};
+mod rules;
+
+use std::cell::OnceCell;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::path::Path;
 
 use gongfu_core::change::MAX_REMOVALS;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{self, AtFlags};
 
+use self::rules::Rules;
 use super::MAX_DEPTH;
 use super::apply::is_folder;
-use super::git::{self, FileChange, TrackedFiles};
 use super::scan::{Kind, Node};
-use crate::folder::{names, open_folder_of_mount};
-
-/// The file with rules of what git ignores.
-const IGNORE: &str = ".gitignore";
+use crate::folder::{each_name, names, open_folder_of_mount};
 
 /// Counts the files that changes take away, up to one more than a run may without a person.
 ///
 /// # Errors
 /// The target can't be read.
 pub(super) fn count(nodes: &[Node], target: &OwnedFd, root: &Path) -> io::Result<usize> {
-    if !nodes.iter().any(Node::removes) {
-        return Ok(0);
-    }
     let mut count = Count::default();
-    count.nodes(nodes, target, &Context::at(root, target), 0, false)?;
+    let place = Place::new(target, Above::Root(root));
+    count.nodes(nodes, &place, 0, false)?;
     Ok(count.files)
 }
 
@@ -42,11 +36,22 @@ pub(super) fn are_all(nodes: &[Node], target: &OwnedFd) -> io::Result<bool> {
     if !nodes.iter().any(Node::removes) {
         return Ok(false);
     }
-    let mut there = names(target)?;
-    there.retain(|name| **name != *c".git");
+    are_all_of(each_name(target)?, nodes, target)
+}
+
+/// The same for entries of a folder, which are read up to the first that stays.
+fn are_all_of(
+    there: impl Iterator<Item = io::Result<CString>>,
+    nodes: &[Node],
+    target: &OwnedFd,
+) -> io::Result<bool> {
     let mut gone = 0;
-    for name in &there {
-        if stays(name, nodes, target, 0)? {
+    for name in there {
+        let name = name?;
+        if *name == *c".git" {
+            continue;
+        }
+        if stays(&name, nodes, target, 0)? {
             return Ok(false);
         }
         gone += 1;
@@ -56,7 +61,7 @@ pub(super) fn are_all(nodes: &[Node], target: &OwnedFd) -> io::Result<bool> {
 
 /// Returns whether an entry of a folder stays: what it was, or something in it.
 fn stays(name: &CStr, nodes: &[Node], target: &OwnedFd, depth: usize) -> io::Result<bool> {
-    let Some(node) = nodes.iter().find(|node| *node.name == *name) else {
+    let Some(node) = find(nodes, name) else {
         return Ok(true);
     };
     let was_folder =
@@ -71,15 +76,56 @@ fn stays(name: &CStr, nodes: &[Node], target: &OwnedFd, depth: usize) -> io::Res
             let Ok(inside) = open_folder_of_mount(target, name) else {
                 return Ok(true);
             };
-            let there = names(&inside)?;
-            for name in &there {
-                if stays(name, &folder.nodes, &inside, depth + 1)? {
+            let mut is_empty = true;
+            for name in each_name(&inside)? {
+                is_empty = false;
+                if stays(&name?, &folder.nodes, &inside, depth + 1)? {
                     return Ok(true);
                 }
             }
-            Ok(there.is_empty())
+            Ok(is_empty)
         }
         _ => Ok(true),
+    }
+}
+
+/// The change of this name, among those of a folder in the order of their names.
+fn find<'a>(nodes: &'a [Node], name: &CStr) -> Option<&'a Node> {
+    let found = nodes.binary_search_by(|node| (*node.name).cmp(name));
+    found.ok().and_then(|at| nodes.get(at))
+}
+
+/// A folder of the target.
+struct Place<'a> {
+    folder: &'a OwnedFd,
+    above: Above<'a>,
+    /// The rules of git for it, which are read for the first entry that goes.
+    rules: OnceCell<Rules>,
+}
+
+/// The way to a folder.
+enum Above<'a> {
+    /// It is the target, which has this path.
+    Root(&'a Path),
+    /// It is in another one, and has this name.
+    Folder(&'a Place<'a>, &'a CStr),
+}
+
+impl<'a> Place<'a> {
+    fn new(folder: &'a OwnedFd, above: Above<'a>) -> Self {
+        let rules = OnceCell::new();
+        Self {
+            folder,
+            above,
+            rules,
+        }
+    }
+
+    fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| match self.above {
+            Above::Root(path) => Rules::at(path, self.folder),
+            Above::Folder(place, name) => place.rules().folder(name, self.folder),
+        })
     }
 }
 
@@ -88,130 +134,18 @@ struct Count {
     files: usize,
 }
 
-/// The rules of git for a folder, and for those above it.
-#[derive(Default, Clone)]
-struct Context {
-    /// The path of the folder on this machine.
-    path: PathBuf,
-    /// It lies in an ignored folder.
-    is_ignored: bool,
-    ignores: Vec<Rc<Gitignore>>,
-    repositories: Vec<Rc<Repository>>,
-    /// Nobody can say which files a repository tracks, so none is ignored.
-    is_unknown: bool,
-    /// The time of the newest index of these repositories.
-    indexed: Option<FileChange>,
-}
-
-/// A repository, with the files that it tracks.
-struct Repository {
-    path: PathBuf,
-    tracked: BTreeSet<Vec<u8>>,
-}
-
-impl Context {
-    /// The rules at the folder that a run changed.
-    fn at(root: &Path, folder: &OwnedFd) -> Self {
-        let mut context = Self::default();
-        let root = std::fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
-        let mut above: Vec<&Path> = root.ancestors().skip(1).take(git::MAX_ABOVE).collect();
-        above.reverse();
-        for folder in above {
-            context.add_repository(folder);
-        }
-        context.path = root;
-        context.of(folder)
-    }
-
-    /// The same with what the folder itself says.
-    fn of(mut self, folder: &OwnedFd) -> Self {
-        let path = self.path.clone();
-        self.add_repository(&path);
-        // Rules that are newer than the index may be those of an earlier run.
-        let is_new = || {
-            let rules = git::changed(&path.join(IGNORE));
-            self.indexed
-                .is_some_and(|index| rules.is_none_or(|rules| rules > index))
-        };
-        if let Ok(text) = git::read(folder, c".gitignore")
-            && !is_new()
-        {
-            let mut builder = GitignoreBuilder::new(&path);
-            for line in String::from_utf8_lossy(&text).lines() {
-                // A line that is no pattern ignores nothing.
-                let _ = builder.add_line(None, line);
-            }
-            self.ignores.extend(builder.build().map(Rc::new));
-        }
-        self
-    }
-
-    fn add_repository(&mut self, folder: &Path) {
-        let (tracked, index) = git::tracked(folder);
-        self.indexed = index.or(self.indexed);
-        match tracked {
-            TrackedFiles::Nothing => {}
-            TrackedFiles::Unknown => self.is_unknown = true,
-            TrackedFiles::Files(tracked) => {
-                let path = folder.to_owned();
-                let repository = Repository { path, tracked };
-                self.repositories.push(Rc::new(repository));
-            }
-        }
-    }
-
-    fn folder(&self, name: &CStr, folder: &OwnedFd) -> Self {
-        let inside = Self {
-            path: self.path_of(name),
-            is_ignored: self.is_ignored(name, true),
-            ..self.clone()
-        };
-        inside.of(folder)
-    }
-
-    fn path_of(&self, name: &CStr) -> PathBuf {
-        self.path.join(OsStr::from_bytes(name.to_bytes()))
-    }
-
-    fn is_ignored(&self, name: &CStr, is_folder: bool) -> bool {
-        let path = self.path_of(name);
-        let rules = self.ignores.iter().rev();
-        let rule = rules.map(|rules| rules.matched(&path, is_folder));
-        let rule = rule.into_iter().find(|rule| !rule.is_none());
-        !self.is_unknown && (self.is_ignored || rule.is_some_and(|rule| rule.is_ignore()))
-    }
-
-    /// Returns whether a repository tracks this file, or one in this folder; it ignores none of those.
-    fn is_tracked(&self, path: &Path) -> bool {
-        self.repositories.iter().any(|repository| {
-            let Ok(below) = path.strip_prefix(&repository.path) else {
-                return false;
-            };
-            let below = below.as_os_str().as_bytes();
-            if below.is_empty() {
-                // What is in it is asked for when it comes to that.
-                return false;
-            }
-            let within = [below, b"/"].concat();
-            let is_below = repository.tracked.range(within.clone()..).next();
-            repository.tracked.contains(below)
-                || is_below.is_some_and(|first| first.starts_with(&within))
-        })
-    }
-}
-
 impl Count {
     /// Counts what changes of a folder take away; those in one that is replaced replace what they are put over.
     fn nodes(
         &mut self,
         nodes: &[Node],
-        target: &OwnedFd,
-        context: &Context,
+        place: &Place<'_>,
         depth: usize,
         is_replaced: bool,
     ) -> io::Result<()> {
+        let target = place.folder;
         for node in nodes {
-            if self.files > MAX_REMOVALS || depth > MAX_DEPTH {
+            if self.is_over() || depth > MAX_DEPTH {
                 break;
             }
             let name = &*node.name;
@@ -220,22 +154,19 @@ impl Count {
                     let Ok(inside) = open_folder_of_mount(target, name) else {
                         continue;
                     };
-                    let context = context.folder(name, &inside);
+                    let inside = Place::new(&inside, Above::Folder(place, name));
                     let is_replaced = is_replaced || folder.is_opaque;
-                    self.nodes(&folder.nodes, &inside, &context, depth + 1, is_replaced)?;
-                    if !is_replaced {
-                        continue;
-                    }
-                    let stays = |name: &CStr| folder.nodes.iter().any(|node| *node.name == *name);
-                    for gone in names(&inside)?.iter().filter(|name| !stays(name)) {
-                        self.entry(gone, &inside, &context, depth + 1)?;
+                    self.nodes(&folder.nodes, &inside, depth + 1, is_replaced)?;
+                    if is_replaced {
+                        self.others(&folder.nodes, &inside, depth + 1)?;
                     }
                 }
-                Kind::Removal => self.entry(name, target, context, depth)?,
+                Kind::Removal => self.entry(name, place, depth)?,
+                // A file in the place of a file takes nothing away.
                 Kind::File { .. } | Kind::Link(_) => {
                     let found = fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW);
                     if found.is_ok_and(|found| is_folder(&found)) {
-                        self.entry(name, target, context, depth)?;
+                        self.entry(name, place, depth)?;
                     }
                 }
                 _ => {}
@@ -244,36 +175,52 @@ impl Count {
         Ok(())
     }
 
+    /// Counts the entries of a folder that are not among its changes.
+    fn others(&mut self, nodes: &[Node], place: &Place<'_>, depth: usize) -> io::Result<()> {
+        for name in each_name(place.folder)? {
+            if self.is_over() {
+                break;
+            }
+            let name = name?;
+            if find(nodes, &name).is_none() {
+                self.entry(&name, place, depth)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Counts an entry of the target with everything in it.
-    fn entry(
-        &mut self,
-        name: &CStr,
-        target: &OwnedFd,
-        context: &Context,
-        depth: usize,
-    ) -> io::Result<()> {
-        let Ok(found) = fs::statat(target, name, AtFlags::SYMLINK_NOFOLLOW) else {
+    fn entry(&mut self, name: &CStr, place: &Place<'_>, depth: usize) -> io::Result<()> {
+        let Ok(found) = fs::statat(place.folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
             return Ok(());
         };
         if !is_folder(&found) {
-            if !context.is_ignored(name, false) || context.is_tracked(&context.path_of(name)) {
+            if !place.rules().ignores_file(name) {
                 self.files += 1;
             }
             return Ok(());
         }
-        let Ok(inside) = open_folder_of_mount(target, name) else {
+        let Ok(inside) = open_folder_of_mount(place.folder, name) else {
             return Ok(());
         };
-        let context = context.folder(name, &inside);
-        if depth > MAX_DEPTH || context.is_ignored && !context.is_tracked(&context.path) {
+        let inside = Place::new(&inside, Above::Folder(place, name));
+        if depth > MAX_DEPTH || inside.rules().ignores_all() {
             return Ok(());
         }
-        for name in names(&inside)? {
-            if self.files > MAX_REMOVALS {
+        for name in names(inside.folder)? {
+            if self.is_over() {
                 break;
             }
-            self.entry(&name, &inside, &context, depth + 1)?;
+            self.entry(&name, &inside, depth + 1)?;
         }
         Ok(())
     }
+
+    /// Returns whether more goes than may without a person; the rest needs no count.
+    fn is_over(&self) -> bool {
+        self.files > MAX_REMOVALS
+    }
 }
+
+#[cfg(test)]
+mod tests;

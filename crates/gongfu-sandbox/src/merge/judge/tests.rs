@@ -447,12 +447,17 @@ fn holds_many_removals_but_not_those_of_what_git_ignores() {
     }
     assert_eq!(fixture.judged().applied.len(), 40);
     // Ignored by git.
-    let fixture = many("node_modules/x");
-    fs::write(fixture.target(".gitignore"), "node_modules/\n").unwrap();
+    let ignored = |path: &str, rules: &str| {
+        let fixture = many(path);
+        fs::write(fixture.target(rules), "*\n!/out/7\n!/stays\n").unwrap();
+        git(&fixture.root(), &["init", "--quiet"]);
+        git(&fixture.root(), &["add", "stays"]);
+        fixture
+    };
+    let fixture = ignored("node_modules/x", ".gitignore");
     fixture.remove("node_modules");
     assert_eq!(fixture.judged().applied, ["node_modules"]);
-    let fixture = many("a/out");
-    fs::write(fixture.target("a/.gitignore"), "*\n!/out/7\n").unwrap();
+    let fixture = ignored("a/out", "a/.gitignore");
     fixture.remove("a/out");
     assert_eq!(fixture.judged().applied, ["a/out"]);
     // A file is put in the place of the folder.
@@ -483,8 +488,8 @@ fn tracked_files_are_not_ignored() {
     fixture.there("stays");
     fixture.remove("src");
     assert_eq!(fixture.held(), ["src"]);
-    // The control: without the index they would be.
-    fs::remove_file(fixture.target(".git/index")).unwrap();
+    // The control: with an index in which they are not they would be.
+    git(root, &["rm", "--quiet", "--cached", "-r", "src"]);
     assert_eq!(fixture.judged().applied, ["src"]);
 }
 

@@ -274,6 +274,103 @@ mod removals {
     }
 
     #[test]
+    fn rules_without_a_repository_do_not_count() {
+        let files = || {
+            let fixture = Fixture::within("work");
+            for number in 0..60 {
+                fixture.there(&format!("src/{number}"));
+            }
+            fixture.there("stays");
+            fixture.settings(".gitignore", "*\n");
+            fixture.remove("src");
+            fixture
+        };
+        assert_eq!(files().held(), ["src"]);
+        // Nor those in a repository without an index, nor those beside a repository.
+        let fixture = files();
+        git(&fixture.root(), &["init", "--quiet"]);
+        assert_eq!(fixture.held(), ["src"]);
+        let fixture = files();
+        fixture.there("sub/x");
+        git(&fixture.target("sub"), &["init", "--quiet"]);
+        git(&fixture.target("sub"), &["add", "x"]);
+        assert_eq!(fixture.held(), ["src"]);
+        // The control: a repository that tracks none of them.
+        let fixture = files();
+        git(&fixture.root(), &["init", "--quiet"]);
+        git(&fixture.root(), &["add", "--force", "stays"]);
+        assert_eq!(fixture.judged().applied, ["src"]);
+    }
+
+    #[test]
+    fn rules_above_the_workspace_count() {
+        let judged = |place: &str, rules: &str| {
+            let fixture = Fixture::within("a/pkg");
+            fixture.settings(place, rules);
+            for number in 0..60 {
+                fixture.there(&format!("dist/{number}"));
+            }
+            fixture.there("stays");
+            let top = fixture.target.path();
+            git(top, &["init", "--quiet"]);
+            git(top, &["add", "--force", "a/pkg/stays"]);
+            fixture.remove("dist");
+            fixture.held()
+        };
+        assert_eq!(judged("../../.gitignore", "dist/\n"), [""; 0]);
+        assert_eq!(judged("../.gitignore", "/pkg/dist\n"), [""; 0]);
+        assert_eq!(judged("../../.gitignore", "other/\n"), ["dist"]);
+        // All that a person works in would go.
+        assert_eq!(judged("../../.gitignore", "*\n"), ["dist"]);
+        assert_eq!(judged("../../.gitignore", "/a/\n"), ["dist"]);
+    }
+
+    #[test]
+    fn rules_of_one_repository_do_not_count_in_another() {
+        let fixture = tracked("a/work", "a/work");
+        let top = fixture.target.path();
+        fixture.settings("../../.gitignore", "*\n");
+        git(top, &["init", "--quiet"]);
+        fixture.settings("../x", "");
+        git(top, &["add", "--force", "a/x"]);
+        for number in 0..60 {
+            fixture.there(&format!("docs/{number}"));
+        }
+        fixture.remove("docs");
+        assert_eq!(fixture.held(), ["docs"]);
+        fs::remove_file(fixture.layer("docs")).unwrap();
+        assert_only_build_goes(&fixture);
+    }
+
+    #[test]
+    fn nothing_is_ignored_where_the_rules_are_too_long() {
+        let judged = |place: &str, rules: &str| {
+            let fixture = Fixture::new();
+            fixture.settings(".gitignore", "build/\n");
+            fixture.settings(place, rules);
+            for number in 0..60 {
+                fixture.there(&format!("sub/build/{number}"));
+            }
+            fixture.there("stays");
+            git(&fixture.root(), &["init", "--quiet"]);
+            git(&fixture.root(), &["add", "stays"]);
+            fixture.remove("sub/build");
+            fixture.held()
+        };
+        for place in [".gitignore", "sub/.gitignore"] {
+            for (line, most) in [("build/\n", 2000), (&"#".repeat(1023), 1)] {
+                let rules = |lines| format!("build/\n{}", line.repeat(lines));
+                assert_eq!(judged(place, &rules(most - 1)), [""; 0]);
+                assert_eq!(judged(place, &rules(most + 1)), ["sub/build"]);
+            }
+            let line = format!("{}\n", "#".repeat(1023));
+            let rules = |lines| format!("build/\n{}", line.repeat(lines));
+            assert_eq!(judged(place, &rules(255)), [""; 0]);
+            assert_eq!(judged(place, &rules(256)), ["sub/build"]);
+        }
+    }
+
+    #[test]
     fn names_count_as_bytes() {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt as _;
