@@ -21,8 +21,10 @@ const MAX_LENGTH: u64 = 256 * 1024;
 const MAX_LINES: usize = 2000;
 /// The longest line of one, in bytes.
 const MAX_LINE: usize = 1024;
+/// The most files of rules that count for one folder: each takes room of its own to be compared.
+const MAX_FILES: usize = 16;
 /// The most steps for all rules together: a path is compared in as many as its length times that of the rules.
-const MAX_STEPS: u64 = 1 << 31;
+const MAX_STEPS: u64 = 1 << 29;
 /// The steps in which a byte of a file of rules is read.
 const STEPS_TO_READ: u64 = 1024;
 
@@ -150,7 +152,8 @@ impl Rules {
         if changed.is_none_or(|changed| changed > indexed) {
             return;
         }
-        let text = git::read_at_most(folder, IGNORE, MAX_LENGTH).ok();
+        let read = || git::read_at_most(folder, IGNORE, MAX_LENGTH).ok();
+        let text = (self.files.len() < MAX_FILES).then(read).flatten();
         match text.and_then(|text| self.compile(&text)) {
             Some(file) => self.files.push(Rc::new(file)),
             None => self.is_unknown = true,

@@ -371,6 +371,28 @@ mod removals {
     }
 
     #[test]
+    fn nothing_is_ignored_below_too_many_files_of_rules() {
+        let judged = |files: usize| {
+            let fixture = Fixture::new();
+            fixture.settings(".gitignore", "build/\n");
+            let deep = "d/".repeat(files - 1);
+            for depth in 1..files {
+                fixture.settings(&format!("{}.gitignore", "d/".repeat(depth)), "x\n");
+            }
+            for number in 0..60 {
+                fixture.there(&format!("{deep}build/{number}"));
+            }
+            fixture.there("stays");
+            git(&fixture.root(), &["init", "--quiet"]);
+            git(&fixture.root(), &["add", "stays"]);
+            fixture.remove(&format!("{deep}build"));
+            fixture.held().len()
+        };
+        assert_eq!(judged(16), 0);
+        assert_eq!(judged(17), 1);
+    }
+
+    #[test]
     fn names_count_as_bytes() {
         use std::ffi::OsStr;
         use std::os::unix::ffi::OsStrExt as _;
