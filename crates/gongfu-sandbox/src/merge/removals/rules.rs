@@ -232,7 +232,7 @@ mod tests {
 
     fn rules(steps: u64) -> Rules {
         Rules {
-            path: PathBuf::from("/work"),
+            path: PathBuf::from("/home/me"),
             steps_left: Rc::new(Cell::new(steps)),
             ..Rules::default()
         }
@@ -255,7 +255,7 @@ mod tests {
         let to_compile = text.len() as u64 * STEPS_TO_READ;
         let rules = rules(2 * to_compile);
         assert!(rules.compile(text).is_some());
-        let other = rules.inside(PathBuf::from("/work/other"));
+        let other = rules.inside(PathBuf::from("/home/me/other"));
         assert!(other.compile(text).is_some());
         assert!(other.compile(text).is_none());
         assert!(rules.compile(text).is_none());
@@ -265,7 +265,7 @@ mod tests {
     fn nothing_is_ignored_without_steps() {
         let text = b"*.o\n";
         let to_compile = text.len() as u64 * STEPS_TO_READ;
-        let to_compare = (text.len() * "/work/a.o".len()) as u64;
+        let to_compare = (text.len() * "/home/me/a.o".len()) as u64;
         let mut rules = rules(to_compile + 3 * to_compare);
         let file = rules.compile(text).unwrap();
         rules.files.push(Rc::new(file));
