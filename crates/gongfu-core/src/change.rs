@@ -38,6 +38,17 @@ pub enum Change {
     Conflict(Option<String>),
 }
 
+impl Change {
+    /// Its place in a list with a limit, where those come first that somebody has to know about.
+    pub fn rank(&self) -> usize {
+        match self {
+            Self::Refused(_) => 0,
+            Self::Conflict(_) | Self::Held(_) => 1,
+            Self::Written(_) | Self::Linked | Self::Removed => 2,
+        }
+    }
+}
+
 /// A file that a run changed, as the run saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {

@@ -395,7 +395,7 @@ pub struct Outcome {
     pub stdout: CapturedOutput,
     /// The standard error.
     pub stderr: CapturedOutput,
-    /// The changed files, by path.
+    /// The changed files, by path; where not all are listed, those that were refused, wait or conflict are.
     pub artifacts: Vec<Artifact>,
     /// The number of changed files; perhaps more than are listed.
     pub changed: usize,

@@ -364,13 +364,20 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
         stale_grants: None,
         environments: None,
         lacks: None,
-        artifacts: outcome
-            .artifacts
+        artifacts: by_rank(outcome.artifacts)
             .into_iter()
             .take(LISTED)
             .map(artifact)
             .collect(),
     }
+}
+
+/// The changed files in the order in which they are told: those first that somebody has to know about.
+pub(crate) fn by_rank(
+    mut artifacts: Vec<gongfu_core::change::Artifact>,
+) -> Vec<gongfu_core::change::Artifact> {
+    artifacts.sort_by_key(|artifact| artifact.change.rank());
+    artifacts
 }
 
 /// A changed file for programs.

@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gongfu_core::change::{
-    ApplyReport, Artifact, Change, ChangeSet, Difference, Going, HeldChange, HeldKind, Holding,
-    MAX_BYTES, MAX_SETS, Present, Survivor,
+    ApplyReport, ChangeSet, Difference, Going, HeldChange, HeldKind, Holding, MAX_BYTES, MAX_SETS,
+    Present, Survivor,
 };
 use gongfu_core::port::{self, Pending, PortError};
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags, flock};
@@ -343,10 +343,9 @@ impl ChangeSets {
             };
             let changes = one().unwrap_or_else(merge::Changes::failed);
             applied.total += changes.total;
+            applied.is_partial |= changes.refused > 0;
             applied.artifacts.extend(changes.artifacts(&folder.target));
         }
-        let is_left = |artifact: &Artifact| matches!(artifact.change, Change::Refused(_));
-        applied.is_partial = applied.artifacts.iter().any(is_left);
         if !applied.is_partial {
             held.remove().map_err(other)?;
         }

@@ -11,6 +11,7 @@
 
 mod apply;
 mod below;
+mod changes;
 pub(crate) mod flat;
 mod git;
 pub(crate) mod hold;
@@ -32,10 +33,11 @@ use std::time::Instant;
 
 use rustix::fs::{self, Stat};
 
-use gongfu_core::change::{Artifact, Change, Holding, MAX_REMOVALS};
+use gongfu_core::change::{Change, Holding, MAX_REMOVALS};
 
 pub(crate) use apply::beside;
 pub(crate) use below::Below;
+pub(crate) use changes::Changes;
 pub(crate) use judge::join_moves;
 pub(crate) use scan::Node;
 
@@ -51,52 +53,6 @@ use crate::poll::is_readable;
 pub(crate) const MAX_DEPTH: usize = 64;
 /// The message for a change that came too late.
 const LATE: &str = "there was no time left to bring it out";
-/// The most changes that are listed; those beyond it are merged all the same.
-const MAX_LISTED: usize = 10_000;
-/// The most bytes of all listed paths together.
-const MAX_LISTED_BYTES: usize = 1024 * 1024;
-
-/// The changes of a run, by path.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    pub(crate) listed: Vec<(String, Change)>,
-    /// Their number.
-    pub(crate) total: usize,
-    bytes: usize,
-}
-
-impl Changes {
-    /// The report of a merge that couldn't begin.
-    pub(crate) fn failed(error: io::Error) -> Self {
-        let mut changes = Self::default();
-        changes.add("", Change::Refused(error.to_string()));
-        changes
-    }
-
-    /// The changes below a guest path, as the run saw them.
-    pub(crate) fn artifacts(self, target: &str) -> impl Iterator<Item = Artifact> {
-        let seen = move |path: String| {
-            let seen = format!("{target}/{path}");
-            seen.trim_end_matches('/').to_owned()
-        };
-        self.listed.into_iter().map(move |(path, change)| Artifact {
-            path: seen(path),
-            change: match change {
-                Change::Conflict(beside) => Change::Conflict(beside.map(&seen)),
-                change => change,
-            },
-        })
-    }
-
-    fn add(&mut self, path: &str, change: Change) {
-        self.total += 1;
-        self.bytes += path.len();
-        if self.listed.len() < MAX_LISTED && self.bytes <= MAX_LISTED_BYTES {
-            self.listed.push((path.to_owned(), change));
-        }
-    }
-}
-
 /// The terms of a merge.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
@@ -309,7 +265,6 @@ impl Merge {
             note_change();
             changes = applier.changes;
         }
-        changes.listed.sort_by(|one, other| one.0.cmp(&other.0));
         Ok(changes)
     }
 }

@@ -8,7 +8,7 @@ use crate::call::{Call, Proposal};
 use crate::change::{self, MAX_ASKED, ShownSet};
 use crate::error::ToolError;
 use crate::output::Data;
-use crate::run::{Artifact, artifact, artifact_words};
+use crate::run::{Artifact, artifact, artifact_words, by_rank};
 use crate::tool::Tool;
 
 /// The lines of a longer one that are shown all the same.
@@ -76,7 +76,7 @@ impl Tool for ChangeSettle {
         }
         let applying = changes.apply(&self.id).await;
         let applied = applying.map_err(|error| change::failed(&self.id, error))?;
-        let artifacts: Vec<Artifact> = applied.artifacts.into_iter().map(artifact).collect();
+        let artifacts: Vec<Artifact> = by_rank(applied.artifacts).into_iter().map(artifact).collect();
         let mut text = artifact_words(&artifacts, applied.total).unwrap_or_default();
         text.push('\n');
         if applied.is_partial {

@@ -118,11 +118,17 @@ impl Applier<'_> {
     fn refuse(&mut self, node: &mut Node, path: &str, why: &str) {
         match &mut node.kind {
             Kind::Folder(folder) => {
+                let refused = self.changes.refused;
                 for inside in &mut folder.nodes {
                     let path = format!("{path}/{}", inside.name.to_string_lossy());
                     self.refuse(inside, &path, why);
                 }
-                return;
+                // One that is to be made, or to take something away, is a change without files as well.
+                let is_change = folder.inode.is_none() || folder.is_opaque;
+                if folder.before.is_some() || !is_change || self.changes.refused > refused {
+                    return;
+                }
+                self.changes.add(path, Change::Refused(why.to_owned()));
             }
             Kind::Done => return,
             Kind::Refused(own) => self.changes.add(path, Change::Refused(own.clone())),

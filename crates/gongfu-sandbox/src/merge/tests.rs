@@ -83,8 +83,10 @@ impl Fixture {
             &mut Budget::of_run(10_000),
         );
         let changes = merge.and_then(|merge| merge.apply(&terms)).unwrap();
-        assert_eq!(changes.total, changes.listed.len());
-        changes.listed
+        let total = changes.total;
+        let listed = changes.listed();
+        assert_eq!(total, listed.len());
+        listed
     }
 
     fn text(&self, path: &str) -> String {

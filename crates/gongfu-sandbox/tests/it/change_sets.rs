@@ -1,7 +1,7 @@
 //! Tests of changes that wait for a person: what a run can't do at once, and what becomes of it.
 
 use gongfu_core::change::{
-    ApplyReport, Change, ChangeSet, HeldKind, Holding, PersonalSettings, Present,
+    ApplyReport, Artifact, Change, ChangeSet, HeldKind, Holding, PersonalSettings, Present,
 };
 use gongfu_core::port::{ChangeSets as _, PortError};
 use gongfu_core::sandbox::{Command, Exit, Level, Mode, Mount, Outcome, Spec};
@@ -16,11 +16,12 @@ use crate::runner;
 use gongfu_core::account::Owner;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 14] = tests![
+    let all: [Test; 15] = tests![
         "changes": what_git_obeys_waits_until_it_is_applied,
         everything_waits_when_asked_to,
         edit_meanwhile_survives_applying,
         set_is_for_the_folders_that_the_run_saw,
+        large_set_stays_while_some_of_it_is_refused,
         removals_and_links_wait,
         removals_of_all_folders_count_together,
         move_into_another_folder_waits_as_one,
@@ -240,6 +241,30 @@ fn set_is_for_the_folders_that_the_run_saw(level: Level) {
     assert_eq!(fixture.read("workspace/other/CLAUDE.md"), "theirs");
     let beside = format!("workspace/other/CLAUDE.md.run-{id}");
     assert_eq!(fixture.read(&beside), "run\n");
+}
+
+fn large_set_stays_while_some_of_it_is_refused(level: Level) {
+    let fixture = Fixture::new(level);
+    fixture.write("workspace/zz", "old\n");
+    let line =
+        "cd /workspace; i=0; while [ $i -lt 10050 ]; do : > $i; i=$((i+1)); done; echo run > zz";
+    let id = run(&fixture, line, true).held.unwrap();
+    // Even the place beside the person's version is taken.
+    let beside = format!("workspace/zz.run-{id}");
+    for path in ["workspace/zz", &beside] {
+        fixture.write(path, "person\n");
+    }
+    let applied = apply(&fixture, &id).unwrap();
+    assert_eq!((applied.total, applied.is_partial), (10_051, true));
+    let refused = |one: &&Artifact| matches!(one.change, Change::Refused(_));
+    let refused = applied.artifacts.iter().find(refused).unwrap();
+    assert_eq!(refused.path, "/workspace/zz");
+    assert_eq!(list(&fixture).len(), 1);
+    // With room for it, the rest is applied.
+    std::fs::remove_file(fixture.path(&beside)).unwrap();
+    assert!(!apply(&fixture, &id).unwrap().is_partial);
+    assert_eq!(fixture.read(&beside), "run\n");
+    assert_eq!(list(&fixture), []);
 }
 
 fn removals_and_links_wait(level: Level) {

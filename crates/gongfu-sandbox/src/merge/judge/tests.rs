@@ -120,7 +120,7 @@ impl Fixture {
             held.push((path.to_owned(), why.to_owned()));
         });
         held.sort();
-        let applied = merge.apply(&terms).unwrap().listed.into_iter();
+        let applied = merge.apply(&terms).unwrap().listed().into_iter();
         Judgement {
             held,
             applied: applied.map(|(path, _)| path).collect(),
