@@ -22,6 +22,7 @@ pub(crate) mod name;
 mod removals;
 mod room;
 mod scan;
+mod seen;
 mod staging;
 
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ pub(crate) use below::Below;
 pub(crate) use changes::Changes;
 pub(crate) use judge::join_moves;
 pub(crate) use scan::Node;
+pub(crate) use seen::Seen;
 
 use self::apply::{Applier, Pass, Place};
 use self::judge::Judge;
@@ -119,6 +121,8 @@ pub(crate) struct FolderContext<'a> {
     pub(crate) below: Below,
     /// The content of the layer at its beginning, where it is a copy: unchanged files aren't merged.
     pub(crate) before: Option<&'a Before>,
+    /// The folder as the run saw it, where that is known.
+    pub(crate) seen: Option<Seen>,
 }
 
 /// The changes in a layer, and the folder that they are for.

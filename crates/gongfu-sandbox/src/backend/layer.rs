@@ -15,7 +15,7 @@ use crate::change_sets::NewSet;
 use crate::copier::Before;
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Terms, join_moves};
+use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Seen, Terms, join_moves};
 use crate::plan::UnixId;
 use crate::random;
 
@@ -107,15 +107,17 @@ pub fn merge_layers(
     baseline: Option<&Baseline>,
 ) -> Result<Outcome, Failure> {
     let mut outcome = result.outcome;
-    let Some(handles) = result
+    let Some(mut handles) = result
         .layers
         .filter(|_| outcome.reason != Reason::Cancelled)
     else {
         return Ok(outcome);
     };
-    if handles.len() != layers.len() {
+    if handles.len() < layers.len() {
         return Err(io::Error::other("the run's layers can't be reached").into());
     }
+    // Behind the layers come their views, where they are overlays.
+    let mut views = handles.split_off(layers.len()).into_iter();
     // The merge may write as much as the run, and take the rest of its time.
     let mut budget = Budget::of_run(job.limits.disk);
     let left = job.limits.wall.saturating_sub(outcome.took);
@@ -131,12 +133,14 @@ pub fn merge_layers(
     };
     let mut merges = Vec::new();
     for (number, (layer, handle)) in layers.into_iter().zip(handles).enumerate() {
+        let view = views.next();
         let Some(keep) = layer.keep else {
             continue;
         };
         let folder_context = FolderContext {
             below: Below::new(layer.below),
             before: baseline.and_then(|baseline| baseline.layers.get(number)),
+            seen: view.and_then(|view| Some(Seen::new(view, keep.try_clone().ok()?))),
         };
         let whole = budget;
         if layer.mount.target == SKILL {

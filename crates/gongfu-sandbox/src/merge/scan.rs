@@ -221,9 +221,13 @@ impl Scan<'_> {
                 // A script may have denied access to its own user.
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
+                let began = self.terms.began.time();
+                let seen = context.seen.as_ref();
+                let (seen, inode) = seen.and_then(|seen| seen.folder(name, began)).unzip();
                 let inside = FolderContext {
                     below: context.below.folder(name),
                     before: before.and_then(|before| before.folder(name)),
+                    seen,
                 };
                 Ok(Some(Kind::Folder(Folder {
                     nodes: self.folder(&from, &inside, path_length, depth + 1)?,
@@ -231,7 +235,7 @@ impl Scan<'_> {
                     is_copied: inside.before.is_some(),
                     // Its owner reaches what is in it.
                     mode: found.st_mode & 0o777 | 0o700,
-                    inode: inside.before.and_then(Before::inode),
+                    inode: inside.before.and_then(Before::inode).or(inode),
                     ..Folder::default()
                 })))
             }

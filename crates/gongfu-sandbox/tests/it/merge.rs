@@ -19,11 +19,12 @@ use crate::runner;
 pub(crate) const ARGUMENT: &str = "own-mounts";
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [Test; 8] = tests![
+    let all: [Test; 9] = tests![
         "merge": runs_at_once_keep_all_lines,
         edit_during_a_run_survives,
         removed_folder_keeps_what_others_put_there,
         folder_that_somebody_moved_into_place_stays,
+        new_files_of_others_make_no_conflict_beside_them,
         new_folders_have_the_modes_that_the_run_gave_them,
         file_with_a_second_name_keeps_its_mode_and_content,
         changes_follow_a_moved_folder_and_no_link,
@@ -199,6 +200,50 @@ fn folder_that_somebody_moved_into_place_stays(level: Level) {
     }
     // The control: nobody moved this one.
     assert!(!fixture.path("workspace/kept/gone").exists());
+}
+
+fn new_files_of_others_make_no_conflict_beside_them(level: Level) {
+    let fixture = Fixture::new(level);
+    for path in [
+        "src/a.py",
+        "src/deep/d.py",
+        "src/gone.py",
+        "lib/l.py",
+        "swapped/s.py",
+    ] {
+        fixture.write(&format!("workspace/{path}"), "old\n");
+    }
+    fixture.write("aside/s.py", "theirs\n");
+    let line = "cd /workspace; for f in src/a.py src/deep/d.py lib/l.py swapped/s.py; do echo run > $f; done; \
+        rm src/gone.py; echo begun; read go; echo more >> src/a.py";
+    let outcome = run_with(&fixture, line, || {
+        for path in ["README.md", "src/b.py", "src/deep/new/e.py"] {
+            fixture.write(&format!("workspace/{path}"), "person\n");
+        }
+        // An editor saves by renaming.
+        fixture.write("workspace/lib/.m.py.new", "person\n");
+        let saved = fixture.path("workspace/lib/m.py");
+        std::fs::rename(fixture.path("workspace/lib/.m.py.new"), saved).unwrap();
+        let place = fixture.path("workspace/swapped");
+        std::fs::rename(&place, fixture.path("former")).unwrap();
+        std::fs::rename(fixture.path("aside"), &place).unwrap();
+        fixture.write("workspace/swapped/more.py", "person\n");
+    });
+    for (path, text) in [
+        ("src/a.py", "run\nmore\n"),
+        ("src/deep/d.py", "run\n"),
+        ("lib/l.py", "run\n"),
+        ("src/b.py", "person\n"),
+        ("lib/m.py", "person\n"),
+        // This folder is another one than the run saw.
+        ("swapped/s.py", "theirs\n"),
+    ] {
+        let found = fixture.read(&format!("workspace/{path}"));
+        assert_eq!(found, text, "{path}: {outcome:?}");
+    }
+    assert!(!fixture.path("workspace/src/gone.py").exists());
+    let swapped = change(&outcome, "/workspace/swapped/s.py");
+    assert!(matches!(swapped, Change::Conflict(Some(_))), "{swapped:?}");
 }
 
 /// The permissions of entries of the workspace.

@@ -11,6 +11,7 @@ fn builder(root: &Path) -> Builder {
         sources: Vec::new(),
         root: File::open(root).unwrap().into(),
         layers: Vec::new(),
+        views: Vec::new(),
         data_folders: 0,
     }
 }
