@@ -127,7 +127,8 @@ impl Look<'_> {
         let Ok(folder) = open_folder_of_mount(parent, name) else {
             return Present::Unknown.into();
         };
-        let goes = |name: &CStr| !listed.has(name);
+        let changed = listed.names();
+        let goes = |name: &CStr| !changed.contains(name);
         let is_gone = self.inside(&folder, path, Path::new(""), &goes, &mut going);
         Finding {
             present: Present::Folder(going),

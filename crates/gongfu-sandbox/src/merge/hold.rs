@@ -1,5 +1,6 @@
 //! Sets the changes apart that wait for a person.
 
+use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -173,11 +174,11 @@ impl ListEntry<'_> {
         matches!(self.node.kind, Kind::Folder(_))
     }
 
-    /// Returns whether a folder has a change of an entry of this name.
-    pub(crate) fn has(&self, name: &CStr) -> bool {
+    /// The names of the entries that change in a folder.
+    pub(crate) fn names(&self) -> BTreeSet<&CStr> {
         match &self.node.kind {
-            Kind::Folder(folder) => folder.nodes.iter().any(|node| *node.name == *name),
-            _ => false,
+            Kind::Folder(folder) => folder.nodes.iter().map(|node| &*node.name).collect(),
+            _ => BTreeSet::new(),
         }
     }
 }
