@@ -90,12 +90,20 @@ impl Identity {
         })
     }
 
-    fn is_same_folder(&self, other: &Self) -> bool {
-        let is_other = self
-            .made
-            .zip(other.made)
-            .is_some_and(|(one, two)| one != two);
-        self.inode == other.inode && !is_other
+    /// Checks that a folder that is there now is the one with this identity. The id of a file system may be another
+    /// one after a reboot; then the time at which the folder was made has to tell it.
+    ///
+    /// # Errors
+    /// It is another one.
+    fn check(&self, found: &Self) -> io::Result<()> {
+        let is_as_old = self.made.zip(found.made).map(|(one, two)| one == two);
+        let is_same_file_system = self.file_system == found.file_system;
+        let why = match is_as_old.unwrap_or(is_same_file_system) {
+            true if self.inode == found.inode => return Ok(()),
+            _ if is_same_file_system => "another folder is in its place now",
+            _ => "another file system is mounted there now; the set is for the one that was",
+        };
+        Err(io::Error::other(why))
     }
 }
 
@@ -130,14 +138,7 @@ impl SetFolder {
     /// It isn't there, or another one is in its place.
     pub(super) fn open(&self) -> io::Result<OwnedFd> {
         let opened = open_real(&self.host(), OFlags::RDONLY | OFlags::DIRECTORY)?;
-        let found = Identity::of(&opened)?;
-        if found.file_system != self.identity.file_system {
-            let why = "another file system is mounted there now; the set is for the one that was";
-            return Err(io::Error::other(why));
-        }
-        if !found.is_same_folder(&self.identity) {
-            return Err(io::Error::other("another folder is in its place now"));
-        }
+        self.identity.check(&Identity::of(&opened)?)?;
         Ok(opened)
     }
 
@@ -157,5 +158,36 @@ impl SetFolder {
             };
             tell(listed, change);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Identity;
+
+    #[test]
+    fn folder_is_known_by_its_inode_and_its_age_or_its_file_system() {
+        let then = Identity {
+            file_system: 1,
+            inode: 2,
+            made: Some(3),
+        };
+        let is_same = |file_system, inode, made| {
+            let found = Identity {
+                file_system,
+                inode,
+                made,
+            };
+            then.check(&found).is_ok()
+        };
+        assert!(is_same(1, 2, Some(3)));
+        assert!(is_same(1, 2, None));
+        // As after a reboot.
+        assert!(is_same(9, 2, Some(3)));
+        assert!(!is_same(9, 2, None));
+        assert!(!is_same(9, 2, Some(4)));
+        assert!(!is_same(1, 2, Some(4)));
+        assert!(!is_same(1, 9, Some(3)));
+        assert!(!is_same(9, 9, Some(3)));
     }
 }

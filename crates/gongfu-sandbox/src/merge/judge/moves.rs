@@ -156,12 +156,15 @@ fn add_marks(folder: &OwnedFd, name: &CStr, depth: usize, found: &mut BTreeSet<M
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::ffi::CStr;
+    use std::fs::File;
     use std::time::{Duration, Instant};
 
     use rustix::fs::stat;
 
-    use super::{Files, Mark, spread};
+    use super::{Files, Kind, Mark, Merge, Node, UNREADABLE, join_moves, spread};
     use crate::file_time::FileTime;
+    use crate::merge::scan::Folder;
 
     #[test]
     fn long_chain_of_moves_waits_as_a_whole() {
@@ -182,5 +185,31 @@ mod tests {
         assert_eq!(waiting.count(), 30_000);
         assert!(!is_held[30_000]);
         assert!(begun.elapsed() < Duration::from_secs(10));
+    }
+
+    #[test]
+    fn folder_that_cannot_be_read_waits_and_no_other_for_it() {
+        let [layer, target] = [(), ()].map(|()| tempfile::tempdir().unwrap());
+        let file = |name: &CStr| {
+            let (size, mode) = (0, 0o644);
+            Node::new(name.to_owned(), Kind::File { size, mode }, false)
+        };
+        // The layer has no folder of this name.
+        let folder = Folder {
+            nodes: vec![file(c"inside")],
+            ..Folder::default()
+        };
+        let folder = Node::new(c"folder".to_owned(), Kind::Folder(folder), false);
+        let mut waiting = file(c"waiting");
+        waiting.held = Some("why".to_owned());
+        let [layer, target] = [layer, target].map(|at| File::open(at.path()).unwrap().into());
+        let mut merge = Merge::of(layer, target, vec![folder, file(c"other"), waiting]);
+        join_moves(std::iter::once(&mut merge));
+        let reasons: Vec<Option<&str>> = merge
+            .nodes
+            .iter()
+            .map(|node| node.held.as_deref())
+            .collect();
+        assert_eq!(reasons, [Some(UNREADABLE), None, Some("why")]);
     }
 }
