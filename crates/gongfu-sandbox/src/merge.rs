@@ -41,7 +41,7 @@ pub(crate) use below::Below;
 pub(crate) use changes::Changes;
 pub(crate) use judge::join_moves;
 pub(crate) use scan::Node;
-pub(crate) use seen::Seen;
+pub(crate) use seen::{Noting, Seen};
 
 use self::apply::{Applier, Pass, Place};
 use self::judge::Judge;
@@ -121,7 +121,7 @@ pub(crate) struct FolderContext<'a> {
     pub(crate) below: Below,
     /// The content of the layer at its beginning, where it is a copy: unchanged files aren't merged.
     pub(crate) before: Option<&'a Before>,
-    /// The folder as the run saw it, where that is known.
+    /// The folders of the target that were there when the run began, as far as they are known.
     pub(crate) seen: Option<Seen>,
 }
 

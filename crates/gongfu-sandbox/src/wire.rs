@@ -16,7 +16,7 @@ use crate::platform;
 /// The longest message, in bytes.
 const MAX_LENGTH: usize = 16 * 1024 * 1024;
 /// The most handles of a message.
-pub(crate) const MAX_HANDLES: usize = 64;
+const MAX_HANDLES: usize = 64;
 
 /// Sends a message and handles.
 ///

@@ -15,7 +15,7 @@ use crate::change_sets::NewSet;
 use crate::copier::Before;
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Seen, Terms, join_moves};
+use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Noting, Terms, join_moves};
 use crate::plan::UnixId;
 use crate::random;
 
@@ -38,6 +38,8 @@ pub struct Layer<'a> {
     keep: Option<OwnedFd>,
     /// The folders below that one, which stay as they are.
     below: Vec<OwnedFd>,
+    /// The notes of what is in it as the run begins; copies have their own.
+    noting: Option<Noting>,
 }
 
 impl<'a> Layer<'a> {
@@ -66,6 +68,7 @@ impl<'a> Layer<'a> {
             mount,
             keep: keep.map(open).transpose()?,
             below: below.iter().map(open).collect::<Result<_, _>>()?,
+            noting: None,
         })
     }
 }
@@ -78,7 +81,12 @@ impl<'a> Layer<'a> {
 pub(super) fn layers(job: &Spec) -> Result<Vec<Layer<'_>>, Failure> {
     let is_layer = |mount: &&Mount| mount.mode == Mode::Layered && !mount.sources.is_empty();
     let layers = job.mounts.iter().filter(is_layer);
-    layers.map(Layer::of).collect()
+    let layer = |mount| {
+        let mut layer = Layer::of(mount)?;
+        layer.noting = layer.keep.as_ref().and_then(Noting::begin);
+        Ok(layer)
+    };
+    layers.map(layer).collect()
 }
 
 /// The targets of other mounts below this one, and what is hidden in it, relative to it.
@@ -107,17 +115,15 @@ pub fn merge_layers(
     baseline: Option<&Baseline>,
 ) -> Result<Outcome, Failure> {
     let mut outcome = result.outcome;
-    let Some(mut handles) = result
+    let Some(handles) = result
         .layers
         .filter(|_| outcome.reason != Reason::Cancelled)
     else {
         return Ok(outcome);
     };
-    if handles.len() < layers.len() {
+    if handles.len() != layers.len() {
         return Err(io::Error::other("the run's layers can't be reached").into());
     }
-    // Behind the layers come their views, where they are overlays.
-    let mut views = handles.split_off(layers.len()).into_iter();
     // The merge may write as much as the run, and take the rest of its time.
     let mut budget = Budget::of_run(job.limits.disk);
     let left = job.limits.wall.saturating_sub(outcome.took);
@@ -133,14 +139,13 @@ pub fn merge_layers(
     };
     let mut merges = Vec::new();
     for (number, (layer, handle)) in layers.into_iter().zip(handles).enumerate() {
-        let view = views.next();
         let Some(keep) = layer.keep else {
             continue;
         };
         let folder_context = FolderContext {
             below: Below::new(layer.below),
             before: baseline.and_then(|baseline| baseline.layers.get(number)),
-            seen: view.and_then(|view| Some(Seen::new(view, keep.try_clone().ok()?))),
+            seen: layer.noting.and_then(|noting| noting.end(&keep)),
         };
         let whole = budget;
         if layer.mount.target == SKILL {

@@ -18,7 +18,6 @@ use rustix::process::{chdir, fchdir, pivot_root};
 use super::step::{Failure, at};
 use super::syscall::{self, MountAttributes};
 use crate::plan::{Piece, Plan, Step};
-use crate::wire::MAX_HANDLES;
 
 /// The folder that everything is built on; its content is hidden only from this process.
 const BASE: &str = "/tmp";
@@ -84,14 +83,13 @@ fn enter(root: &OwnedFd) -> io::Result<()> {
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// Builds the view of a plan out of mounts of its sources, and makes it the root; returns a handle of each
-/// layer, in their order, and then one of the view of each, as far as there is room for those.
+/// layer, in their order.
 pub(super) fn build(plan: &Plan, mounts: Vec<OwnedFd>) -> Result<Vec<OwnedFd>, Failure> {
     let root = mount_base(plan).map_err(at(Step::Root))?;
     let mut builder = Builder {
         sources: mounts.into_iter().map(Some).collect(),
         root,
         layers: Vec::new(),
-        views: Vec::new(),
         data_folders: 0,
     };
     for (number, piece) in plan.view.iter().enumerate() {
@@ -99,9 +97,7 @@ pub(super) fn build(plan: &Plan, mounts: Vec<OwnedFd>) -> Result<Vec<OwnedFd>, F
         builder.add(piece).map_err(wrong)?;
     }
     enter(&builder.root).map_err(Failure::at(Step::Root))?;
-    let room = MAX_HANDLES.saturating_sub(builder.layers.len());
-    let views = builder.views.into_iter().take(room);
-    Ok(builder.layers.into_iter().chain(views).collect())
+    Ok(builder.layers)
 }
 
 /// A view while it is built.
@@ -110,8 +106,6 @@ struct Builder {
     sources: Vec<Option<OwnedFd>>,
     root: OwnedFd,
     layers: Vec<OwnedFd>,
-    /// The overlays that show them.
-    views: Vec<OwnedFd>,
     /// The number of folders in the file system that the run writes to.
     data_folders: usize,
 }
@@ -314,12 +308,11 @@ impl Builder {
             ("upperdir", Some(&upper)),
             ("workdir", Some(&work)),
             ("userxattr", None),
-            // In it, a folder has the inode of the lower one, by which the merge knows it.
-            ("xino", Some("on")),
         ];
-        let view = file_system("overlay", &options, SAFE_ATTRIBUTES)?;
-        attach(&view, self.folder(at)?)?;
-        self.views.push(view);
+        attach(
+            &file_system("overlay", &options, SAFE_ATTRIBUTES)?,
+            self.folder(at)?,
+        )?;
         Ok(())
     }
 }

@@ -1,64 +1,198 @@
-//! The folders that a run saw, as far as the inodes in its view tell.
+//! The folders that were there when a run began.
 //!
-//! Times alone don't tell a folder that somebody moved into place from one in which somebody made a file. Through an
-//! overlay, a folder has the inode of the topmost one that it shows.
+//! Times alone don't tell a folder that somebody moved into place from one in which somebody made a file. So a
+//! thread notes the inodes of folders beside the run, those near the root first. A note holds if the folder that the
+//! noted one is in didn't change between the beginning of the run and the note. Folders without one go by their times.
 
-use std::ffi::CStr;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{CStr, CString};
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
-use rustix::fs;
+use rustix::fs::{self, AtFlags, Dir, FileType, Stat};
 
-use crate::file_time::{FileTime, may_be_moved_since};
-use crate::folder::{open_folder, open_folder_of_mount};
+use super::apply::is_folder;
+use crate::file_time::{FileTime, has_changed_since};
+use crate::folder::open_folder_of_mount;
 
-/// The bits of an inode that an overlay leaves as they are; those above tell where it is from.
-const OWN_BITS: u32 = 48;
+/// The most folders that are noted.
+const MAX_FOLDERS: usize = 10_000;
+/// The longest path to one, in bytes.
+const MAX_PATH: usize = 2_048;
 
-/// A folder in the view of a run, and the target's own at the same path.
+/// The folders in a folder.
+#[derive(Debug)]
+struct Listing {
+    /// The state of the folder after they were noted.
+    after: Stat,
+    inodes: BTreeMap<CString, u64>,
+}
+
+/// The listings of folders by their paths below the root.
+type Listings = BTreeMap<Vec<u8>, Listing>;
+
+/// A thread that notes the folders below one.
+#[derive(Debug)]
+pub(crate) struct Noting {
+    is_over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Listings>>,
+}
+
+impl Noting {
+    /// Begins to note folders; `None` where there can be no more threads.
+    pub(crate) fn begin(root: &OwnedFd) -> Option<Self> {
+        let root = root.try_clone().ok()?;
+        let is_over = Arc::new(AtomicBool::new(false));
+        let is_ended = Arc::clone(&is_over);
+        let thread = std::thread::Builder::new().name("folder notes".to_owned());
+        let thread = thread.spawn(move || note(&root, &is_ended)).ok()?;
+        Some(Self {
+            is_over,
+            thread: Some(thread),
+        })
+    }
+
+    /// Ends it; returns the folder with what was noted.
+    pub(crate) fn end(mut self, target: &OwnedFd) -> Option<Seen> {
+        self.is_over.store(true, Ordering::Relaxed);
+        let listings = self.thread.take()?.join().ok()?;
+        Some(Seen {
+            listings: Rc::new(listings),
+            path: Vec::new(),
+            target: target.try_clone().ok()?,
+        })
+    }
+}
+
+impl Drop for Noting {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn note(root: &OwnedFd, is_over: &AtomicBool) -> Listings {
+    let mut listings = Listings::new();
+    let mut noted = 0;
+    let mut waiting = VecDeque::from([(Vec::new(), None)]);
+    while let Some((path, inode)) = waiting.pop_front() {
+        if is_over.load(Ordering::Relaxed) || noted > MAX_FOLDERS {
+            break;
+        }
+        let Some(listing) = list(root, &path, inode, is_over) else {
+            continue;
+        };
+        noted += listing.inodes.len();
+        for (name, inode) in &listing.inodes {
+            let inside = below(&path, name);
+            if inside.len() <= MAX_PATH {
+                waiting.push_back((inside, Some(*inode)));
+            }
+        }
+        listings.insert(path, listing);
+    }
+    listings
+}
+
+/// Lists the folder at a path, if it has this inode and there is time for it.
+fn list(root: &OwnedFd, path: &[u8], inode: Option<u64>, is_over: &AtomicBool) -> Option<Listing> {
+    let path = if path.is_empty() { b"." } else { path };
+    let folder = open_folder_of_mount(root, &CString::new(path).ok()?).ok()?;
+    let mut inodes = BTreeMap::new();
+    for entry in Dir::read_from(&folder).ok()? {
+        let entry = entry.ok()?;
+        let name = entry.file_name();
+        let may_be_folder = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
+        if !may_be_folder || matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if inodes.len() > MAX_FOLDERS || is_over.load(Ordering::Relaxed) {
+            return None;
+        }
+        let found = fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        if is_folder(&found) {
+            inodes.insert(name.to_owned(), found.st_ino);
+        }
+    }
+    let after = fs::fstat(&folder).ok()?;
+    let is_same = inode.is_none_or(|inode| inode == after.st_ino);
+    is_same.then_some(Listing { after, inodes })
+}
+
+/// The path of an entry of a folder.
+fn below(path: &[u8], name: &CStr) -> Vec<u8> {
+    let separator: &[u8] = if path.is_empty() { b"" } else { b"/" };
+    [path, separator, name.to_bytes()].concat()
+}
+
+/// A folder of the target that was there when the run began, with what was noted below it.
 pub(crate) struct Seen {
-    view: OwnedFd,
+    listings: Rc<Listings>,
+    path: Vec<u8>,
     target: OwnedFd,
 }
 
 impl Seen {
-    /// The root of a view, and the folder that it shows.
-    pub(crate) fn new(view: OwnedFd, target: OwnedFd) -> Self {
-        Self { view, target }
-    }
-
-    /// The folder of this name with its inode, if the run surely saw the one that the target has.
+    /// The folder of this name with its inode, if it surely is the one that was there.
     pub(super) fn folder(&self, name: &CStr, began: FileTime) -> Option<(Self, u64)> {
-        let view = open_folder(&self.view, name).ok()?;
-        let parent = fs::fstat(&self.target).ok()?;
-        let target = open_folder_of_mount(&self.target, name).ok()?;
-        let found = fs::fstat(&target).ok()?;
-        if !is_of(fs::fstat(&view).ok()?.st_ino, found.st_ino) {
+        let listing = self.listings.get(&self.path)?;
+        let noted = *listing.inodes.get(name)?;
+        if has_changed_since(&listing.after, began) {
             return None;
         }
-        // The view may have shown another one before. A change in a folder sets both of its times, and a move only
-        // one of them.
-        let is_moved = may_be_moved_since(&found, FileTime::modified(&parent), began)
-            && FileTime::changed(&found) != FileTime::modified(&found);
-        (!is_moved).then_some((Self { view, target }, found.st_ino))
+        let target = open_folder_of_mount(&self.target, name).ok()?;
+        let inode = fs::fstat(&target).ok()?.st_ino;
+        let inside = Self {
+            listings: Rc::clone(&self.listings),
+            path: below(&self.path, name),
+            target,
+        };
+        (inode == noted).then_some((inside, inode))
     }
-}
-
-/// Returns whether an inode in an overlay stands for this one of a lower folder. Without bits that tell where it is
-/// from, it is a number of the overlay's own, or one of its upper folder.
-fn is_of(shown: u64, own: u64) -> bool {
-    let is_lower = shown >> OWN_BITS != 0;
-    is_lower && own >> OWN_BITS == 0 && shown & ((1 << OWN_BITS) - 1) == own
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_of;
+    use std::fs::{self, File};
+    use std::os::fd::OwnedFd;
+    use std::time::Duration;
+
+    use super::Noting;
+    use crate::file_time::{Beginning, note_change};
 
     #[test]
-    fn only_the_inode_of_a_lower_folder_tells_it() {
-        assert!(is_of(1 << 63 | 77, 77));
-        assert!(!is_of(1 << 63 | 77, 78));
-        assert!(!is_of(77, 77));
-        assert!(!is_of(1 << 63 | 77, 1 << 63 | 77));
+    fn only_folders_that_stayed_since_the_beginning_are_known() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        for folder in ["stays/inside", "swapped/inside", "late", "other/inside"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        note_change();
+        let began = Beginning::now().time();
+        fs::write(at("late/file"), "").unwrap();
+        let target = OwnedFd::from(File::open(root.path()).unwrap());
+        let noting = Noting::begin(&target).unwrap();
+        while !noting.thread.as_ref().unwrap().is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fs::write(at("stays/file"), "").unwrap();
+        fs::rename(at("swapped"), at("former")).unwrap();
+        fs::rename(at("other"), at("swapped")).unwrap();
+        fs::write(at("swapped/file"), "").unwrap();
+        let seen = noting.end(&target).unwrap();
+        let (stays, _) = seen.folder(c"stays", began).unwrap();
+        assert!(stays.folder(c"inside", began).is_some());
+        assert!(seen.folder(c"swapped", began).is_none());
+        assert!(seen.folder(c"former", began).is_none());
+        // Somebody may have moved a folder into this one before it was noted.
+        fs::create_dir(at("late/folder")).unwrap();
+        let noting = Noting::begin(&target).unwrap();
+        while !noting.thread.as_ref().unwrap().is_finished() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let seen = noting.end(&target).unwrap();
+        assert!(seen.folder(c"late", began).is_none());
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command as Process, ExitCode};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::time::Duration;
 
 use gongfu_core::account::Owner;
 use gongfu_core::change::Change;
@@ -217,6 +218,8 @@ fn new_files_of_others_make_no_conflict_beside_them(level: Level) {
     let line = "cd /workspace; for f in src/a.py src/deep/d.py lib/l.py swapped/s.py; do echo run > $f; done; \
         rm src/gone.py; echo begun; read go; echo more >> src/a.py";
     let outcome = run_with(&fixture, line, || {
+        // The folders are noted beside the run.
+        std::thread::sleep(Duration::from_millis(300));
         for path in ["README.md", "src/b.py", "src/deep/new/e.py"] {
             fixture.write(&format!("workspace/{path}"), "person\n");
         }

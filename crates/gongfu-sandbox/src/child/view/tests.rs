@@ -11,7 +11,6 @@ fn builder(root: &Path) -> Builder {
         sources: Vec::new(),
         root: File::open(root).unwrap().into(),
         layers: Vec::new(),
-        views: Vec::new(),
         data_folders: 0,
     }
 }
