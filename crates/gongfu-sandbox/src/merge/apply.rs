@@ -125,10 +125,10 @@ impl Applier<'_> {
                 }
                 // One that is to be made, or to take something away, is a change without files as well.
                 let is_change = folder.inode.is_none() || folder.is_opaque;
-                if folder.before.is_some() || !is_change || self.changes.refused > refused {
-                    return;
+                let is_told = folder.before.is_some() || self.changes.refused > refused;
+                if is_change && !is_told {
+                    self.changes.add(path, Change::Refused(why.to_owned()));
                 }
-                self.changes.add(path, Change::Refused(why.to_owned()));
             }
             Kind::Done => return,
             Kind::Refused(own) => self.changes.add(path, Change::Refused(own.clone())),

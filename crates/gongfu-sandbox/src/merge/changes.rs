@@ -62,8 +62,8 @@ impl Changes {
         }
         let rank = change.rank();
         while !self.has_room(path) {
-            let later = self.ranks.iter_mut().skip(rank + 1).rev();
-            let Some((dropped, _)) = later.filter_map(Vec::pop).next() else {
+            let mut later = self.ranks.iter_mut().skip(rank + 1).rev();
+            let Some((dropped, _)) = later.find_map(Vec::pop) else {
                 return;
             };
             self.bytes -= dropped.len();

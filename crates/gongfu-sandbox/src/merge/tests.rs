@@ -384,6 +384,34 @@ fn refuses_entries_after_the_deadline() {
 }
 
 #[test]
+fn empty_folder_that_comes_too_late_is_refused() {
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.layer.path().join("empty/inside")).unwrap();
+    let open = |path: &Path| OwnedFd::from(File::open(path).unwrap());
+    let (_wanted, cancel) = UnixStream::pair().unwrap();
+    let mut terms = Terms {
+        began: Beginning::now(),
+        run: "1a2b",
+        owner: None,
+        deadline: Instant::now() + Duration::from_mins(5),
+        cancel: cancel.as_fd(),
+        is_allowed: true,
+        unseen: &[],
+    };
+    let merge = Merge::scan(
+        open(fixture.layer.path()),
+        open(fixture.target.path()),
+        &FolderContext::default(),
+        &terms,
+        &mut Budget::of_run(10_000),
+    );
+    terms.deadline = Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
+    let changes = merge.unwrap().apply(&terms).unwrap();
+    assert_eq!((changes.total, changes.refused), (1, 1));
+    assert_eq!(fs::read_dir(fixture.target.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn merges_nothing_when_cancelled() {
     let fixture = Fixture::new();
     write(&fixture.layer, "a", "x");

@@ -488,13 +488,25 @@ fn set_is_for_one_file_system_alone(level: Level) {
     let whole = fixture.read(&path);
     let mut set: serde_json::Value = serde_json::from_str(&whole).unwrap();
     let own = set["folders"][0]["identity"].take();
-    for (part, word) in [("file_system", "file system"), ("made", "another folder")] {
+    let knows_age = !own["made"].is_null();
+    let changed = |parts: &[&str]| {
         let mut other = own.clone();
-        if other[part].is_null() {
+        for part in parts {
+            if let Some(number) = other[part].as_u64() {
+                other[part] = serde_json::json!(number ^ 1);
+            }
+        }
+        other
+    };
+    let parts: [(&[&str], &str); 2] = [
+        (&["file_system", "made"], "file system"),
+        (&["made"], "another folder"),
+    ];
+    for (parts, word) in parts {
+        if parts == ["made"] && !knows_age {
             continue;
         }
-        other[part] = serde_json::json!(other[part].as_u64().unwrap() ^ 1);
-        set["folders"][0]["identity"] = other;
+        set["folders"][0]["identity"] = changed(parts);
         fixture.write(&path, &set.to_string());
         let applied = apply(&fixture, &id).unwrap();
         let Change::Refused(why) = &applied.artifacts[0].change else {
@@ -503,8 +515,10 @@ fn set_is_for_one_file_system_alone(level: Level) {
         assert!(why.contains(word), "{why}");
         assert!(!fixture.path("workspace/.envrc").exists());
     }
-    // The control.
-    fixture.write(&path, &whole);
+    // The control: with another id alone, as after a reboot, its age tells the folder.
+    let id_changes = if knows_age { &["file_system"][..] } else { &[] };
+    set["folders"][0]["identity"] = changed(id_changes);
+    fixture.write(&path, &set.to_string());
     assert!(!apply(&fixture, &id).unwrap().is_partial);
     assert_eq!(fixture.read("workspace/.envrc"), "run\n");
 }

@@ -224,6 +224,35 @@ fn run_without_a_sandbox_is_refused() {
 }
 
 #[test]
+fn refusals_are_told_before_what_was_written() {
+    let (catalog, space) = setup();
+    let artifact = |path: String, change| Artifact { path, change };
+    let written = |number| artifact(format!("/skill/{number:03}"), Change::Written(1));
+    let mut artifacts: Vec<Artifact> = (0..300).map(written).collect();
+    artifacts.extend([
+        artifact("/skill/x".to_owned(), Change::Conflict(None)),
+        artifact("/skill/z".to_owned(), Change::Refused("no".to_owned())),
+    ]);
+    space.sandbox.script(Outcome {
+        changed: artifacts.len(),
+        artifacts,
+        ..good("done\n")
+    });
+    let arguments = json!({ "skill_name": "pdf", "command": "x" });
+    let result = call_in(&catalog, Profile::Standard, "skill_run", arguments).unwrap();
+    let data = result.structured_content.as_ref().unwrap();
+    let paths: Vec<&str> = data["artifacts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(paths.len(), 200);
+    assert_eq!(paths[..3], ["/skill/z", "/skill/x", "/skill/000"]);
+    assert!(shown(&result).contains("/skill/z (not kept: no)"));
+}
+
+#[test]
 fn files_left_by_a_run_are_listed_and_read_and_the_instructions_stay() {
     let (catalog, space) = setup();
     let left = ["out/x.txt", "data.txt", "SKILL.md"];
