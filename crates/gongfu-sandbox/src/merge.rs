@@ -13,6 +13,7 @@ mod apply;
 mod below;
 mod changes;
 pub(crate) mod flat;
+mod folder_notes;
 mod git;
 pub(crate) mod hold;
 mod judge;
@@ -22,7 +23,6 @@ pub(crate) mod name;
 mod removals;
 mod room;
 mod scan;
-mod seen;
 mod staging;
 
 use std::collections::BTreeMap;
@@ -39,9 +39,9 @@ use gongfu_core::change::{Change, Holding, MAX_REMOVALS};
 pub(crate) use apply::beside;
 pub(crate) use below::Below;
 pub(crate) use changes::Changes;
+pub(crate) use folder_notes::{FolderNotes, KnownFolder};
 pub(crate) use judge::join_moves;
 pub(crate) use scan::Node;
-pub(crate) use seen::{Noting, Seen};
 
 use self::apply::{Applier, Pass, Place};
 use self::judge::Judge;
@@ -122,7 +122,7 @@ pub(crate) struct FolderContext<'a> {
     /// The content of the layer at its beginning, where it is a copy: unchanged files aren't merged.
     pub(crate) before: Option<&'a Before>,
     /// The folders of the target that were there when the run began, as far as they are known.
-    pub(crate) seen: Option<Seen>,
+    pub(crate) known: Option<KnownFolder>,
 }
 
 /// The changes in a layer, and the folder that they are for.

@@ -15,7 +15,7 @@ use crate::change_sets::NewSet;
 use crate::copier::Before;
 use crate::file_time::Beginning;
 use crate::folder::open_real;
-use crate::merge::{Below, Budget, Changes, FolderContext, Merge, Noting, Terms, join_moves};
+use crate::merge::{Below, Budget, Changes, FolderContext, FolderNotes, Merge, Terms, join_moves};
 use crate::plan::UnixId;
 use crate::random;
 
@@ -39,7 +39,7 @@ pub struct Layer<'a> {
     /// The folders below that one, which stay as they are.
     below: Vec<OwnedFd>,
     /// The notes of what is in it as the run begins; copies have their own.
-    noting: Option<Noting>,
+    notes: Option<FolderNotes>,
 }
 
 impl<'a> Layer<'a> {
@@ -68,7 +68,7 @@ impl<'a> Layer<'a> {
             mount,
             keep: keep.map(open).transpose()?,
             below: below.iter().map(open).collect::<Result<_, _>>()?,
-            noting: None,
+            notes: None,
         })
     }
 }
@@ -83,7 +83,7 @@ pub(super) fn layers(job: &Spec) -> Result<Vec<Layer<'_>>, Failure> {
     let layers = job.mounts.iter().filter(is_layer);
     let layer = |mount| {
         let mut layer = Layer::of(mount)?;
-        layer.noting = layer.keep.as_ref().and_then(Noting::begin);
+        layer.notes = layer.keep.as_ref().and_then(FolderNotes::begin);
         Ok(layer)
     };
     layers.map(layer).collect()
@@ -145,7 +145,7 @@ pub fn merge_layers(
         let folder_context = FolderContext {
             below: Below::new(layer.below),
             before: baseline.and_then(|baseline| baseline.layers.get(number)),
-            seen: layer.noting.and_then(|noting| noting.end(&keep)),
+            known: layer.notes.and_then(|notes| notes.end(&keep)),
         };
         let whole = budget;
         if layer.mount.target == SKILL {

@@ -222,12 +222,12 @@ impl Scan<'_> {
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;
                 let from = open_folder(layer, name)?;
                 let began = self.terms.began.time();
-                let seen = context.seen.as_ref();
-                let (seen, inode) = seen.and_then(|seen| seen.folder(name, began)).unzip();
+                let known = context.known.as_ref();
+                let (known, inode) = known.and_then(|known| known.folder(name, began)).unzip();
                 let inside = FolderContext {
                     below: context.below.folder(name),
                     before: before.and_then(|before| before.folder(name)),
-                    seen,
+                    known,
                 };
                 Ok(Some(Kind::Folder(Folder {
                     nodes: self.folder(&from, &inside, path_length, depth + 1)?,

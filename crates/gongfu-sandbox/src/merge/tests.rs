@@ -73,7 +73,7 @@ impl Fixture {
         let folder_context = FolderContext {
             below: Below::new(below.iter().map(|folder| open(folder.path())).collect()),
             before: self.before.as_ref(),
-            seen: None,
+            known: None,
         };
         let (layer, target) = (open(self.layer.path()), open(self.target.path()));
         let merge = Merge::scan(

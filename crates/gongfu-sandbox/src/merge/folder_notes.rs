@@ -36,12 +36,12 @@ type Listings = BTreeMap<Vec<u8>, Listing>;
 
 /// A thread that notes the folders below one.
 #[derive(Debug)]
-pub(crate) struct Noting {
+pub(crate) struct FolderNotes {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<Listings>>,
 }
 
-impl Noting {
+impl FolderNotes {
     /// Begins to note folders; `None` where there can be no more threads.
     pub(crate) fn begin(root: &OwnedFd) -> Option<Self> {
         let root = root.try_clone().ok()?;
@@ -56,10 +56,10 @@ impl Noting {
     }
 
     /// Ends it; returns the folder with what was noted.
-    pub(crate) fn end(mut self, target: &OwnedFd) -> Option<Seen> {
+    pub(crate) fn end(mut self, target: &OwnedFd) -> Option<KnownFolder> {
         self.is_over.store(true, Ordering::Relaxed);
         let listings = self.thread.take()?.join().ok()?;
-        Some(Seen {
+        Some(KnownFolder {
             listings: Rc::new(listings),
             path: Vec::new(),
             target: target.try_clone().ok()?,
@@ -67,7 +67,7 @@ impl Noting {
     }
 }
 
-impl Drop for Noting {
+impl Drop for FolderNotes {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
     }
@@ -102,14 +102,14 @@ fn list(root: &OwnedFd, path: &[u8], inode: Option<u64>, is_over: &AtomicBool) -
     let folder = open_folder_of_mount(root, &CString::new(path).ok()?).ok()?;
     let mut inodes = BTreeMap::new();
     for entry in Dir::read_from(&folder).ok()? {
+        if inodes.len() > MAX_FOLDERS || is_over.load(Ordering::Relaxed) {
+            return None;
+        }
         let entry = entry.ok()?;
         let name = entry.file_name();
         let may_be_folder = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
         if !may_be_folder || matches!(name.to_bytes(), b"." | b"..") {
             continue;
-        }
-        if inodes.len() > MAX_FOLDERS || is_over.load(Ordering::Relaxed) {
-            return None;
         }
         let found = fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         if is_folder(&found) {
@@ -128,13 +128,13 @@ fn below(path: &[u8], name: &CStr) -> Vec<u8> {
 }
 
 /// A folder of the target that was there when the run began, with what was noted below it.
-pub(crate) struct Seen {
+pub(crate) struct KnownFolder {
     listings: Rc<Listings>,
     path: Vec<u8>,
     target: OwnedFd,
 }
 
-impl Seen {
+impl KnownFolder {
     /// The folder of this name with its inode, if it surely is the one that was there.
     pub(super) fn folder(&self, name: &CStr, began: FileTime) -> Option<(Self, u64)> {
         let listing = self.listings.get(&self.path)?;
@@ -159,7 +159,7 @@ mod tests {
     use std::os::fd::OwnedFd;
     use std::time::Duration;
 
-    use super::Noting;
+    use super::FolderNotes;
     use crate::file_time::{Beginning, note_change};
 
     #[test]
@@ -173,26 +173,26 @@ mod tests {
         let began = Beginning::now().time();
         fs::write(at("late/file"), "").unwrap();
         let target = OwnedFd::from(File::open(root.path()).unwrap());
-        let noting = Noting::begin(&target).unwrap();
-        while !noting.thread.as_ref().unwrap().is_finished() {
+        let notes = FolderNotes::begin(&target).unwrap();
+        while !notes.thread.as_ref().unwrap().is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
         fs::write(at("stays/file"), "").unwrap();
         fs::rename(at("swapped"), at("former")).unwrap();
         fs::rename(at("other"), at("swapped")).unwrap();
         fs::write(at("swapped/file"), "").unwrap();
-        let seen = noting.end(&target).unwrap();
-        let (stays, _) = seen.folder(c"stays", began).unwrap();
+        let known = notes.end(&target).unwrap();
+        let (stays, _) = known.folder(c"stays", began).unwrap();
         assert!(stays.folder(c"inside", began).is_some());
-        assert!(seen.folder(c"swapped", began).is_none());
-        assert!(seen.folder(c"former", began).is_none());
+        assert!(known.folder(c"swapped", began).is_none());
+        assert!(known.folder(c"former", began).is_none());
         // Somebody may have moved a folder into this one before it was noted.
         fs::create_dir(at("late/folder")).unwrap();
-        let noting = Noting::begin(&target).unwrap();
-        while !noting.thread.as_ref().unwrap().is_finished() {
+        let notes = FolderNotes::begin(&target).unwrap();
+        while !notes.thread.as_ref().unwrap().is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let seen = noting.end(&target).unwrap();
-        assert!(seen.folder(c"late", began).is_none());
+        let known = notes.end(&target).unwrap();
+        assert!(known.folder(c"late", began).is_none());
     }
 }
