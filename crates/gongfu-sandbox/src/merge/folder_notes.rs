@@ -17,6 +17,7 @@ use rustix::fs::{self, AtFlags, Dir, FileType, Stat};
 use super::apply::is_folder;
 use crate::file_time::{FileTime, has_changed_since};
 use crate::folder::open_folder_of_mount;
+use crate::threads::lower_priority;
 
 /// The most folders that are noted.
 const MAX_FOLDERS: usize = 10_000;
@@ -48,7 +49,11 @@ impl FolderNotes {
         let is_over = Arc::new(AtomicBool::new(false));
         let is_ended = Arc::clone(&is_over);
         let thread = std::thread::Builder::new().name("folder notes".to_owned());
-        let thread = thread.spawn(move || note(&root, &is_ended)).ok()?;
+        let thread = thread.spawn(move || {
+            lower_priority();
+            note(&root, &is_ended)
+        });
+        let thread = thread.ok()?;
         Some(Self {
             is_over,
             thread: Some(thread),
