@@ -22,6 +22,10 @@ use crate::random;
 /// The time that merging may take besides the rest of the run's.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The time of a run beside which no folders are noted.
+#[cfg(target_os = "linux")]
+const SHORT_RUN: Duration = Duration::from_millis(50);
+
 /// The layers of a run as they were before it, where they are copies.
 pub struct Baseline {
     /// The time before they were copied.
@@ -83,7 +87,8 @@ pub(super) fn layers(job: &Spec) -> Result<Vec<Layer<'_>>, Failure> {
     let layers = job.mounts.iter().filter(is_layer);
     let layer = |mount| {
         let mut layer = Layer::of(mount)?;
-        layer.notes = layer.keep.as_ref().and_then(FolderNotes::begin);
+        let notes = |keep| FolderNotes::begin(keep, SHORT_RUN);
+        layer.notes = layer.keep.as_ref().and_then(notes);
         Ok(layer)
     };
     layers.map(layer).collect()

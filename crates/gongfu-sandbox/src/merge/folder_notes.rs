@@ -3,14 +3,17 @@
 //! Times alone don't tell a folder that somebody moved into place from one in which somebody made a file. So a
 //! thread notes the inodes of folders beside the run, those near the root first. A note holds if the folder that the
 //! noted one is in didn't change between the beginning of the run and the note. Folders without one go by their times.
+//! A short run has no notes: hardly anybody works beside it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, CString};
+use std::mem;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{self, AtFlags, Dir, FileType, Stat};
 
@@ -38,34 +41,49 @@ type Listings = BTreeMap<Vec<u8>, Listing>;
 /// A thread that notes the folders below one.
 #[derive(Debug)]
 pub(crate) struct FolderNotes {
-    is_over: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Listings>>,
+    state: Arc<State>,
+    thread: JoinHandle<()>,
+}
+
+/// The notes so far.
+#[derive(Debug, Default)]
+struct State {
+    is_over: AtomicBool,
+    listings: Mutex<Listings>,
 }
 
 impl FolderNotes {
-    /// Begins to note folders; `None` where there can be no more threads.
-    pub(crate) fn begin(root: &OwnedFd) -> Option<Self> {
+    /// Begins to note folders after a moment; `None` where there can be no more threads.
+    pub(crate) fn begin(root: &OwnedFd, wait: Duration) -> Option<Self> {
         let root = root.try_clone().ok()?;
-        let is_over = Arc::new(AtomicBool::new(false));
-        let is_ended = Arc::clone(&is_over);
+        let state = Arc::new(State::default());
+        let shared = Arc::clone(&state);
         let thread = std::thread::Builder::new().name("folder notes".to_owned());
         let thread = thread.spawn(move || {
+            let begin = Instant::now() + wait;
+            while let Some(left) = begin.checked_duration_since(Instant::now())
+                && !left.is_zero()
+            {
+                if shared.is_over.load(Ordering::Relaxed) {
+                    return;
+                }
+                std::thread::park_timeout(left);
+            }
             lower_priority();
-            note(&root, &is_ended)
+            note(&root, &shared);
         });
-        let thread = thread.ok()?;
         Some(Self {
-            is_over,
-            thread: Some(thread),
+            state,
+            thread: thread.ok()?,
         })
     }
 
     /// Ends it; returns the folder with what was noted.
-    pub(crate) fn end(mut self, target: &OwnedFd) -> Option<KnownFolder> {
-        self.is_over.store(true, Ordering::Relaxed);
-        let listings = self.thread.take()?.join().ok()?;
+    pub(crate) fn end(self, target: &OwnedFd) -> Option<KnownFolder> {
+        self.state.is_over.store(true, Ordering::Relaxed);
+        let mut listings = self.state.listings.lock().ok()?;
         Some(KnownFolder {
-            listings: Rc::new(listings),
+            listings: Rc::new(mem::take(&mut *listings)),
             path: Vec::new(),
             target: target.try_clone().ok()?,
         })
@@ -74,19 +92,19 @@ impl FolderNotes {
 
 impl Drop for FolderNotes {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
+        self.state.is_over.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
     }
 }
 
-fn note(root: &OwnedFd, is_over: &AtomicBool) -> Listings {
-    let mut listings = Listings::new();
+fn note(root: &OwnedFd, state: &State) {
     let mut noted = 0;
     let mut waiting = VecDeque::from([(Vec::new(), None)]);
     while let Some((path, inode)) = waiting.pop_front() {
-        if is_over.load(Ordering::Relaxed) || noted > MAX_FOLDERS {
+        if state.is_over.load(Ordering::Relaxed) || noted > MAX_FOLDERS {
             break;
         }
-        let Some(listing) = list(root, &path, inode, is_over) else {
+        let Some(listing) = list(root, &path, inode, &state.is_over) else {
             continue;
         };
         noted += listing.inodes.len();
@@ -96,9 +114,11 @@ fn note(root: &OwnedFd, is_over: &AtomicBool) -> Listings {
                 waiting.push_back((inside, Some(*inode)));
             }
         }
+        let Ok(mut listings) = state.listings.lock() else {
+            return;
+        };
         listings.insert(path, listing);
     }
-    listings
 }
 
 /// Lists the folder at a path, if it has this inode and there is time for it.
@@ -178,8 +198,8 @@ mod tests {
         let began = Beginning::now().time();
         fs::write(at("late/file"), "").unwrap();
         let target = OwnedFd::from(File::open(root.path()).unwrap());
-        let notes = FolderNotes::begin(&target).unwrap();
-        while !notes.thread.as_ref().unwrap().is_finished() {
+        let notes = FolderNotes::begin(&target, Duration::ZERO).unwrap();
+        while !notes.thread.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
         fs::write(at("stays/file"), "").unwrap();
@@ -193,8 +213,8 @@ mod tests {
         assert!(known.folder(c"former", began).is_none());
         // Somebody may have moved a folder into this one before it was noted.
         fs::create_dir(at("late/folder")).unwrap();
-        let notes = FolderNotes::begin(&target).unwrap();
-        while !notes.thread.as_ref().unwrap().is_finished() {
+        let notes = FolderNotes::begin(&target, Duration::ZERO).unwrap();
+        while !notes.thread.is_finished() {
             std::thread::sleep(Duration::from_millis(1));
         }
         let known = notes.end(&target).unwrap();
