@@ -76,7 +76,10 @@ impl Tool for ChangeSettle {
         }
         let applying = changes.apply(&self.id).await;
         let applied = applying.map_err(|error| change::failed(&self.id, error))?;
-        let artifacts: Vec<Artifact> = by_rank(applied.artifacts).into_iter().map(artifact).collect();
+        let artifacts: Vec<Artifact> = by_rank(applied.artifacts)
+            .into_iter()
+            .map(artifact)
+            .collect();
         let mut text = artifact_words(&artifacts, applied.total).unwrap_or_default();
         text.push('\n');
         if applied.is_partial {
