@@ -203,6 +203,26 @@ fn folder_that_somebody_moved_into_place_stays(level: Level) {
     assert!(!fixture.path("workspace/kept/gone").exists());
 }
 
+/// Waits until the folders of the run are noted, which begins a moment after it and ends with its thread.
+fn wait_for_folder_notes() {
+    let is_noting = || {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        threads.filter_map(Result::ok).any(|thread| {
+            std::fs::read_to_string(thread.path().join("comm"))
+                .is_ok_and(|name| name.trim_end() == "folder notes")
+        })
+    };
+    // A thread gets its name when it first runs.
+    std::thread::sleep(Duration::from_millis(100));
+    for _ in 0..3_000 {
+        if !is_noting() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the folders were not noted within 30 s");
+}
+
 fn new_files_of_others_make_no_conflict_beside_them(level: Level) {
     let fixture = Fixture::new(level);
     for path in [
@@ -218,8 +238,7 @@ fn new_files_of_others_make_no_conflict_beside_them(level: Level) {
     let line = "cd /workspace; for f in src/a.py src/deep/d.py lib/l.py swapped/s.py; do echo run > $f; done; \
         rm src/gone.py; echo begun; read go; echo more >> src/a.py";
     let outcome = run_with(&fixture, line, || {
-        // The folders are noted beside the run.
-        std::thread::sleep(Duration::from_millis(300));
+        wait_for_folder_notes();
         for path in ["README.md", "src/b.py", "src/deep/new/e.py"] {
             fixture.write(&format!("workspace/{path}"), "person\n");
         }
