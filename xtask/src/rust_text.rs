@@ -68,6 +68,22 @@ pub(crate) fn comments(text: &str) -> Vec<(usize, &str)> {
     found
 }
 
+/// The string literals, with the lines on which they begin, from 1.
+pub(crate) fn strings(text: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < text.len() {
+        let width = text[at..].chars().next().map_or(1, char::len_utf8);
+        let end = skipped_until(text, at).unwrap_or(at + width);
+        if end > at + 1 && text[at..].starts_with(['"', 'r']) {
+            found.push((line, &text[at..end]));
+        }
+        line += text[at..end].matches('\n').count();
+        at = end;
+    }
+    found
+}
+
 /// The tokens of a text that [`code_only`] has blanked.
 pub(crate) fn tokens(code: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();

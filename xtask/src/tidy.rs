@@ -10,6 +10,7 @@ mod edges;
 mod fences;
 mod forgotten;
 mod headers;
+mod language;
 mod model;
 mod private;
 mod sizes;
@@ -36,6 +37,7 @@ const CHECKS: &[Check] = &[
     model::CHECK,
     circles::CHECK,
     words::CHECK,
+    language::CHECK,
     documents::CHECK,
 ];
 

@@ -67,6 +67,10 @@ const FILES: &[(&str, &str)] = &[
         "ARCHITECTURE.md",
         "# Architecture\n\nSkills are in /home/me/skills and ~/mine/skills.\n",
     ),
+    (
+        language::GLOSSARY,
+        "# Glossary\n\n## Phrases to avoid in texts for people\n\n| avoid | say |\n|---|---|\n| is no, mend | is not a |\n\n## More\n\n| a | b |\n",
+    ),
 ];
 
 /// A tree of three crates in which nothing is wrong.
@@ -532,6 +536,37 @@ fn fences_refuse_unsafe() {
         "crates/gongfu-core/src/skill.rs",
         "//! Not unsafe.\nmod tests;\nconst A: &str = \"unsafe\";\n",
     );
+    assert_eq!(report(&tree), "");
+}
+
+#[test]
+fn language_finds_phrases_in_texts_for_people() {
+    let source = |text: &'static str| file("crates/gongfu-core/src/skill.rs", text);
+    let what = "`is no` in a text for people";
+    let literal = "//! Skills.\nmod tests;\nconst A: &str = \"it is \\\n    no file\";\n";
+    check(source(literal), "crates/gongfu-core/src/skill.rs:3:", what);
+    check(
+        file("docs/a.md", "# A\n\nIt Is no file.\n"),
+        "docs/a.md:3:",
+        what,
+    );
+    check(
+        file(
+            "crates/gongfu-hub/src/tool/skill_list.rs",
+            "//! Lists.\n\n/// It is no file.\nstruct Input;\n",
+        ),
+        "crates/gongfu-hub/src/tool/skill_list.rs:3:",
+        what,
+    );
+    check(
+        file(language::GLOSSARY, "# Glossary\n"),
+        "docs/glossary.md:1:",
+        "there is no list of phrases",
+    );
+    // The controls: a plain sentence, another word, and a comment that nobody but a programmer reads.
+    let mut tree = good();
+    let plain = "//! It is no file.\nmod tests;\nconst A: &str = \"there is no file, this noise, amend\";\n";
+    put(&mut tree, "crates/gongfu-core/src/skill.rs", plain);
     assert_eq!(report(&tree), "");
 }
 
