@@ -42,7 +42,7 @@ doc:
 gen *PARTS:
     cargo xtask gen {{ PARTS }}
 
-# Measure the speed of the release binary, beside FastMCP when that can be installed
+# Measure the speed of the packaged binary, beside FastMCP when that can be installed
 bench *ARGUMENTS:
     #!/usr/bin/env bash
     set -uo pipefail
@@ -58,16 +58,16 @@ bench *ARGUMENTS:
         rm -rf "$venv"
       fi
     fi
-    exec cargo run --quiet --release --package lab -- bench {{ ARGUMENTS }}
+    exec cargo run --quiet --profile dist --package lab -- bench {{ ARGUMENTS }}
 
 # Measure the server beside FastMCP and the SDKs of Python and TypeScript, over HTTP and stdio
 bench-peers *ARGUMENTS:
     scripts/peer/install || true # who is missing is said in the end
-    cargo run --quiet --release --package lab -- bench-peers {{ ARGUMENTS }}
+    cargo run --quiet --profile dist --package lab -- bench-peers {{ ARGUMENTS }}
 
 # Measure how well search finds, beside plain BM25, and what a space costs
 bench-search *ARGUMENTS:
-    cargo run --quiet --release --package lab -- bench-search {{ ARGUMENTS }}
+    cargo run --quiet --profile dist --package lab -- bench-search {{ ARGUMENTS }}
 
 # The same in short: it fails when plain BM25 finds better
 bench-search-short: programs
@@ -82,16 +82,16 @@ bench-search-short: programs
 
 # Measure how long a command is judged, and compare how it is read with `bash -n`
 bench-commands *ARGUMENTS:
-    cargo run --quiet --release --package lab -- bench-commands {{ ARGUMENTS }}
+    cargo run --quiet --profile dist --package lab -- bench-commands {{ ARGUMENTS }}
 
 # Measure what a sandbox costs, beside a plain spawn and bubblewrap
 bench-sandbox *ARGUMENTS:
-    cargo run --quiet --release --package lab -- bench-sandbox {{ ARGUMENTS }}
+    cargo run --quiet --profile dist --package lab -- bench-sandbox {{ ARGUMENTS }}
 
 # Measure what a run costs by the number of files that it changes; `--before BIN` compares with another gongfu
 bench-changes *ARGUMENTS:
-    cargo build --quiet --release --package gongfu
-    {{ python }} scripts/bench_changes.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+    cargo build --quiet --profile dist --package gongfu
+    {{ python }} scripts/bench_changes.py --gongfu target/dist/gongfu {{ ARGUMENTS }}
 
 # Prove with a million made-up inputs that no reader panics, hangs or leads out of a skill
 prove-parse *ARGUMENTS:

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let root = machine::root()?;
     let program = match &arguments.binary {
         Some(program) => program.clone(),
-        None => machine::build("release")?,
+        None => machine::build("dist")?,
     };
     let (beside, note) = match FastMcp::find(&root, arguments.python.as_deref()) {
         Ok(found) => {

@@ -51,7 +51,7 @@ struct Times {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let program = match &arguments.binary {
         Some(program) => program.clone(),
-        None => machine::build("release")?,
+        None => machine::build("dist")?,
     };
     let fixture = Fixture::new(program)?;
     let (mut contenders, notes) = contenders(&fixture)?;
