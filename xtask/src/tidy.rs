@@ -11,6 +11,7 @@ mod fences;
 mod forgotten;
 mod headers;
 mod language;
+mod links;
 mod model;
 mod private;
 mod sizes;
@@ -38,6 +39,7 @@ const CHECKS: &[Check] = &[
     circles::CHECK,
     words::CHECK,
     language::CHECK,
+    links::CHECK,
     documents::CHECK,
 ];
 

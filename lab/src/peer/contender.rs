@@ -119,8 +119,7 @@ impl Contender {
     }
 
     fn gongfu(binary: Option<&FilePath>) -> Result<Self> {
-        let program =
-            binary.map_or_else(|| machine::build("dist"), |file| Ok(file.to_owned()))?;
+        let program = binary.map_or_else(|| machine::build("dist"), |file| Ok(file.to_owned()))?;
         let version = version(&program, &["--version"])?;
         Ok(Self {
             name: "gongfu",

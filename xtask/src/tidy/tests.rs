@@ -571,6 +571,24 @@ fn language_finds_phrases_in_texts_for_people() {
 }
 
 #[test]
+fn links_lead_somewhere() {
+    let page = "# A\n\n## B, and `c`\n\nSee [b](#b-and-c), [this](../ARCHITECTURE.md#architecture), [docs](./).\n";
+    let mut tree = good();
+    put(&mut tree, "docs/a.md", page);
+    assert_eq!(report(&tree), "");
+    check(
+        file("docs/a.md", "# A\n\nSee [b](b.md).\n"),
+        "docs/a.md:3: the link `b.md` leads to no file",
+        "correct or remove it",
+    );
+    check(
+        file("docs/a.md", "# A\n\nSee [b](../ARCHITECTURE.md#b).\n"),
+        "docs/a.md:3: the link `../ARCHITECTURE.md#b` leads to no heading",
+        "correct it",
+    );
+}
+
+#[test]
 fn private_paths_stay_out() {
     for path in [
         concat!("/ro", "ot/x"),
