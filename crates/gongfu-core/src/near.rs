@@ -15,6 +15,18 @@ pub fn nearest_first<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>)
     ranked.into_iter().map(|(_, name)| name).collect()
 }
 
+/// The name that was most likely meant; `None` where none is near enough to be a misspelling, or an
+/// abbreviation, of it.
+pub fn meant<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = folded(wanted);
+    let nearest = nearest_first(&wanted, names).into_iter().next()?;
+    let is_part = wanted.len() > 2 && folded(nearest).contains(&wanted);
+    (is_part || distance(&wanted, nearest) <= MISSPELT).then_some(nearest)
+}
+
+/// The distance of a misspelling, in thousandths.
+const MISSPELT: u64 = 200;
+
 /// The form in which two names are compared: lower case, `_` and blanks as `-`, at most 128
 /// characters so that a huge argument costs no more than a long one.
 pub fn folded(name: &str) -> String {
@@ -55,7 +67,25 @@ fn distance(wanted: &str, name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest_first;
+    use super::{meant, nearest_first};
+
+    #[test]
+    fn a_misspelling_is_told_from_another_word() {
+        for (wanted, name) in [
+            ("name", Some("skill_name")),
+            ("skils", Some("skills")),
+            ("skill-name", Some("skill_name")),
+            ("zzz", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                meant(wanted, ["skill_name", "skills", "path"]),
+                name,
+                "{wanted}"
+            );
+        }
+        assert_eq!(meant("x", []), None);
+    }
 
     #[test]
     fn nearest_name_comes_first() {

@@ -25,7 +25,7 @@ impl std::fmt::Display for MountError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             formatter,
-            "{}; write HOST, HOST:GUEST, HOST:ro or HOST:GUEST:ro, e.g. /srv/data:/data:ro",
+            "{}; use HOST, HOST:GUEST, HOST:ro or HOST:GUEST:ro, such as /srv/data:/data:ro",
             self.0
         )
     }
@@ -48,19 +48,19 @@ impl FromStr for Mount {
             _ => return Err(MountError(format!("`{text}` has too many colons"))),
         };
         if host.is_empty() {
-            return Err(MountError(format!("`{text}` names no folder")));
+            return Err(MountError(format!("`{text}` has no host folder")));
         }
         let host = std::path::absolute(host)
             .map_err(|error| MountError(format!("`{host}` can't be a path: {error}")))?;
         let shown = host.to_string_lossy().into_owned();
         let guest = guest.unwrap_or(&shown);
         if !guest.starts_with('/') {
-            return Err(MountError(format!("`{guest}` is no absolute path")));
+            return Err(MountError(format!("`{guest}` is not an absolute path")));
         }
         match Location::parse(guest) {
-            Ok(Location::Absolute(guest)) if is_taken(&guest) => Err(MountError(format!(
-                "/{guest} is something else inside of commands"
-            ))),
+            Ok(Location::Absolute(guest)) if is_taken(&guest) => {
+                Err(MountError(format!("/{guest} is reserved in the sandbox")))
+            }
             Ok(Location::Absolute(guest)) if !guest.is_root() => Ok(Self {
                 host,
                 guest,
@@ -70,7 +70,7 @@ impl FromStr for Mount {
                 Err(MountError("everything (`/`) can't be mounted".to_owned()))
             }
             Ok(Location::Workspace(_)) => Err(MountError(
-                "/workspace is where the workspace itself is".to_owned(),
+                "/workspace is reserved for the workspace".to_owned(),
             )),
             Err(error) => Err(MountError(format!("`{guest}` can't be used: {error}"))),
         }

@@ -69,7 +69,7 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
         return Err(Problem::wrong_value(
             name,
             "it is not one of the choices",
-            format!("give one of: {}", choices.join(", ")),
+            format!("use one of: {}", choices.join(", ")),
         ));
     }
     let Some(wanted) = property.get("type").and_then(Value::as_str) else {
@@ -106,8 +106,8 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
 
 fn a_value(kind: &str) -> String {
     match kind {
-        "string" => "a text".to_owned(),
-        "integer" => "a whole number".to_owned(),
+        "string" => "a string".to_owned(),
+        "integer" => "an integer".to_owned(),
         "boolean" => "true or false".to_owned(),
         "array" => "a list".to_owned(),
         other => format!("a value of type {other}"),
@@ -117,9 +117,9 @@ fn a_value(kind: &str) -> String {
 fn given(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
-        Value::Bool(_) => "a truth value",
+        Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }

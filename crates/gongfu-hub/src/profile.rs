@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use gongfu_core::near;
+
 use crate::dialect::{self, Dialect};
 
 /// A set of tools that a client asks for by name.
@@ -85,12 +87,12 @@ pub struct UnknownProfile(String);
 
 impl std::fmt::Display for UnknownProfile {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "there is no profile `{}`; give one or more of: {}",
-            self.0,
-            Profile::names()
-        )
+        write!(formatter, "there is no profile `{}`; ", self.0)?;
+        let names = Profile::every().into_iter().map(Profile::as_str);
+        if let Some(meant) = near::meant(&self.0, names) {
+            write!(formatter, "did you mean `{meant}`? ")?;
+        }
+        write!(formatter, "the profiles are: {}", Profile::names())
     }
 }
 

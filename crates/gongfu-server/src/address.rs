@@ -1,4 +1,4 @@
-//! The address that the server listens at.
+//! The address that the server listens on.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// The default port.
 pub const PORT: u16 = 7878;
 
-/// An address to listen at.
+/// An address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// An IP address and a port; 0 is any free port.
@@ -32,17 +32,17 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why an address can't be listened at.
+/// Why an address can't be listened on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// It is not an address.
     #[error(
-        "`{0}` is no address to listen at; give one such as 127.0.0.1:{PORT}, [::1]:{PORT}, :0 or unix:/run/gongfu.sock"
+        "`{0}` is not an address to listen on; use one such as 127.0.0.1:{PORT}, [::1]:{PORT}, :0 or unix:/run/gongfu.sock"
     )]
     Malformed(String),
     /// Other machines could reach it.
     #[error(
-        "`{0}` can be reached from other machines, and there are no accounts yet: whoever reaches it could read and write everything; listen at 127.0.0.1, and put a proxy before it that asks for a password and sends the token of the server (--public-url names its address)"
+        "`{0}` is open to other machines, and gongfu has no accounts yet; listen on 127.0.0.1 behind an authenticating proxy (see --public-url)"
     )]
     Open(SocketAddr),
 }

@@ -21,7 +21,7 @@ pub struct PublicUrl {
 
 /// Why a text is not a public URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{url}` is no address of a server: {fault}")]
+#[error("`{url}` is not the URL of a server: {fault}")]
 pub struct PublicUrlError {
     url: String,
     fault: Fault,
@@ -30,23 +30,21 @@ pub struct PublicUrlError {
 /// The fault of a public URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 enum Fault {
-    #[error("it is no URL; give one such as https://skills.example.com")]
+    #[error("it is not a URL; use one such as https://skills.example.com")]
     Malformed,
     #[error(
-        "it begins with neither https:// nor http://; give one such as https://skills.example.com"
+        "it starts with neither https:// nor http://; use one such as https://skills.example.com"
     )]
     Scheme,
-    #[error("it is more than one; give the one that the server is reached at")]
+    #[error("it is more than one; use the one that clients connect to")]
     Several,
-    #[error("a name or a password stands in it; leave out what stands before the `@`")]
+    #[error("it contains a user name or password; leave out what is before the `@`")]
     User,
-    #[error("it asks a question; leave out the `?` and what stands behind it")]
+    #[error("it has a query; leave out the `?` and what follows it")]
     Query,
-    #[error(
-        "`{0}` is no host; name a single one, such as skills.example.com, 192.0.2.1 or [2001:db8::1]"
-    )]
+    #[error("`{0}` is not a host; use one such as skills.example.com, 192.0.2.1 or [2001:db8::1]")]
     Host(String),
-    #[error("`{0}` is no port; give one from 1 to 65535, or none for that of the scheme")]
+    #[error("`{0}` is not a port; use one from 1 to 65535, or leave it out")]
     Port(String),
 }
 

@@ -1,6 +1,11 @@
 //! The command line: every command, flag and word of help.
 
+mod complete;
 mod consent;
+mod find;
+mod mistake;
+mod output;
+mod value;
 
 use std::path::PathBuf;
 
@@ -12,33 +17,48 @@ use gongfu_server::{Address, PublicUrl};
 
 use crate::client::{CLIENTS, DEFAULT_URL, Scope};
 
+pub(crate) use complete::{Candidate, Wanted, script, wanted};
 pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
+pub(crate) use find::{ListArguments, SearchArguments};
+pub(crate) use mistake::{Refusal, parse};
+pub(crate) use output::OutputArguments;
 
-/// A library of Agent Skills for any AI agent: found, checked, served over MCP.
+/// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
 #[derive(Debug, Parser)]
 #[command(
     name = "gongfu",
     version,
     max_term_width = 100,
-    arg_required_else_help = true
+    arg_required_else_help = true,
+    after_help = EXAMPLES
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 }
+
+/// The commands that most people need first.
+const EXAMPLES: &str = "\
+First steps:
+  gongfu init                    set up, and see what was found
+  gongfu client install NAME     add gongfu to an MCP client
+  gongfu search merge pdf files  find a skill
+  gongfu doctor                  check that everything works";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve the skills to one client over MCP, on standard input and output
+    /// Serve skills to one MCP client over stdio
     Mcp {
         #[command(flatten)]
         profiles: Profiles,
         #[command(flatten)]
         places: Places,
     },
-    /// Serve the skills to many clients over MCP, at an HTTP address of this machine
+    /// Serve skills to many MCP clients over HTTP
     Serve {
         #[command(flatten)]
         serving: Serving,
@@ -47,67 +67,91 @@ pub(crate) enum Command {
         #[command(flatten)]
         places: Places,
     },
-    /// List, show, read, check and switch skills
-    #[command(subcommand)]
+    /// Search skills by what they do (same as `skill search`)
+    #[command(alias = "find")]
+    Search(SearchArguments),
+    /// List skills (same as `skill list`)
+    #[command(visible_alias = "ls")]
+    List(ListArguments),
+    /// List, search, show, check, enable and disable skills
+    #[command(subcommand, alias = "skills")]
     Skill(SkillCommand),
-    /// Run a command in the folder of a skill, in the sandbox
+    /// Run a command in a skill's folder, in the sandbox
     ///
-    /// It sees the skill as /skill, where it starts, and the workspace as /workspace; what it writes there
-    /// stays, and the skill itself never changes. The exit code is the command's: 124 when it took too
-    /// long, 128 and the number of the signal when one ended it, 137 when it used more than it may. Where
-    /// no sandbox works, nothing is run, and the exit code is 1.
+    /// The command starts in /skill, a copy of the skill; the workspace is mounted at /workspace. What it
+    /// writes to /workspace is kept; the skill itself never changes.
+    ///
+    /// gongfu exits with the command's exit code: 124 if the command timed out, 128 plus the signal number if
+    /// a signal killed it, 137 if it exceeded a limit. If no sandbox works here, nothing is run and the exit
+    /// code is 1.
+    #[command(
+        override_usage = "gongfu run [OPTIONS] <SKILL> [--] <COMMAND> [ARGUMENTS]...",
+        after_help = "Example:\n  gongfu run pdf-tools python scripts/convert.py /workspace/report.pdf"
+    )]
     Run(RunArguments),
     /// List and call the tools that agents see
-    #[command(subcommand)]
+    #[command(subcommand, alias = "tools")]
     Tool(ToolCommand),
-    /// See which commands of agents wait for a person, and allow or deny them
-    #[command(subcommand)]
+    /// List, allow or deny commands that wait for your approval
+    #[command(subcommand, alias = "approvals")]
     Approve(ApproveCommand),
-    /// See which changes of runs wait for a person, and apply or drop them
-    #[command(subcommand)]
+    /// List, show, apply or drop file changes that wait for your approval
+    #[command(subcommand, alias = "change")]
     Changes(ChangesCommand),
-    /// See what runs left beside skills, and clear it
-    #[command(subcommand)]
+    /// List or clear files that runs wrote into their copy of a skill
+    #[command(subcommand, alias = "layers")]
     Layer(LayerCommand),
-    /// Say which hosts the scripts of a skill may reach; without it they reach none
-    #[command(subcommand)]
+    /// Manage the hosts that a skill's scripts may reach (default: none)
+    #[command(subcommand, alias = "grants")]
     Grant(GrantCommand),
-    /// Make, list and remove the environments of packages that scripts of skills need
-    #[command(subcommand)]
+    /// Build, list and remove package environments of skills
+    #[command(subcommand, alias = "envs")]
     Env(EnvCommand),
-    /// Enter gongfu into the configuration of the programs that use it, and take it out again
-    #[command(subcommand)]
+    /// Add gongfu to your MCP clients, or remove it
+    #[command(subcommand, alias = "clients")]
     Client(ClientCommand),
-    /// Make gongfu's home and say what was found: skills folders, clients, how to connect them
+    /// Create gongfu's home and show what was found and how to connect
     ///
-    /// Where there is no uv on the search path, which installs the packages of Python that scripts need, it is
-    /// got from the package index and put into the home.
+    /// Downloads uv, which installs Python packages for scripts, if it isn't on the PATH.
     Init {
-        /// Get nothing from the network
+        /// Don't use the network
         #[arg(long)]
         offline: bool,
         #[command(flatten)]
         places: Places,
+        #[arg(from_global)]
+        json: bool,
     },
     /// Check that everything works, and say how to fix what doesn't
     Doctor {
         #[command(flatten)]
         places: Places,
-        /// Attack the sandboxes instead, each by everything that must fail, and print what got through
+        /// Attack the sandboxes, and report which attacks succeed
         ///
-        /// Every probe is tried outside of them as well, where it must succeed to prove anything. All
-        /// that they reach for is made for them and removed again, and nothing leaves the machine.
-        /// Exit 1 if one gets through the sandbox that scripts are run in.
+        /// Each attack is also tried outside the sandbox, where it must succeed to prove anything. Its
+        /// targets are created for the test and removed afterwards; nothing leaves this machine. Exits
+        /// with 1 if an attack succeeds against the sandbox that runs scripts.
         #[arg(long)]
         attack: bool,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Print a completion script for a shell
+    /// Print a shell completion script
+    ///
+    /// The scripts for bash, zsh and fish also complete the names of skills, sources and profiles.
+    #[command(
+        after_help = "Examples:\n  gongfu completions bash > ~/.local/share/bash-completion/completions/gongfu\n  gongfu completions zsh > ~/.zfunc/_gongfu\n  gongfu completions fish > ~/.config/fish/completions/gongfu.fish"
+    )]
     Completions {
         /// The shell
         shell: Shell,
+    },
+    /// Print completions for the words of a command line
+    #[command(hide = true)]
+    Complete {
+        /// The words, without the program; the last one is being typed
+        #[arg(last = true, allow_hyphen_values = true)]
+        words: Vec<String>,
     },
     /// Print reference documentation
     #[command(hide = true)]
@@ -117,40 +161,42 @@ pub(crate) enum Command {
     },
 }
 
-/// The places of skills.
+/// Where skills are found.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Places {
-    /// A folder of skills; may be given several times, the first one wins a name
-    #[arg(long = "skills-dir", value_name = "DIR")]
+    /// Skills directory (repeatable; earlier ones take precedence)
+    #[arg(long = "skills-dir", value_name = "DIR", help_heading = PLACES)]
     pub(crate) skills_dirs: Vec<PathBuf>,
-    /// Look at nothing but --skills-dir: no conventional folders, no environment, no built-in skills
-    #[arg(long)]
+    /// Use only --skills-dir: ignore default directories, environment variables and built-in skills
+    #[arg(long, help_heading = PLACES)]
     pub(crate) no_default_dirs: bool,
-    /// The project to work in, instead of the current folder; its files can then be read and written
-    #[arg(long, value_name = "DIR")]
+    /// Project mounted read-write at /workspace (default: a private empty directory)
+    #[arg(long, value_name = "DIR", help_heading = PLACES)]
     pub(crate) workspace: Option<PathBuf>,
 }
+
+/// The heading of the places.
+const PLACES: &str = "Directories";
 
 /// The address of the server.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Serving {
-    /// Where to listen: an address of this machine such as 127.0.0.1:7878 (the default), :0 for any
-    /// free port, or unix:PATH
+    /// Address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH [default: 127.0.0.1:7878]
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<Address>,
-    /// The server's address from outside, when a proxy stands before it; every request needs the
-    /// token of the server then
+    /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<PublicUrl>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
 }
 
-/// The skills that a command is about, and the form of its answer.
+/// Where skills are found, and the form of the answer.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Print JSON
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
 }
 
@@ -162,51 +208,53 @@ pub(crate) struct Profiles {
         value_name = "PROFILE",
         value_delimiter = ',',
         default_value = "standard",
-        help = format!("The sets of tools to show, separated by commas: {}", Profile::names())
+        help = format!("Tool sets to offer, comma-separated: {}", Profile::names())
     )]
     pub(crate) list: Vec<Profile>,
-    /// A folder that the tools for files may reach by its absolute path, or by GUEST; may be given
-    /// several times
+    /// Mount a directory for file tools and runs, at its own path or at GUEST (repeatable)
     #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
     pub(crate) mounts: Vec<Mount>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EnvCommand {
-    /// List every environment, the one used last first
+    /// List environments, most recently used first
+    #[command(alias = "ls")]
     List {
         #[command(flatten)]
         places: Places,
-        /// Look at the files of each, and say which aren't as they were made; exit 1 if there is one
+        /// Verify the files of each environment; exit 1 if any changed
         #[arg(long)]
         verify: bool,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Make the environments that a skill needs, before it is run
+    /// Install the packages that a skill needs, before its first run
     ///
-    /// They are for what the skill says it needs (scripts/pyproject.toml with uv.lock, the headers of scripts,
-    /// requirements.txt, package.json). Where it says nothing, what its scripts import is shown; --inferred
-    /// installs those of gongfu's table, and --allow one that isn't in it.
+    /// Installs what the skill declares: scripts/pyproject.toml with uv.lock, script headers (PEP 723),
+    /// requirements.txt, package.json. If it declares nothing, prints what its scripts import; --inferred
+    /// installs the packages that gongfu knows, and --allow adds one that it doesn't.
     Build {
-        /// The name or full name of the skill
+        /// Name or full name of the skill
         skill: String,
-        /// Install what its scripts import, where it says nothing of what it needs
+        /// Install what its scripts import, if it declares nothing
         #[arg(long)]
         inferred: bool,
-        /// Install this imported package too, which isn't in gongfu's table
+        /// Also install this imported package, which gongfu doesn't know (repeatable)
         #[arg(long, value_name = "PACKAGE", requires = "inferred")]
         allow: Vec<String>,
         #[command(flatten)]
         common: Common,
     },
-    /// Remove the environments that weren't used for some time; those that are used right now stay
+    /// Remove environments that haven't been used for a while
+    ///
+    /// Environments that are in use are kept.
+    #[command(alias = "rm", alias = "clean")]
     Prune {
-        /// For how many days they weren't used
-        #[arg(long, default_value_t = 30, conflicts_with = "all")]
+        /// Remove those unused for this many days
+        #[arg(long, default_value_t = 30, conflicts_with = "all", value_parser = value::days)]
         days: u32,
-        /// All of them
+        /// Remove all that aren't in use
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -216,75 +264,60 @@ pub(crate) enum EnvCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillCommand {
-    /// List the skills of the library
-    List {
-        /// What is to be done: the skills that fit it best come first
-        #[arg(long, value_name = "TEXT")]
-        task: Option<String>,
-        /// Print the catalogue that a model gets, in at most so many characters (65536 at most)
-        #[arg(long, value_name = "CHARACTERS", value_parser = clap::value_parser!(u32).range(1..=65_536))]
-        budget: Option<u32>,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Find the skills that fit a task, best first
-    Search {
-        /// What is looked for, in plain words of any language
-        #[arg(allow_hyphen_values = true)]
-        query: String,
-        /// How many skills to name at most
-        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=100))]
-        limit: u16,
-        /// Only skills of this source, by its id
-        #[arg(long, value_name = "ID")]
-        source: Option<String>,
-        /// Only skills with this tag in their frontmatter
-        #[arg(long)]
-        tag: Option<String>,
-        #[command(flatten)]
-        common: Common,
-    },
-    /// Show what is known about a skill
+    /// List skills
+    #[command(visible_alias = "ls")]
+    List(ListArguments),
+    /// Search skills by what they do, best match first
+    #[command(visible_alias = "find")]
+    Search(SearchArguments),
+    /// Show a skill: description, files, findings
+    #[command(alias = "info")]
     Show {
-        /// Its name or full name
+        /// Name or full name of the skill
+        #[arg(value_name = "SKILL")]
         name: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Print a file of a skill, its SKILL.md when none is named
+    /// Print a file of a skill (default: SKILL.md)
+    #[command(alias = "cat")]
     Read {
-        /// Its name or full name
+        /// Name or full name of the skill
+        #[arg(value_name = "SKILL")]
         name: String,
-        /// The file, relative to the skill's folder
+        /// File, relative to the skill's folder
+        #[arg(value_name = "FILE")]
         path: Option<String>,
-        /// Only the section under this heading
-        #[arg(long, conflicts_with = "path")]
+        /// Print only the section under this heading
+        #[arg(long, value_name = "HEADING", conflicts_with = "path")]
         section: Option<String>,
-        /// Leave the frontmatter out
+        /// Leave out the frontmatter
         #[arg(long, conflicts_with_all = ["path", "section"])]
         body: bool,
         #[command(flatten)]
         common: Common,
     },
-    /// Judge skills: what is wrong, where, and how to fix it
+    /// Check skills: what is wrong, where, and how to fix it
+    #[command(visible_alias = "lint")]
     Check(CheckArguments),
-    /// Switch a skill on
+    /// Enable a skill
     Enable(SwitchArguments),
-    /// Switch a skill off
+    /// Disable a skill for all clients
     Disable(SwitchArguments),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// A skill's folder, a folder of skills, or a SKILL.md; without any, the folders of the library
+    /// Skill folders, folders of skills, or SKILL.md files (default: the whole library)
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Judge by the reference validator of the format as well
+    /// Also give the verdict of the format's reference validator
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Fix what needs no judgement, in the paths that are named
+    /// Fix what needs no judgement, in the given paths
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Show what --fix would change, write nothing
+    /// Show what --fix would change, as a diff
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -293,7 +326,8 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SwitchArguments {
-    /// The name or full name of the skill
+    /// Name or full name of the skill
+    #[arg(value_name = "SKILL")]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) common: Common,
@@ -301,30 +335,30 @@ pub(crate) struct SwitchArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The name or full name of the skill
+    /// Name or full name of the skill
     pub(crate) skill: String,
-    /// How long it may take, in seconds
-    #[arg(long, value_name = "S", default_value_t = 120, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    /// Kill the command after this many seconds (1 to 3600)
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = value::timeout)]
     pub(crate) timeout: u32,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// A folder that it sees by its absolute path, or by GUEST; may be given several times
+    /// Mount a directory, at its own path or at GUEST (repeatable)
     #[arg(long = "mount", value_name = "HOST[:GUEST][:ro]")]
     pub(crate) mounts: Vec<Mount>,
-    /// Apply no change of files: all wait, to be seen and applied by `gongfu changes`
+    /// Hold all file changes for review with `gongfu changes`
     #[arg(long)]
     pub(crate) hold: bool,
-    /// Print JSON when it has ended, instead of what it says while it runs
-    #[arg(long)]
+    #[arg(from_global)]
     pub(crate) json: bool,
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    /// Command and its arguments; options of gongfu go before it
+    #[arg(trailing_var_arg = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolCommand {
-    /// List the tools
+    /// List tools and their arguments
+    #[command(alias = "ls")]
     List {
         #[command(flatten)]
         profiles: Profiles,
@@ -332,10 +366,14 @@ pub(crate) enum ToolCommand {
         common: Common,
     },
     /// Call a tool as an agent would
+    #[command(
+        after_help = "Examples:\n  gongfu tool call skill_load skill_name=pdf-tools\n  gongfu tool call skill_search '{\"query\": \"merge pdf files\"}'"
+    )]
     Call {
-        /// The tool
+        /// Name of the tool
+        #[arg(value_name = "TOOL")]
         name: String,
-        /// The arguments: one JSON object, `-` to read it from standard input, or key=value pairs
+        /// Arguments: key=value pairs, one JSON object, or `-` to read the object from stdin
         arguments: Vec<String>,
         #[command(flatten)]
         profiles: Profiles,
@@ -346,80 +384,85 @@ pub(crate) enum ToolCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClientCommand {
-    /// List the clients that gongfu knows, whether they are here, and where their file is
+    /// List supported clients and their configuration files
+    #[command(alias = "ls")]
     List {
         /// Whose configuration
         #[arg(long, value_enum, default_value_t)]
         scope: Scope,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Enter gongfu into the configuration of clients
+    /// Add gongfu to the configuration of clients
     ///
-    /// Everything else in the file stays, comments included. The file is kept in the folder
-    /// `clients` of gongfu's home before it is changed. An entry `gongfu` that runs another
-    /// program is left alone, unless --force is given.
+    /// Comments and everything else in the file are kept. The file is first backed up to `clients` in
+    /// gongfu's home. An entry named `gongfu` that starts another program is replaced only with --force.
+    #[command(alias = "add")]
     Install {
         #[command(flatten)]
         change: ChangeArguments,
         #[command(flatten)]
         reach: Reach,
     },
-    /// Take gongfu out of the configuration of clients
+    /// Remove gongfu from the configuration of clients
     ///
-    /// A file that nobody changed since the installation is as it was before, byte for byte; from
-    /// one that somebody changed, only the entry goes. An entry `gongfu` that runs another program
-    /// is left alone, unless --force is given.
+    /// If the file hasn't changed since `install`, it is restored byte for byte; otherwise only the entry is
+    /// removed. An entry named `gongfu` that starts another program is removed only with --force.
+    #[command(alias = "rm", alias = "remove")]
     Uninstall {
         #[command(flatten)]
         change: ChangeArguments,
     },
-    /// Say whether gongfu is entered, how, and whether its program is there
+    /// Show which clients are configured, and whether their entry works
     ///
-    /// Exit 1 if a program is not there or a file can't be read, or if gongfu is not entered in one of
-    /// the clients that are named.
+    /// Exits with 1 if an entry's program is missing, a file can't be read, or a client that you name isn't
+    /// configured.
     Status {
-        /// The clients; all of them without any
-        #[arg(value_parser = client_names())]
+        /// Clients (default: all)
+        #[arg(value_name = "CLIENT", value_parser = client_names())]
         names: Vec<String>,
         /// Whose configuration
         #[arg(long, value_enum, default_value_t)]
         scope: Scope,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Print what belongs in a client's file, to be pasted
+    /// Print the entry for a client, to paste into its configuration
+    ///
+    /// Without a name, lists the clients.
     Print {
-        /// The client
-        #[arg(value_parser = client_names())]
+        /// Client
+        #[arg(value_name = "CLIENT", value_parser = client_names())]
         name: Option<String>,
         #[command(flatten)]
         reach: Reach,
+        #[arg(from_global)]
+        json: bool,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
-    /// The clients
-    #[arg(value_name = "NAME", value_parser = client_names())]
+    /// Clients
+    #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(crate) names: Vec<String>,
     /// Whose configuration
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scope: Scope,
-    /// Show the change as a diff, write nothing
+    /// Show the change as a diff; write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Change an entry `gongfu` even if it runs another program
+    /// Change an entry named `gongfu` even if it starts another program
     #[arg(long)]
     pub(crate) force: bool,
+    #[arg(from_global)]
+    pub(crate) json: bool,
 }
 
 /// The way by which a client reaches gongfu.
 #[derive(Debug, Args)]
 pub(crate) struct Reach {
-    /// The client starts this program and speaks with it on standard input and output (the default)
+    /// The client starts `gongfu mcp` itself (default)
     #[arg(long, conflicts_with = "http")]
     pub(crate) stdio: bool,
     /// The client calls the address of a running `gongfu serve`
@@ -428,14 +471,14 @@ pub(crate) struct Reach {
         value_name = "URL",
         num_args = 0..=1,
         value_parser = url_or_client,
-        help = format!("The client calls a running `gongfu serve`, at {DEFAULT_URL} unless a URL is given")
+        help = format!("The client connects to a running `gongfu serve` [default URL: {DEFAULT_URL}]")
     )]
     #[expect(
         clippy::option_option,
         reason = "clap's way to say that the flag's value may be left out"
     )]
     pub(crate) http: Option<Option<UrlOrClient>>,
-    /// What `gongfu mcp` is started with, such as `--profile all`
+    /// Arguments for `gongfu mcp`, such as `--profile all`
     #[arg(last = true, value_name = "ARG", conflicts_with = "http")]
     pub(crate) arguments: Vec<String>,
 }
@@ -468,7 +511,7 @@ fn url_or_client(text: &str) -> Result<UrlOrClient, String> {
         !text.contains(|character: char| character.is_whitespace() || character.is_control());
     match host {
         Some(host) if !host.is_empty() && clean => Ok(UrlOrClient::Url(text.to_owned())),
-        _ => Err(format!("give the whole address, such as {DEFAULT_URL}")),
+        _ => Err(format!("use a full URL such as {DEFAULT_URL}")),
     }
 }
 

@@ -5,12 +5,14 @@ mod call_error;
 mod changes;
 mod check;
 mod client;
+mod complete;
 mod doctor;
 mod env;
 mod generate;
 mod grant;
 mod init;
 mod layer;
+mod list;
 mod mcp;
 mod operate;
 mod run;
@@ -21,10 +23,8 @@ mod tool;
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
 use self::call_error::ReportedFailure;
-use crate::cli::{Cli, Command};
+use crate::cli::{self, Cli, Command};
 use crate::environment::Environment;
 use crate::terminal::Terminal;
 
@@ -78,6 +78,8 @@ fn dispatch(
             profiles,
             places,
         } => serve::run(&serving, &profiles, &places, environment, terminal),
+        Command::Search(arguments) => search::run(arguments, environment, terminal),
+        Command::List(arguments) => list::run(arguments, environment, terminal),
         Command::Skill(command) => skill::run(command, environment, terminal),
         Command::Run(arguments) => run::run(arguments, environment, terminal),
         Command::Tool(command) => tool::run(command, environment, terminal),
@@ -87,18 +89,21 @@ fn dispatch(
         Command::Grant(command) => grant::run(&command, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
-        Command::Init { offline, places } => init::run(offline, &places, environment, terminal),
+        Command::Init {
+            offline,
+            places,
+            json,
+        } => init::run(offline, &places, json, environment, terminal),
         Command::Doctor {
             places,
             attack,
             json,
         } => doctor::run(&places, attack, json, environment, terminal),
         Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "gongfu", &mut script);
-            terminal.bytes(&script)?;
+            terminal.bytes(&cli::script(shell))?;
             Ok(Outcome::Good)
         }
+        Command::Complete { words } => complete::run(&words, environment, terminal),
         Command::Generate { what } => generate::run(what, terminal),
     }
 }

@@ -22,6 +22,8 @@ use gongfu_environments::ProxySettings;
 /// | `OTEL_SERVICE_NAME` | what the server is called in traces, else `gongfu` |
 /// | `OTEL_RESOURCE_ATTRIBUTES`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_TRACES_SAMPLER`, `OTEL_BSP_*` | read by the OpenTelemetry SDK, as its specification says |
 /// | `NO_COLOR` | no colour, whatever its value (no-color.org) |
+/// | `TERM` | no colour if it is `dumb` |
+/// | `COLUMNS` | the width of lists and help where the terminal doesn't say |
 /// | `SKILL_STORAGE_PATH` | a folder of skills (seed 000); the configuration's `skills_dirs` win over it |
 /// | `LLP_SKILLS_DIRS` | folders of skills, separated by `:` (seed 004) |
 /// | `LLP_CLAUDE_SKILLS_DIR` | one more, when `LLP_ENABLE_CLAUDE_GLOBAL=1` (seed 004) |
@@ -55,6 +57,10 @@ pub(crate) struct Environment {
     pub(crate) traces: Option<String>,
     pub(crate) service: Option<String>,
     pub(crate) no_color: bool,
+    /// The terminal can't paint.
+    pub(crate) is_dumb: bool,
+    /// The width of a line.
+    pub(crate) columns: Option<usize>,
     pub(crate) user: Option<PathBuf>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) directory: Option<PathBuf>,
@@ -191,6 +197,8 @@ impl Environment {
                 Some(format!("{}/v1/traces", collector.trim_end_matches('/')))
             }),
             no_color: given("NO_COLOR").is_some(),
+            is_dumb: text("TERM").as_deref() == Some("dumb"),
+            columns: text("COLUMNS").and_then(|columns| columns.parse().ok()),
             search_path: paths("PATH"),
             packages: {
                 let first = |names: &[&str]| names.iter().find_map(|name| text(name));

@@ -12,14 +12,15 @@ use crate::telemetry::Telemetry;
 /// error.
 ///
 /// A refused request is an answer and no news; the SDK's words about it come with
-/// `GONGFU_LOG=debug`. The lines that are asked for of
+/// `GONGFU_LOG=debug` or `-vv`. The lines that are asked for of
 /// a server say when; those of a command are read at once. Traces of a
 /// server are sent where the environment says.
-pub(crate) fn start(environment: &Environment, is_server: bool) -> Option<Telemetry> {
+pub(crate) fn start(environment: &Environment, is_server: bool, verbose: u8) -> Option<Telemetry> {
     let asked = environment
         .log
         .as_deref()
-        .and_then(|level| level.parse().ok());
+        .and_then(|level| level.parse().ok())
+        .or((verbose > 1).then_some(LevelFilter::DEBUG));
     let level = asked.unwrap_or(LevelFilter::WARN);
     let of_sdk = asked
         .filter(|level| *level >= LevelFilter::DEBUG)

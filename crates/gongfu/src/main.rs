@@ -8,11 +8,13 @@ mod clock;
 mod command;
 mod config;
 mod environment;
+mod failure;
 mod log;
 mod progress;
 mod report;
 mod sandbox;
 mod signal;
+mod table;
 mod telemetry;
 mod terminal;
 mod token;
@@ -22,7 +24,6 @@ use std::process::ExitCode;
 
 use crate::command::Outcome;
 use crate::terminal::Terminal;
-use clap::Parser as _;
 
 /// Gives memory back soon after work by many threads, such as indexing: the system's own keeps it.
 #[global_allocator]
@@ -37,13 +38,21 @@ fn main() -> ExitCode {
         return ended;
     }
     let environment = environment::Environment::read();
-    let cli = cli::Cli::parse();
-    let mut terminal = Terminal::new(&environment);
+    let cli = match cli::parse(std::env::args_os().collect()) {
+        Ok(cli) => cli,
+        Err((output, refusal)) => {
+            return refuse(&refusal, &mut Terminal::new(&environment, &output));
+        }
+    };
+    let mut terminal = Terminal::new(&environment, &cli.output);
+    if cli.output.quiet {
+        progress::silence();
+    }
     let is_server = matches!(
         cli.command,
         cli::Command::Mcp { .. } | cli::Command::Serve { .. }
     );
-    let telemetry = log::start(&environment, is_server);
+    let telemetry = log::start(&environment, is_server, cli.output.verbose);
     let outcome = command::run(cli, &environment, &mut terminal);
     if let Some(telemetry) = telemetry {
         telemetry.end();
@@ -55,8 +64,24 @@ fn main() -> ExitCode {
         Ok(Outcome::Code(code)) => ExitCode::from(code),
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            terminal.error(&error);
-            ExitCode::FAILURE
+            let failure = error.downcast_ref::<failure::Failure>();
+            let code = failure.map_or(1, |failure| failure.exit);
+            let _ = terminal.error(&error);
+            ExitCode::from(code)
+        }
+    }
+}
+
+/// Answers a command line that runs no command: with help, or with what is wrong.
+fn refuse(refusal: &cli::Refusal, terminal: &mut Terminal) -> ExitCode {
+    match refusal {
+        cli::Refusal::Help(help) => {
+            let _ = terminal.help(help);
+            u8::try_from(help.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+        }
+        cli::Refusal::Mistake(failure) => {
+            let _ = terminal.failure(failure);
+            ExitCode::from(failure.exit)
         }
     }
 }

@@ -1,10 +1,18 @@
 //! A sign of life on standard error for whatever takes more than half a second.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
 const QUIET_TIME: Duration = Duration::from_millis(500);
+
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is said.
+pub(crate) fn silence() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
 
 /// Runs `work`; when it takes longer than half a second, `what` is said once on standard error.
 pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
@@ -12,7 +20,7 @@ pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let slow = waiting.recv_timeout(QUIET_TIME) == Err(mpsc::RecvTimeoutError::Timeout);
-            if slow {
+            if slow && !IS_QUIET.load(Ordering::Relaxed) {
                 let end = if io::stderr().is_terminal() {
                     "\r"
                 } else {

@@ -2,14 +2,24 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use clap::ColorChoice;
 use gongfu_core::skill::check::hidden;
 use serde::Serialize;
+use serde_json::json;
 
+use crate::cli::OutputArguments;
 use crate::environment::Environment;
+use crate::failure::Failure;
 
 /// Standard output and standard error.
 pub(crate) struct Terminal {
     color: bool,
+    /// Standard error is painted.
+    error_color: bool,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    width: Option<usize>,
     out: io::Stdout,
     error: io::Stderr,
 }
@@ -25,13 +35,59 @@ pub(crate) enum Paint {
 }
 
 impl Terminal {
-    pub(crate) fn new(environment: &Environment) -> Self {
-        let out = io::stdout();
+    pub(crate) fn new(environment: &Environment, output: &OutputArguments) -> Self {
+        let (out, error) = (io::stdout(), io::stderr());
+        let is_painted = |is_terminal: bool| match output.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => is_terminal && !environment.no_color && !environment.is_dumb,
+        };
+        let shown = out
+            .is_terminal()
+            .then(terminal_size::terminal_size)
+            .flatten();
         Self {
-            color: out.is_terminal() && !environment.no_color,
+            color: is_painted(out.is_terminal()),
+            error_color: is_painted(error.is_terminal()),
+            json: output.json,
+            quiet: output.quiet,
+            verbose: output.verbose > 0,
+            width: shown
+                .map(|(width, _)| usize::from(width.0))
+                .or(environment.columns)
+                .filter(|width| *width > 0),
             out,
-            error: io::stderr(),
+            error,
         }
+    }
+
+    /// The columns of a line; `None` where lines may have any length, as in a file or a pipe.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// Returns true if details are wanted.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Writes what clap says of the commands: help or the version, or help in place of an error.
+    pub(crate) fn help(&mut self, help: &clap::Error) -> io::Result<()> {
+        let text = help.render();
+        let is_painted = if help.use_stderr() {
+            self.error_color
+        } else {
+            self.color
+        };
+        let text = if is_painted {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        if help.use_stderr() {
+            return self.error.lock().write_all(text.as_bytes());
+        }
+        self.bytes(text.as_bytes())
     }
 
     /// Returns true if standard output is painted.
@@ -89,15 +145,64 @@ impl Terminal {
         }
     }
 
-    /// Writes a line to standard error; when even that fails there is nobody to tell.
+    /// Writes a note to standard error, unless only results and errors are wanted.
     pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.complain(text);
+        }
+    }
+
+    /// Writes a line to standard error; when even that fails nobody can be informed.
+    pub(crate) fn complain(&mut self, text: &str) {
         let _ = writeln!(self.error.lock(), "{}", shown(text));
     }
 
-    /// Tells an error with its causes.
-    pub(crate) fn error(&mut self, error: &anyhow::Error) {
+    /// Writes an error with its code and the next step, for a person.
+    pub(crate) fn problem(&mut self, code: &str, message: &str, hint: &str) {
+        let label = if code.is_empty() {
+            "error".to_owned()
+        } else {
+            format!("error[{code}]")
+        };
+        let [label, hint_label] = if self.error_color {
+            [
+                format!("\u{1b}[1;31m{label}\u{1b}[0m"),
+                "\u{1b}[1mhint\u{1b}[0m".to_owned(),
+            ]
+        } else {
+            [label, "hint".to_owned()]
+        };
+        let mut error = self.error.lock();
+        let _ = writeln!(error, "{label}: {}", shown(message));
+        if !hint.is_empty() {
+            let _ = writeln!(error, "  {hint_label}: {}", shown(hint));
+        }
+    }
+
+    /// Writes a failure: as JSON on standard output where that is wanted, else for a person.
+    pub(crate) fn failure(&mut self, failure: &Failure) -> io::Result<()> {
+        let Failure {
+            code,
+            message,
+            hint,
+            ..
+        } = failure;
+        if self.json {
+            let error = json!({ "code": code, "message": message, "hint": hint });
+            return self.json(&json!({ "error": error }));
+        }
+        self.problem(code, message, hint);
+        Ok(())
+    }
+
+    /// Writes an error with its causes.
+    pub(crate) fn error(&mut self, error: &anyhow::Error) -> io::Result<()> {
         let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
-        self.note(&format!("error: {}", causes.join(": ")));
+        let failure = match error.downcast_ref::<Failure>() {
+            Some(failure) => failure.clone(),
+            None => Failure::new("FAILED", causes.join(": "), ""),
+        };
+        self.failure(&failure)
     }
 }
 

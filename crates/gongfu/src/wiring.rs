@@ -28,6 +28,7 @@ use crate::cli::Places;
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::plain;
 
 /// The time from the start until search is made ready.
@@ -61,7 +62,7 @@ impl Parts {
         }
     }
 
-    /// Tells what is doubtful, in the log.
+    /// Logs what is doubtful.
     pub(crate) fn warn(&self) {
         for doubt in &self.doubtful {
             tracing::warn!("{doubt}");
@@ -78,29 +79,31 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
     match path {
         Some(path) => Ok(Home::at(std::path::absolute(path)?)),
         None => {
-            bail!("there is no home folder; set GONGFU_HOME to a folder that gongfu may write to")
+            let message = "there is no home folder";
+            let hint = "set GONGFU_HOME to a writable folder";
+            Err(Failure::new("HOME_UNUSABLE", message, hint).into())
         }
     }
 }
 
-/// The same for a server, which has nobody to tell later on that there can't be a home.
+/// The same for a server, which can inform nobody later on that there can't be a home.
 pub(crate) fn home_of_server(environment: &Environment) -> anyhow::Result<Home> {
     let home = home(environment)?;
     if let Some(file) = home.blocked_by() {
-        bail!(
-            "HOME_UNUSABLE: the home {} can't be used, because {} is no folder; set GONGFU_HOME to a folder that gongfu may write to, or move what is there away",
-            home.path().display(),
-            file.display()
-        );
+        let (path, file) = (home.path().display(), file.display());
+        let message = format!("gongfu's home {path} can't be used: {file} is not a folder");
+        let hint = "set GONGFU_HOME to a writable folder, or move that file away";
+        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
     }
     if home.is_open_to_others() {
         let path = home.path().display();
-        tracing::warn!("other users of this machine may enter gongfu's home: chmod 700 {path}");
+        tracing::warn!("other users can read gongfu's home: chmod 700 {path}");
     }
     Ok(home)
 }
 
-/// Puts everything together.
+/// Puts everything together, for a command. A folder of skills that isn't there is a mistake, while a
+/// server uses it once it is.
 pub(crate) fn parts(environment: &Environment, places: &Places) -> anyhow::Result<Parts> {
     parts_with(environment, places, &[])
 }
@@ -111,6 +114,9 @@ pub(crate) fn parts_with(
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
+    for folder in &places.skills_dirs {
+        check_folder(folder)?;
+    }
     parts_of(environment, places, mounts, None)
 }
 
@@ -303,14 +309,40 @@ fn package_sources(
     completed.map_err(|error| error.to_string())
 }
 
+/// Checks that a folder of skills which a person named is one.
+fn check_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = plain(&folder.to_string_lossy());
+    let (message, hint) = match disk::kind_outside(folder) {
+        Some(EntryKind::Folder) => return Ok(()),
+        Some(_) => {
+            let is_archive = folder.extension().is_some_and(|extension| {
+                ["zip", "skill"]
+                    .iter()
+                    .any(|known| extension.eq_ignore_ascii_case(known))
+            });
+            let hint = if is_archive {
+                "unpack the archive, and pass the folder"
+            } else {
+                "pass --skills-dir a folder of skills"
+            };
+            (format!("{shown} is not a folder"), hint)
+        }
+        None => (
+            format!("there is no folder {shown}"),
+            "check the path after --skills-dir",
+        ),
+    };
+    Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
+}
+
 /// Notes what a person should know of the folders of skills that they named.
 fn doubtful(settings: &Settings) -> Vec<String> {
     let named = settings.explicit.iter().chain(&settings.environment);
     let doubtful = named.filter_map(|folder| {
         let what = match disk::kind_outside(folder) {
             Some(EntryKind::Folder) => return None,
-            Some(_) => "no folder; name one that holds skills",
-            None => "not there; it is used when it comes",
+            Some(_) => "not a folder",
+            None => "not there yet; it is used once it is",
         };
         let folder = plain(&folder.to_string_lossy());
         Some(format!("a folder of skills is {what}: {folder}"))

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use gongfu_core::edit::EditError;
+use gongfu_core::near;
 
 use super::{Problem, Text, clipped};
 
@@ -27,15 +28,20 @@ impl Problem {
             ),
             Self::UnknownArgument { name, known } => (
                 format!("there is no argument `{}`", clipped(name)),
-                listed("the arguments are", known),
+                match near::meant(name, known.iter().map(String::as_str)) {
+                    Some(meant) => {
+                        format!("did you mean `{meant}`? {}", listed("the arguments are", known))
+                    }
+                    None => listed("the arguments are", known),
+                },
             ),
             Self::WrongType {
                 name,
                 wanted,
                 given,
             } => (
-                format!("the argument `{name}` is {given}"),
-                format!("give {wanted}"),
+                format!("the argument `{name}` is {given}, not {wanted}"),
+                format!("pass {wanted} as `{name}`"),
             ),
             Self::WrongValue { name, reason, hint } => (
                 format!("the argument `{name}` can't be used: {reason}"),

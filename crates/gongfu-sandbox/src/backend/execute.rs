@@ -378,9 +378,7 @@ fn explain(job: &Spec, plan: &Plan, step: Step, number: i32) -> Result<(i32, Str
         }
         (Step::Program, io::ErrorKind::NotFound) => Ok((
             NOT_FOUND,
-            format!(
-                "{program}: command not found in the sandbox, or the interpreter that it names\n"
-            ),
+            format!("{program}: command (or its #! interpreter) not found in the sandbox\n"),
         )),
         (Step::Program, _) => Ok((
             NOT_EXECUTABLE,

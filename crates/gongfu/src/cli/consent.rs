@@ -1,96 +1,101 @@
-//! The commands by which a person allows things: calls, changes, hosts, and what runs leave beside skills.
+//! The commands by which a person decides: calls, changes, hosts, and what runs leave beside skills.
 
 use clap::{Args, Subcommand};
 use gongfu_core::network::Rule;
 
-use super::{Common, Places};
+use super::{Common, Places, value};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ApproveCommand {
-    /// List what waits, and every answer that still holds
+    /// List pending approvals and saved decisions
+    #[command(alias = "ls")]
     List {
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Let a command run when it is asked for again with the same arguments
+    /// Allow a command the next time it is called with the same arguments
     Allow {
-        /// The id that the agent was told, or `gongfu approve list` shows
+        /// ID from `gongfu approve list`
         id: String,
-        /// Every time, and not only the next time
+        /// Allow it every time
         #[arg(long)]
         always: bool,
-        /// For so many hours only
-        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
+        /// Forget this decision after so many hours
+        #[arg(long, value_name = "HOURS", value_parser = value::hours)]
         hours: Option<u32>,
+        #[arg(from_global)]
+        json: bool,
     },
-    /// Refuse a command each time that it is asked for
+    /// Deny a command every time it is called
     Deny {
-        /// The id that the agent was told, or `gongfu approve list` shows
+        /// ID from `gongfu approve list`
         id: String,
-        /// For so many hours only
-        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(1..=87_600))]
+        /// Forget this decision after so many hours
+        #[arg(long, value_name = "HOURS", value_parser = value::hours)]
         hours: Option<u32>,
+        #[arg(from_global)]
+        json: bool,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChangesCommand {
-    /// List the sets of changes that wait
+    /// List pending change sets
+    #[command(alias = "ls")]
     List {
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Show the diff of a set
+    /// Show a change set as a diff
     Show {
-        /// The id that the run named, or `gongfu changes list` shows
+        /// ID from `gongfu changes list`
         id: String,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Apply a set; what somebody changed since the run stays, and the run's version is put beside it
+    /// Apply a change set
+    ///
+    /// A file that changed since the run is kept, and the run's version is written beside it.
     Apply {
-        /// The id that the run named, or `gongfu changes list` shows
+        /// ID from `gongfu changes list`
         id: String,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Drop a set: nothing of it is applied
+    /// Discard a change set
+    #[command(alias = "rm", alias = "discard")]
     Drop {
-        /// The id that the run named, or `gongfu changes list` shows
+        /// ID from `gongfu changes list`
         id: String,
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum LayerCommand {
-    /// List what runs left beside every version of a skill, the one that was run last first
+    /// List the files that runs wrote, by skill version, most recently used first
     ///
-    /// All of it together takes at most 1 GiB: what a run writes beyond that isn't kept, and the run's answer says
-    /// so. What lies beside a former version is removed when a new version is run, 30 days after its last run.
+    /// Together they take at most 1 GiB: what a run writes beyond that isn't kept, and the run says so. Files
+    /// of an old version are removed 30 days after its last run, when a new version is run.
+    #[command(alias = "ls")]
     List {
-        /// Print JSON
-        #[arg(long)]
+        #[arg(from_global)]
         json: bool,
     },
-    /// Show the files that runs left beside a skill as it is now
+    /// Show the files that runs wrote into a skill
     Show {
-        /// The name or full name of the skill, or an id that `gongfu layer list` shows
+        /// Name or full name of the skill, or an ID from `gongfu layer list`
         skill: String,
         #[command(flatten)]
         common: Common,
     },
-    /// Remove the files that runs left beside a skill as it is now
+    /// Remove the files that runs wrote into a skill
+    #[command(alias = "rm")]
     Clear {
-        /// The name or full name of the skill, or an id that `gongfu layer list` shows
+        /// Name or full name of the skill, or an ID from `gongfu layer list`
         skill: String,
-        /// Those beside its former versions as well
+        /// Also those of its older versions
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -100,20 +105,22 @@ pub(crate) enum LayerCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GrantCommand {
-    /// List every host that a skill may reach
+    /// List which hosts each skill may reach
+    #[command(alias = "ls")]
     List {
         #[command(flatten)]
         common: Common,
     },
-    /// Let the scripts of a skill reach hosts, by TLS and with each run that is begun from now on
+    /// Allow a skill's scripts to reach hosts over TLS, from the next run on
     Add {
         #[command(flatten)]
         of: GrantArguments,
-        /// Also where the host is on this machine or its network, and not on the internet
+        /// Also allow addresses of this machine and the local network
         #[arg(long)]
         private: bool,
     },
-    /// Let them no longer reach hosts
+    /// Remove hosts that a skill's scripts may reach
+    #[command(alias = "rm")]
     Remove {
         #[command(flatten)]
         of: GrantArguments,
@@ -122,11 +129,13 @@ pub(crate) enum GrantCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct GrantArguments {
-    /// The name or full name of the skill
+    /// Name or full name of the skill
     pub(crate) skill: String,
-    /// A host, or all hosts below a name; the port is 443 where none is given
-    #[arg(required = true, value_name = "HOST[:PORT]|*.NAME[:PORT]")]
+    /// Host names, not URLs; `*.NAME` allows all subdomains [default port: 443]
+    #[arg(required = true, value_name = "HOST[:PORT]", value_parser = value::host)]
     pub(crate) hosts: Vec<Rule>,
+    #[arg(from_global)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) places: Places,
 }

@@ -158,8 +158,8 @@ impl Client {
         let ids: Vec<&str> = others.map(|client| client.id).collect();
         Problem::new(
             "no-project-file",
-            format!("{} has no configuration for single projects", self.title),
-            format!("leave --scope project out; {} have one", ids.join(", ")),
+            format!("{} has no project configuration", self.title),
+            format!("omit --scope project; these have one: {}", ids.join(", ")),
         )
     }
 
@@ -243,8 +243,8 @@ impl Change<'_> {
         let backup = backup.transpose().map_err(|error| {
             Problem::new(
                 "no-backup",
-                format!("what is there can't be backed up in gongfu's home: {error}"),
-                "set GONGFU_HOME to a folder that gongfu may write to; nothing was written",
+                format!("the file can't be backed up in gongfu's home: {error}"),
+                "set GONGFU_HOME to a writable folder; nothing was written",
             )
         })?;
         if let Some(text) = &self.after {
@@ -267,11 +267,11 @@ impl Change<'_> {
 fn foreign_entry(found: Option<&Transport>) -> Problem {
     let message = match found {
         Some(found) => format!(
-            "its entry `{NAME}` is for something else: {}",
+            "its entry `{NAME}` starts another program: {}",
             plain(&found.to_string())
         ),
-        None => format!("its entry `{NAME}` is not one that gongfu makes"),
+        None => format!("its entry `{NAME}` wasn't created by gongfu"),
     };
-    let hint = "give --force to do it all the same, or rename that entry; nothing was written";
+    let hint = "pass --force to replace it, or rename that entry; nothing was written";
     Problem::new("foreign-entry", message, hint)
 }

@@ -34,7 +34,7 @@ impl Snapshot {
                 if std::fs::symlink_metadata(path).is_ok() {
                     return Err(Problem::new(
                         "unreadable",
-                        "it is a link that leads nowhere",
+                        "it is a broken symlink",
                         "fix the link, or remove it; nothing was written",
                     ));
                 }
@@ -129,7 +129,7 @@ fn open_parent(path: &Path) -> io::Result<(Root, SkillPath)> {
 pub(super) fn conflict() -> Problem {
     Problem::new(
         "changed-meanwhile",
-        "another program changed it at the same moment",
+        "another program changed it at the same time",
         "try again; nothing was written",
     )
 }

@@ -74,7 +74,7 @@ pub(crate) const CLIENTS: [Client; 10] = [
         folder: |folders| folders.applications().join("Claude"),
         files: &["claude_desktop_config.json"],
         no_http: Some(
-            "its file takes only programs: leave --http out, or add the address in Claude Desktop under Settings, Connectors",
+            "its file takes programs only: omit --http, or add the URL in Claude Desktop under Settings, Connectors",
         ),
         ..DEFAULTS
     },

@@ -17,7 +17,7 @@ pub(crate) enum Scope {
     /// Yours, for all projects
     #[default]
     User,
-    /// That of the project that the current folder belongs to
+    /// The current project's
     Project,
 }
 
@@ -36,6 +36,13 @@ pub(crate) struct Location {
     /// The person's or the project's folder.
     #[serde(skip)]
     pub(super) base: PathBuf,
+}
+
+impl Location {
+    /// True for a file of a project.
+    pub(crate) fn is_of_project(&self) -> bool {
+        self.scope == Scope::Project
+    }
 }
 
 impl Client {

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::terminal::plain;
 
 /// A reason not to read or change a configuration.
@@ -39,18 +40,18 @@ impl Problem {
         let reason = first.unwrap_or_default() + rest.as_str();
         Self::new(
             "unparsable",
-            format!("line {line}, column {column}: this is not {format}: {reason}"),
+            format!("line {line}, column {column}: not valid {format}: {reason}"),
             "fix that line, then try again; nothing was written",
         )
     }
 
-    /// Another value stands where an object is needed.
+    /// Another value is where an object is needed.
     pub(super) fn shape(path: &[&str], value: &Value, line: usize) -> Self {
         let kind = match value {
             Value::Null => "null",
             Value::Bool(_) => "true or false",
             Value::Number(_) => "a number",
-            Value::String(_) => "a text",
+            Value::String(_) => "a string",
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };
@@ -61,7 +62,7 @@ impl Problem {
         };
         Self::new(
             "wrong-shape",
-            format!("line {line}: {holder} holds {kind}, where names with their settings belong"),
+            format!("line {line}: {holder} is {kind}, but must be an object"),
             "empty it (`{}`) or remove it, then try again; nothing was written",
         )
     }
@@ -71,7 +72,7 @@ impl Problem {
         let name = path.join(".");
         Self::new(
             "duplicate-key",
-            format!("`{name}` is there twice, in lines {first} and {second}"),
+            format!("`{name}` occurs twice, on lines {first} and {second}"),
             "keep one of them, then try again; nothing was written",
         )
     }
@@ -82,9 +83,9 @@ impl Problem {
         Self::new(
             "unusual",
             format!(
-                "`{name}` can't be changed without touching other parts of the file, as it is written"
+                "the way `{name}` is written, it can't be changed without touching other parts of the file"
             ),
-            "make the change by hand: `gongfu client print` shows what belongs there; nothing was written",
+            "edit it by hand: `gongfu client print NAME` prints the entry; nothing was written",
         )
     }
 
@@ -92,6 +93,12 @@ impl Problem {
     pub(super) fn at(mut self, file: &Path) -> Self {
         self.message = format!("{}: {}", plain(&file.to_string_lossy()), self.message);
         self
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.code, problem.message, problem.hint)
     }
 }
 

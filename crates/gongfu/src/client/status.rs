@@ -12,7 +12,7 @@ use super::transport::{Transport, is_switched_off};
 use crate::environment::Environment;
 
 /// One client's configuration.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct Status {
     #[serde(flatten)]
     pub(crate) location: Location,

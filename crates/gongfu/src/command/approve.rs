@@ -9,6 +9,7 @@ use super::Outcome;
 use super::operate::operate;
 use crate::cli::{ApproveCommand, Places};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
@@ -46,16 +47,21 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &Places::default())?;
-    let (id, reply, hours) = match command {
+    let (id, reply, hours, json) = match command {
         ApproveCommand::List { json } => {
             let all = operate(ApprovalList {}, &parts, *json, terminal)?;
             return list(&all, *json, terminal);
         }
-        ApproveCommand::Allow { id, always, hours } => {
+        ApproveCommand::Allow {
+            id,
+            always,
+            hours,
+            json,
+        } => {
             let reply = if *always { Reply::Always } else { Reply::Once };
-            (id, reply, *hours)
+            (id, reply, *hours, *json)
         }
-        ApproveCommand::Deny { id, hours } => (id, Reply::Never, *hours),
+        ApproveCommand::Deny { id, hours, json } => (id, Reply::Never, *hours, *json),
     };
     let answer = ApprovalAnswer {
         approval: id.clone(),
@@ -63,12 +69,15 @@ pub(crate) fn run(
         reply,
         hours,
     };
-    let Some(approval) = operate(answer, &parts, false, terminal)? else {
-        anyhow::bail!(
-            "APPROVAL_UNKNOWN: nothing that waits or was answered is called `{}`; see what there is by gongfu approve list",
-            plain(id)
-        );
+    let Some(approval) = operate(answer, &parts, json, terminal)? else {
+        let message = format!("there is no approval `{}`", plain(id));
+        let hint = "`gongfu approve list` shows the IDs; one that was used or has expired is gone";
+        return Err(Failure::new("APPROVAL_UNKNOWN", message, hint).into());
     };
+    if json {
+        terminal.json(&ApprovalJson::from(&approval))?;
+        return Ok(Outcome::Good);
+    }
     terminal.line(&format!("{}  {}", said(&approval), plain(&approval.what)))?;
     Ok(Outcome::Good)
 }
@@ -95,10 +104,10 @@ fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result
         for line in &approval.details {
             terminal.line(&format!("  {}", plain(line)))?;
         }
-        terminal.line(&format!("  asked because {}", plain(&approval.reason)))?;
+        terminal.line(&format!("  reason: {}", plain(&approval.reason)))?;
     }
     if all.is_empty() {
-        terminal.note("nothing waits for a person, and nothing was answered that still holds");
+        terminal.note("no pending approvals, no saved decisions");
     }
     Ok(Outcome::Good)
 }
@@ -107,7 +116,7 @@ fn list(all: &[Approval], json: bool, terminal: &mut Terminal) -> anyhow::Result
 fn said(approval: &Approval) -> String {
     let said = match approval.answer {
         Answer::Waiting => {
-            return format!("waits since {}", Timestamp(approval.asked).to_seconds());
+            return format!("pending since {}", Timestamp(approval.asked).to_seconds());
         }
         Answer::Allowed(Scope::Once) => "allowed once",
         Answer::Allowed(Scope::Always) => "allowed always",

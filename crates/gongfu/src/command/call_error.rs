@@ -55,14 +55,11 @@ pub(super) fn print_error(error: &ToolError, terminal: &mut Terminal) {
     if let Some(rendered) = &error.rendered {
         for content in &rendered.content {
             if let Content::Text { text } = content {
-                terminal.note(text);
+                terminal.complain(text);
             }
         }
         return;
     }
     let text = error.problem.text();
-    terminal.note(&format!("error[{}]: {}", error.code(), text.message));
-    if !text.hint.is_empty() {
-        terminal.note(&format!("  hint: {}", text.hint));
-    }
+    terminal.problem(&error.code().to_string(), &text.message, &text.hint);
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(
             terminal.text(&shown.text())?;
             let id = &shown.set.id;
             terminal.note(&format!(
-                "gongfu changes apply {id} applies it, gongfu changes drop {id} doesn't"
+                "to apply: gongfu changes apply {id}; to discard: gongfu changes drop {id}"
             ));
             Ok(Outcome::Good)
         }
@@ -49,7 +49,7 @@ pub(crate) fn run(
             if json {
                 terminal.json(&json!({ "dropped": id }))?;
             } else {
-                terminal.line(&format!("dropped {}", plain(&id)))?;
+                terminal.line(&format!("discarded {}", plain(&id)))?;
             }
             Ok(Outcome::Good)
         }
@@ -83,12 +83,12 @@ fn list(sets: &[ChangeSet], json: bool, terminal: &mut Terminal) -> anyhow::Resu
         }
     }
     if sets.is_empty() {
-        terminal.note("no changes wait for a person");
+        terminal.note("no pending changes");
     }
     Ok(Outcome::Good)
 }
 
-/// Tells what was applied; exit 1 if some of it couldn't be.
+/// Reports what was applied; exit 1 if some of it couldn't be.
 fn told(applied: &ApplyReport, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
     let outcome = if applied.is_partial {
         Outcome::Findings
@@ -112,14 +112,14 @@ fn told(applied: &ApplyReport, json: bool, terminal: &mut Terminal) -> anyhow::R
             Change::Held(why) => why.clone(),
             Change::Refused(why) => format!("not applied: {why}"),
             Change::Conflict(Some(beside)) => {
-                format!("changed meanwhile, so it stays; the run's version is {beside}")
+                format!("changed since the run, so it was kept; the run's version is in {beside}")
             }
-            Change::Conflict(None) => "changed meanwhile, so it isn't removed".to_owned(),
+            Change::Conflict(None) => "changed since the run, so it wasn't removed".to_owned(),
         };
         terminal.line(&format!("{}: {}", plain(&artifact.path), plain(&what)))?;
     }
     if applied.is_partial {
-        terminal.note("what wasn't applied waits on");
+        terminal.note("what wasn't applied is still pending");
     }
     Ok(outcome)
 }

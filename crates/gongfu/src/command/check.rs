@@ -24,12 +24,17 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let fix = arguments.fix || arguments.dry_run;
     if fix && arguments.paths.is_empty() {
-        terminal.note("error: --fix changes files only where it is told to; name the skills: gongfu skill check --fix PATH");
+        terminal.problem(
+            "MISSING_ARGUMENT",
+            "--fix needs a path",
+            "gongfu skill check --fix PATH",
+        );
         return Ok(Outcome::WrongUse);
     }
     let roots = roots(arguments, environment)?;
     if roots.is_empty() {
-        terminal.note("error: there are no skills folders here; name one: gongfu skill check PATH");
+        let hint = "pass one: gongfu skill check PATH";
+        terminal.problem("FOLDER_NOT_FOUND", "there are no skills folders here", hint);
         return Ok(Outcome::WrongUse);
     }
     let mut skills = judged(&roots, arguments);
@@ -76,7 +81,8 @@ fn roots(
         };
         return Ok(arguments.paths.iter().map(named).collect());
     }
-    let parts = wiring::parts(environment, &arguments.common.places)?;
+    // A folder that is missing is a finding here.
+    let parts = wiring::parts_of(environment, &arguments.common.places, &[], None)?;
     let places = parts.skills.places().into_iter();
     let roots = places.map(|place| CheckedRoot {
         named: place.is_named(),

@@ -1,18 +1,21 @@
-//! `gongfu client`: gongfu in the configuration of the programs that use it.
+//! `gongfu client`: gongfu in the configuration of MCP clients.
 
 use std::io;
 use std::path::Path;
 
 use gongfu_files::Home;
 use gongfu_server::Token;
+use serde_json::json;
 
 use super::Outcome;
-use crate::cli::{ChangeArguments, Cli, ClientCommand, Reach, UrlOrClient};
+use crate::cli::{self, ChangeArguments, ClientCommand, Reach, Refusal, UrlOrClient};
 use crate::client::{
     self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Problem, Scope, Status, Transport,
 };
 use crate::clock::SystemClock;
 use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::table::wrap;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{token, wiring};
 
@@ -28,51 +31,45 @@ pub(crate) fn run(
         }
         ClientCommand::Install { mut change, reach } => {
             change.names.extend(client_after_http(&reach));
-            let Some(transport) = transport(&reach, environment, terminal) else {
-                return Ok(Outcome::WrongUse);
-            };
+            let transport = transport(&reach, environment)?;
             install(&transport, &change, environment, terminal)
         }
         ClientCommand::Uninstall { change } => {
             let home = wiring::home(environment)?;
             change_all(&Action::Uninstall, &change, &home, environment, terminal)
         }
-        ClientCommand::Print { name, reach } => {
-            let names: Vec<String> = name.into_iter().chain(client_after_http(&reach)).collect();
-            let clients = clients(&names, terminal);
-            let Some(client) = clients.first() else {
-                return Ok(Outcome::WrongUse);
+        ClientCommand::Print { name, reach, json } => {
+            let name = name.or_else(|| client_after_http(&reach));
+            let Some(client) = name.as_deref().and_then(Client::by_id) else {
+                list(Scope::User, json, environment, terminal)?;
+                terminal.note("to print an entry: gongfu client print NAME");
+                return Ok(Outcome::Good);
             };
-            let Some(transport) = transport(&reach, environment, terminal) else {
-                return Ok(Outcome::WrongUse);
-            };
-            match client.snippet(&transport) {
-                Ok(snippet) => {
-                    terminal.bytes(snippet.as_bytes())?;
-                    Ok(Outcome::Good)
-                }
-                Err(problem) => {
-                    report(&problem, terminal);
-                    Ok(Outcome::Findings)
-                }
+            let transport = transport(&reach, environment)?;
+            let snippet = client.snippet(&transport).map_err(Failure::from)?;
+            if json {
+                let file = client.location(Scope::User, environment).file;
+                terminal.json(&json!({ "name": client.id, "file": file, "entry": snippet }))?;
+            } else {
+                terminal.bytes(snippet.as_bytes())?;
             }
+            Ok(Outcome::Good)
         }
     }
 }
 
-/// The named clients; says so when there are none.
-fn clients(names: &[String], terminal: &mut Terminal) -> Vec<&'static Client> {
+/// The named clients; there must be one.
+fn clients(names: &[String]) -> Result<Vec<&'static Client>, Failure> {
     if names.is_empty() {
         let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-        terminal.note(&format!(
-            "error: no client is named\n  name one or more of: {}",
-            known.join(", ")
+        return Err(Failure::usage(
+            "MISSING_ARGUMENT",
+            "missing the name of a client",
+            format!("name one or more of: {}", known.join(", ")),
         ));
     }
-    names
-        .iter()
-        .filter_map(|name| Client::by_id(name))
-        .collect()
+    let named = names.iter().filter_map(|name| Client::by_id(name));
+    Ok(named.collect())
 }
 
 /// The client in `--http CLIENT`, where an address could be.
@@ -83,33 +80,40 @@ fn client_after_http(reach: &Reach) -> Option<String> {
     }
 }
 
-/// The transport to enter. Arguments that `gongfu mcp` wouldn't take are refused here, because a
-/// client would only say that the server ended.
-fn transport(
-    reach: &Reach,
-    environment: &Environment,
-    terminal: &mut Terminal,
-) -> Option<Transport> {
+/// The transport to configure. Arguments that `gongfu mcp` wouldn't take are refused here, because a
+/// client would only report that the server exited.
+fn transport(reach: &Reach, environment: &Environment) -> Result<Transport, Failure> {
     if let Some(url) = &reach.http {
         let url = match url {
             Some(UrlOrClient::Url(url)) => url.clone(),
             Some(UrlOrClient::Client(_)) | None => DEFAULT_URL.to_owned(),
         };
-        return Some(Transport::Http { url });
+        return Ok(Transport::Http { url });
     }
     let mut arguments = vec!["mcp".to_owned()];
     arguments.extend(with_absolute_paths(&reach.arguments, environment));
     let words = std::iter::once("gongfu").chain(arguments.iter().map(String::as_str));
-    if let Err(error) = <Cli as clap::Parser>::try_parse_from(words) {
-        let text = error.to_string();
-        let first = text.lines().next().unwrap_or_default();
-        terminal.note(&format!(
-            "error: `gongfu mcp` would not take what is after `--`: {}\n  see `gongfu mcp --help`; nothing was written",
-            first.trim_start_matches("error: ")
-        ));
-        return None;
+    match cli::parse(words.map(Into::into).collect()) {
+        Err((_, Refusal::Mistake(mistake))) => {
+            return Err(Failure {
+                message: format!(
+                    "`gongfu mcp` can't take what follows `--`: {}",
+                    mistake.message
+                ),
+                hint: format!("{}; nothing was written", mistake.hint),
+                ..mistake
+            });
+        }
+        Err((_, Refusal::Help(_))) => {
+            return Err(Failure::usage(
+                "USAGE",
+                "what follows `--` only prints help",
+                "leave it out; nothing was written",
+            ));
+        }
+        Ok(_) => {}
     }
-    Some(Transport::Stdio {
+    Ok(Transport::Stdio {
         command: client::program(environment),
         arguments,
     })
@@ -136,13 +140,6 @@ fn with_absolute_paths(arguments: &[String], environment: &Environment) -> Vec<S
         }
     });
     arguments.collect()
-}
-
-fn report(problem: &Problem, terminal: &mut Terminal) {
-    terminal.note(&format!(
-        "error[{}]: {}\n  {}",
-        problem.code, problem.message, problem.hint
-    ));
 }
 
 /// Installs with the token of the server on this machine: for a person alone, as others may read the
@@ -172,17 +169,16 @@ fn change_all(
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
-    let clients = clients(&arguments.names, terminal);
-    if clients.is_empty() {
-        return Ok(Outcome::WrongUse);
-    }
+    let clients = clients(&arguments.names)?;
     let ChangeArguments {
         scope,
         force,
         dry_run,
+        json,
         ..
     } = *arguments;
     let mut outcome = Outcome::Good;
+    let mut shown_as_json = Vec::new();
     for client in clients {
         let plan = client.plan(action, scope, force, environment, home);
         let applied = plan.and_then(|change| {
@@ -190,44 +186,80 @@ fn change_all(
             Ok((change, applied.flatten()))
         });
         match applied {
+            Ok((change, backup)) if json => {
+                let diff = (dry_run && change.is_change()).then(|| diff(&change, action));
+                shown_as_json.push(json!({
+                    "name": client.id,
+                    "file": change.file,
+                    "outcome": effect(&change).1.replace(' ', "-"),
+                    "backup": backup,
+                    "diff": diff,
+                    "notes": notes(client, &change, action, scope),
+                }));
+            }
             Ok((change, _)) if dry_run && change.is_change() => {
-                let mut diff = change.diff();
-                if let Action::Install(_, Some(token)) = action {
-                    diff = diff.replace(token.as_str(), "TOKEN");
-                }
-                terminal.file(diff.as_bytes())?;
+                terminal.file(diff(&change, action).as_bytes())?;
             }
             Ok((change, backup)) => {
-                print_effect(client, &change, terminal)?;
-                let backup = backup.map(|backup| format!("as it was: {}", shown(&backup)));
+                let (paint, effect) = effect(&change);
+                let effect = terminal.paint(paint, &format!("{effect:<14}"));
+                print_row(
+                    client.id,
+                    &format!("{effect} {}", shown(&change.file)),
+                    terminal,
+                )?;
+                let backup = backup.map(|backup| format!("backup: {}", shown(&backup)));
                 let notes = notes(client, &change, action, scope);
-                for note in notes.into_iter().chain(backup) {
-                    terminal.line(&format!("  {note}"))?;
+                for note in backup.into_iter().chain(notes) {
+                    print_note(&note, terminal)?;
                 }
             }
             Err(problem) => {
-                report(&problem, terminal);
                 outcome = Outcome::Findings;
+                if json {
+                    shown_as_json.push(json!({ "name": client.id, "error": problem }));
+                } else {
+                    terminal.problem(problem.code, &problem.message, &problem.hint);
+                }
             }
         }
+    }
+    if json {
+        terminal.json(&shown_as_json)?;
     }
     Ok(outcome)
 }
 
-fn print_effect(client: &Client, change: &Change<'_>, terminal: &mut Terminal) -> io::Result<()> {
+/// The change as a diff, without the token.
+fn diff(change: &Change<'_>, action: &Action<'_>) -> String {
+    match action {
+        Action::Install(_, Some(token)) => change.diff().replace(token.as_str(), "TOKEN"),
+        _ => change.diff(),
+    }
+}
+
+/// What a change did, in a word or two.
+fn effect(change: &Change<'_>) -> (Paint, &'static str) {
     use client::Outcome::{Absent, Added, Removed, Replaced, Restored, Unchanged, Updated};
-    let (paint, effect) = match change.outcome {
+    match change.outcome {
         Added => (Paint::Green, "added"),
         Updated => (Paint::Green, "updated"),
         Replaced => (Paint::Yellow, "replaced"),
-        Unchanged => (Paint::Dim, "already there"),
+        Unchanged => (Paint::Dim, "already added"),
         Removed => (Paint::Green, "removed"),
         Restored => (Paint::Green, "restored"),
-        Absent => (Paint::Dim, "not there"),
-    };
-    let effect = terminal.paint(paint, &format!("{effect:<13}"));
-    let file = shown(&change.file);
-    print_row(client.id, &format!("{effect} {file}"), terminal)
+        Absent => (Paint::Dim, "not configured"),
+    }
+}
+
+/// Prints a note below a row, broken at the edge of the terminal. A path stays whole.
+fn print_note(note: &str, terminal: &mut Terminal) -> io::Result<()> {
+    let room = terminal.width().map(|width| width.saturating_sub(4));
+    for (number, line) in wrap(note, room).iter().enumerate() {
+        let indent = if number == 0 { "  " } else { "    " };
+        terminal.line(&format!("{indent}{line}"))?;
+    }
+    Ok(())
 }
 
 /// Facts and advice for a person after a change.
@@ -235,20 +267,23 @@ fn notes(client: &Client, change: &Change<'_>, action: &Action<'_>, scope: Scope
     let title = client.title;
     let mut notes = Vec::new();
     if let Some(real) = change.link() {
-        notes.push(format!("a link to {}", shown(real)));
+        notes.push(format!("symlink to {}", shown(real)));
     }
     if let Some(other) = &change.foreign {
-        notes.push(format!("it was for something else: {}", plain(other)));
+        notes.push(format!(
+            "replaced the entry of another program: {}",
+            plain(other)
+        ));
     }
     if !change.dropped.is_empty() {
         let names = plain(&change.dropped.join(", "));
         notes.push(format!(
-            "left out, as it belongs to the other way to be reached: {names}"
+            "removed settings that don't apply to this transport: {names}"
         ));
     }
     if change.switched_off {
         notes.push(format!(
-            "it is switched off there and stays so: switch it on in {title}"
+            "the entry is disabled and stays disabled; enable it in {title}"
         ));
     }
     if let Action::Install(transport, token) = action {
@@ -256,16 +291,16 @@ fn notes(client: &Client, change: &Change<'_>, action: &Action<'_>, scope: Scope
             notes.push(note.to_owned());
         }
         if change.is_change() && scope == Scope::Project && transport.is_stdio() {
-            notes.push("it names where gongfu is on this machine: others of the project may have it elsewhere".to_owned());
+            notes.push("the entry holds the path of gongfu on this machine; it may differ for others in the project".to_owned());
         }
         if !change.is_installed {
             notes.push(format!(
-                "{title} was not found here: its file is ready for when it is installed"
+                "{title} doesn't seem to be installed here; it will find the entry once it is"
             ));
         }
     }
     if change.is_change() && change.is_installed {
-        notes.push(format!("restart {title} to have it take effect"));
+        notes.push(format!("restart {title} to apply"));
     }
     notes
 }
@@ -275,17 +310,15 @@ fn token_note(change: &Change<'_>, transport: &Transport, was_meant: bool) -> Op
     if !change.is_change() || transport.is_stdio() {
         None
     } else if change.has_token {
-        Some("it holds the token of your server, so only you may read the file")
+        Some("it contains your server's token, so only you can read the file")
     } else if was_meant {
-        Some("it is left without the token of your server, because its `Authorization` is yours")
+        Some("your own `Authorization` header was kept; your server's token was not added")
     } else if transport.is_local() {
         Some(
-            "it is left without the token of your server, as others of the project may read it: on Linux your own programs need none, elsewhere leave --scope project out",
+            "without your server's token, because others in the project can read the file; on Linux your own programs need none, elsewhere omit --scope project",
         )
     } else {
-        Some(
-            "it is left without a token, as that server has its own: add it as the header `Authorization: Bearer TOKEN`",
-        )
+        Some("without a token: add that server's own as the header `Authorization: Bearer TOKEN`")
     }
 }
 
@@ -309,9 +342,9 @@ fn list(
             terminal.paint(Paint::Dim, "not found")
         };
         let file = match &location.file {
-            None => "no file for projects".to_owned(),
+            None => "no project configuration".to_owned(),
             Some(file) if location.exists => shown(file),
-            Some(file) => format!("{} (not there yet)", shown(file)),
+            Some(file) => format!("{} (no file yet)", shown(file)),
         };
         print_row(location.name, &format!("{found} {file}"), terminal)?;
     }
@@ -328,7 +361,7 @@ fn status(
     let clients = if names.is_empty() {
         CLIENTS.iter().collect()
     } else {
-        clients(names, terminal)
+        clients(names)?
     };
     let clients = clients.into_iter();
     let all: Vec<Status> = clients
@@ -363,14 +396,17 @@ fn status(
 fn summary(status: &Status) -> (Paint, String) {
     if let Some(Problem { message, hint, .. }) = &status.problem {
         let message = plain(message);
-        return (Paint::Red, format!("can't be told: {message} ({hint})"));
+        return (Paint::Red, format!("broken: {message} ({hint})"));
     }
     let Some(transport) = &status.transport else {
         let (paint, text) = match (status.entered, &status.location.file, status.location.found) {
-            (true, ..) => (Paint::Yellow, "an entry `gongfu` that gongfu did not make"),
-            (_, None, _) => (Paint::Dim, "no file for projects"),
-            (_, _, true) => (Paint::Dim, "not entered"),
-            (_, _, false) => (Paint::Dim, "not found on this machine"),
+            (true, ..) => (
+                Paint::Yellow,
+                "its entry `gongfu` belongs to another program",
+            ),
+            (_, None, _) => (Paint::Dim, "no project configuration"),
+            (_, _, true) => (Paint::Dim, "not configured"),
+            (_, _, false) => (Paint::Dim, "not installed"),
         };
         return (paint, text.to_owned());
     };
@@ -382,9 +418,9 @@ fn summary(status: &Status) -> (Paint, String) {
     let entry = format!("{kind}  {}", plain(&transport.to_string()));
     if status.command_exists == Some(false) {
         let fix = format!("gongfu client install {}", status.location.name);
-        (Paint::Red, format!("{entry}  (no such program: {fix})"))
+        (Paint::Red, format!("{entry}  (program not found: {fix})"))
     } else if status.switched_off {
-        (Paint::Yellow, format!("{entry}  (switched off there)"))
+        (Paint::Yellow, format!("{entry}  (disabled)"))
     } else {
         (Paint::Green, entry)
     }

@@ -2,6 +2,8 @@
 
 #[cfg(all(feature = "attack", target_os = "linux"))]
 pub(super) mod attack;
+mod client;
+mod pending;
 
 use gongfu_core::dependency::Language;
 use gongfu_core::library::{Library, Skill};
@@ -18,12 +20,11 @@ use serde::Serialize;
 
 use super::Outcome;
 use crate::cli::Places;
-use crate::client::CLIENTS;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::Parts;
-use crate::{progress, wiring};
+use crate::{progress, table, wiring};
 
 /// The outcome of one check.
 #[derive(Debug, Serialize)]
@@ -31,8 +32,10 @@ struct Check {
     id: &'static str,
     status: Status,
     message: String,
-    /// The advice; empty when there is nothing to do.
+    /// The next step; empty when there is nothing to do.
     fix: String,
+    /// More about it, for those who ask.
+    details: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -64,7 +67,12 @@ impl Check {
             status: Status::Fail,
             message: message.into(),
             fix: fix.into(),
+            details: Vec::new(),
         }
+    }
+
+    fn with_details(self, details: Vec<String>) -> Self {
+        Self { details, ..self }
     }
 }
 
@@ -83,33 +91,90 @@ pub(crate) fn run(
             "this build has no attacks; build gongfu for Linux with the feature `attack`"
         );
     }
-    let checks = progress::during("looking", || checks(places, environment));
+    let checks = progress::during("checking", || checks(places, environment));
     if json {
         terminal.json(&checks)?;
     } else {
         for check in &checks {
-            let (paint, word) = match check.status {
-                Status::Ok => (Paint::Green, "ok  "),
-                Status::Warn => (Paint::Yellow, "warn"),
-                Status::Fail => (Paint::Red, "fail"),
-            };
-            terminal.line(&format!(
-                "{}  {:<12} {}",
-                terminal.paint(paint, word),
-                check.id,
-                plain(&check.message)
-            ))?;
-            if !check.fix.is_empty() {
-                terminal.line(&format!(
-                    "                    {}",
-                    terminal.paint(Paint::Dim, &plain(&check.fix))
-                ))?;
-            }
+            print(check, terminal)?;
         }
+        summarize(&checks, terminal);
     }
     Ok(Outcome::of(
         !checks.iter().any(|check| check.status == Status::Fail),
     ))
+}
+
+/// The columns before the message of a check.
+const INDENT: usize = 17;
+
+fn print(check: &Check, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let (paint, word) = match check.status {
+        Status::Ok => (Paint::Green, "ok"),
+        Status::Warn => (Paint::Yellow, "warn"),
+        Status::Fail => (Paint::Red, "fail"),
+    };
+    let head = format!(
+        "{}  {}",
+        terminal.paint(paint, &table::pad(word, 4)),
+        table::pad(check.id, INDENT - 7)
+    );
+    // On a narrow terminal the text goes below.
+    let room = terminal.width().map(|width| width.saturating_sub(INDENT));
+    let is_narrow = room.is_some_and(|room| room < 30);
+    let (indent, room) = if is_narrow {
+        (4, terminal.width().map(|width| width.saturating_sub(4)))
+    } else {
+        (INDENT, room)
+    };
+    let blanks = " ".repeat(indent);
+    let mut lines = table::wrap(&plain(&check.message), room).into_iter();
+    if is_narrow {
+        terminal.line(head.trim_end())?;
+    } else {
+        let first = lines.next().unwrap_or_default();
+        terminal.line(format!("{head} {first}").trim_end())?;
+    }
+    for line in lines {
+        terminal.line(&format!("{blanks}{line}"))?;
+    }
+    for (number, line) in table::wrap(&plain(&check.fix), room.map(|room| room.saturating_sub(3)))
+        .iter()
+        .enumerate()
+    {
+        let arrow = if number == 0 { "->" } else { "  " };
+        terminal.line(&format!(
+            "{blanks}{arrow} {}",
+            terminal.paint(Paint::Bold, line)
+        ))?;
+    }
+    let details = check.details.iter().filter(|_| terminal.is_verbose());
+    for detail in details.collect::<Vec<_>>() {
+        for line in table::wrap(&plain(detail), room) {
+            terminal.line(&format!("{blanks}{}", terminal.paint(Paint::Dim, &line)))?;
+        }
+    }
+    Ok(())
+}
+
+/// Says what all of it means.
+fn summarize(checks: &[Check], terminal: &mut Terminal) {
+    let number = |status| checks.iter().filter(|one| one.status == status).count();
+    let text = match (number(Status::Fail), number(Status::Warn)) {
+        (0, 0) => "everything works".to_owned(),
+        (0, warnings) => format!("it works, with {}", table::count(warnings, "warning")),
+        (failures, warnings) => format!(
+            "{}, {}",
+            table::count(failures, "failure"),
+            table::count(warnings, "warning")
+        ),
+    };
+    let more = if terminal.is_verbose() {
+        ""
+    } else {
+        " (details: gongfu doctor -v)"
+    };
+    terminal.note(&format!("{text}{more}"));
 }
 
 fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
@@ -128,7 +193,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             checks.push(Check::fail(
                 "home",
                 error.to_string(),
-                "set GONGFU_HOME to a folder that gongfu may write to",
+                "set GONGFU_HOME to a writable folder",
             ));
             return checks;
         }
@@ -138,13 +203,14 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     checks.push(sandbox_check(&home, environment));
     checks.push(match Config::read(&home) {
         Ok(_) if disk::kind_outside(&home.config()).is_none() => {
-            Check::ok("config", "no settings file: everything is as it comes")
+            let path = home.config().display().to_string();
+            Check::ok("config", format!("defaults (create {path} to change them)"))
         }
         Ok(_) => Check::ok("config", home.config().display().to_string()),
         Err(error) => Check::fail(
             "config",
             format!("{error:#}"),
-            "fix that line of the settings, or move the file away",
+            "fix that line, or move the file away",
         ),
     });
     checks.push(switches_check(&home));
@@ -154,7 +220,8 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
                 checks.push(packages_check(&parts));
                 checks.extend(plain_index_check(&parts));
                 checks.extend(library_checks(&library, &parts.skills.places()));
-                checks.extend(watching_checks(&parts.skills.watching(Limit::default())));
+                checks.push(watching_check(&parts.skills.watching(Limit::default())));
+                checks.extend(pending::checks(&parts));
             }
             Err(error) => checks.push(Check::fail(
                 "skills",
@@ -168,28 +235,16 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             "see the checks above",
         )),
     }
-    let clients: Vec<&str> = CLIENTS
-        .iter()
-        .filter(|client| client.found(environment).is_some())
-        .map(|client| client.title)
-        .collect();
-    checks.push(match clients.as_slice() {
-        [] => Check::warn(
-            "clients",
-            "none of the clients that gongfu knows is installed here",
-            "paste what `gongfu client print` prints into the configuration of yours",
-        ),
-        found => Check::ok("clients", found.join(", ")),
-    });
+    checks.extend(client::checks(environment));
     checks
 }
 
-/// By what the packages are installed that scripts need, and from where.
+/// What installs the packages that scripts need, and from where.
 fn packages_check(parts: &Parts) -> Check {
     let mut from = Vec::new();
     for language in Language::ALL {
         match parts.environments.index(language) {
-            Ok(index) => from.push(format!("those of {} come from {index}", language.title())),
+            Ok(index) => from.push(format!("{} from {index}", language.title())),
             Err(why) => {
                 let fix = "set `index` or `registry` below `[dependencies]` in the settings, or fix those of the installers";
                 return Check::warn("packages", why, fix);
@@ -198,11 +253,11 @@ fn packages_check(parts: &Parts) -> Check {
     }
     let from = from.join(", ");
     match parts.environments.uv() {
-        Some(uv) => Check::ok("packages", format!("{from}; uv is {}", uv.display())),
+        Some(uv) => Check::ok("packages", from).with_details(vec![format!("uv: {}", uv.display())]),
         None => Check::warn(
             "packages",
-            "there is no uv, so packages of Python that scripts need can't be installed",
-            "get it by gongfu init, or put it into the search path",
+            "uv not found: Python packages can't be installed",
+            "gongfu init, which downloads it; or put uv on the PATH",
         ),
     }
 }
@@ -211,14 +266,14 @@ fn packages_check(parts: &Parts) -> Check {
 fn plain_index_check(parts: &Parts) -> Option<Check> {
     let plain = parts.environments.plain_indexes();
     let message = format!(
-        "anybody on the way to {} can change packages that have no digest",
+        "packages without a digest can be tampered with on the way from {}",
         plain.join(", ")
     );
-    let fix = "have the index reached by https, or lock packages with their digests";
+    let fix = "use https for the index, or lock packages with digests";
     (!plain.is_empty()).then(|| Check::warn("index", message, fix))
 }
 
-/// In what scripts would be run here, by the settings, and what else could be used.
+/// The sandbox that runs scripts here, by the settings, and what else could be used.
 fn sandbox_check(home: &Home, environment: &Environment) -> Check {
     let config = Config::read(home).unwrap_or_default();
     let wanted = config.sandbox.level.map(Level::from);
@@ -237,70 +292,75 @@ fn sandbox_check(home: &Home, environment: &Environment) -> Check {
     let used = usable.find(|one| one.unavailable_reason.is_none());
     let others = statuses.iter().filter(|one| Some(*one) != used);
     let others = others.map(|one| match &one.unavailable_reason {
-        None if used.is_none() => format!("{} would work", one.level),
-        None if one.is_opt_in => format!("{} works where the settings name it", one.level),
-        None => format!("{} works as well", one.level),
+        None if used.is_none() => format!("{}: would work", one.level),
+        None if one.is_opt_in => format!("{}: available (set `level` in the settings)", one.level),
+        None => format!("{}: available", one.level),
         Some(reason) => format!("{}: {reason}", one.level),
     });
-    let others = others.collect::<Vec<_>>().join("; ");
+    let others: Vec<String> = others.collect();
     match (used, wanted) {
-        (Some(used), _) if others.is_empty() => Check::ok("sandbox", used.about),
-        (Some(used), _) => Check::ok("sandbox", format!("{} ({others})", used.about)),
+        (Some(used), _) => Check::ok("sandbox", used.about),
         (None, None) => Check::warn(
             "sandbox",
-            "none works here, so no script is ever run",
-            others,
+            "no sandbox works here, so scripts can't be run",
+            "gongfu doctor -v shows what is missing",
         ),
         (None, Some(wanted)) => Check::warn(
             "sandbox",
-            format!(
-                "`{wanted}`, which the settings ask for, doesn't work here, so no script is ever run"
-            ),
-            others,
+            format!("`{wanted}`, set in the settings, doesn't work here, so scripts can't be run"),
+            "gongfu doctor -v shows what is missing; or change `level` in the settings",
         ),
     }
+    .with_details(others)
 }
 
-/// Checks that the system tells of changes, else they have to be looked for.
+/// Checks that the record of disabled skills can be read.
 fn switches_check(home: &Home) -> Check {
     let records = FileRecords::new(home.clone());
     let read = Switches::read(&records);
     match wiring::runtime().and_then(|runtime| Ok(runtime.block_on(read)?)) {
         Ok(switches) => Check::ok(
             "switches",
-            format!("{} skills are switched off", switches.disabled.len()),
+            format!(
+                "{} disabled",
+                table::count(switches.disabled.len(), "skill")
+            ),
         ),
         Err(error) => Check::fail(
             "switches",
             error.to_string(),
-            "repair the file, or move it away: then every skill is on",
+            "repair the file, or move it away: then every skill is enabled",
         ),
     }
 }
 
-fn watching_checks(places: &[WatchStatus]) -> Vec<Check> {
+/// Checks that the system reports changes, else gongfu has to poll.
+fn watching_check(places: &[WatchStatus]) -> Check {
     let folders: usize = places.iter().map(|place| place.folders).sum();
-    let unwatched = places.iter().filter_map(|place| {
-        let why = place.unwatched.as_ref()?;
-        let message = format!(
-            "{}: changes are looked for once a second, because {why}",
-            place.path.display()
-        );
-        let fix = match why {
-            Unwatchable::Exhausted => {
-                "allow more by sysctl: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
-            }
-            Unwatchable::Remote => "nothing has to be done; a local copy is faster",
-            _ => "nothing has to be done; a server uses some more of the processor",
-        };
-        Some(Check::warn("watching", message, fix))
-    });
-    let mut checks: Vec<Check> = unwatched.collect();
-    if checks.is_empty() {
-        let message = format!("the system tells of changes in {folders} folders");
-        checks.push(Check::ok("watching", message));
+    let unwatched = || {
+        places.iter().filter_map(|place| {
+            let why = place.unwatched.as_ref()?;
+            Some((&place.path, why))
+        })
+    };
+    let details: Vec<String> = unwatched()
+        .map(|(path, why)| format!("{}: {why}", path.display()))
+        .collect();
+    if details.is_empty() {
+        let folders = table::count(folders, "folder");
+        return Check::ok("watching", format!("{folders} watched for changes"));
     }
-    checks
+    let is_exhausted = unwatched().any(|(_, why)| matches!(why, Unwatchable::Exhausted));
+    let fix = if is_exhausted {
+        "raise the sysctls fs.inotify.max_user_watches and fs.inotify.max_user_instances"
+    } else {
+        ""
+    };
+    let message = format!(
+        "{} polled once a second instead of watched",
+        table::count(details.len(), "place")
+    );
+    Check::warn("watching", message, fix).with_details(details)
 }
 
 fn home_check(home: &Home) -> Check {
@@ -313,13 +373,13 @@ fn home_check(home: &Home) -> Check {
     match written {
         Ok(()) if home.is_open_to_others() => Check::warn(
             "home",
-            format!("other users of this machine may enter {path}"),
+            format!("other users can read {path}"),
             format!("chmod 700 {path}"),
         ),
         Ok(()) => Check::ok("home", path),
         Err(error) => Check::fail(
             "home",
-            format!("{path} can't be written: {error}"),
+            format!("{path} isn't writable: {error}"),
             "make it writable, or set GONGFU_HOME to another folder",
         ),
     }
@@ -328,15 +388,15 @@ fn home_check(home: &Home) -> Check {
 /// Checks that a folder's handle really holds: a link out of it must not be followed.
 fn handle_check(home: &Home) -> Check {
     match follows_out(home) {
-        Ok(false) => Check::ok("handles", "links out of a folder are not followed"),
+        Ok(false) => Check::ok("symlinks", "links that escape a folder are refused"),
         Ok(true) => Check::fail(
-            "handles",
-            "a link out of a folder was followed",
-            "don't use gongfu on this system; please report it",
+            "symlinks",
+            "a link that escapes a folder was followed",
+            "don't use gongfu on this system, and report it",
         ),
         Err(error) => Check::warn(
-            "handles",
-            format!("it couldn't be tried: {error}"),
+            "symlinks",
+            format!("couldn't be tested: {error}"),
             "see the check of the home above",
         ),
     }
@@ -368,51 +428,54 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
     checks.push(if skills.is_empty() {
         Check::warn(
             "skills",
-            format!("none in {} places", places.len()),
-            "put skills into .agents/skills, or name a folder by --skills-dir",
+            format!("none in {}", table::count(places.len(), "place")),
+            "create .agents/skills, or pass --skills-dir DIR",
         )
     } else {
-        Check::ok(
-            "skills",
-            format!("{} in {} sources", skills.len(), library.sources().len()),
-        )
+        let sources = library.sources().iter();
+        let sources = sources.map(|source| format!("{}: {}", source.id, source.root));
+        let [skills, of] = [(skills.len(), "skill"), (library.sources().len(), "source")]
+            .map(|(number, noun)| table::count(number, noun));
+        Check::ok("skills", format!("{skills} from {of}")).with_details(sources.collect())
     });
     let count = |is: &dyn Fn(&Skill) -> bool| skills.iter().filter(|skill| is(skill)).count();
     let errors = count(&|skill| skill.findings.errors > 0);
-    if errors > 0 {
-        checks.push(Check::warn(
-            "format",
-            format!("{errors} skills have errors; they work, but perhaps not in every client"),
-            "gongfu skill check",
-        ));
-    }
     let unlisted = count(&|skill| skill.findings.breaches > 0 || !skill.name.is_plain_in_uri());
-    if unlisted > 0 {
-        checks.push(Check::warn(
-            "hosts",
-            format!(
-                "{unlisted} skills break the format, so hosts of MCP's Skills extension aren't offered them; tools and prompts reach them"
-            ),
-            "gongfu skill check, and fix the errors",
-        ));
+    if errors > 0 || unlisted > 0 {
+        let errors = table::count(errors, "skill");
+        let check = Check::warn(
+            "format",
+            format!("{errors} with errors: they work here, but perhaps not in every client"),
+            "gongfu skill check",
+        );
+        let detail = format!(
+            "{unlisted} break the format, so clients of MCP's Skills extension aren't offered them; tools and prompts reach them"
+        );
+        checks.push(check.with_details(vec![detail]));
     }
     let shadowed = count(&|skill| library.shadowed_by(skill).is_some());
     if shadowed > 0 {
+        let shadowed = table::count(shadowed, "skill");
         checks.push(Check::warn(
             "names",
-            format!("{shadowed} skills share their name with one that wins it"),
-            "reach them by their full name: gongfu skill list",
+            format!("{shadowed} shadowed by another of the same name"),
+            "gongfu list --shadowed, and use the full name",
         ));
     }
-    for left in library.unloadable() {
-        for found in &left.diagnostics {
+    let left = library.unloadable();
+    let details = left.iter().flat_map(|left| {
+        let found = left.diagnostics.iter();
+        found.map(|found| {
             let text = gongfu_core::text::finding(&found.finding);
-            checks.push(Check::warn(
-                "left-out",
-                format!("{}: {}", left.path, text.message),
-                text.hint,
-            ));
-        }
+            format!("{}: {}; {}", left.path, text.message, text.hint)
+        })
+    });
+    let details: Vec<String> = details.collect();
+    if !details.is_empty() {
+        let number = table::count(left.len(), "folder");
+        let message = format!("{number} can't be loaded");
+        let check = Check::warn("left-out", message, "gongfu doctor -v shows why");
+        checks.push(check.with_details(details));
     }
     checks
 }

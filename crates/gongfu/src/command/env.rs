@@ -12,7 +12,7 @@ use super::operate::{operate, operate_with};
 use crate::cli::{Common, EnvCommand, Places};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring;
+use crate::{table, wiring};
 
 /// The length of a key for people.
 const SHORT_KEY: usize = 12;
@@ -77,11 +77,11 @@ fn list(
     for status in &list {
         print(&status.environment, terminal)?;
         if status.is_changed == Some(true) {
-            terminal.line("  its files aren't as they were made: remove it by gongfu env prune --all, and it is built again")?;
+            terminal.line("  its files have changed: remove it with `gongfu env prune --all` and build it again")?;
         }
     }
     if list.is_empty() {
-        terminal.note("there are no environments yet");
+        terminal.note("no environments yet");
     }
     Ok(outcome)
 }
@@ -103,7 +103,7 @@ fn print(environment: &InstalledEnvironment, terminal: &mut Terminal) -> anyhow:
     let key = short(&environment.key, terminal);
     match &environment.record {
         Err(why) => terminal.line(&format!(
-            "{key}  can't be used: {}; gongfu env prune removes it",
+            "{key}  unusable: {}; remove it with `gongfu env prune`",
             plain(why)
         ))?,
         Ok((record, used)) => {
@@ -129,7 +129,7 @@ fn short(key: &str, terminal: &Terminal) -> String {
 
 fn origin(record: &Record) -> String {
     if record.inferred {
-        "what its scripts import".to_owned()
+        "imports of its scripts".to_owned()
     } else {
         record.from.join(", ")
     }
@@ -157,6 +157,8 @@ fn build(
     parts.warn();
     let events = super::run::streaming();
     let reports = operate_with(operation, events, &parts, common.json, terminal)?;
+    let is_proposal = |report: &BuildReport| matches!(report, BuildReport::Proposal { .. });
+    let outcome = Outcome::of(!reports.iter().any(is_proposal));
     if common.json {
         let shown = reports.iter().map(|report| match report {
             BuildReport::Environment { record, is_new } => {
@@ -175,31 +177,35 @@ fn build(
             }),
         });
         terminal.json(&shown.collect::<Vec<_>>())?;
-        return Ok(Outcome::Good);
+        return Ok(outcome);
     }
     for report in &reports {
         match report {
             BuildReport::Environment { record, is_new } => {
-                let state = if *is_new { "new" } else { "there already" };
+                let state = if *is_new {
+                    "installed"
+                } else {
+                    "already installed"
+                };
                 let key = short(&record.key, terminal);
                 let (language, origin) = (record.language.title(), plain(&origin(record)));
                 terminal.line(&format!("{key}  {language}  {origin} ({state})"))?;
                 terminal.line(&format!("  {}", plain(&packages(record))))?;
                 for import in &record.left_out {
-                    terminal.line(&format!("  left out: {}", plain(import)))?;
+                    terminal.line(&format!("  not installed: {}", plain(import)))?;
                 }
             }
             BuildReport::Proposal { packages, .. } => {
                 let shown = plain(&names(packages, |_| true).join(", "));
                 terminal.line(&format!(
-                    "the skill declares no packages; its scripts import: {shown}"
+                    "nothing was installed: the skill declares no packages, but its scripts import {shown}"
                 ))?;
                 let unknown = names(packages, |guess| !guess.is_known);
                 let mut options = "--inferred".to_owned();
                 if !unknown.is_empty() {
                     let shown = plain(&unknown.join(", "));
                     terminal.line(&format!(
-                        "not in gongfu's table: {shown}; anybody can publish a package under a name that is imported, so look at it before you allow it"
+                        "unknown to gongfu: {shown}; anyone can publish a package under an import's name, so check it before you allow it"
                     ))?;
                     options.extend(
                         unknown
@@ -207,14 +213,16 @@ fn build(
                             .map(|name| format!(" --allow {}", plain(name))),
                     );
                 }
-                terminal.line(&format!("install them by the same command with {options}, or write them into its requirements.txt or package.json"))?;
+                terminal.line(&format!("to install them, run this command again with {options}, or declare them in requirements.txt or package.json"))?;
             }
         }
     }
     if reports.is_empty() {
-        terminal.note("it needs no packages: it declares none, and imports none");
+        terminal.note(
+            "nothing to install: the skill declares no packages, and its scripts import none",
+        );
     }
-    Ok(Outcome::Good)
+    Ok(outcome)
 }
 
 /// The names of packages.
@@ -244,10 +252,11 @@ fn prune(
         .flat_map(|environment| &environment.record);
     let bytes: u64 = records.map(|(record, _)| record.bytes).sum();
     let (count, size) = (report.removed.len(), bytes >> 20);
-    terminal.line(&format!("removed {count} environments, {size} MiB"))?;
-    for (count, why) in [(in_use, "are in use"), (recent, "were used recently")] {
+    let count = table::count(count, "environment");
+    terminal.line(&format!("removed {count}, {size} MiB"))?;
+    for (count, why) in [(in_use, "in use"), (recent, "used recently")] {
         if count > 0 {
-            terminal.line(&format!("{count} stay: they {why}"))?;
+            terminal.line(&format!("kept {count} {why}"))?;
         }
     }
     Ok(Outcome::Good)

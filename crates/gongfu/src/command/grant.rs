@@ -28,7 +28,7 @@ pub(crate) fn run(
                 hosts: of.hosts.clone(),
                 private: *private,
             };
-            let words = ["may now reach", "could already reach"];
+            let words = ["can now reach", "could already reach"];
             change(add, of, words, environment, terminal)
         }
         GrantCommand::Remove { of } => {
@@ -42,7 +42,7 @@ pub(crate) fn run(
     }
 }
 
-/// Changes grants, and says what is different now, or was so already.
+/// Changes grants, and says what changed.
 fn change<O: Operation<Output = GrantChange>>(
     operation: O,
     of: &GrantArguments,
@@ -51,7 +51,7 @@ fn change<O: Operation<Output = GrantChange>>(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts(environment, &of.places)?;
-    let change = operate(operation, &parts, false, terminal)?;
+    let change = operate(operation, &parts, of.json, terminal)?;
     let hosts: Vec<String> = of.hosts.iter().map(ToString::to_string).collect();
     let what = if change.is_changed {
         changed
@@ -59,6 +59,11 @@ fn change<O: Operation<Output = GrantChange>>(
         unchanged
     };
     let skill = plain(&change.skill);
+    if of.json {
+        let (skill, changed) = (&*change.skill, change.is_changed);
+        terminal.json(&json!({ "skill": skill, "hosts": hosts, "changed": changed }))?;
+        return Ok(Outcome::Good);
+    }
     terminal.line(&format!("{skill} {what} {}", hosts.join(", ")))?;
     Ok(Outcome::Good)
 }
@@ -80,7 +85,7 @@ fn list(all: &[ListedGrant], json: bool, terminal: &mut Terminal) -> anyhow::Res
     for ListedGrant { grant, difference } in all {
         let name = terminal.paint(Paint::Bold, &plain(&grant.skill));
         let kind = if grant.private {
-            ", on this network"
+            ", also on this network"
         } else {
             ""
         };
@@ -89,12 +94,12 @@ fn list(all: &[ListedGrant], json: bool, terminal: &mut Terminal) -> anyhow::Res
         if !difference.is_empty() {
             let difference = plain(&difference.join(", "));
             terminal.line(&format!(
-                "  it doesn't hold: the skill is another version now ({difference})"
+                "  not in effect: the skill has changed since ({difference}); grant it again"
             ))?;
         }
     }
     if all.is_empty() {
-        terminal.note("no skill may reach any host");
+        terminal.note("no grants: scripts can't reach any host");
     }
     Ok(Outcome::Good)
 }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use gongfu_core::library::Library;
+use gongfu_files::Home;
+use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::cli::Places;
@@ -11,35 +14,41 @@ use crate::environment::Environment;
 use crate::signal::Signals;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::Parts;
-use crate::{progress, wiring};
+use crate::{progress, table, wiring};
 
 pub(crate) fn run(
     offline: bool,
     places: &Places,
+    json: bool,
     environment: &Environment,
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
     let new = home.create().with_context(|| {
         format!(
-            "the home {} can't be made; set GONGFU_HOME to a folder that you may write to",
+            "can't create gongfu's home {}; set GONGFU_HOME to a writable folder",
             home.path().display()
         )
     })?;
+    let parts = wiring::parts(environment, places)?;
+    let library = progress::during("reading skills", || parts.skills.current())?;
+    if json {
+        let uv = uv(&parts, offline);
+        let report = report(&home, new, &library, uv, environment);
+        terminal.json(&report)?;
+        return Ok(Outcome::Good);
+    }
     let path = plain(&home.path().to_string_lossy());
     terminal.line(&format!(
         "{} {path} ({})",
         heading(terminal, "home"),
-        if new { "made" } else { "there already" }
+        if new { "created" } else { "exists" }
     ))?;
-
-    let parts = wiring::parts(environment, places)?;
-    let library = progress::during("reading the skills folders", || parts.skills.current())?;
     terminal.line(&format!(
-        "{} {} in {} sources",
+        "{} {} in {}",
         heading(terminal, "skills"),
         library.skills().len(),
-        library.sources().len()
+        table::count(library.sources().len(), "source")
     ))?;
     for source in library.sources() {
         let count = library
@@ -59,30 +68,26 @@ pub(crate) fn run(
         .filter(|skill| skill.findings.errors > 0)
         .count();
     if errors > 0 {
-        terminal.line(&format!(
-            "  {errors} of them have errors: gongfu skill check"
-        ))?;
+        terminal.line(&format!("  {errors} with errors: gongfu skill check"))?;
     }
     for left in library.unloadable() {
         for found in &left.diagnostics {
             terminal.line(&format!(
-                "  left out: {}: {}",
+                "  not loaded: {}: {}",
                 plain(&left.path),
                 gongfu_core::text::finding(&found.finding).message
             ))?;
         }
     }
 
-    uv(&parts, offline, terminal)?;
+    let said = uv(&parts, offline).unwrap_or_else(|why| why);
+    terminal.line(&format!("{} {}", heading(terminal, "uv"), plain(&said)))?;
     let found: Vec<_> = CLIENTS
         .iter()
         .filter_map(|client| client.found(environment).map(|path| (client.title, path)))
         .collect();
     if found.is_empty() {
-        terminal.line(&format!(
-            "{} none of those that gongfu knows is installed here",
-            heading(terminal, "clients")
-        ))?;
+        terminal.line(&format!("{} none found", heading(terminal, "clients")))?;
     } else {
         terminal.line(&format!("{} {}", heading(terminal, "clients"), found.len()))?;
         for (name, path) in &found {
@@ -90,26 +95,51 @@ pub(crate) fn run(
         }
     }
     terminal.line(&format!(
-        "{} gongfu client install NAME; or paste this into a client's configuration:",
+        "{} gongfu client install NAME, or paste this into a client's configuration:",
         heading(terminal, "connect")
     ))?;
     terminal.line(&client::snippet(&client::program(environment)))?;
     Ok(Outcome::Good)
 }
 
-/// Sees to it that packages of Python can be installed.
-fn uv(parts: &Parts, offline: bool, terminal: &mut Terminal) -> anyhow::Result<()> {
-    let name = heading(terminal, "uv");
+/// What was found, for programs.
+fn report(
+    home: &Home,
+    is_new: bool,
+    library: &Library,
+    uv: Result<String, String>,
+    environment: &Environment,
+) -> Value {
+    let sources = library.sources().iter().map(|source| {
+        let skills = library.skills().iter();
+        let skills = skills.filter(|skill| skill.source == source.id).count();
+        json!({ "id": source.id, "path": source.root, "skills": skills })
+    });
+    let clients = CLIENTS.iter().filter_map(|client| {
+        let file = client.found(environment)?;
+        Some(json!({ "name": client.id, "title": client.title, "file": file }))
+    });
+    json!({
+        "home": home.path(),
+        "created": is_new,
+        "skills": library.skills().len(),
+        "sources": sources.collect::<Vec<_>>(),
+        "uv": uv.as_ref().ok(),
+        "uv_problem": uv.as_ref().err(),
+        "clients": clients.collect::<Vec<_>>(),
+    })
+}
+
+/// Makes sure that Python packages can be installed; returns where uv is, or why there is none.
+fn uv(parts: &Parts, offline: bool) -> Result<String, String> {
     if let Some(at) = parts.environments.uv() {
-        let at = plain(&at.to_string_lossy());
-        return Ok(terminal.line(&format!("{name} {at}"))?);
+        return Ok(at.to_string_lossy().into_owned());
     }
     if offline {
-        let told = "not there, so no packages of Python are installed: begin again without --offline, or put it into the search path";
-        return Ok(terminal.line(&format!("{name} {told}"))?);
+        return Err("not found, so Python packages can't be installed: run `gongfu init` without --offline, or put uv on the PATH".to_owned());
     }
-    let runtime = wiring::runtime()?;
-    let got = progress::during("getting uv, which installs what scripts need", || {
+    let runtime = wiring::runtime().map_err(|error| error.to_string())?;
+    let downloaded = progress::during("downloading uv, which installs Python packages", || {
         runtime.block_on(async {
             let mut signals = Signals::listen();
             let listener = Arc::new(|_, _: &[u8]| {});
@@ -121,20 +151,16 @@ fn uv(parts: &Parts, offline: bool, terminal: &mut Terminal) -> anyhow::Result<(
     });
     drop(runtime);
     parts.sandbox.end();
-    let told = match got {
-        Ok(Some(at)) => format!(
-            "{name} {} (from the package index)",
-            plain(&at.to_string_lossy())
-        ),
-        Ok(None) => format!("{name} not there: interrupted"),
+    match downloaded {
+        Ok(Some(at)) => Ok(at.to_string_lossy().into_owned()),
+        Ok(None) => Err("not installed: interrupted".to_owned()),
         // Everything else works without it.
-        Err(failure) => format!(
-            "{name} not there, so no packages of Python are installed: {}; {}",
-            plain(&failure.why),
+        Err(failure) => Err(format!(
+            "not installed, so Python packages can't be installed: {}; {}",
+            failure.why,
             failure.kind.advice()
-        ),
-    };
-    Ok(terminal.line(&told)?)
+        )),
+    }
 }
 
 fn heading(terminal: &Terminal, word: &str) -> String {

@@ -45,10 +45,10 @@ pub(crate) fn run(
                         terminal.line(&format!("  {}  {size}", plain(path.as_str())))?;
                     }
                 }
-                None => terminal.note("no run left anything beside this version of the skill"),
+                None => terminal.note("runs wrote nothing into this version of the skill"),
             }
             if !layers.former.is_empty() {
-                terminal.note("beside former versions:");
+                terminal.note("older versions:");
             }
             for layer in &layers.former {
                 head(layer, terminal)?;
@@ -67,7 +67,7 @@ pub(crate) fn run(
                 terminal.line(&format!("cleared {}: {}", plain(&layer.id), amount(layer)))?;
             }
             if cleared.is_empty() {
-                terminal.note("no run left anything there");
+                terminal.note("there is nothing to clear");
             }
             Ok(Outcome::Good)
         }
@@ -84,9 +84,7 @@ fn list(layers: &[LayerInfo], json: bool, terminal: &mut Terminal) -> anyhow::Re
     }
     let bytes = layers.iter().map(|layer| layer.bytes);
     let bytes = bytes.fold(0, u64::saturating_add);
-    terminal.note(&format!(
-        "{bytes} bytes of at most {MAX_LAYER_BYTES} are left beside skills"
-    ));
+    terminal.note(&format!("{bytes} of at most {MAX_LAYER_BYTES} bytes used"));
     Ok(Outcome::Good)
 }
 

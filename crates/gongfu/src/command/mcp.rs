@@ -22,7 +22,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     wiring::home_of_server(environment)?;
-    let parts = wiring::parts_with(environment, places, &profiles.mounts)?;
+    let parts = wiring::parts_of(environment, places, &profiles.mounts, None)?;
     parts.warn();
     // The client asks for the list of tools first, which needs no skills: meanwhile they are read.
     parts.skills.watch(Limit::default());
@@ -61,10 +61,10 @@ pub(crate) fn run(
 fn greet(skills: usize, places: usize, environment: &Environment, terminal: &mut Terminal) {
     let program = client::program(environment);
     terminal.note(&format!(
-        "gongfu {} is ready: {skills} skills, {places} places looked at.",
+        "gongfu {} is ready: {skills} skills from {places} places.",
         env!("CARGO_PKG_VERSION")
     ));
-    terminal.note("It speaks MCP on standard input and output; a client starts it. Configuration to paste into one:");
+    terminal.note("It speaks MCP over stdio and is started by a client: run `gongfu client install NAME`, or paste this into one:");
     terminal.note(&client::snippet(&program));
-    terminal.note("Press Ctrl-D to end it.");
+    terminal.note("Press Ctrl-D to stop.");
 }

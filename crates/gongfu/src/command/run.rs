@@ -23,6 +23,8 @@ use crate::wiring;
 const TIMEOUT: u8 = 124;
 /// The exit code of a program that a signal ended, by the convention of shells: this and its number.
 const SIGNAL: i64 = 128;
+/// The exit code of a command that isn't there, by the convention of shells.
+const NOT_FOUND: u8 = 127;
 /// The exit code of a run that a person interrupted.
 const INTERRUPTED: u8 = 130;
 /// The most files that are named.
@@ -38,16 +40,26 @@ pub(crate) fn run(
     let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
     parts.warn();
     let mut command = arguments.command.into_iter();
+    let program = command.next().unwrap_or_default();
+    let words: Vec<String> = command.collect();
+    // One word with blanks is a whole command line that was quoted.
+    let is_line = words.is_empty() && program.trim().contains(char::is_whitespace);
     let call = json!({
         "skill_name": arguments.skill,
-        "command": command.next().unwrap_or_default(),
-        "arguments": command.collect::<Vec<_>>(),
+        "command": program,
+        "arguments": (!is_line).then_some(words),
         "timeout": arguments.timeout,
         "output_limit": SHOWN,
         "hold": arguments.hold,
     });
     let Value::Object(call) = call else {
         return Ok(Outcome::WrongUse);
+    };
+    let about = About {
+        json: arguments.json,
+        seconds: arguments.timeout,
+        skill: arguments.skill,
+        program,
     };
     let events = Events::new(Arc::new(TerminalSink {
         output: (!arguments.json).then(Output::new),
@@ -77,7 +89,7 @@ pub(crate) fn run(
     });
     let error = match outcome {
         Some(Ok(result)) => {
-            let ended = ended(result, arguments.json, terminal);
+            let ended = ended(result, &about, terminal);
             runtime.block_on(async {
                 let mut signals = Signals::listen();
                 tokio::select! {
@@ -176,19 +188,33 @@ pub(super) fn streaming() -> Events {
     }))
 }
 
-fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
-    let Some(Value::Object(ran)) = result.structured_content else {
-        anyhow::bail!("the run told nothing about its end");
-    };
-    let outcome = match code(&ran) {
+/// What a person asked for.
+struct About {
+    json: bool,
+    seconds: u32,
+    skill: String,
+    program: String,
+}
+
+/// The outcome of what a tool ran; `None` for data that is no report of a run.
+pub(super) fn outcome_of_run(data: &Map<String, Value>) -> Option<Outcome> {
+    let is_run = data.contains_key("reason") && data.contains_key("duration_ms");
+    is_run.then(|| match code(data) {
         0 => Outcome::Good,
         code => Outcome::Code(code),
+    })
+}
+
+fn ended(result: ToolResult, about: &About, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let Some(Value::Object(ran)) = result.structured_content else {
+        anyhow::bail!("the run reported nothing about its end");
     };
+    let outcome = outcome_of_run(&ran).unwrap_or(Outcome::Findings);
     let reason = ran
         .get("reason")
         .and_then(Value::as_str)
         .unwrap_or_default();
-    if json {
+    if about.json {
         terminal.json(&told(ran))?;
         return Ok(outcome);
     }
@@ -211,19 +237,16 @@ fn ended(result: ToolResult, json: bool, terminal: &mut Terminal) -> anyhow::Res
     }
     if let Some(id) = ran.get("held").and_then(|held| held.get("id")?.as_str()) {
         terminal.note(&format!(
-            "gongfu: changes wait for you; see them by gongfu changes show {id}"
+            "gongfu: changes wait for your approval: gongfu changes show {id}"
         ));
     }
-    if reason != "ok" {
-        let why = result.content.iter().filter_map(|content| match content {
-            gongfu_hub::Content::Text { text } => {
-                text.lines().rev().find(|line| line.starts_with("[it "))
-            }
-            gongfu_hub::Content::Resource { .. } => None,
-        });
-        for line in why {
-            terminal.note(&format!("gongfu: {}", line.trim_matches(['[', ']'])));
-        }
+    if let Some(why) = stopped(reason, about) {
+        terminal.complain(&format!("gongfu: {why}"));
+    } else if outcome == Outcome::Code(NOT_FOUND) {
+        let (program, skill) = (plain(&about.program), plain(&about.skill));
+        terminal.note(&format!(
+            "gongfu: if `{program}` is a file of the skill, use its path below /skill: gongfu skill show {skill}"
+        ));
     }
     Ok(outcome)
 }
@@ -237,7 +260,7 @@ fn left_behind(ran: &Map<String, Value>) -> Vec<String> {
         .filter_map(|one| {
             let text = |member: &str| one.get(member)?.as_str();
             let waits = if text("change") == Some("held") {
-                "it waits for you: "
+                "waits for your approval: "
             } else {
                 ""
             };
@@ -251,7 +274,7 @@ fn left_behind(ran: &Map<String, Value>) -> Vec<String> {
     let more = lines.len().saturating_sub(NAMED);
     if more > 0 {
         lines.truncate(NAMED);
-        lines.push(format!("… and {more} more; `--json` names them"));
+        lines.push(format!("… and {more} more; --json lists them"));
     }
     lines
 }
@@ -265,6 +288,23 @@ fn code(ran: &Map<String, Value>) -> u8 {
     let code = number("exit_code").or_else(|| Some(SIGNAL + number("signal")?));
     code.and_then(|code| u8::try_from(code).ok())
         .unwrap_or(u8::MAX)
+}
+
+/// Says why it was stopped, and what to do.
+fn stopped(reason: &str, about: &About) -> Option<String> {
+    Some(match reason {
+        "timeout" => format!("timed out after {} s; raise --timeout", about.seconds),
+        "oom" => limit("memory", "memory_mib"),
+        "pids" => limit("process", "processes"),
+        "disk" => limit("disk", "disk_mib"),
+        "output" => "killed: too much output; write to a file in /workspace instead".to_owned(),
+        "denied" => "killed: it made a system call that the sandbox forbids".to_owned(),
+        _ => return None,
+    })
+}
+
+fn limit(what: &str, setting: &str) -> String {
+    format!("killed: it exceeded the {what} limit (`{setting}` below [sandbox] in the settings)")
 }
 
 /// Adds the members that say nothing, so that JSON holds every one.

@@ -1,10 +1,10 @@
 //! `gongfu serve`: the server for many clients, over HTTP.
 
+use std::io::ErrorKind;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use anyhow::Context as _;
 use gongfu_core::port::{Clock, SkillStore};
 use gongfu_core::sandbox::Level;
 use gongfu_files::Home;
@@ -22,6 +22,7 @@ use crate::cli::{Places, Profiles, Serving};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::Terminal;
@@ -74,7 +75,7 @@ pub(crate) fn run(
     let ended = runtime.block_on(async {
         let listener = Listener::bind(&address)
             .await
-            .with_context(|| format!("{address} can't be listened at"))?;
+            .map_err(|error| unbound(&address, &error))?;
         tokio::spawn(count(
             Arc::clone(&parts.skills) as Arc<dyn SkillStore>,
             Arc::clone(&skills),
@@ -95,7 +96,7 @@ pub(crate) fn run(
                 sessions,
                 metrics,
             },
-            || announce(&url, terminal),
+            || announce(&url, serving.json, terminal),
         );
         anyhow::Ok(ended.await)
     })?;
@@ -189,12 +190,14 @@ fn token(home: &Home, has_proxy: bool) -> anyhow::Result<Option<Token>> {
 }
 
 /// Says where the server is: to people, and to a program that reads standard output.
-fn announce(url: &str, terminal: &mut Terminal) {
+fn announce(url: &str, json: bool, terminal: &mut Terminal) {
+    let version = env!("CARGO_PKG_VERSION");
     // Nobody has to read it.
-    let _ = terminal.line(&format!(
-        "gongfu {} serves MCP at {url}",
-        env!("CARGO_PKG_VERSION")
-    ));
+    let _ = if json {
+        terminal.json(&serde_json::json!({ "url": url, "version": version }))
+    } else {
+        terminal.line(&format!("gongfu {version} serves MCP at {url}"))
+    };
 }
 
 /// Finds out what scripts are run in, which health tells.
@@ -234,6 +237,29 @@ fn readings(
     ]
 }
 
+/// Why the server can't listen, and what to do.
+fn unbound(address: &Address, error: &std::io::Error) -> Failure {
+    let (message, hint) = match (error.kind(), address) {
+        (ErrorKind::AddrInUse, Address::Tcp(tcp)) => (
+            format!("port {} is in use", tcp.port()),
+            "another `gongfu serve`? Choose another port with --listen, or :0 for a free one",
+        ),
+        (ErrorKind::AddrInUse, Address::Unix(_)) => (
+            format!("{address} is in use by another server"),
+            "stop that server, or choose another path with --listen",
+        ),
+        (ErrorKind::PermissionDenied, _) => (
+            format!("no permission to listen on {address}"),
+            "choose a port above 1023, or a path that you can write to, with --listen",
+        ),
+        _ => (
+            format!("can't listen on {address}: {error}"),
+            "choose another address with --listen",
+        ),
+    };
+    Failure::new("ADDRESS_UNAVAILABLE", message, hint)
+}
+
 /// Returns the first value: of a flag, the environment, the settings.
 fn chosen<T: FromStr + Clone>(
     flag: Option<&T>,
@@ -245,7 +271,13 @@ where
 {
     match (flag, environment.or(settings)) {
         (Some(flag), _) => Ok(Some(flag.clone())),
-        (None, Some(text)) => Ok(Some(text.parse()?)),
+        (None, Some(text)) => match text.parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(error) => {
+                let hint = "fix it in the settings (`[server]`) or the environment";
+                Err(Failure::new("INVALID_VALUE", error.to_string(), hint).into())
+            }
+        },
         (None, None) => Ok(None),
     }
 }

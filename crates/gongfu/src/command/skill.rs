@@ -1,4 +1,4 @@
-//! `gongfu skill list|show|read|enable|disable`.
+//! `gongfu skill show|read|enable|disable`.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::call_error::reported;
 use super::operate::{operate, person};
-use super::{Outcome, check, layer, search};
+use super::{Outcome, check, layer, list, search};
 use crate::cli::{Common, SkillCommand, SwitchArguments};
 use crate::environment::Environment;
 use crate::progress;
@@ -27,27 +27,8 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     match command {
-        SkillCommand::List {
-            task,
-            budget,
-            common,
-        } => {
-            if task.is_some() || budget.is_some() {
-                let wanted = json!({ "task": task, "budget": budget });
-                return search::catalogue(wanted, &common, environment, terminal);
-            }
-            list(&common, environment, terminal)
-        }
-        SkillCommand::Search {
-            query,
-            limit,
-            source,
-            tag,
-            common,
-        } => {
-            let wanted = json!({ "query": query, "limit": limit, "source": source, "tag": tag });
-            search::run(wanted, &common, environment, terminal)
-        }
+        SkillCommand::List(arguments) => list::run(arguments, environment, terminal),
+        SkillCommand::Search(arguments) => search::run(arguments, environment, terminal),
         SkillCommand::Show { name, common } => show(&name, &common, environment, terminal),
         SkillCommand::Read {
             name,
@@ -69,64 +50,12 @@ pub(crate) fn run(
 }
 
 pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
-    Ok(progress::during("reading the skills folders", || {
+    Ok(progress::during("reading skills", || {
         parts.skills.current()
     })?)
 }
 
-fn list(
-    common: &Common,
-    environment: &Environment,
-    terminal: &mut Terminal,
-) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, &common.places)?;
-    let library = library(&parts)?;
-    for left in library.unloadable() {
-        for found in &left.diagnostics {
-            terminal.note(&format!(
-                "note: {}: {}",
-                left.path,
-                gongfu_core::text::finding(&found.finding).message
-            ));
-        }
-    }
-    if common.json {
-        let skills: Vec<Value> = library
-            .skills()
-            .iter()
-            .map(|skill| entry(&library, skill))
-            .collect();
-        terminal.json(&skills)?;
-        return Ok(Outcome::Good);
-    }
-    if library.skills().is_empty() {
-        terminal.note("there are no skills here; name a folder of skills by --skills-dir, or put some into .agents/skills");
-    }
-    for skill in library.skills() {
-        let mut marks = Vec::new();
-        if !skill.enabled {
-            marks.push("off".to_owned());
-        }
-        if skill.findings.errors > 0 {
-            marks.push(format!("{} errors", skill.findings.errors));
-        }
-        if let Some(winner) = library.shadowed_by(skill) {
-            marks.push(format!("the name belongs to {}", winner.full_name));
-        }
-        let marks = if marks.is_empty() {
-            String::new()
-        } else {
-            terminal.paint(Paint::Yellow, &format!(" [{}]", marks.join(", ")))
-        };
-        let name = terminal.paint(Paint::Bold, &plain(skill.name.as_str()));
-        let source = terminal.paint(Paint::Dim, &plain(&skill.full_name));
-        terminal.line(&format!("{name}{marks}  {source}"))?;
-        terminal.line(&format!("    {}", short(&plain(&skill.description), 160)))?;
-    }
-    Ok(Outcome::Good)
-}
-
-fn entry(library: &Library, skill: &Skill) -> Value {
+pub(super) fn entry(library: &Library, skill: &Skill) -> Value {
     let mut entry = json!({
         "name": skill.name.as_str(),
         "full_name": &*skill.full_name,
@@ -191,12 +120,12 @@ fn show(
     terminal.line(&format!("full name  {}", plain(&skill.full_name)))?;
     terminal.line(&format!("folder     {}", plain(&skill.path)))?;
     terminal.line(&format!(
-        "switched   {}",
-        if skill.enabled { "on" } else { "off" }
+        "state      {}",
+        if skill.enabled { "enabled" } else { "disabled" }
     ))?;
     if let Some(winner) = library.shadowed_by(&skill) {
         terminal.line(&format!(
-            "the name   belongs to {}; reach this one by its full name",
+            "shadowed   by {}; use the full name to reach this one",
             plain(&winner.full_name)
         ))?;
     }
@@ -231,7 +160,7 @@ fn show(
     }
     if let Some(left) = left.filter(|left| left.files > 0) {
         terminal.line(&format!(
-            "runs left  {} beside it: gongfu layer show {}",
+            "run files  {}: gongfu layer show {}",
             layer::amount(left),
             plain(&skill.full_name)
         ))?;
@@ -372,19 +301,12 @@ fn switch(
     };
     let change = operate(switch, &parts, arguments.common.json, terminal)?;
     let (name, changed) = (&*change.skill, change.is_changed);
-    let state = if enabled { "on" } else { "off" };
+    let state = if enabled { "enabled" } else { "disabled" };
     if arguments.common.json {
         terminal.json(&json!({ "full_name": name, "enabled": enabled, "changed": changed }))?;
     } else {
         let already = if changed { "" } else { "already " };
-        terminal.line(&format!("{} is {already}switched {state}", plain(name)))?;
+        terminal.line(&format!("{} is {already}{state}", plain(name)))?;
     }
     Ok(Outcome::Good)
-}
-
-fn short(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
 }

@@ -8,8 +8,10 @@ use serde_json::{Map, Value, json};
 use super::Outcome;
 use super::call_error::{outcome_of, print_error};
 use super::operate::person;
+use super::run::outcome_of_run;
 use crate::cli::ToolCommand;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal};
 use crate::{progress, wiring};
 
@@ -39,15 +41,20 @@ pub(crate) fn run(
             let arguments = match parsed(&arguments, spec) {
                 Ok(arguments) => arguments,
                 Err(problem) => {
-                    terminal.note(&format!("error: {problem}"));
-                    return Ok(Outcome::WrongUse);
+                    let hint = "such as `gongfu tool call skill_load skill_name=pdf`, or '{\"skill_name\": \"pdf\"}'; see `gongfu tool list`";
+                    return Err(Failure::usage("INVALID_ARGUMENT", problem, hint).into());
                 }
             };
             let runtime = wiring::runtime()?;
             let request = Request::new(&profiles.list, &name, arguments, &actor);
             let calling = parts.catalog.call(request);
             let outcome = progress::during("calling the tool", || runtime.block_on(calling));
-            show(outcome, common.json, terminal)
+            // The call was fine, but what it ran may have failed.
+            let data = outcome.as_ref().ok();
+            let data = data.and_then(|result| result.structured_content.as_ref()?.as_object());
+            let ran = data.and_then(outcome_of_run);
+            let shown = show(outcome, common.json, terminal)?;
+            Ok(ran.unwrap_or(shown))
         }
     }
 }
@@ -102,24 +109,23 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
             text.clear();
             std::io::stdin()
                 .read_to_string(&mut text)
-                .map_err(|error| format!("standard input can't be read: {error}"))?;
+                .map_err(|error| format!("can't read standard input: {error}"))?;
         }
-        return serde_json::from_str(&text).map_err(|error| format!("the arguments are not a JSON object: {error}; write e.g. '{{\"skill_name\": \"pdf\"}}' or skill_name=pdf"));
+        return serde_json::from_str(&text)
+            .map_err(|error| format!("the arguments are not a JSON object: {error}"));
     }
     let mut parsed = Map::new();
     for argument in arguments {
         let pair = argument.split_once('=');
         let Some((key, value)) = pair.or_else(|| Some((only_required(spec)?, argument.as_str())))
         else {
-            return Err(format!(
-                "`{argument}` is no key=value pair; write e.g. skill_name=pdf, or one JSON object"
-            ));
+            return Err(format!("`{argument}` is not a key=value pair"));
         };
         if parsed
             .insert(key.to_owned(), typed(key, value, spec))
             .is_some()
         {
-            return Err(format!("`{key}` is given twice; give it once"));
+            return Err(format!("`{key}` occurs twice"));
         }
     }
     Ok(parsed)
@@ -180,7 +186,7 @@ fn show(
                     }
                     Content::Resource { resource } => {
                         terminal.line(&format!(
-                            "[{}: {}, {} characters of base64; see them with --json]",
+                            "[{}: {}, {} characters of base64; --json prints them]",
                             resource.uri,
                             resource.mime_type,
                             resource.blob.len()

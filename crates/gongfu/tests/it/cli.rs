@@ -1,9 +1,12 @@
 //! The command line: what people and their scripts rely on.
 
 mod check;
+mod doctor;
 mod fix;
 mod home;
 mod list;
+mod mistakes;
+mod output;
 mod place;
 mod workspace;
 
@@ -16,15 +19,14 @@ use crate::fixture::Fixture;
 fn completions_know_the_commands() {
     let fixture = Fixture::new();
     for (shell, mark) in [
-        ("bash", "complete -F"),
+        ("bash", "complete -o default -F"),
         ("zsh", "#compdef gongfu"),
         ("fish", "complete -c gongfu"),
+        ("powershell", "--skills-dir"),
+        ("elvish", "--skills-dir"),
     ] {
         let script = fixture.gongfu(["completions", shell]).good().text();
         assert!(script.contains(mark), "{shell}");
-        for command in ["mcp", "skill", "doctor", "init", "disable", "skills-dir"] {
-            assert!(script.contains(command), "{shell}: {command}");
-        }
     }
     let wrong = fixture.gongfu(["completions", "tcsh"]).ends(2);
     assert!(wrong.stderr.contains("bash"), "{}", wrong.stderr);
@@ -37,13 +39,13 @@ fn wrong_use_ends_with_2_and_a_hint() {
         (&["skil"][..], "skill"),
         (&["skill", "lst"], "list"),
         (&["skill", "list", "--jsn"], "--json"),
-        (&["skill", "show"], "<NAME>"),
+        (&["skill", "show"], "<SKILL>"),
         (&["skill", "check", "--dry-run"], "--fix"),
         (
             &["skill", "read", "pdf-tools", "--body", "--section", "Merge"],
             "--section",
         ),
-        (&["tool", "call"], "<NAME>"),
+        (&["tool", "call"], "<TOOL>"),
         (&["tool", "call", "skill_loads"], "skill_load"),
     ] {
         let ran = fixture.gongfu(arguments).ends(2);
@@ -122,8 +124,7 @@ fn unknown_profile_names_the_known_ones() {
     for command in ["mcp", "tool list", "tool call skill_list"] {
         let arguments = command.split(' ').chain(["--profile", "standards"]);
         let said = fixture.only(arguments).ends(2).stderr;
-        let known =
-            "give one or more of: standard, agentskills, autosnippet, read_skill, skills, all";
+        let known = "the profiles are: standard, agentskills, autosnippet, read_skill, skills, all";
         assert!(said.contains("standards") && said.contains(known), "{said}");
     }
 }

@@ -69,7 +69,7 @@ fn grant_opens_a_host_to_one_skill() {
     ])
     .good();
     assert!(
-        told.text().contains("may now reach localhost"),
+        told.text().contains("can now reach localhost"),
         "{}",
         told.text()
     );
@@ -146,7 +146,7 @@ fn wrong_host_or_skill_is_refused_with_the_reason() {
         ("127.0.0.1", "an address is no name"),
         ("*.com", "*.example.com"),
         ("example.com.", "no dot at the end"),
-        ("https://example.com", "a port is a number"),
+        ("https://example.com", "not a URL: example.com"),
     ] {
         let refused = grant(&["add", "asker", host]).ends(2);
         assert!(refused.stderr.contains(why), "{host}: {}", refused.stderr);

@@ -64,12 +64,12 @@ fn what_runs_left_is_shown_and_cleared_by_a_person() {
     let shown = || fixture.only(["skill", "show", "gcd"]).good().text();
     let empty = json!([]);
     assert_eq!(
-        (listed(), shown().contains("runs left")),
+        (listed(), shown().contains("run files")),
         (empty.clone(), false)
     );
     ran(&fixture, "echo one > a; mkdir out; echo two > out/b");
     assert!(
-        shown().contains("runs left  2 files (8 bytes)"),
+        shown().contains("run files  2 files (8 bytes)"),
         "{}",
         shown()
     );

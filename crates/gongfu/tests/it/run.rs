@@ -81,10 +81,11 @@ fn run_passes_output_input_and_exit_code() {
     assert_eq!(ran.text(), "a b|$HOME|*|--json|");
     run(&["--", "sh", "-c", "kill -9 $$"]).ends(137);
     let ran = run(&["--timeout", "1", "--", "sleep", "60"]).ends(124);
-    assert!(ran.stderr.contains("its time"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("timed out after"), "{}", ran.stderr);
     let ran = run(&["--", "nonesuch"]).ends(127);
     assert!(
-        ran.stderr.contains("nonesuch: command not found"),
+        ran.stderr
+            .contains("nonesuch: command (or its #! interpreter) not found"),
         "{}",
         ran.stderr
     );

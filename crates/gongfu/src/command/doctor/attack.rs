@@ -39,7 +39,7 @@ const BASELINES: [BaselineColumn; 2] = [
     BaselineColumn {
         name: "docker_alone",
         heading: "run",
-        about: "`docker run` as it comes",
+        about: "plain `docker run`",
         level: Some(Level::new("docker")),
     },
 ];

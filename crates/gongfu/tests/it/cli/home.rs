@@ -26,7 +26,7 @@ fn init_can_be_repeated() {
     let fixture = Fixture::with_skills();
     let first = fixture.only(["init", "--offline"]).good().text();
     assert!(
-        first.contains("(made)") && first.contains("\"mcpServers\""),
+        first.contains("(created)") && first.contains("\"mcpServers\""),
         "{first}"
     );
     assert!(
@@ -37,8 +37,8 @@ fn init_can_be_repeated() {
     fixture.only(["skill", "disable", "pdf-tools"]).good();
     let switches = fixture.read("home/switches.json");
     let second = fixture.only(["init", "--offline"]).good().text();
-    assert!(second.contains("(there already)"), "{second}");
-    assert_eq!(first.replace("(made)", "(there already)"), second);
+    assert!(second.contains("(exists)"), "{second}");
+    assert_eq!(first.replace("(created)", "(exists)"), second);
     assert_eq!(
         (
             fixture.read("home/config.toml").as_str(),
@@ -66,7 +66,7 @@ fn init_finds_the_clients() {
             .gongfu(["init", "--offline"])
             .good()
             .text()
-            .contains("none of those that gongfu knows")
+            .contains("none found")
     );
     fixture.write("user/.cursor/mcp.json", "{}");
     fixture.write("user/.codex/config.toml", "");
@@ -86,11 +86,13 @@ fn doctor_reports_ok_for_a_healthy_home() {
     let fixture = Fixture::with_skills();
     let checks = fixture.only(["doctor", "--json"]).good().json();
     for check in checks.as_array().unwrap() {
-        assert_eq!(keys(check), ["fix", "id", "message", "status"]);
+        assert_eq!(keys(check), ["details", "fix", "id", "message", "status"]);
         let well = text_at(check, "/status") == "ok";
         assert_eq!(text_at(check, "/fix").is_empty(), well, "{check:#}");
     }
-    for id in ["version", "home", "handles", "config", "switches", "skills"] {
+    for id in [
+        "version", "home", "symlinks", "config", "switches", "skills",
+    ] {
         assert_eq!(status(&checks, id), "ok", "{checks:#}");
     }
     let words = fixture.only(["doctor"]).good().text();
@@ -177,7 +179,7 @@ fn bad_settings_are_reported_with_their_line() {
         );
         let listed = fixture.only(["skill", "list"]).ends(1);
         assert!(
-            listed.stderr.contains(line) && listed.stderr.starts_with("error: "),
+            listed.stderr.contains(line) && listed.stderr.starts_with("error["),
             "{}",
             listed.stderr
         );
@@ -255,7 +257,7 @@ fn file_in_place_of_the_home_is_reported() {
                 .only(command)
                 .with("GONGFU_HOME", fixture.path(home));
             let ran = run.ends(1);
-            let told = ["HOME_UNUSABLE", "is no folder; set GONGFU_HOME"];
+            let told = ["HOME_UNUSABLE", "is not a folder\n  hint: set GONGFU_HOME"];
             assert!(
                 ran.text().is_empty() && told.iter().all(|told| ran.stderr.contains(told)),
                 "{}",
@@ -281,7 +283,7 @@ fn doctor_counts_what_is_wrong_with_the_skills() {
     for id in ["format", "names", "left-out"] {
         assert_eq!(status(&checks, id), "warn", "{id}");
     }
-    assert!(text_at(check(&checks, "left-out"), "/message").contains("dead"));
+    assert!(text_at(check(&checks, "left-out"), "/details/0").contains("dead"));
     let missing = fixture
         .gongfu([
             "doctor",
@@ -290,9 +292,9 @@ fn doctor_counts_what_is_wrong_with_the_skills() {
             "--skills-dir",
             "/nowhere/at/all",
         ])
-        .good()
+        .ends(1)
         .json();
-    assert_eq!(status(&missing, "skills"), "warn");
+    assert_eq!(status(&missing, "skills"), "fail");
 }
 
 #[cfg(target_os = "linux")]

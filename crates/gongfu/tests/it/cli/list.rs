@@ -85,7 +85,7 @@ fn show_adds_files_and_frontmatter() {
         "skills/pdf-tools",
         "MIT",
         "references/guide.md",
-        "switched   on",
+        "state      enabled",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -119,7 +119,7 @@ fn first_folder_wins_a_name_and_none_is_lost() {
     let next = run(&["skill", "read", "pdf"]);
     assert!(next.contains("description: two"), "the next one steps in");
     let list = run(&["skill", "list"]);
-    assert!(list.contains("[off"), "{list}");
+    assert!(list.contains("[disabled, shadowed] one"), "{list}");
 }
 
 #[test]

@@ -230,9 +230,10 @@ fn missing_folder_is_reported_only_if_named() {
             "--skills-dir",
             "/nowhere/at/all",
         ])
-        .good();
-    assert_eq!(ran.json(), serde_json::json!([]));
-    assert!(ran.stderr.contains("/nowhere/at/all"), "{}", ran.stderr);
+        .ends(1);
+    let error = ran.json();
+    let message = text_at(&error, "/error/message");
+    assert!(message.contains("/nowhere/at/all"), "{message}");
     let ran = list(&fixture).good();
     assert!(
         ran.stderr.is_empty(),

@@ -49,7 +49,7 @@ fn wrong_mount_is_refused_with_the_reason() {
         ("/nowhere/at/all", 1, "give a folder that exists"),
         (file.as_str(), 1, "can't be mounted"),
         ("/a:b", 2, "HOST:GUEST:ro"),
-        ("/a:/workspace", 2, "the workspace itself"),
+        ("/a:/workspace", 2, "reserved for the workspace"),
         ("/a:/", 2, "can't be mounted"),
     ] {
         for command in [

@@ -39,7 +39,7 @@ fn uninstall_restores_an_untouched_file_byte_for_byte() {
         fixture.write(case.file, case.text);
 
         let said = install(&fixture, case.name, &scope).text();
-        let has_backup = said.contains("as it was: ");
+        let has_backup = said.contains("backup: ");
         assert!(said.contains("added") && has_backup, "{said}");
         let installed = fixture.read(case.file);
         let backups: Vec<_> = fs::read_dir(fixture.path("home/clients"))
@@ -51,14 +51,14 @@ fn uninstall_restores_an_untouched_file_byte_for_byte() {
         assert_eq!(fs::read_to_string(&backups[0]).unwrap(), case.text);
 
         let said = install(&fixture, case.name, &scope).text();
-        assert!(said.contains("already there"), "{said}");
+        assert!(said.contains("already added"), "{said}");
         assert_eq!(fixture.read(case.file), installed);
 
         let said = uninstall(&fixture, case.name, &scope).text();
         assert!(said.contains("removed"), "{said}");
         assert_eq!(fixture.read(case.file), case.text, "{}", case.name);
         let said = uninstall(&fixture, case.name, &scope).text();
-        assert!(said.contains("not there"), "{said}");
+        assert!(said.contains("not configured"), "{said}");
     }
 }
 

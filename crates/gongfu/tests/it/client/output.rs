@@ -43,7 +43,7 @@ fn refusals_name_file_and_line_and_what_to_do() {
         assert!(ran.stdout.is_empty(), "{}", ran.text());
         said += &ran.stderr;
         let status = fixture.gongfu(["client", "status", name]).ends(1);
-        assert!(status.text().contains("can't be told"), "{}", status.text());
+        assert!(status.text().contains("broken: "), "{}", status.text());
         assert_eq!(fixture.read(file), text);
     }
     // One that can't be changed doesn't keep the others from it.
@@ -63,7 +63,6 @@ fn refusals_name_file_and_line_and_what_to_do() {
         &["client", "install", "cursr"],
         &["client", "install"],
         &["client", "uninstall"],
-        &["client", "print"],
         &["client", "install", "cursor", "--http=localhost"],
         &[
             "client",

@@ -27,8 +27,16 @@ fn token_is_written_for_a_person_and_never_for_a_project() {
         assert!(!fixture.path("home/token").exists());
 
         let said = install(&fixture, case.name, &scope).text();
-        assert_eq!(said.contains("holds the token"), is_for_person, "{said}");
-        assert_eq!(said.contains("without the token"), !is_for_person, "{said}");
+        assert_eq!(
+            said.contains("contains your server's token"),
+            is_for_person,
+            "{said}"
+        );
+        assert_eq!(
+            said.contains("without your server's token"),
+            !is_for_person,
+            "{said}"
+        );
         let text = fixture.read(case.file);
         assert_eq!(fixture.path("home/token").exists(), is_for_person);
         if is_for_person {
@@ -39,7 +47,7 @@ fn token_is_written_for_a_person_and_never_for_a_project() {
             assert!(!text.contains("Bearer"), "{text}");
         }
         let said = install(&fixture, case.name, &scope).text();
-        assert!(said.contains("already there"), "{said}");
+        assert!(said.contains("already added"), "{said}");
         assert!(!said.contains("token"), "{said}");
         uninstall(&fixture, case.name, &["--scope", case.scope]);
         assert_eq!(fixture.read(case.file), case.text, "{}", case.name);
@@ -74,7 +82,7 @@ fn token_goes_to_this_machine_alone_and_replaces_nothing_of_a_person() {
     ] {
         let fixture = Fixture::new();
         let said = install(&fixture, "cursor", &[HTTP, address]).text();
-        assert!(said.contains("that server has its own"), "{said}");
+        assert!(said.contains("add that server's own"), "{said}");
         assert!(!fixture.read("user/.cursor/mcp.json").contains("Bearer"));
     }
     for address in [
@@ -90,7 +98,10 @@ fn token_goes_to_this_machine_alone_and_replaces_nothing_of_a_person() {
     let mine = r#"{"mcpServers": {"gongfu": {"url": "http://x/mcp", "headers": {"authorization": "Bearer mine"}}}}"#;
     fixture.write("user/.cursor/mcp.json", mine);
     let said = install(&fixture, "cursor", &[HTTP]).text();
-    assert!(said.contains("`Authorization` is yours"), "{said}");
+    assert!(
+        said.contains("your own `Authorization` header was kept"),
+        "{said}"
+    );
     let now = serde_json::from_str(&fixture.read("user/.cursor/mcp.json")).unwrap();
     let entry = "/mcpServers/gongfu/headers/authorization";
     assert_eq!(text_at(&now, entry), "Bearer mine");

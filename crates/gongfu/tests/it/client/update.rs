@@ -93,12 +93,12 @@ fn update_keeps_an_entry_switched_off() {
         fixture.write(file, text);
         for (more, how) in [
             (&[][..], "updated"),
-            (&[], "already there"),
+            (&[], "already added"),
             (&["--http"], "updated"),
         ] {
             let said = install(&fixture, name, more).text();
             assert!(
-                said.contains(how) && said.contains("switched off there and stays so"),
+                said.contains(how) && said.contains("is disabled and stays disabled"),
                 "{said}"
             );
             let now = fixture.read(file);
@@ -114,7 +114,7 @@ fn update_keeps_an_entry_switched_off() {
         );
     }
     let said = install(&fixture, "cursor", &[]).text();
-    assert!(!said.contains("switched off"), "{said}");
+    assert!(!said.contains("disabled"), "{said}");
 }
 
 #[test]
@@ -165,7 +165,10 @@ fn changed_transport_drops_the_settings_of_the_old_one() {
     let program = "[mcp_servers.gongfu]\ncommand = \"gongfu\"\nargs = [\"mcp\"]\nstartup_timeout_sec = 5\n\n[mcp_servers.gongfu.env]\nRUST_LOG = \"debug\"\n";
     fixture.write(file, program);
     let said = install(&fixture, "codex", &["--http"]).text();
-    assert!(said.contains("left out") && said.contains("env"), "{said}");
+    assert!(
+        said.contains("removed settings") && said.contains("env"),
+        "{said}"
+    );
     let now = fixture.read(file);
     assert!(
         now.contains("url = ") && now.contains("startup_timeout_sec = 5"),

@@ -255,7 +255,7 @@ fn pipe_or_socket_is_not_waited_for() {
             "--skills-dir".into(),
             fixture.path("pipe"),
         ])
-        .good();
+        .ends(1);
     neighbour_is_well(&fixture);
 }
 

@@ -1,0 +1,67 @@
+//! Values of arguments, each refused with what it should be.
+
+use gongfu_core::network::Rule;
+
+/// A number of seconds for a run.
+pub(super) fn timeout(text: &str) -> Result<u32, String> {
+    whole(text, 1..=3600, "seconds", "60")
+}
+
+/// A number of hours for a decision.
+pub(super) fn hours(text: &str) -> Result<u32, String> {
+    whole(text, 1..=87_600, "hours", "24")
+}
+
+/// A number of days.
+pub(super) fn days(text: &str) -> Result<u32, String> {
+    whole(text, 0..=36_500, "days", "30")
+}
+
+/// A number of skills.
+pub(super) fn limit(text: &str) -> Result<u32, String> {
+    whole(text, 1..=100, "skills", "10")
+}
+
+/// A number of characters.
+pub(super) fn budget(text: &str) -> Result<u32, String> {
+    whole(text, 1..=65_536, "characters", "8000")
+}
+
+fn whole(
+    text: &str,
+    range: std::ops::RangeInclusive<u32>,
+    unit: &str,
+    example: &str,
+) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| range.contains(number));
+    number.ok_or_else(|| {
+        let (least, most) = range.into_inner();
+        format!("use a whole number of {unit} from {least} to {most}, such as {example}")
+    })
+}
+
+/// A host that scripts may reach. A URL is a common mistake, so the answer has its host.
+pub(super) fn host(text: &str) -> Result<Rule, String> {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return match text.parse() {
+            Err(_) if text.contains('/') => Err(url(text)),
+            rule => rule.map_err(|error: gongfu_core::network::RuleError| error.to_string()),
+        };
+    };
+    if scheme.eq_ignore_ascii_case("http") && !rest.contains(':') {
+        return Err(format!(
+            "{}; scripts reach it over TLS, so http:// can't be used",
+            url(rest)
+        ));
+    }
+    Err(url(rest))
+}
+
+fn url(rest: &str) -> String {
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    match host.parse::<Rule>() {
+        Ok(rule) => format!("use the host name, not a URL: {rule}"),
+        Err(_) => "use the host name, not a URL, such as api.example.com".to_owned(),
+    }
+}

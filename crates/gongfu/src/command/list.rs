@@ -1,0 +1,191 @@
+//! `gongfu list` and `gongfu skill list`: the skills of the library in columns.
+
+use gongfu_core::library::{Library, Skill};
+use gongfu_core::search::Filter;
+use serde_json::{Value, json};
+
+use super::{Outcome, search, skill};
+use crate::cli::ListArguments;
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::table::{clip, count, pad, width};
+use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring;
+
+/// The columns that are enough for a table; with fewer a skill takes two lines.
+const TABLE: usize = 60;
+/// The most columns that the name and the source take, before longer ones stand out.
+const MAX_NAME: usize = 28;
+const MAX_SOURCE: usize = 18;
+
+pub(crate) fn run(
+    arguments: ListArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let common = &arguments.common;
+    if arguments.task.is_some() || arguments.budget.is_some() {
+        let wanted = json!({ "task": arguments.task, "budget": arguments.budget });
+        return search::catalogue(wanted, common, environment, terminal);
+    }
+    let parts = wiring::parts(environment, &common.places)?;
+    let library = skill::library(&parts)?;
+    let filter = Filter {
+        source: arguments.source,
+        tag: arguments.tag,
+    };
+    if let Some(source) = &filter.source {
+        check_source(&library, source)?;
+    }
+    let is_filtered = filter != Filter::default() || arguments.disabled || arguments.shadowed;
+    let shown: Vec<&Skill> = library
+        .skills()
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|skill| filter.admits(skill))
+        .filter(|skill| !arguments.disabled || !skill.enabled)
+        .filter(|skill| !arguments.shadowed || library.shadowed_by(skill).is_some())
+        .collect();
+    for left in library.unloadable().iter().filter(|_| !is_filtered) {
+        for found in &left.diagnostics {
+            let text = gongfu_core::text::finding(&found.finding);
+            terminal.note(&format!("note: {}: {}", left.path, text.message));
+        }
+    }
+    if common.json {
+        let entries = shown.iter().map(|one| skill::entry(&library, one));
+        terminal.json(&entries.collect::<Vec<Value>>())?;
+        return Ok(Outcome::Good);
+    }
+    print(&shown, &library, terminal)?;
+    terminal.note(&summary(&shown, &library, is_filtered));
+    Ok(Outcome::Good)
+}
+
+fn check_source(library: &Library, source: &str) -> Result<(), Failure> {
+    let known = || library.sources().iter().map(|source| &*source.id);
+    if known().any(|id| id == source) {
+        return Ok(());
+    }
+    let nearest = gongfu_core::near::nearest_first(source, known());
+    let hint = match nearest.as_slice() {
+        [] => "there are no sources: pass --skills-dir DIR".to_owned(),
+        nearest => format!("the sources are: {}", plain(&nearest.join(", "))),
+    };
+    let hint = match gongfu_core::near::meant(source, known()) {
+        Some(meant) => format!("did you mean `{}`? {hint}", plain(meant)),
+        None => hint,
+    };
+    let message = format!("there is no source `{}`", plain(source));
+    Err(Failure::usage("UNKNOWN_SOURCE", message, hint))
+}
+
+/// What a person should see at once: what reaches the skill, and what is unusual about it.
+struct Row {
+    name: String,
+    source: String,
+    marks: String,
+    description: String,
+}
+
+impl Row {
+    fn of(skill: &Skill, library: &Library) -> Self {
+        let is_shadowed = library.shadowed_by(skill).is_some();
+        let errors = skill.findings.errors;
+        let errors = (errors > 0).then(|| count(errors, "error"));
+        let marks: Vec<String> = [
+            (!skill.enabled).then(|| "disabled".to_owned()),
+            is_shadowed.then(|| "shadowed".to_owned()),
+            errors,
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let name = if is_shadowed {
+            &skill.full_name
+        } else {
+            skill.name.as_str()
+        };
+        Self {
+            name: plain(name),
+            source: plain(&skill.source),
+            marks: if marks.is_empty() {
+                String::new()
+            } else {
+                format!("[{}] ", marks.join(", "))
+            },
+            description: plain(&skill.description),
+        }
+    }
+}
+
+fn print(shown: &[&Skill], library: &Library, terminal: &mut Terminal) -> anyhow::Result<()> {
+    let rows: Vec<Row> = shown.iter().map(|skill| Row::of(skill, library)).collect();
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let total = terminal.width();
+    let widest = |text: fn(&Row) -> &str, most: usize| {
+        let widths = rows.iter().map(|row| width(text(row)));
+        widths.filter(|width| *width <= most).max().unwrap_or(0)
+    };
+    let name = widest(|row| &row.name, MAX_NAME).max("NAME".len());
+    let source = widest(|row| &row.source, MAX_SOURCE).max("SOURCE".len());
+    let is_table = total.is_none_or(|total| total >= TABLE);
+    if is_table {
+        let head = format!(
+            "{}  {}  DESCRIPTION",
+            pad("NAME", name),
+            pad("SOURCE", source)
+        );
+        terminal.line(&terminal.paint(Paint::Dim, &head))?;
+    }
+    for row in &rows {
+        let marks = terminal.paint(Paint::Yellow, &row.marks);
+        let bold = terminal.paint(Paint::Bold, &row.name);
+        if !is_table {
+            terminal.line(format!("{bold} {marks}").trim_end())?;
+            let line = clip(&row.description, total.map(|total| total.saturating_sub(2)));
+            terminal.line(&format!("  {line}"))?;
+            continue;
+        }
+        let before = format!("{}  {}  ", pad(&row.name, name), pad(&row.source, source));
+        let used = width(&before) + width(&row.marks);
+        let line = clip(
+            &row.description,
+            total.map(|total| total.saturating_sub(used)),
+        );
+        let after_name = before.strip_prefix(row.name.as_str()).unwrap_or_default();
+        let after_name = terminal.paint(Paint::Dim, after_name);
+        terminal.line(&format!("{bold}{after_name}{marks}{line}"))?;
+    }
+    Ok(())
+}
+
+/// The last line: how many there are, and how many of them are unusual.
+fn summary(shown: &[&Skill], library: &Library, is_filtered: bool) -> String {
+    let all = library.skills().len();
+    if all == 0 {
+        return "no skills found: create .agents/skills, or pass --skills-dir DIR".to_owned();
+    }
+    if is_filtered {
+        return format!("{} of {}", shown.len(), count(all, "skill"));
+    }
+    let number = |is: &dyn Fn(&Skill) -> bool| shown.iter().filter(|skill| is(skill)).count();
+    let marks = [
+        (number(&|skill| !skill.enabled), "disabled"),
+        (
+            number(&|skill| library.shadowed_by(skill).is_some()),
+            "shadowed (use the full name)",
+        ),
+        (
+            number(&|skill| skill.findings.errors > 0),
+            "with errors (gongfu skill check)",
+        ),
+    ];
+    let marks = marks.iter().filter(|(number, _)| *number > 0);
+    let marks = marks.map(|(number, what)| format!(", {number} {what}"));
+    let sources = count(library.sources().len(), "source");
+    let marks: String = marks.collect();
+    format!("{} from {sources}{marks}", count(all, "skill"))
+}
