@@ -51,22 +51,6 @@ First steps:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve skills to one MCP client over stdio
-    Mcp {
-        #[command(flatten)]
-        profiles: Profiles,
-        #[command(flatten)]
-        places: Places,
-    },
-    /// Serve skills to many MCP clients over HTTP
-    Serve {
-        #[command(flatten)]
-        serving: Serving,
-        #[command(flatten)]
-        profiles: Profiles,
-        #[command(flatten)]
-        places: Places,
-    },
     /// Search skills by what they do (same as `skill search`)
     #[command(alias = "find")]
     Search(SearchArguments),
@@ -89,24 +73,22 @@ pub(crate) enum Command {
         after_help = "Example:\n  gongfu run pdf-tools python scripts/convert.py /workspace/report.pdf"
     )]
     Run(RunArguments),
-    /// List and call the tools that agents see
-    #[command(subcommand, alias = "tools")]
-    Tool(ToolCommand),
-    /// List, allow or deny commands that wait for your approval
-    #[command(subcommand, alias = "approvals")]
-    Approve(ApproveCommand),
-    /// List, show, apply or drop file changes that wait for your approval
-    #[command(subcommand, alias = "change")]
-    Changes(ChangesCommand),
-    /// List or clear files that runs wrote into their copy of a skill
-    #[command(subcommand, alias = "layers")]
-    Layer(LayerCommand),
-    /// Manage the hosts that a skill's scripts may reach (default: none)
-    #[command(subcommand, alias = "grants")]
-    Grant(GrantCommand),
-    /// Build, list and remove package environments of skills
-    #[command(subcommand, alias = "envs")]
-    Env(EnvCommand),
+    /// Serve skills to one MCP client over stdio
+    Mcp {
+        #[command(flatten)]
+        profiles: Profiles,
+        #[command(flatten)]
+        places: Places,
+    },
+    /// Serve skills to many MCP clients over HTTP
+    Serve {
+        #[command(flatten)]
+        serving: Serving,
+        #[command(flatten)]
+        profiles: Profiles,
+        #[command(flatten)]
+        places: Places,
+    },
     /// Add gongfu to your MCP clients, or remove it
     #[command(subcommand, alias = "clients")]
     Client(ClientCommand),
@@ -136,6 +118,24 @@ pub(crate) enum Command {
         #[arg(from_global)]
         json: bool,
     },
+    /// List, allow or deny commands that need your approval
+    #[command(subcommand, alias = "approvals")]
+    Approve(ApproveCommand),
+    /// List, show, apply or drop pending file changes
+    #[command(subcommand, alias = "change")]
+    Changes(ChangesCommand),
+    /// Manage the hosts that a skill's scripts may reach (default: none)
+    #[command(subcommand, alias = "grants")]
+    Grant(GrantCommand),
+    /// List or clear files that runs wrote into their copy of a skill
+    #[command(subcommand, alias = "layers")]
+    Layer(LayerCommand),
+    /// Build, list and remove package environments of skills
+    #[command(subcommand, alias = "envs")]
+    Env(EnvCommand),
+    /// List and call the tools that agents see
+    #[command(subcommand, alias = "tools")]
+    Tool(ToolCommand),
     /// Print a shell completion script
     ///
     /// The scripts for bash, zsh and fish also complete the names of skills, sources and profiles.
@@ -161,7 +161,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Where skills are found.
+/// The places where skills are found.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Places {
     /// Skills directory (repeatable; earlier ones take precedence)
@@ -191,7 +191,7 @@ pub(crate) struct Serving {
     pub(crate) json: bool,
 }
 
-/// Where skills are found, and the form of the answer.
+/// The places of skills, and the form of the answer.
 #[derive(Debug, Args)]
 pub(crate) struct Common {
     #[command(flatten)]

@@ -32,9 +32,12 @@ pub(crate) fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(text.width())))
 }
 
-/// Lines of at most so many columns, broken between words; `None` is no limit.
+/// Lines of at most so many columns, broken between words; without a limit the text as it is.
 pub(crate) fn wrap(text: &str, most: Option<usize>) -> Vec<String> {
-    let most = most.unwrap_or(usize::MAX).max(1);
+    let Some(most) = most else {
+        let text = Some(text.to_owned());
+        return text.into_iter().filter(|text| !text.is_empty()).collect();
+    };
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
@@ -79,6 +82,7 @@ mod tests {
         assert_eq!(wrap("one two", None), ["one two"]);
         assert_eq!(wrap("longer than", Some(2)), ["longer", "than"]);
         assert!(wrap(" ", Some(3)).is_empty());
+        assert_eq!(wrap("two\n lines", None), ["two\n lines"]);
         assert_eq!(count(1, "skill") + &count(0, " error"), "1 skill0  errors");
     }
 }

@@ -10,15 +10,14 @@ use serde_json::json;
 use crate::cli::OutputArguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::table::wrap;
 
 /// Standard output and standard error.
 pub(crate) struct Terminal {
     color: bool,
     /// Standard error is painted.
     error_color: bool,
-    json: bool,
-    quiet: bool,
-    verbose: bool,
+    wanted: OutputArguments,
     width: Option<usize>,
     out: io::Stdout,
     error: io::Stderr,
@@ -49,9 +48,7 @@ impl Terminal {
         Self {
             color: is_painted(out.is_terminal()),
             error_color: is_painted(error.is_terminal()),
-            json: output.json,
-            quiet: output.quiet,
-            verbose: output.verbose > 0,
+            wanted: output.clone(),
             width: shown
                 .map(|(width, _)| usize::from(width.0))
                 .or(environment.columns)
@@ -68,7 +65,7 @@ impl Terminal {
 
     /// Returns true if details are wanted.
     pub(crate) fn is_verbose(&self) -> bool {
-        self.verbose
+        self.wanted.verbose > 0
     }
 
     /// Writes what clap says of the commands: help or the version, or help in place of an error.
@@ -147,8 +144,13 @@ impl Terminal {
 
     /// Writes a note to standard error, unless only results and errors are wanted.
     pub(crate) fn note(&mut self, text: &str) {
-        if !self.quiet {
-            self.complain(text);
+        if self.wanted.quiet {
+            return;
+        }
+        // A text of several lines has a form of its own.
+        let room = self.width.filter(|_| !text.contains('\n'));
+        for line in wrap(text, room) {
+            self.complain(&line);
         }
     }
 
@@ -164,18 +166,20 @@ impl Terminal {
         } else {
             format!("error[{code}]")
         };
-        let [label, hint_label] = if self.error_color {
-            [
-                format!("\u{1b}[1;31m{label}\u{1b}[0m"),
-                "\u{1b}[1mhint\u{1b}[0m".to_owned(),
-            ]
-        } else {
-            [label, "hint".to_owned()]
-        };
         let mut error = self.error.lock();
-        let _ = writeln!(error, "{label}: {}", shown(message));
+        let mut write = |before: &str, label: &str, paint: &str, text: &str| {
+            let text = shown(&format!("{label}: {text}"));
+            let room = self.width.map(|width| width.saturating_sub(4));
+            let room = room.filter(|_| !text.contains('\n'));
+            let mut text = wrap(&text, room).join("\n    ");
+            if self.error_color {
+                text = text.replacen(label, &format!("\u{1b}[{paint}m{label}\u{1b}[0m"), 1);
+            }
+            let _ = writeln!(error, "{before}{text}");
+        };
+        write("", &label, "1;31", message);
         if !hint.is_empty() {
-            let _ = writeln!(error, "  {hint_label}: {}", shown(hint));
+            write("  ", "hint", "1", hint);
         }
     }
 
@@ -187,7 +191,7 @@ impl Terminal {
             hint,
             ..
         } = failure;
-        if self.json {
+        if self.wanted.json {
             let error = json!({ "code": code, "message": message, "hint": hint });
             return self.json(&json!({ "error": error }));
         }

@@ -76,14 +76,14 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
         .home
         .clone()
         .or_else(|| environment.data.as_ref().map(|data| data.join("gongfu")));
-    match path {
-        Some(path) => Ok(Home::at(std::path::absolute(path)?)),
-        None => {
-            let message = "there is no home folder";
-            let hint = "set GONGFU_HOME to a writable folder";
-            Err(Failure::new("HOME_UNUSABLE", message, hint).into())
-        }
-    }
+    let Some(path) = path else {
+        let (message, hint) = (
+            "there is no home folder",
+            "set GONGFU_HOME to a writable folder",
+        );
+        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
+    };
+    Ok(Home::at(std::path::absolute(path)?))
 }
 
 /// The same for a server, which can inform nobody later on that there can't be a home.

@@ -13,7 +13,7 @@ pub(crate) struct Candidate {
     pub(crate) about: String,
 }
 
-/// What the last word can be.
+/// The kind of the last word.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// One of these words, after a prefix that stays (`--option=`).
@@ -183,7 +183,7 @@ _gongfu() {
 if [[ $zsh_eval_context[-1] == loadautofunc ]]; then _gongfu "$@"; else compdef _gongfu gongfu; fi
 "#;
 
-const FISH: &str = r#"# Completion of gongfu for fish, which asks gongfu itself.
+const FISH: &str = r"# Completion of gongfu for fish, which asks gongfu itself.
 function __gongfu_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l found (gongfu complete -- $words[2..] 2>/dev/null)
@@ -194,7 +194,7 @@ function __gongfu_complete
     end
 end
 complete -c gongfu -f -a '(__gongfu_complete)'
-"#;
+";
 
 #[cfg(test)]
 mod tests {

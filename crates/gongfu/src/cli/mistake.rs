@@ -6,6 +6,7 @@ mod tip;
 
 use std::ffi::OsString;
 
+use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 
@@ -111,7 +112,7 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
             let positional = command.get_positionals().next();
             let values = positional.map(clap::Arg::get_possible_values);
             if let (None, Some(values)) = (&hint, values.filter(|values| !values.is_empty())) {
-                let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+                let names: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
                 hint = Some(format!("choose one of: {}", names.join(", ")));
             }
             let usage = format!("usage: {}", usage(command, &path));

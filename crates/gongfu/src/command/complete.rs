@@ -62,7 +62,7 @@ fn sources(environment: &Environment) -> anyhow::Result<Vec<Candidate>> {
         .current()?;
     let sources = library.sources().iter().map(|source| Candidate {
         word: source.id.to_string(),
-        about: source.root.to_string(),
+        about: source.root.clone(),
     });
     Ok(sources.collect())
 }

@@ -80,7 +80,7 @@ fn check_source(library: &Library, source: &str) -> Result<(), Failure> {
     Err(Failure::usage("UNKNOWN_SOURCE", message, hint))
 }
 
-/// What a person should see at once: what reaches the skill, and what is unusual about it.
+/// A skill as a person sees it at once: what reaches it, and what is unusual about it.
 struct Row {
     name: String,
     source: String,
@@ -108,7 +108,12 @@ impl Row {
         };
         Self {
             name: plain(name),
-            source: plain(&skill.source),
+            // A full name begins with it.
+            source: if is_shadowed {
+                String::new()
+            } else {
+                plain(&skill.source)
+            },
             marks: if marks.is_empty() {
                 String::new()
             } else {
@@ -149,7 +154,12 @@ fn print(shown: &[&Skill], library: &Library, terminal: &mut Terminal) -> anyhow
             terminal.line(&format!("  {line}"))?;
             continue;
         }
-        let before = format!("{}  {}  ", pad(&row.name, name), pad(&row.source, source));
+        let name_and_source = if row.source.is_empty() {
+            row.name.clone()
+        } else {
+            format!("{}  {}", pad(&row.name, name), row.source)
+        };
+        let before = format!("{}  ", pad(&name_and_source, name + 2 + source));
         let used = width(&before) + width(&row.marks);
         let line = clip(
             &row.description,
@@ -176,12 +186,9 @@ fn summary(shown: &[&Skill], library: &Library, is_filtered: bool) -> String {
         (number(&|skill| !skill.enabled), "disabled"),
         (
             number(&|skill| library.shadowed_by(skill).is_some()),
-            "shadowed (use the full name)",
+            "shadowed",
         ),
-        (
-            number(&|skill| skill.findings.errors > 0),
-            "with errors (gongfu skill check)",
-        ),
+        (number(&|skill| skill.findings.errors > 0), "with errors"),
     ];
     let marks = marks.iter().filter(|(number, _)| *number > 0);
     let marks = marks.map(|(number, what)| format!(", {number} {what}"));

@@ -1,4 +1,4 @@
-//! Whether the clients that are here have gongfu, and whether their entry works.
+//! The clients that are here: whether they have gongfu, and whether their entry works.
 
 use super::Check;
 use crate::client::{CLIENTS, Scope, Status};
