@@ -319,13 +319,13 @@ fn a_mount_is_declared_in_one_line() {
     assert_eq!(parse("/a/b:/c/"), Ok((host(), "c".into(), false)));
     assert_eq!(parse("/a/b:/c:ro"), Ok((host(), "c".into(), true)));
     for (text, why) in [
-        ("", "names no folder"),
-        (":/x", "names no folder"),
-        ("/a:b", "no absolute path"),
+        ("", "has no host folder"),
+        (":/x", "has no host folder"),
+        ("/a:b", "is not an absolute path"),
         ("/a:/b:/c", "too many colons"),
         ("/a:/b/../c", "climbs"),
         ("/a:/", "everything"),
-        ("/a:/workspace/x", "the workspace itself"),
+        ("/a:/workspace/x", "reserved for the workspace"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(

@@ -115,7 +115,7 @@ fn wrong_call_is_refused_with_a_hint() {
         r#"skill_load {"skill_name": "pdf", "part": "half"} INVALID_ARGUMENT whole, body"#,
         r#"skill_load {"skill_name": "pdf", "start_line": 0} INVALID_ARGUMENT 1 or more"#,
         r#"skill_load {"skill_name": "pdf", "sektion": "x"} UNKNOWN_ARGUMENT section"#,
-        r#"skill_load {"skill_name": ["pdf"]} INVALID_ARGUMENT a text"#,
+        r#"skill_load {"skill_name": ["pdf"]} INVALID_ARGUMENT a string"#,
         r#"skill_read {"skill_name": "pdf", "path": "ref/y.md"} FILE_NOT_FOUND ref/x.md"#,
         r#"skill_read {"skill_name": "pdf", "path": "../x"} INVALID_FILE_PATH relative"#,
         r#"skill_read {"skill_name": "pdf", "path": "a.png", "start_line": 1} INVALID_ARGUMENT whole"#,

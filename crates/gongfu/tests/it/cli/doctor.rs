@@ -4,6 +4,7 @@ use gongfu_testing::json::text_at;
 use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
+use crate::stdio::Client;
 
 /// The checks of an id.
 fn checks(fixture: &Fixture, id: &str, code: i32) -> Vec<Value> {
@@ -69,7 +70,9 @@ fn decisions_that_wait_are_counted() {
     assert!(checks(&fixture, "approvals", 0).is_empty());
     let command = "x=$(cat SKILL.md | head -c 0)echo; $x hi";
     let call = json!({ "skill_name": "pdf-tools", "command": command });
-    fixture.client().call("skill_run", call);
+    let mut client = Client::start(&fixture.only(["mcp", "--profile", "agentskills"]));
+    client.initialize("2025-11-25");
+    client.call("run_shell_command", call);
     let waiting = checks(&fixture, "approvals", 0);
     assert_eq!(
         text_at(&waiting[0], "/message"),
