@@ -206,7 +206,7 @@ def no_proxy_there(world: Company) -> None:
     world.configure('proxy = "http://127.0.0.1:9"')
     world.refuses("127.0.0.1:9", "can't be reached", npm=False)
     world.configure(f'proxy = "socks5://me:{SECRET}-of-proxy@{place}"')
-    world.refuses("isn't reached by http")
+    world.refuses("doesn't use http")
 
 
 def basic(login: str) -> str:

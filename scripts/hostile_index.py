@@ -486,7 +486,7 @@ def locks(world: World) -> None:
     stale = {**files, "scripts/pyproject.toml": PROJECT.replace('"good"', '"good", "other"')}
     world.index.wheel("other", {"other.py": b"1"})
     ran = world.works(stale, "good")
-    expect("resolved anew" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
+    expect("versions were resolved again" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
     world.configure("frozen = true")
     world.fails({**stale, "scripts/note.txt": "frozen"}, "DEPENDENCIES_INVALID", "lock_stale")
     world.configure()
@@ -502,7 +502,7 @@ def locks(world: World) -> None:
     expect(wrong != files, "the lock has the digest")
     world.fails(wrong, "DEPENDENCIES_INVALID", "digest_mismatch")
     ran = world.works({**files, "scripts/uv.lock": "version = [\n"}, "good")
-    expect("resolved anew" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
+    expect("versions were resolved again" in str(ran["environments"][0]["left_out"]), f"it is told: {ran}")
 
 
 def project_that_is_built(world: World) -> None:

@@ -207,7 +207,7 @@ def pattern(text: str) -> Judge:
 
 
 HEAD = 'Available skills (each line is "- <skill_name>: <skill_description>"):'
-HINT_PATH = "give a path relative to the skill's folder, e.g. references/guide.md"
+HINT_PATH = "use a path relative to the skill's folder, e.g. references/guide.md"
 HINT_PLACE = (
     "give a path below the workspace, e.g. src/main.py, or an absolute one below a folder that the operator "
     "mounted (--mount)"
@@ -261,7 +261,7 @@ def agentskills() -> list[Example]:
             {"skill_name": "pdf", "file_name": "../../outside.md"},
             payload(
                 "INVALID_FILE_PATH",
-                f"`../../outside.md` is no path inside of the skill: the path climbs with `..`; {HINT_PATH}",
+                f"`../../outside.md` is no path inside of the skill: the path contains `..`; {HINT_PATH}",
             ),
             True,
         ),
@@ -270,7 +270,7 @@ def agentskills() -> list[Example]:
             {"skill_name": "../pdf"},
             payload(
                 "INVALID_SKILL_NAME",
-                "`../pdf` can't be the name of a skill: the name holds a path separator or a control character; "
+                "`../pdf` can't be the name of a skill: the name contains a path separator or a control character; "
                 "give a name, never a path",
             ),
             True,
@@ -386,7 +386,7 @@ def skills() -> list[Example]:
         example(
             "read",
             {"path": "../outside.md"},
-            f"Error: `../outside.md` can't be reached: the path climbs with `..`\nhint: {HINT_PLACE}",
+            f"Error: `../outside.md` can't be reached: the path contains `..`\nhint: {HINT_PLACE}",
             True,
         ),
         example(
@@ -492,7 +492,7 @@ def autosnippet() -> list[Example]:
                 "data": {
                     "skills": [{"name": name, "summary": summary, "useCase": use} for name, summary, use in listed],
                     "total": 3,
-                    "hint": "load a skill with autosnippet_load_skill: give its name as skillName",
+                    "hint": "load a skill with autosnippet_load_skill: pass its name as skillName",
                 },
             },
         ),

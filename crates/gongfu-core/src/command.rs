@@ -45,19 +45,19 @@ pub enum Verdict {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
     /// It isn't shell text, or is too long or too deeply nested.
-    #[error("the command can't be read: {0}")]
+    #[error("can't parse the command: {0}")]
     Unreadable(#[from] ParseError),
     /// It asks for more rights than it has.
     #[error(
-        "`{0}` asks for more rights, and nothing in a sandbox gets any; run the command without it"
+        "`{0}` asks for more privileges, which a sandbox never grants; run the command without it"
     )]
     Privilege(String),
     /// It changes the system.
-    #[error("`{0}` changes the system that it runs on, which no command in a sandbox may")]
+    #[error("`{0}` changes the system, which commands in a sandbox may not do")]
     System(String),
     /// It writes to a folder of the system.
     #[error(
-        "`{program}` would write to {path}, which is a part of the system; write below {places} instead"
+        "`{program}` would write to {path}, which belongs to the system; write below {places} instead"
     )]
     Write {
         /// The program, or the operator of the shell.
@@ -68,9 +68,7 @@ pub enum Reason {
         places: String,
     },
     /// It removes a folder and everything in it.
-    #[error(
-        "`{program}` would remove {path} with all that is in it; remove only what lies in {places}"
-    )]
+    #[error("`{program}` would remove {path} and everything in it; remove only files in {places}")]
     Removal {
         /// The program.
         program: String,
@@ -80,18 +78,16 @@ pub enum Reason {
         places: String,
     },
     /// Too many programs run programs in it, or the same text too often.
-    #[error(
-        "the command runs too many commands in one another; put them into a script and run that"
-    )]
+    #[error("commands are nested too deeply; put them into a script and run that")]
     TooComplex,
     /// It isn't on the list of programs.
-    #[error("`{0}` isn't one of the programs that run without approval")]
+    #[error("`{0}` is not on the list of programs that run without approval")]
     Unlisted(String),
     /// It runs something that is only known at run time.
-    #[error("what `{0}` runs is known only when it runs; write the name of the program out")]
+    #[error("`{0}` runs a program that is only known at run time; write its name out")]
     Dynamic(String),
     /// It removes something that is only known at run time.
-    #[error("what `{0}` removes is known only when it runs; write the path out")]
+    #[error("`{0}` removes a path that is only known at run time; write it out")]
     DynamicRemoval(String),
 }
 

@@ -337,7 +337,7 @@ pub fn parse(
                     Language::Node => "package-lock.json",
                 };
                 manifest.warnings.push(format!(
-                    "{lock}: locks of this kind aren't read, so the newest versions are installed that fit; add a {own}"
+                    "{lock}: this lock format isn't supported, so the newest matching versions are installed; add a {own}"
                 ));
             }
         }
@@ -399,7 +399,7 @@ pub fn inferred<'a>(
     for file in files {
         if language.owns(file.path.as_str()) && file.size > MAX_FILE {
             left_out.warn(format!(
-                "{}: it is longer than {} MiB, so its imports weren't scanned",
+                "{}: longer than {} MiB, so its imports weren't scanned",
                 file.path,
                 MAX_FILE >> 20
             ));

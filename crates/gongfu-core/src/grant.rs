@@ -39,7 +39,7 @@ impl Grant {
     /// The folder's name isn't text, so that it could be mistaken for another one.
     pub fn new(skill: &Skill, host: Rule, private: bool) -> Result<Self, PortError> {
         if skill.path.contains(char::REPLACEMENT_CHARACTER) {
-            let why = "a skill in a folder whose name isn't text can't be granted anything";
+            let why = "a skill whose folder name is not UTF-8 can't have grants";
             return Err(PortError::Denied(why.to_owned()));
         }
         let version = SkillVersion::of(skill);
@@ -226,7 +226,7 @@ mod tests {
         let stale: Vec<&Grant> = grants.stale(&other).collect();
         assert_eq!(
             stale[0].difference(&other),
-            ["a.py is changed", "b.py is gone", "c.py is new"]
+            ["a.py changed", "b.py was removed", "c.py was added"]
         );
         // It is granted again for that version.
         assert!(grants.add(grant(&other, "example.com", false)));

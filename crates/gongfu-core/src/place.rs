@@ -32,7 +32,7 @@ pub enum PlaceError {
     #[error("{0}")]
     Path(#[from] PathError),
     /// A component means `..` once it is decoded.
-    #[error("the path climbs with `..` in another spelling")]
+    #[error("the path contains `..` in another spelling")]
     Disguised,
 }
 

@@ -46,7 +46,7 @@ pub enum PortError {
     #[error("not found")]
     NotFound,
     /// It changed since the caller last read it.
-    #[error("changed by somebody else: {0}")]
+    #[error("changed by another process: {0}")]
     Conflict(String),
     /// It exists and must not be touched: a link that leads out, a device.
     #[error("{0}")]

@@ -30,7 +30,7 @@ pub const MAX_DEPTH: usize = 64;
 pub enum ParseError {
     /// It is longer than [`MAX_BYTES`].
     #[error(
-        "the command has {0} bytes and {MAX_BYTES} is the most that is read; put it into a file and run that"
+        "the command has {0} bytes, more than the limit of {MAX_BYTES}; put it into a file and run that"
     )]
     TooLong(usize),
     /// It nests deeper than [`MAX_DEPTH`].
@@ -39,7 +39,7 @@ pub enum ParseError {
     )]
     TooDeep(usize),
     /// It has a NUL, which no shell accepts.
-    #[error("there is a NUL at byte {0}; take it out")]
+    #[error("there is a NUL at byte {0}; remove it")]
     Nul(usize),
     /// A construct is opened and never closed.
     #[error("`{open}` at byte {at} is never closed")]
@@ -50,7 +50,7 @@ pub enum ParseError {
         open: &'static str,
     },
     /// The grammar doesn't allow this here.
-    #[error("`{found}` at byte {at} can't stand there")]
+    #[error("`{found}` at byte {at} is not allowed there")]
     Unexpected {
         /// Its position.
         at: usize,
@@ -58,7 +58,7 @@ pub enum ParseError {
         found: String,
     },
     /// The text ends in the middle of a command.
-    #[error("the command ends where more has to come")]
+    #[error("the command is incomplete")]
     UnexpectedEnd,
 }
 

@@ -94,7 +94,7 @@ impl Container {
         let copies = make_copies(&run_dir.path, spec)?;
         let socket = run_dir.path.join("socket");
         let listener = UnixListener::bind(&socket);
-        let listener = listener.map_err(failed_to("no socket can be made for a container"))?;
+        let listener = listener.map_err(failed_to("can't create a socket for a container"))?;
         give(&socket, spec.tenant)?;
         std::fs::set_permissions(&socket, Permissions::from_mode(0o600))?;
         let file_systems = [&spec.layers, &spec.scratch, &image.volumes].map(Vec::as_slice);
@@ -113,30 +113,31 @@ impl Container {
         };
         is_requested.set(true);
         let created = daemon.api.create_container(Some(options), body).await;
-        created.map_err(|error| daemon_failure("a container can't be made", &error))?;
+        created.map_err(|error| daemon_failure("can't create a container", &error))?;
         let shell = find_shell(daemon, settings, name).await;
         let started = daemon
             .api
             .start_container(name, None::<StartContainerOptions>);
         let started = started.await;
-        started.map_err(|error| daemon_failure("a container can't be started", &error))?;
+        started.map_err(|error| daemon_failure("can't start a container", &error))?;
         let connection = accept(daemon, name, &listener).await?;
         // No other process can connect any more.
         drop(listener);
         std::fs::remove_file(&socket)?;
         let number = init_number(daemon, name).await?.ok_or_else(|| {
             unavailable(
-                "a container ended before anything was run in it; see what the daemon's log says",
+                "a container exited before anything ran in it; see the log of the Docker daemon",
             )
         })?;
         let init = ContainerInit::new(connection, number)?.ok_or_else(|| {
             unavailable(
-                "the Docker daemon's processes can't be seen from here, so nobody could say for certain that \
-                 a run has ended; run gongfu beside the daemon, on the same machine and in no container",
+                "gongfu can't see the processes of the Docker daemon, so it couldn't tell whether a run has ended; run gongfu on the daemon's machine, outside containers",
             )
         })?;
         if !init.is_ready_within(START_TIMEOUT) {
-            return Err(unavailable("the first process of a container says nothing"));
+            return Err(unavailable(
+                "the first process of a container doesn't respond",
+            ));
         }
         Ok(Self {
             name: name.to_owned(),
@@ -285,9 +286,7 @@ async fn accept(
         }
     }
     Err(unavailable(
-        "the first process of a container, which is gongfu's own program, can't begin or can't reach \
-         gongfu; let that program be readable by everybody and its system's libraries be on this machine, \
-         and let the daemon see the folder for files that nobody needs later (TMPDIR)",
+        "the first process of a container (gongfu's own program) can't start or can't reach gongfu; make the program readable by everyone, install its system libraries on this machine, and let the daemon see the temporary folder (TMPDIR)",
     ))
 }
 
@@ -301,7 +300,7 @@ async fn init_number(daemon: &Daemon, name: &str) -> Result<Option<u32>, Failure
         Err(bollard::errors::Error::DockerResponseServerError {
             status_code: 404, ..
         }) => return Ok(None),
-        Err(error) => return Err(daemon_failure("a container can't be looked at", &error)),
+        Err(error) => return Err(daemon_failure("can't inspect a container", &error)),
     };
     let state = found.state.unwrap_or_default();
     let number = state.pid.and_then(|number| u32::try_from(number).ok());

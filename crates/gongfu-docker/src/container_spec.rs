@@ -125,7 +125,9 @@ impl ContainerSpec {
         // A container has no links of its own: another name is the file once more.
         for (at, to) in &spec.links {
             let bound = view.add_bind(Path::new(to), at, false, false);
-            bound.map_err(|error| Failure::Refused(format!("`{to}` can't be seen: {error}")))?;
+            bound.map_err(|error| {
+                Failure::Refused(format!("`{to}` can't be shown in the container: {error}"))
+            })?;
             container.binds.push(Bind {
                 at: at.clone(),
                 source: view.sources.len() - 1,
@@ -140,7 +142,7 @@ impl ContainerSpec {
     fn add_mount(&mut self, spec: &Spec, mount: &Mount, view: &mut View) -> Result<(), Failure> {
         let at = mount.target.clone();
         if !is_mount_point(&at) {
-            let why = format!("`{at}` can't be a folder in the sandbox");
+            let why = format!("`{at}` can't be created as a folder in the sandbox");
             return Err(Failure::Refused(why));
         }
         let writable = mount.mode != Mode::ReadOnly;

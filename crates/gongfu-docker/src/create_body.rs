@@ -112,7 +112,7 @@ pub(super) fn create_body(context: &CreateContext<'_>) -> Result<ContainerCreate
         ..HostConfig::default()
     };
     let server = server::label();
-    let server = server.ok_or_else(|| unavailable("nobody knows which process gongfu is here"))?;
+    let server = server.ok_or_else(|| unavailable("gongfu's own process id is unknown here"))?;
     Ok(ContainerCreateBody {
         image: Some(context.image.name.clone()),
         entrypoint: Some(entrypoint(context)?),
@@ -138,7 +138,7 @@ pub(super) fn create_body(context: &CreateContext<'_>) -> Result<ContainerCreate
 fn security(daemon: &Daemon) -> Result<Vec<String>, Failure> {
     let profile = seccomp::profile();
     let profile = profile.ok_or_else(|| {
-        unavailable("there is no list of the calls that a program may not make on this processor")
+        unavailable("there is no list of forbidden system calls for this processor")
     })?;
     let mut options = vec![
         "no-new-privileges:true".to_owned(),
@@ -219,7 +219,7 @@ fn mounts(context: &CreateContext<'_>) -> Result<Vec<Mount>, Failure> {
 fn bind(source: &Path, at: &str, writable: bool) -> Result<Mount, Failure> {
     let source = source.to_str().ok_or_else(|| {
         let why = format!(
-            "`{}` has a name that is no text, which the Docker daemon can't be told",
+            "`{}` has a name that is not UTF-8, which Docker doesn't support",
             source.display()
         );
         Failure::Refused(why)

@@ -71,9 +71,7 @@ fn path(settings: &Settings) -> Result<&str, Failure> {
     let path = named.strip_prefix("unix://").unwrap_or(named);
     if path.contains("://") || !Path::new(path).is_absolute() {
         return Err(unavailable(format!(
-            "`{named}` is no socket of this machine, and containers of another one see nothing of this \
-             one's files; name one as `unix:///a/path`, in DOCKER_HOST or as `socket` of \
-             `[sandbox.docker]` in the settings"
+            "`{named}` is not a socket on this machine, and containers elsewhere can't see its files; set `unix:///path` in DOCKER_HOST, or `socket` below `[sandbox.docker]` in the settings"
         )));
     }
     Ok(path)
@@ -82,15 +80,14 @@ fn path(settings: &Settings) -> Result<&str, Failure> {
 async fn connect(path: &str) -> Result<Daemon, Failure> {
     let connected = UnixStream::connect(path).await;
     connected.map_err(|error| unreachable(path, &error))?;
-    let wrong = |error: &Error| daemon_failure("the Docker daemon can't be spoken to", error);
+    let wrong = |error: &Error| daemon_failure("can't talk to the Docker daemon", error);
     let api = Api::connect_with_unix(path, RESPONSE_TIMEOUT, API_DEFAULT_VERSION);
     let api = api.map_err(|error| wrong(&error))?.negotiate_version();
     let api = api.await.map_err(|error| wrong(&error))?;
     let version = api.client_version();
     if (version.major_version, version.minor_version) < MIN_API_VERSION {
         return Err(unavailable(format!(
-            "the Docker daemon speaks version {version} of its interface, and {}.{} is needed; update it to \
-             20.10 or newer",
+            "the Docker daemon has API version {version}, but {}.{} is needed; update Docker to 20.10 or newer",
             MIN_API_VERSION.0, MIN_API_VERSION.1
         )));
     }
@@ -101,7 +98,7 @@ async fn connect(path: &str) -> Result<Daemon, Failure> {
         .is_some_and(|system| system != "linux")
     {
         return Err(unavailable(
-            "the Docker daemon makes containers of another system; switch it to Linux containers",
+            "the Docker daemon runs containers of another system; switch it to Linux containers",
         ));
     }
     let options = info.security_options.unwrap_or_default();
@@ -116,13 +113,12 @@ async fn connect(path: &str) -> Result<Daemon, Failure> {
     ];
     if let Some((what, _)) = lacks.iter().find(|(_, can)| *can == Some(false)) {
         return Err(unavailable(format!(
-            "the Docker daemon can't hold a limit of {what}; give it that control group (`docker info` \
-             warns of what it lacks)"
+            "the Docker daemon can't limit {what}; enable that control group (`docker info` shows what is missing)"
         )));
     }
     if !has("seccomp") {
         return Err(unavailable(
-            "the Docker daemon can't refuse calls of the system; let its system have seccomp",
+            "the Docker daemon can't filter system calls; enable seccomp on its machine",
         ));
     }
     Ok(Daemon {
@@ -137,15 +133,13 @@ async fn connect(path: &str) -> Result<Daemon, Failure> {
 fn unreachable(path: &str, error: &io::Error) -> Failure {
     unavailable(match error.kind() {
         io::ErrorKind::NotFound => format!(
-            "no Docker daemon listens at `{path}`; install and start Docker, or say where its socket is: \
-             DOCKER_HOST=unix:///a/path, or `socket` of `[sandbox.docker]` in the settings"
+            "no Docker daemon listens at `{path}`; install and start Docker, or set its socket: DOCKER_HOST=unix:///path, or `socket` below `[sandbox.docker]` in the settings"
         ),
         io::ErrorKind::ConnectionRefused => format!(
-            "the Docker daemon at `{path}` has ended; start it again (`systemctl start docker`)"
+            "the Docker daemon at `{path}` isn't running; start it (`systemctl start docker`)"
         ),
         io::ErrorKind::PermissionDenied => format!(
-            "whoever runs gongfu may not use `{path}`; add that user to the group `docker` and log in anew, \
-             which makes them as mighty as root"
+            "gongfu's user has no access to `{path}`; add that user to the group `docker` and log in again (this gives the user root's power)"
         ),
         _ => format!("the Docker daemon at `{path}` can't be reached: {error}"),
     })
@@ -156,10 +150,10 @@ pub(super) fn daemon_failure(what: &str, error: &Error) -> Failure {
     let why = match error {
         Error::DockerResponseServerError { message, .. } => message.clone(),
         Error::RequestTimeoutError => format!(
-            "the Docker daemon hasn't answered for {RESPONSE_TIMEOUT} s; see what its log says, and start it anew"
+            "the Docker daemon hasn't answered for {RESPONSE_TIMEOUT} s; check its log and restart it"
         ),
         Error::HyperResponseError { .. } | Error::HyperLegacyError { .. } => format!(
-            "the Docker daemon broke off ({error}); see whether it still runs (`docker info`)"
+            "the Docker daemon closed the connection ({error}); check whether it still runs (`docker info`)"
         ),
         error => error.to_string(),
     };
@@ -188,7 +182,7 @@ pub(super) async fn remove_left_behind(daemon: &Daemon) -> Result<(), Failure> {
         ..ListContainersOptions::default()
     };
     let listed = daemon.api.list_containers(Some(options)).await;
-    let listed = listed.map_err(|error| daemon_failure("containers can't be listed", &error))?;
+    let listed = listed.map_err(|error| daemon_failure("can't list containers", &error))?;
     for container in listed {
         let labels = container.labels.unwrap_or_default();
         let label = labels.get(LABEL);
@@ -219,7 +213,7 @@ mod tests {
         assert_eq!(of("/a/b").unwrap(), "/a/b");
         for other in ["tcp://127.0.0.1:2375", "ssh://host", "a/b", "", "npipe://x"] {
             let why = of(other).unwrap_err().to_string();
-            assert!(why.contains("unix:///a/path"), "{other}: {why}");
+            assert!(why.contains("unix:///path"), "{other}: {why}");
         }
         assert_eq!(path(&Settings::default()).unwrap(), super::SOCKET);
     }

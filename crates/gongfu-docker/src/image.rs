@@ -48,7 +48,7 @@ pub(super) async fn of_host_programs(daemon: &Daemon) -> Result<Image, Failure> 
     let body = bollard::body_full(archive.into());
     let mut steps = daemon.api.create_image(Some(options), Some(body), None);
     while let Some(step) = steps.next().await {
-        step.map_err(|error| daemon_failure("the image of the sandbox can't be imported", &error))?;
+        step.map_err(|error| daemon_failure("can't import the sandbox image", &error))?;
     }
     Ok(image)
 }
@@ -61,11 +61,10 @@ pub(super) async fn named(daemon: &Daemon, name: &str) -> Result<Image, Failure>
             status_code: 404, ..
         }) => {
             return Err(Failure::Unavailable(format!(
-                "the daemon has no image `{name}`, which the settings name; have it by `docker pull \
-                 {name}` or `docker load`, or take `image` out of `[sandbox.docker]`"
+                "the daemon doesn't have the image `{name}` from the settings; get it with `docker pull {name}` or `docker load`, or remove `image` from `[sandbox.docker]`"
             )));
         }
-        Err(error) => return Err(daemon_failure("the image can't be looked at", &error)),
+        Err(error) => return Err(daemon_failure("can't inspect the image", &error)),
     };
     let config = found.config.unwrap_or_default();
     let variables = config.env.unwrap_or_default();

@@ -106,8 +106,7 @@ impl Backend for Docker {
 
     fn lost(&self, _is_ready: bool, _stderr: &str) -> Failure {
         unavailable(
-            "its container was ended from outside in the middle of the run, and nothing that it wrote is kept; \
-             see whether the Docker daemon still runs (`docker info`), and what the machine's log says",
+            "its container was killed from outside during the run, and what it wrote is lost; check whether the Docker daemon still runs (`docker info`), and the machine's log",
         )
     }
 

@@ -85,7 +85,7 @@ impl WarmContainer {
     /// There is no daemon, or it fails.
     pub fn exec(&self, words: &[&str]) -> io::Result<Option<i64>> {
         with(&self.settings, async |daemon| {
-            let wrong = |error| daemon_failure("nothing can be run in a container", &error);
+            let wrong = |error| daemon_failure("can't run anything in a container", &error);
             let options = CreateExecOptions {
                 attach_stdout: Some(true),
                 attach_stderr: Some(true),
@@ -122,7 +122,7 @@ fn with<T>(
 
 /// Starts a container with the daemon's defaults and these mounts; returns its name.
 async fn start(daemon: &Daemon, command: &PlainCommand) -> Result<String, Failure> {
-    let wrong = |error| daemon_failure("a container can't be started", &error);
+    let wrong = |error| daemon_failure("can't start a container", &error);
     let image = image::of_host_programs(daemon).await?;
     let view = View::of_the_system()?;
     let mut binds = command.volumes.clone();
@@ -177,7 +177,7 @@ async fn wait(daemon: &Daemon, name: &str) -> Result<PlainOutcome, Failure> {
     let code = match waiting.next().await {
         Some(Ok(ended)) => Some(ended.status_code),
         Some(Err(bollard::errors::Error::DockerContainerWaitError { code, .. })) => Some(code),
-        Some(Err(error)) => return Err(daemon_failure("a container can't be waited for", &error)),
+        Some(Err(error)) => return Err(daemon_failure("can't wait for a container", &error)),
         None => None,
     };
     let options = LogsOptions {

@@ -130,7 +130,7 @@ pub(crate) async fn start(inner: &Inner, key: &str) -> Result<Arc<BuildFolder>, 
         // No blocking lock: that would hold up the end of this process.
         tokio::time::sleep(LOCK_POLL).await;
     }
-    let why = "another process builds it, and exceeds its time limit";
+    let why = "another process is building it and exceeds its time limit";
     Err(Failure::new(FailureKind::TooSlow, why))
 }
 
@@ -152,7 +152,7 @@ impl Build<'_> {
             return Err(failure);
         };
         self.leave_out(&format!(
-            "the lock doesn't fit what is required, so the versions were resolved anew: {}",
+            "the lock doesn't match the requirements, so versions were resolved again: {}",
             failure.why
         ));
         let folder = Arc::clone(&self.sandbox.folder);
@@ -393,7 +393,7 @@ pub(crate) async fn disk<T: Send + 'static>(
 
 /// A failure of the home.
 pub(crate) fn io_failure(error: io::Error) -> Failure {
-    let why = format!("the environments in the home can't be written: {error}");
+    let why = format!("can't write the environments in gongfu's home: {error}");
     Failure::new(FailureKind::Other, why)
 }
 

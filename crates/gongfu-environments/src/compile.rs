@@ -91,7 +91,9 @@ fn measured(folder: &BuildFolder, record: &Record) -> io::Result<Measurement> {
     if measured.digest(false).to_string() == record.digest {
         return Ok(measured);
     }
-    Err(io::Error::other("its files aren't as they were made"))
+    Err(io::Error::other(
+        "its files have changed since they were built",
+    ))
 }
 
 /// Records what was compiled.

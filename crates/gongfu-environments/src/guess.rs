@@ -70,7 +70,7 @@ fn guess(manifest: &Manifest, scan: Scan) -> Manifest {
             names.push(package);
         } else {
             warnings.push(format!(
-                "{package}: it isn't in gongfu's table of packages, and anybody can publish one under a name that is imported; a person installs it by `gongfu env build SKILL --inferred --allow {package}`"
+                "{package}: not in gongfu's list of known packages, and anyone can publish under an imported name; a person can install it with `gongfu env build SKILL --inferred --allow {package}`"
             ));
         }
     }

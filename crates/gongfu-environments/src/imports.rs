@@ -83,13 +83,13 @@ fn read(printed: &CapturedOutput) -> Result<Imports, Failure> {
         let end = kept.iter().rposition(|&byte| byte == b'\n').unwrap_or(0);
         kept = kept.get(..end).unwrap_or_default();
         imports.unread.push(format!(
-            "the list of what the scripts import is longer than {} MiB; the rest isn't looked at",
+            "the list of imports is longer than {} MiB; the rest is ignored",
             MAX_IMPORTS >> 20
         ));
     }
     for line in serde_json::Deserializer::from_slice(kept).into_iter() {
         let line = line.map_err(|error| {
-            let why = format!("the imports of the scripts can't be read: {error}");
+            let why = format!("can't read the imports of the scripts: {error}");
             Failure::new(FailureKind::Other, why)
         })?;
         match line {

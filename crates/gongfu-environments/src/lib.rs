@@ -164,7 +164,7 @@ impl LocalEnvironments {
         };
         let find = move |inner: &Inner| inner.storage.find(&key, inner.clock.now());
         let found = self.blocking(find).await?;
-        let removed = || Failure::new(FailureKind::Other, "it was removed right after the build");
+        let removed = || Failure::new(FailureKind::Other, "it was removed just after the build");
         Ok(found.ok_or_else(removed).map(|leased| BuiltEnvironment {
             environment: self.used(leased, warnings),
             contacts,
@@ -186,7 +186,7 @@ impl LocalEnvironments {
         let inner = Arc::clone(&self.0);
         blocking(move || work(&inner)).await.map_err(|error| {
             PortError::Unavailable(format!(
-                "the environments in the home can't be used: {error}"
+                "can't use the environments in gongfu's home: {error}"
             ))
         })
     }
@@ -296,7 +296,7 @@ impl Environments for LocalEnvironments {
                 }
                 if Instant::now() > deadline {
                     return Err(PortError::Unavailable(format!(
-                        "another process still adds to the environment {key}; try again when it has ended"
+                        "another process is still building the environment {key}; try again when it has finished"
                     )));
                 }
                 tokio::time::sleep(LOCK_POLL).await;

@@ -173,7 +173,7 @@ fn failure(
                     return None;
                 };
                 (artifact.path != INTERPRETER_LINK)
-                    .then(|| format!("{} can't be kept: {why}", artifact.path))
+                    .then(|| format!("{} can't be saved: {why}", artifact.path))
             });
             (FailureKind::TooLarge, refused?)
         }
@@ -182,7 +182,7 @@ fn failure(
                 Language::Python => "`uv` or the interpreter of Python",
                 Language::Node => "`node` or `npm`",
             };
-            let why = format!("{program} isn't installed where the sandbox sees it");
+            let why = format!("{program} isn't installed where the sandbox can see it");
             (FailureKind::ToolMissing, why)
         }
         (Reason::Ok, _) => {
@@ -203,7 +203,7 @@ fn failure(
         (Reason::Cancelled, _) => (FailureKind::Other, "the build was cancelled".to_owned()),
         (Reason::Pids | Reason::Output | Reason::Denied, _) => (
             FailureKind::Other,
-            "an installer did what the sandbox forbids".to_owned(),
+            "an installer did something that the sandbox forbids".to_owned(),
         ),
     };
     Some(Failure::new(kind, why))

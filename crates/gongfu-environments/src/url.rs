@@ -21,7 +21,7 @@ pub(crate) fn endpoint(url: &str) -> Result<(Endpoint, bool), String> {
     let (rest, is_plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
         (Some(rest), _) => (rest, false),
         (_, Some(rest)) => (rest, true),
-        _ => return Err("isn't reached by https or http".to_owned()),
+        _ => return Err("doesn't use https or http".to_owned()),
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -36,7 +36,7 @@ pub(crate) fn endpoint(url: &str) -> Result<(Endpoint, bool), String> {
         HostError::Address => {
             "has an address in an unusual spelling; write 10.0.0.1 or [fd00::1]".to_owned()
         }
-        error => format!("has no host that can be reached ({error})"),
+        error => format!("has no usable host ({error})"),
     })?;
     Ok((endpoint, is_plain))
 }

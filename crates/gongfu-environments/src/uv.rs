@@ -41,7 +41,7 @@ impl Inner {
         let own = self.home.tool("uv");
         let own = is_program(&own).then_some(own);
         self.interpreters.find("uv").or(own).ok_or_else(|| {
-            let why = "`uv`, which installs packages of Python, isn't installed";
+            let why = "`uv`, which installs Python packages, isn't installed";
             Failure::new(FailureKind::ToolMissing, why)
         })
     }

@@ -161,7 +161,7 @@ fn opened(folder: &Path) -> io::Result<Option<Root>> {
     match Root::open(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            let why = format!("{} is no folder; move it away", folder.display());
+            let why = format!("{} is not a folder; move it away", folder.display());
             Err(io::Error::other(why))
         }
         folder => folder.map(Some),

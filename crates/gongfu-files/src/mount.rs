@@ -51,7 +51,7 @@ impl FromStr for Mount {
             return Err(MountError(format!("`{text}` has no host folder")));
         }
         let host = std::path::absolute(host)
-            .map_err(|error| MountError(format!("`{host}` can't be a path: {error}")))?;
+            .map_err(|error| MountError(format!("`{host}` is not a valid path: {error}")))?;
         let shown = host.to_string_lossy().into_owned();
         let guest = guest.unwrap_or(&shown);
         if !guest.starts_with('/') {
@@ -66,9 +66,9 @@ impl FromStr for Mount {
                 guest,
                 read_only,
             }),
-            Ok(Location::Absolute(_)) => {
-                Err(MountError("everything (`/`) can't be mounted".to_owned()))
-            }
+            Ok(Location::Absolute(_)) => Err(MountError(
+                "the whole file system (`/`) can't be mounted".to_owned(),
+            )),
             Ok(Location::Workspace(_)) => Err(MountError(
                 "/workspace is reserved for the workspace".to_owned(),
             )),

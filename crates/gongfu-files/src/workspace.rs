@@ -91,7 +91,7 @@ impl LocalWorkspace {
             .find(|folder| private.refuses(folder))
         {
             let text = format!(
-                "{} is gongfu's own folder; choose one outside of it",
+                "{} is gongfu's own folder; choose another one",
                 folder.display()
             );
             return Err(io::Error::other(text));
@@ -144,7 +144,7 @@ impl LocalWorkspace {
             .iter()
             .any(|one| path.starts_with(one) || real.starts_with(one))
         {
-            let why = "keys, passwords and gongfu's own files are private; a person can mount such a folder by its own path";
+            let why = "keys, passwords and gongfu's own files are hidden; a person can mount such a folder explicitly";
             return Err(PortError::Denied(why.to_owned()));
         }
         Ok(())
@@ -239,7 +239,7 @@ impl LocalWorkspace {
         } else {
             format!("there are {}", declared.join(", "))
         };
-        let why = format!("it lies below no mount ({declared})");
+        let why = format!("it isn't in a mounted folder ({declared})");
         Err(PortError::Denied(why))
     }
 

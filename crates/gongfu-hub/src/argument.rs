@@ -98,7 +98,7 @@ fn check_value(name: &str, property: &Value, value: &Value) -> Result<(), Proble
         return Err(Problem::wrong_value(
             name,
             format!("it is less than {least}"),
-            format!("give {least} or more"),
+            format!("use {least} or more"),
         ));
     }
     Ok(())

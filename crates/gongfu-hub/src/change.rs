@@ -165,12 +165,12 @@ impl ChangeText {
     /// Shows what applying the change does with what somebody changed since the run began.
     fn kept(&mut self, kept: &Survivor, before: &Present) {
         let what = match before {
-            Present::Folder(_) => "what changed in it since the run began stays",
-            _ => "it changed since the run began and stays as it is",
+            Present::Folder(_) => "files changed in it since the run began are kept",
+            _ => "it changed since the run began and is kept",
         };
         match &kept.beside {
             Some(beside) => self.line(&format!(
-                "({what}; the run's version is put beside it, as {})",
+                "({what}; the run's version is saved beside it as {})",
                 one_line(beside)
             )),
             None => self.line(&format!("({what})")),
@@ -205,7 +205,7 @@ impl ChangeText {
             return;
         }
         if before == after && text(after).is_some() {
-            self.line("(its content stays the same)");
+            self.line("(content unchanged)");
             return;
         }
         self.compared(path, before, after);
@@ -216,11 +216,11 @@ impl ChangeText {
         match before {
             Present::Nothing => {}
             Present::File { excerpt, .. } => self.compared(path, Some(excerpt), None),
-            Present::Link { to } => self.line(&format!("(the link -> {} goes)", one_line(to))),
+            Present::Link { to } => self.line(&format!("(removes the link -> {})", one_line(to))),
             Present::Folder(going) => self.going(going),
-            Present::Other => self.line("(something that is neither a file nor a folder goes)"),
+            Present::Other => self.line("(removes something that is neither a file nor a folder)"),
             Present::Unknown => {
-                self.line("(what is there now can't be read)");
+                self.line("(the current content can't be read)");
                 self.is_whole = false;
             }
         }
@@ -290,7 +290,7 @@ fn compared(path: &str, before: Option<&Excerpt>, after: Option<&Excerpt>) -> (S
         };
         return (
             format!(
-                "(no text, or too long to be shown: {} before, {} after)\n",
+                "(binary or too long to show: {} before, {} after)\n",
                 length(before),
                 length(after)
             ),

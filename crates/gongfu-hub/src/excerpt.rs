@@ -75,14 +75,14 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
         return wrong(
             "start_line",
             format!("the text has {total} lines"),
-            &format!("give a line from 1 to {total}"),
+            &format!("use a line from 1 to {total}"),
         );
     }
     if last < first {
         return wrong(
             "end_line",
-            format!("it lies before line {first}, where the text starts"),
-            &format!("give {first} or more"),
+            format!("it is before line {first}, where the text starts"),
+            &format!("use {first} or more"),
         );
     }
     let at = |line: usize| lines.get(line - 1).copied().unwrap_or(text.len());
@@ -98,7 +98,7 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
     };
     if wanted.start_column.is_some() && wanted.start_line.is_none() {
         let reason = "it counts in a line, and start_line isn't given".to_owned();
-        return wrong("start_column", reason, "give start_line as well");
+        return wrong("start_column", reason, "pass start_line as well");
     }
     if let Some(column) = wanted.start_column {
         let line = text.get(at(first)..at(first + 1)).unwrap_or_default();
@@ -108,7 +108,7 @@ pub fn cut(text: &str, within: Range<usize>, wanted: TextRange) -> Result<Excerp
                 return wrong(
                     "start_column",
                     format!("line {first} has {} characters", line.chars().count()),
-                    "give a column from 1 to that number",
+                    "use a column from 1 to that number",
                 );
             }
         }
@@ -136,7 +136,7 @@ pub fn whole(text: &str, offset: Option<usize>) -> Result<Excerpt<'_>, Problem> 
         return Err(Problem::wrong_value(
             "offset",
             format!("the text has {} bytes", text.len()),
-            "give the offset that the answer before gave",
+            "use the offset from the previous answer",
         ));
     }
     let start = text.floor_char_boundary(start);

@@ -141,7 +141,7 @@ impl Gate {
         recording.end(error.map(|error| (error.code(), error.refused_by)));
         recording.has_begun = false;
         if let Err(error) = self.record(&recording.call, &recording.entry).await {
-            tracing::warn!(tool = %spec.name, %error, "a call isn't in the audit");
+            tracing::warn!(tool = %spec.name, %error, "a call can't be recorded in the audit");
         }
         outcome
     }

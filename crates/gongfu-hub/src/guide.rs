@@ -25,7 +25,7 @@ pub(crate) struct Guide {
 /// The words of gongfu's own tools.
 pub(crate) const STANDARD: Guide = Guide {
     introduction: "gongfu keeps a library of skills: instructions written by people who know how a task is done well. \
-        Before you start a task, look whether a skill fits it: below, or with skill_search. If one does, load it with \
+        Before you start a task, check whether a skill fits: below, or with skill_search. If one does, load it with \
         skill_load and follow it; read the files that it mentions with skill_read.",
     heading: "Skills:",
     line,

@@ -33,7 +33,7 @@ pub(crate) fn instructions(
     text.push_str("\n\n");
     text.push_str(guide.heading);
     let Some(library) = library else {
-        text.push_str("\nthe library can't be told right now; the tools say what there is");
+        text.push_str("\nthe list of skills isn't available right now; use the tools to see it");
         return text;
     };
     let catalogue = guide::catalogue(library, guide, budget);
@@ -41,7 +41,7 @@ pub(crate) fn instructions(
         text.push_str(if library.skills().is_empty() {
             "\nthere are no skills yet"
         } else {
-            "\nno skill is switched on"
+            "\nno skill is enabled"
         });
     } else {
         text.push('\n');

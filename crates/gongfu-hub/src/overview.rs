@@ -85,7 +85,7 @@ pub(crate) fn shadowed_note(library: &Library) -> Option<String> {
     };
     (!names.is_empty()).then(|| {
         format!(
-            "[not listed, because another skill holds their name: {}{more}]",
+            "[not listed, because another skill takes precedence under the same name: {}{more}]",
             names.join(", ")
         )
     })

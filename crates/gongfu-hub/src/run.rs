@@ -230,8 +230,8 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
     let (reach, stale_grants) = reach(call, &request).await?;
     let provided = dependency::provide(call, &request).await?;
     let prepared = space.run_folders().prepare(skill).await;
-    let prepared =
-        prepared.map_err(|error| Problem::broken("making the folders of a run", &error).error())?;
+    let prepared = prepared
+        .map_err(|error| Problem::broken("creating the folders of a run", &error).error())?;
     let wall = Duration::from_secs(request.seconds.into());
     let (mut mounts, mut programs) = (prepared.mounts.clone(), Vec::new());
     let mut environment = BTreeMap::new();
@@ -273,7 +273,7 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         PortError::Denied(reason) => Problem::RunRefused { reason }.error(),
         error => Problem::broken("the sandbox", &error).error(),
     })?;
-    finished.map_err(|error| Problem::broken("keeping what a run wrote", &error).error())?;
+    finished.map_err(|error| Problem::broken("saving what a run wrote", &error).error())?;
     call.events.send(Event::Contacts(&outcome.contacts));
     let mut report = report(outcome, &logs_seen);
     if let Some(skill) = request.skill.filter(|_| report.exit_code != Some(0)) {
@@ -313,7 +313,7 @@ fn stale(grants: &Grants, skill: &Skill) -> Vec<StaleGrant> {
         let (name, changed) = (&skill.full_name, changed.join(", "));
         StaleGrant {
             advice: format!(
-                "{host} was granted to another version of the skill ({changed}), so it can't be reached; a person who looked at it grants it again: gongfu grant add {name} {host}"
+                "{host} was granted to another version of the skill ({changed}), so the grant no longer applies; a person can review the change and grant it again: gongfu grant add {name} {host}"
             ),
             host,
         }
@@ -351,7 +351,7 @@ fn report(outcome: Outcome, logs: &str) -> RunReport {
         artifacts_total: outcome.changed,
         held: outcome.held.map(|id| HeldReport {
             advice: format!(
-                "tell the person that changes wait for them: `change_settle` asks them with the diff; at the command line they see it by `gongfu changes show {id}`"
+                "tell the person that changes wait for approval: `change_settle` shows them the diff and asks; on the command line it is `gongfu changes show {id}`"
             ),
             id,
         }),
@@ -389,11 +389,11 @@ pub(crate) fn artifact(artifact: gongfu_core::change::Artifact) -> Artifact {
         Change::Refused(why) => ("refused", None, Some(why)),
         Change::Held(why) => ("held", None, Some(why)),
         Change::Conflict(Some(beside)) => {
-            let why = format!("somebody changed it meanwhile; the run's version is `{beside}`");
+            let why = format!("it was changed during the run; the run's version is `{beside}`");
             ("conflict", None, Some(why))
         }
         Change::Conflict(None) => {
-            let why = "somebody changed it meanwhile, so it isn't removed";
+            let why = "it was changed during the run, so it wasn't removed";
             ("conflict", None, Some(why.to_owned()))
         }
     };

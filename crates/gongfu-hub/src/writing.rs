@@ -56,14 +56,14 @@ impl Intent {
             (None, Some(old), Some(new)) => Ok(Self::Edit { old, new }),
             (None, None, None) => missing(
                 "content",
-                "the whole new content; or give old_text and new_text to replace one text",
+                "the complete new content; or pass old_text and new_text to replace one passage",
             ),
-            (None, Some(_), None) => missing("new_text", "what comes in place of old_text"),
+            (None, Some(_), None) => missing("new_text", "the replacement for old_text"),
             (None, None, Some(_)) => missing("old_text", "the text that new_text replaces"),
             (Some(_), _, _) => Err(Problem::wrong_value(
                 "content",
-                "it is the whole file, and old_text and new_text are a part of it",
-                "give either content, or old_text and new_text",
+                "it is the complete file, while old_text and new_text replace a part",
+                "pass either content, or old_text and new_text",
             )
             .error()),
         }
@@ -273,7 +273,7 @@ pub async fn create_skill(
 ) -> Result<(std::sync::Arc<Skill>, WriteReport), ToolError> {
     let parsed = match SkillName::new(name) {
         Ok(parsed) if parsed.as_str() == name => parsed,
-        _ => return Err(wrong_name("it can't be the name of a folder".to_owned())),
+        _ => return Err(wrong_name("it can't be a folder name".to_owned())),
     };
     if let Some(odd) = skill::name::mixed_script(name) {
         let odd = u32::from(odd);
@@ -284,7 +284,7 @@ pub async fn create_skill(
     if description.trim().is_empty() {
         return Err(Problem::MissingArgument {
             name: "description".to_owned(),
-            about: "what the skill does, and when to use it".to_owned(),
+            about: "what the skill does and when to use it".to_owned(),
         }
         .error());
     }
@@ -313,7 +313,7 @@ pub async fn create_skill(
 
 /// A name that no new skill can have.
 pub fn wrong_name(reason: String) -> ToolError {
-    Problem::wrong_value("name", reason, "give lower-case letters, digits and single hyphens, at most 64, beginning with a letter, e.g. `pdf-tools`")
+    Problem::wrong_value("name", reason, "use lower-case letters, digits and single hyphens, at most 64 characters, starting with a letter, e.g. `pdf-tools`")
     .error()
 }
 

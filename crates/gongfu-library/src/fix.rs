@@ -66,7 +66,7 @@ impl Proposal {
         let metadata = self.root.dir().symlink_metadata(self.path.as_str())?;
         if metadata.is_file() && metadata.nlink() > 1 {
             return Err(io::Error::other(
-                "it has other names (hard links) that would be left behind",
+                "it has hard links, which would keep the old content",
             ));
         }
         let change = Change {

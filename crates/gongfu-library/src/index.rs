@@ -206,7 +206,7 @@ fn load_part<T, C: FromIterator<T> + Default>(
     match try_load(home, root, part, decode) {
         Ok(loaded) => loaded,
         Err(error) => {
-            tracing::debug!(root = %root.display(), %error, "the index is made again");
+            tracing::debug!(root = %root.display(), %error, "rebuilding the index");
             C::default()
         }
     }
@@ -342,7 +342,7 @@ mod tests {
             assert!(names(&home, root).is_empty(), "cut at {length}");
         }
         std::fs::write(&file, [&good[..], b"x"].concat()).unwrap();
-        assert!(names(&home, root).is_empty(), "something behind it");
+        assert!(names(&home, root).is_empty(), "trailing data");
         std::fs::write(&file, good).unwrap();
         assert_eq!(names(&home, root), ["a", "b"]);
     }

@@ -29,7 +29,7 @@ pub(crate) fn run<T: Send>(pace: Pace, work: impl FnOnce() -> T + Send) -> T {
     match threads.build() {
         Ok(threads) => threads.install(work),
         Err(error) => {
-            tracing::debug!(%error, "no thread pool can be made: the shared one does the work");
+            tracing::debug!(%error, "can't create a thread pool; using the shared one");
             work()
         }
     }

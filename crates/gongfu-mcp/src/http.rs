@@ -183,7 +183,7 @@ impl<S: Handler> HttpEndpoint<S> {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         if self.answering.is_closed() {
-            let text = "the server is about to end; connect again in a moment";
+            let text = "the server is shutting down; connect again in a moment";
             return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, text).into_response();
         }
         let _answering = self.answering.token();

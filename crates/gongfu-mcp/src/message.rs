@@ -152,11 +152,11 @@ fn refusal(bytes: &[u8], error: serde_json::Error) -> Refusal {
             ErrorData::parse_error(format!("the message is not JSON: {error}"), Some(place))
         }
         Ok(Value::Array(_)) => ErrorData::invalid_request(
-            "batches are not supported, MCP has none since 2025-06-18: send each message by itself",
+            "batches are not supported (MCP removed them in 2025-06-18): send each message separately",
             None,
         ),
         Ok(_) => ErrorData::invalid_request(
-            "the message is not one of JSON-RPC 2.0: send `\"jsonrpc\": \"2.0\"`, a `method`, \
+            "the message is not JSON-RPC 2.0: send `\"jsonrpc\": \"2.0\"`, a `method`, \
              `params` as an object, and an `id` (a string or an integer) with a request; or the \
              `id` of a request with its `result` or `error`",
             None,

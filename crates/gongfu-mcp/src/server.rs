@@ -191,7 +191,7 @@ impl Server {
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let itself = Implementation::new("gongfu", self.settings.version.clone())
-            .with_title("gongfu: practised skill");
+            .with_title("gongfu: Agent Skills");
         ServerConfig::new(capability::all()).with_server_info(itself)
     }
 

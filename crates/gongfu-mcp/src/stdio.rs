@@ -40,7 +40,7 @@ const READ_BUFFER: usize = 64 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum StdioError {
     /// The session did not begin.
-    #[error("the session did not begin: {0}")]
+    #[error("the session did not start: {0}")]
     Start(String),
     /// The server's own task failed.
     #[error("the server stopped: {0}")]
@@ -155,10 +155,10 @@ impl<R> Stdio<R> {
             let refused = |text| Err(Refusal::invalid(text, Some(request.id.clone())));
             let initializes = matches!(request.request, ClientRequest::InitializeRequest(_));
             if initializes && self.started {
-                return refused("the session has begun: `initialize` comes once, at its beginning");
+                return refused("the session has already started: send `initialize` only once");
             }
             if !self.traffic.open(&request.id, bytes) {
-                return refused("a request with this `id` is not answered yet: use another one");
+                return refused("a request with this `id` is still in progress: use another id");
             }
             self.started |= initializes;
             return Ok(Some(message));

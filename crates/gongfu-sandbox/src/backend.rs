@@ -129,7 +129,8 @@ impl RunContext<'_> {
     /// gongfu is root and can't become another user.
     pub fn tenant_but_root(&self) -> Result<Option<UnixId>, Failure> {
         if rustix::process::geteuid().is_root() && self.tenant.is_none() {
-            let why = "gongfu is root here and can be nobody else; run it as another user";
+            let why =
+                "gongfu runs as root and can't switch to another user; run it as a different user";
             return Err(Failure::Unavailable(why.to_owned()));
         }
         Ok(self.tenant)
@@ -140,7 +141,7 @@ impl RunContext<'_> {
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The sandbox can't be made.
-    #[error("the sandbox can't be made here: {0}")]
+    #[error("can't create the sandbox: {0}")]
     Unavailable(String),
     /// The job can't be run in it.
     #[error("{0}")]
@@ -153,7 +154,7 @@ pub enum Failure {
 impl Failure {
     /// The failure of a sandbox that was ended from outside.
     pub(crate) fn lost() -> Self {
-        let why = "the sandbox was ended from outside; perhaps the machine ran out of memory";
+        let why = "the sandbox was killed from outside; the machine may have run out of memory";
         Self::Io(io::Error::other(why))
     }
 }
@@ -184,5 +185,5 @@ pub trait Backend: Send + Sync {
 pub fn missing(mount: &Mount, error: &io::Error) -> Failure {
     let path = mount.sources.iter().map(|path| path.display().to_string());
     let path = path.collect::<Vec<_>>().join(", ");
-    Failure::Refused(format!("`{path}` can't be seen in the sandbox: {error}"))
+    Failure::Refused(format!("`{path}` can't be shown in the sandbox: {error}"))
 }

@@ -62,7 +62,7 @@ impl NewSet {
     /// Begins a set for a run.
     ///
     /// # Errors
-    /// The folder of the sets can't be written, or there is too much in it.
+    /// The folder of the sets can't be written, or it is too large.
     pub(crate) fn new(holding: &Holding, run: &str, began: Beginning) -> io::Result<Self> {
         std::fs::create_dir_all(&holding.folder)?;
         let store = OwnedFd::from(File::open(&holding.folder)?);
@@ -72,7 +72,7 @@ impl NewSet {
         let (sets, bytes) = usage(&store)?;
         if sets >= MAX_SETS || bytes >= MAX_BYTES {
             let why = format!(
-                "{sets} change sets of {bytes} bytes wait already; apply or drop some (`gongfu changes list`)"
+                "{sets} change sets ({bytes} bytes) already wait; apply or drop some (`gongfu changes list`)"
             );
             return Err(io::Error::other(why));
         }
@@ -192,7 +192,7 @@ fn read(folder: &OwnedFd) -> io::Result<Set> {
     };
     if format.is_some_and(|format| format != FORMAT) {
         return Err(io::Error::other(
-            "another version of gongfu made it; apply it with that one",
+            "another version of gongfu created it; apply it with that version",
         ));
     }
     Ok(set?)
@@ -361,7 +361,7 @@ impl OpenSet {
     /// Locks it.
     fn lock(self) -> Result<Self, PortError> {
         if flock(&self.folder, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let why = "another process applies or drops it right now";
+            let why = "another process is applying or dropping it";
             return Err(PortError::Conflict(why.to_owned()));
         }
         match is_there(&self.store, &self.name, &self.folder) {

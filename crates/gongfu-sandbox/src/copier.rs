@@ -190,7 +190,7 @@ impl Copier {
         depth: usize,
     ) -> io::Result<Before> {
         if depth > MAX_DEPTH {
-            return Err(io::Error::other("its folders lie too deep in each other"));
+            return Err(io::Error::other("its folders are nested too deeply"));
         }
         let mut names: BTreeMap<CString, Vec<(&OwnedFd, Stat)>> = BTreeMap::new();
         for folder in from {
@@ -215,7 +215,7 @@ impl Copier {
             let below = mount_points.below(&name);
             let fits = there.first().is_none_or(|(_, found)| below.fits(found));
             if !fits {
-                let why = "what lies where something else is to be seen in it is no folder";
+                let why = "a mount point in it is not a folder";
                 return Err(io::Error::other(why));
             }
             let entry = match below {
@@ -252,7 +252,7 @@ impl Copier {
             return Ok(None);
         }
         let less = self.files.checked_sub(1);
-        self.files = less.ok_or_else(|| io::Error::other("there are too many files in it"))?;
+        self.files = less.ok_or_else(|| io::Error::other("it has too many files"))?;
         match kind(found) {
             FileType::Directory => {
                 // A file hides the folders below it.
@@ -320,7 +320,7 @@ impl Copier {
 
     fn take(&mut self, bytes: u64) -> io::Result<()> {
         let less = self.bytes.checked_sub(bytes.next_multiple_of(PAGE));
-        self.bytes = less.ok_or_else(|| io::Error::other("there is too much in it"))?;
+        self.bytes = less.ok_or_else(|| io::Error::other("it is too large"))?;
         Ok(())
     }
 }

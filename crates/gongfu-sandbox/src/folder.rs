@@ -32,7 +32,7 @@ pub(crate) fn each_name(
 /// There is a link on the way, or it can't be opened.
 pub(crate) fn open_real(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC;
-    let is_link = || io::Error::other("it is a link now, or lies below one");
+    let is_link = || io::Error::other("it is now a link, or below one");
     #[cfg(target_os = "linux")]
     loop {
         match fs::openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {

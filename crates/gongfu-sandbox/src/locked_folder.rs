@@ -53,7 +53,7 @@ impl LockedFolder {
                 });
             }
         }
-        Err(io::Error::other("no folder of its own can be made for it"))
+        Err(io::Error::other("can't create a folder for it"))
     }
 }
 

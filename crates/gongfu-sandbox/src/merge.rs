@@ -54,7 +54,7 @@ use crate::poll::is_readable;
 /// The deepest nesting of folders.
 pub(crate) const MAX_DEPTH: usize = 64;
 /// The message for a change that came too late.
-const LATE: &str = "there was no time left to bring it out";
+const LATE: &str = "the time limit left no time to save it";
 /// The terms of a merge.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
@@ -98,7 +98,7 @@ impl Budget {
     pub(crate) fn of_run(bytes: u64) -> Self {
         Self {
             left: bytes,
-            why: "it is more than may be written",
+            why: "it exceeds the disk limit",
         }
     }
 
@@ -109,7 +109,7 @@ impl Budget {
         }
         Self {
             left: room,
-            why: "what runs left beside skills would be more than 1 GiB; a person sees it by `gongfu layer list` and makes room by `gongfu layer clear`",
+            why: "the files of runs beside skills would exceed 1 GiB; a person can list them with `gongfu layer list` and make room with `gongfu layer clear`",
         }
     }
 }

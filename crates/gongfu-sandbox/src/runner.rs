@@ -202,8 +202,7 @@ impl Runner {
             }
             if is_one_of_many && profile.is_single_tenant {
                 why.push(format!(
-                    "{level}: it is for one person alone, and this server has users; to use it all the \
-                     same, set `levels_for_one = true` below `[sandbox]` in the settings"
+                    "{level}: it isolates only a single person's runs, and this server has users; to use it anyway, set `levels_for_one = true` below `[sandbox]` in the settings"
                 ));
                 continue;
             }
@@ -218,7 +217,7 @@ impl Runner {
         let why = why.join("; ");
         Err(PortError::Unavailable(match self.wanted {
             None => format!("no sandbox works on this machine: {why}"),
-            Some(_) => format!("the sandbox that was asked for doesn't work here: {why}"),
+            Some(_) => format!("the requested sandbox doesn't work here: {why}"),
         }))
     }
 
@@ -231,7 +230,7 @@ impl Runner {
     async fn attempt(&self, backend: &Arc<dyn Backend>, uses_groups: bool) -> Result<(), Failure> {
         let folder = tokio::task::spawn_blocking(trial_folder).await;
         let folder = folder.map_err(io::Error::other)?.map_err(|error| {
-            let why = "no folder can be made to try it in; let TMPDIR be one that can be written";
+            let why = "can't create a folder to try it in; set TMPDIR to a writable folder";
             Failure::Unavailable(format!("{why} ({error})"))
         })?;
         let job = Spec {
@@ -266,17 +265,15 @@ impl Runner {
         let said = said.lines().next().unwrap_or("it said nothing");
         let why = match (outcome.reason, outcome.exit) {
             (Reason::Timeout, _) => {
-                "a trial took longer than 10 s; try again when the machine has less to do"
+                "a test run took longer than 10 s; try again when the machine is less busy"
                     .to_owned()
             }
             (reason, Some(Exit::Code(code))) => format!(
-                "a trial, which writes a line to a file, ended with code {code} ({}): {said}; see to it \
-                 that what a shell needs is installed below /usr",
+                "a test run, which writes a line to a file, exited with {code} ({}): {said}; check that a shell and its libraries are installed below /usr",
                 reason.as_str()
             ),
             (reason, exit) => format!(
-                "a trial, which writes a line to a file, was ended ({}, {exit:?}); look for what the \
-                 machine's log says of it",
+                "a test run, which writes a line to a file, was killed ({}, {exit:?}); check the machine's log",
                 reason.as_str()
             ),
         };
@@ -404,7 +401,7 @@ impl Runner {
             let backend = self.strongest(owner).await?;
             if !backend.profile().reaches_hosts && !job.reach.is_off() {
                 // Elsewhere its network would be the host's, or the proxy couldn't listen in it.
-                let why = "hosts can be reached from a sandbox of gongfu's own namespaces alone, which doesn't work here; see gongfu doctor";
+                let why = "only the namespaces sandbox can reach hosts, and it doesn't work here; see gongfu doctor";
                 return Err(PortError::Denied(why.to_owned()));
             }
             let slot = self.throttle.slot().await;

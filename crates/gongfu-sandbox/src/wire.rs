@@ -97,7 +97,7 @@ fn fill(from: &impl AsFd, buffer: &mut [u8], handles: &mut Vec<OwnedFd>) -> io::
             }
         }
         if received.flags.contains(ReturnFlags::CTRUNC) {
-            return Err(io::Error::other("there is no room for more open files"));
+            return Err(io::Error::other("the limit of open files is reached"));
         }
         if received.bytes == 0 {
             return match filled {

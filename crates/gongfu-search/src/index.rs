@@ -92,7 +92,7 @@ impl Index {
             Self::over(index, fields, 0, directory.turn())
         };
         guarded(open).or_else(|error| {
-            tracing::debug!(folder = %folder.display(), %error, "the search index is made again");
+            tracing::debug!(folder = %folder.display(), %error, "rebuilding the search index");
             clear(folder)?;
             guarded(open)
         })
@@ -262,7 +262,7 @@ impl Index {
             }
         }
         Err(io::Error::other(
-            "another process writes the search index for too long",
+            "another process has been writing the search index for too long",
         ))
     }
 }

@@ -92,7 +92,7 @@ fn update(
 }
 
 fn unwritable<T>(error: &std::io::Error) -> Option<T> {
-    tracing::debug!(%error, "the search index can't be written: it is made in memory");
+    tracing::debug!(%error, "can't write the search index; building it in memory");
     None
 }
 

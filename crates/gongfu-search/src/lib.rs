@@ -212,7 +212,7 @@ impl SkillSearch for Search {
             match asked.answer(&ready.library, &ready.view).await {
                 Err(PortError::Unavailable(reason)) => {
                     // The index was damaged while it was open: it is made again.
-                    tracing::warn!(%reason, "the search index is opened again");
+                    tracing::warn!(%reason, "reopening the search index");
                     *lock(&self.cache.space(&self.owner).ready) = None;
                     let ready = self.ready().await?;
                     asked.answer(&ready.library, &ready.view).await

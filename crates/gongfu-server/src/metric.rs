@@ -74,15 +74,15 @@ impl Metrics {
         registry.register("http_requests", "Requests over HTTP", requests.clone());
         registry.register_with_unit(
             "http_request_duration",
-            "Time until the head of an answer",
+            "Time to the response headers",
             Unit::Seconds,
             durations.clone(),
         );
         registry.register("http_connections", "Open connections", connections.clone());
-        registry.register("tool_calls", "Calls of tools", calls.clone());
+        registry.register("tool_calls", "Tool calls", calls.clone());
         registry.register(
             "tool_call_milliseconds",
-            "Time that calls of tools took, in milliseconds",
+            "Duration of tool calls, in milliseconds",
             call_milliseconds.clone(),
         );
         let labels = vec![("version", version.to_owned())];

@@ -59,14 +59,14 @@ impl Problem {
                 StatusCode::FORBIDDEN,
                 "HOST_UNKNOWN",
                 format!(
-                    "requests to `{host}` are not answered; start the server with --public-url to name its address"
+                    "requests for host `{host}` are refused; set the server's address with --public-url"
                 ),
             ),
             Self::OriginForeign(origin) => (
                 StatusCode::FORBIDDEN,
                 "ORIGIN_FOREIGN",
                 format!(
-                    "pages of `{origin}` may not send requests; start the server with --public-url to name its address"
+                    "requests from pages of `{origin}` are refused; set the server's address with --public-url"
                 ),
             ),
             Self::Unauthenticated(caller) => (
@@ -77,7 +77,7 @@ impl Problem {
             Self::Fault => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "INTERNAL_SERVER_ERROR",
-                "the server failed at this request; its log says more".to_owned(),
+                "internal error; see the server's log".to_owned(),
             ),
         }
     }
@@ -135,16 +135,17 @@ impl IntoResponse for ProblemResponse {
 
 /// The reason why a client needs the token, and the way to it.
 fn unauthenticated(caller: Caller) -> String {
-    const TOKEN: &str = "the token of the server (the file `token` in its GONGFU_HOME) as `Authorization: Bearer TOKEN`";
+    const TOKEN: &str =
+        "the server's token (the file `token` in its GONGFU_HOME) as `Authorization: Bearer TOKEN`";
     match caller {
         Caller::Other => format!(
-            "the server answers its own user, and this connection is another user's; run the client as the user of the server, or send {TOKEN}"
+            "the server only answers its own user, and this connection belongs to another; run the client as the server's user, or send {TOKEN}"
         ),
         Caller::Proxy => format!(
-            "the server has a public URL, so nobody is known by the connection; let the proxy or the client send {TOKEN}"
+            "a server with a public URL can't identify users by connection; have the proxy or the client send {TOKEN}"
         ),
         Caller::Own | Caller::Unknown => format!(
-            "the server answers its own user, and the system doesn't tell whose this connection is; send {TOKEN}"
+            "the server only answers its own user, and this system doesn't report the owner of a connection; send {TOKEN}"
         ),
     }
 }

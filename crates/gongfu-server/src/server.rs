@@ -121,7 +121,7 @@ impl Listener {
     async fn bind_unix(_path: &std::path::Path) -> io::Result<Self> {
         Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "there are no unix sockets on this system; give an address such as 127.0.0.1:0",
+            "this system has no Unix sockets; use an address such as 127.0.0.1:0",
         ))
     }
 
@@ -275,7 +275,7 @@ async fn accept(
             Ok(connection) => return (connection, permit),
             Err(error) => {
                 // There are no descriptors left, or the client is gone already.
-                tracing::warn!(%error, "a connection can't be accepted");
+                tracing::warn!(%error, "can't accept a connection");
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }

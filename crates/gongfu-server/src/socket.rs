@@ -13,7 +13,7 @@ pub fn raise_descriptor_limit() {
             ..limit
         };
         if let Err(error) = setrlimit(Resource::Nofile, raised) {
-            tracing::debug!(%error, "the limit of open files stays as it is");
+            tracing::debug!(%error, "can't raise the limit of open files");
         }
     }
 }
@@ -34,13 +34,13 @@ pub(crate) async fn remove_stale(path: &Path) -> std::io::Result<()> {
     if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
         return Err(io::Error::new(
             io::ErrorKind::AlreadyExists,
-            "something that is no socket stands there; give another path",
+            "a file that is not a socket is already there; use another path",
         ));
     }
     match tokio::net::UnixStream::connect(path).await {
         Ok(_) => Err(io::Error::new(
             io::ErrorKind::AddrInUse,
-            "another program listens there; end it, or give another path",
+            "another program is listening there; stop it, or use another path",
         )),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             rustix::fs::unlink(path)?;
@@ -68,7 +68,7 @@ pub(crate) fn bind(path: &Path) -> std::io::Result<std::os::unix::net::UnixListe
 pub(crate) fn remove(path: &Path) {
     #[cfg(unix)]
     if let Err(error) = rustix::fs::unlink(path) {
-        tracing::debug!(path = %path.display(), %error, "the socket can't be removed");
+        tracing::debug!(path = %path.display(), %error, "can't remove the socket");
     }
     #[cfg(not(unix))]
     let _ = path;

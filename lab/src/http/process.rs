@@ -98,7 +98,7 @@ impl Process {
     pub(crate) fn memory(&self) -> Result<Memory> {
         self.child
             .memory()
-            .context("this system doesn't tell what a process holds")
+            .context("this system doesn't report changes what a process holds")
     }
 
     /// The time that it and its children have computed.
@@ -109,7 +109,7 @@ impl Process {
         while let Some(process) = open.pop() {
             let Some(own) = ticks_of(process) else {
                 if process == self.child.id() {
-                    bail!("this system doesn't tell what a process computes");
+                    bail!("this system doesn't report changes what a process computes");
                 }
                 continue;
             };
@@ -138,7 +138,7 @@ impl Process {
         std::thread::sleep(Duration::from_millis(20));
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.is_empty() {
-            return "it says nothing".to_owned();
+            return "no output".to_owned();
         }
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         lines.join(" / ")

@@ -241,7 +241,7 @@ fn version(program: &FilePath, arguments: &[&str]) -> Result<String> {
         .with_context(|| format!("{} does not start", program.display()))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        let last = said.lines().last().unwrap_or("it says nothing");
+        let last = said.lines().last().unwrap_or("no output");
         bail!("{} does not start: {last}", program.display());
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())

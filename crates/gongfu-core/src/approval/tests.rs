@@ -44,7 +44,7 @@ fn question_tells_what_is_different_since_the_last_answer() {
     approvals.all[0].answer = Answer::Allowed(Scope::Always);
     assert!(approvals.difference(&first, NOW).is_empty());
     let second = asked("lib/pdf", "2");
-    assert_eq!(approvals.difference(&second, NOW), ["plan is changed"]);
+    assert_eq!(approvals.difference(&second, NOW), ["plan changed"]);
     // Another skill of that name, or another command, is another question.
     assert!(
         approvals

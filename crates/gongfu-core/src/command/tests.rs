@@ -231,14 +231,14 @@ fn reasons_say_what_and_what_to_do() {
     };
     assert_eq!(
         reason("ls && sudo rm x"),
-        "`sudo` asks for more rights, and nothing in a sandbox gets any; run the command without it"
+        "`sudo` asks for more privileges, which a sandbox never grants; run the command without it"
     );
     assert_eq!(
         reason("echo x > /etc/hosts"),
-        "`>` would write to /etc/hosts, which is a part of the system; write below /workspace, /skill instead"
+        "`>` would write to /etc/hosts, which belongs to the system; write below /workspace, /skill instead"
     );
     assert_eq!(
         reason("echo 'a"),
-        "the command can't be read: `'` at byte 5 is never closed"
+        "can't parse the command: `'` at byte 5 is never closed"
     );
 }

@@ -90,35 +90,33 @@ impl FailureKind {
     /// The remedy, for people.
     pub fn advice(self) -> &'static str {
         match self {
-            Self::ManifestInvalid => "fix that file of the skill",
+            Self::ManifestInvalid => "fix that file in the skill",
             Self::LockStale => {
-                "make the lock anew beside it, by `uv lock` or `npm install --package-lock-only`"
+                "update the lock file next to it with `uv lock` or `npm install --package-lock-only`"
             }
-            Self::PackageUnknown => "check the name, and whether the configured index has it",
+            Self::PackageUnknown => "check the name, and that the configured index has it",
             Self::NothingBuilt => {
-                "require a version that the index has built for this machine; or a person lists the package in `build` below `[dependencies]` in the settings"
+                "require a version that has a wheel for this machine, or a person can add the package to `build` below `[dependencies]` in the settings"
             }
             Self::Conflict => "change the required versions so that they can be installed together",
             Self::DigestMismatch => {
-                "make the lock anew if the package was meant to change; else don't trust the index"
+                "update the lock file if the package was meant to change; otherwise don't trust the index"
             }
             Self::Interpreter => {
-                "a person can install one, e.g. by `uv python install`, and list it in `interpreters` below `[dependencies]` in the settings"
+                "a person can install one, e.g. with `uv python install`, and add it to `interpreters` below `[dependencies]` in the settings"
             }
             Self::TooLarge => {
-                "a person can raise `disk_mib` below `[dependencies]` in the settings, or have fewer packages required"
+                "require fewer packages, or a person can raise `disk_mib` below `[dependencies]` in the settings"
             }
             Self::IndexUnreachable => {
-                "try again when the index answers; a person can see which it is by `gongfu doctor`, and set `index`, `registry` and `hosts` below `[dependencies]` in the settings"
+                "try again when the index is reachable; a person can see which one it is with `gongfu doctor`, and set `index`, `registry` and `hosts` below `[dependencies]` in the settings"
             }
             Self::TooSlow => {
-                "try again when the index answers faster; a person can raise `seconds` below `[dependencies]` in the settings"
+                "try again later, or a person can raise `seconds` below `[dependencies]` in the settings"
             }
-            Self::ToolMissing => {
-                "a person can get it by `gongfu init`, or put it into the search path"
-            }
-            Self::Sandbox => "a person can see what this machine lacks: gongfu doctor",
-            Self::Other => "a person can see more by `gongfu env build`",
+            Self::ToolMissing => "a person can install it with `gongfu init`, or add it to PATH",
+            Self::Sandbox => "a person can find out why: gongfu doctor",
+            Self::Other => "a person can see the details with `gongfu env build`",
         }
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn parse(
     let ignored = ignored.iter().filter(|field| package.contains_key(**field));
     for field in ignored {
         left_out.warn(format!(
-            "ignored: {file}: `{field}`: only packages and their versions count"
+            "ignored: {file}: `{field}`: only packages and versions are used"
         ));
     }
     let warnings = left_out.warnings(is_error)?;
@@ -70,7 +70,7 @@ fn object(file: &SkillPath, text: &str) -> Result<Object, ManifestError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str(text).map_err(|error| {
         let line = (error.line() > 0).then(|| error.line());
-        ManifestError::new(file, line, format!("it is no JSON object: {error}"))
+        ManifestError::new(file, line, format!("it is not a JSON object: {error}"))
     })
 }
 
@@ -87,25 +87,25 @@ fn dependencies(
     };
     let Some(versions) = field.as_object() else {
         return error(format!(
-            "`{kind}` is no object; write e.g. {{\"left-pad\": \"^1.3.0\"}}"
+            "`{kind}` is not an object; write e.g. {{\"left-pad\": \"^1.3.0\"}}"
         ));
     };
     if versions.len() > MAX_PACKAGES {
         return error(format!(
-            "`{kind}` names more than {MAX_PACKAGES} packages; name fewer"
+            "`{kind}` has more than {MAX_PACKAGES} packages; use fewer"
         ));
     }
     let mut kept = Object::new();
     for (name, version) in versions {
         let wanted = version.as_str().map(str::trim);
         let why = if !is_name(name) {
-            format!("`{name}` can't be the name of a package")
+            format!("`{name}` is not a valid package name")
         } else if let Some(wanted) = wanted.filter(|wanted| is_version(wanted)) {
             kept.insert(name.clone(), json!(wanted));
             continue;
         } else {
             format!(
-                "`{name}` is wanted as `{version}`, and packages come from the registry alone; name a version, e.g. \"^1.3.0\""
+                "`{name}` is required as `{version}`, but packages come only from the registry; use a version, e.g. \"^1.3.0\""
             )
         };
         left_out.add(ManifestError::new(file, None, why));

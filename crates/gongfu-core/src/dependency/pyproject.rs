@@ -22,7 +22,7 @@ pub(super) fn parse(
     let Some(project) = table.get("project").and_then(Value::as_table) else {
         let poetry = table.get("tool").and_then(|tool| tool.get("poetry"));
         if poetry.is_some_and(|poetry| poetry.get("dependencies").is_some()) {
-            let why = "its dependencies are written for Poetry alone; write them into `[project] dependencies` as well (PEP 621)";
+            let why = "its dependencies are in Poetry's format only; add them to `[project] dependencies` (PEP 621)";
             return Err(ManifestError::new(file, None, why));
         }
         return Ok(None);
@@ -30,7 +30,7 @@ pub(super) fn parse(
     let dynamic = project.get("dynamic").and_then(Value::as_array);
     let is_dependencies = |name: &Value| name.as_str() == Some("dependencies");
     if dynamic.is_some_and(|names| names.iter().any(is_dependencies)) {
-        let why = "its dependencies are `dynamic`: only a build can tell them, and nothing of a skill is built; write them into `[project] dependencies`";
+        let why = "its dependencies are `dynamic`, and gongfu doesn't build skills; list them in `[project] dependencies`";
         return Err(ManifestError::new(file, None, why));
     }
     let mut left_out = LeftOut::default();
@@ -162,7 +162,7 @@ pub(super) fn requirements(
             && python.chars().all(is_plain);
         if !is_version {
             return Err(error(
-                "`requires-python` is no version; write e.g. \">=3.11\"",
+                "`requires-python` is not a version specifier; write e.g. \">=3.11\"",
             ));
         }
         requirements.python = Some(python.to_owned());
@@ -170,16 +170,17 @@ pub(super) fn requirements(
     let Some(dependencies) = table.get("dependencies") else {
         return Ok(requirements);
     };
-    let wrong_type = || error("`dependencies` is no list of texts; write e.g. [\"requests>=2\"]");
+    let wrong_type =
+        || error("`dependencies` is not a list of strings; write e.g. [\"requests>=2\"]");
     let dependencies = dependencies.as_array().ok_or_else(wrong_type)?;
     if dependencies.len() > MAX_PACKAGES {
-        let why = format!("there are more than {MAX_PACKAGES} dependencies; name fewer");
+        let why = format!("there are more than {MAX_PACKAGES} dependencies; use fewer");
         return Err(error(&why));
     }
     for dependency in dependencies {
         let line = dependency.as_str().ok_or_else(wrong_type)?.trim();
         if line.contains("--hash") {
-            let why = format!("`{line}` has a digest, which only requirements.txt may have");
+            let why = format!("`{line}` has a hash, which only requirements.txt may have");
             left_out.add(error(&why));
         } else if let Some(why) = requirement_problem(line) {
             left_out.add(error(&why));

@@ -20,7 +20,7 @@ const ARCHIVES: [&str; 18] = [
 const MAX_FILES: usize = 32;
 /// The reason why settings of an installer are ignored.
 pub(super) const OPERATOR_DECIDES: &str =
-    "where packages come from, and how, is for whoever runs gongfu to decide";
+    "gongfu's settings decide where packages come from, not skills";
 
 /// The reason why a line is no requirement of a package from an index; `None` if it is one.
 ///
@@ -30,7 +30,7 @@ pub fn requirement_problem(line: &str) -> Option<String> {
     let is_odd = |c: char| c.is_control() || matches!(c, '\\' | '$' | '`');
     if line.len() > MAX_LINE || line.contains(is_odd) {
         return Some(format!(
-            "`{shown}` is too long or holds a character that no requirement has; write the name and its versions, e.g. `requests>=2`"
+            "`{shown}` is too long or has an invalid character; write a name and versions, e.g. `requests>=2`"
         ));
     }
     // An installer reads options behind a digest as well: nothing but digests may stand there.
@@ -40,7 +40,7 @@ pub fn requirement_problem(line: &str) -> Option<String> {
         || !digests.all(|digest| is_digest(digest.trim_start_matches("--")));
     if has_option {
         return Some(format!(
-            "`{shown}` has an option; only digests may stand behind a requirement, each as `--hash=sha256:…`"
+            "`{shown}` has an option; only hashes may follow a requirement, as `--hash=sha256:…`"
         ));
     }
     let is_name_char = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
@@ -61,7 +61,7 @@ pub fn requirement_problem(line: &str) -> Option<String> {
         .iter()
         .any(|text| text.contains(['@', '/', ':']));
     (!is_name || !is_version || is_place).then(|| {
-        format!("`{shown}` is no package of an index, and packages come from the index alone; name the package and its versions, e.g. `requests>=2`")
+        format!("`{shown}` is not a package of an index, but packages come only from the index; write a name and versions, e.g. `requests>=2`")
     })
 }
 
@@ -136,7 +136,7 @@ impl Parser<'_> {
                 self.requirements.lines.push(line);
             }
             if self.requirements.lines.len() + self.requirements.constraints.len() > MAX_PACKAGES {
-                let why = format!("there are more than {MAX_PACKAGES} requirements; name fewer");
+                let why = format!("there are more than {MAX_PACKAGES} requirements; use fewer");
                 return Err(error(why));
             }
         }
@@ -172,27 +172,24 @@ impl Parser<'_> {
                 Ok(path) => path,
                 Err(why) => {
                     return left_out(format!(
-                        "`{name}` can't be read: {why}; name a file of the skill"
+                        "`{name}` can't be read: {why}; use a file of the skill"
                     ));
                 }
             };
             if !self.texts.contains_key(&path) {
                 return left_out(format!(
-                    "`{path}` isn't there; requirements name files that lie beside them, and are called requirements or constraints and end in .txt"
+                    "`{path}` doesn't exist; an included file must be in the same folder, start with `requirements` or `constraints` and end with .txt"
                 ));
             }
             if self.seen.len() >= MAX_FILES {
                 return left_out(format!(
-                    "it leads to more than {MAX_FILES} files; write them into one"
+                    "it includes more than {MAX_FILES} files; merge them into one"
                 ));
             }
             return self.file(&path, constrains);
         }
         if line.starts_with("-e") || line.starts_with("--editable") {
-            return left_out(
-                "`--editable` is for a project in development; name packages of an index"
-                    .to_owned(),
-            );
+            return left_out("`--editable` is not supported; use packages of an index".to_owned());
         }
         let option = line.split([' ', '=']).next().unwrap_or(line);
         let option = crate::text::clipped(option, MAX_SHOWN, char::REPLACEMENT_CHARACTER);

@@ -79,7 +79,7 @@ fn header(file: &SkillPath, text: &str) -> Result<Option<(usize, String)>, Manif
             continue;
         };
         if found.is_some() {
-            let why = "it has two headers `# /// script`; write one (PEP 723)";
+            let why = "it has two `# /// script` headers; keep one (PEP 723)";
             return Err(ManifestError::new(file, Some(index + 1), why));
         }
         block.truncate(end);

@@ -127,7 +127,7 @@ fn script_headers_follow_pep_723() {
     assert!(
         read(&two)
             .unwrap_err()
-            .starts_with("x.py:11: it has two headers")
+            .starts_with("x.py:11: it has two `# /// script` headers")
     );
     let broken = read("\n# /// script\n# dependencies = [\n# ///\n").unwrap_err();
     assert!(
@@ -147,13 +147,13 @@ fn requirements_follow_pip() {
     let text = "\u{feff}# all of it\nrequests [socks] >= 2 , < 3 ; python_version < \"4\"  # why\n\nnumpy==2.4.6 \\\n  --hash=sha256:0000000000000000000000000000000000000000000000000000000000000000\n-r more/../requirements-more.txt\n";
     let refused = python(&[("requirements.txt", text)]).unwrap_err();
     assert!(
-        refused.contains("requirements.txt:6") && refused.contains("climbs"),
+        refused.contains("requirements.txt:6") && refused.contains("contains `..`"),
         "{refused}"
     );
     let text = text.replace("more/../", "");
     let refused = python(&[("requirements.txt", &text)]).unwrap_err();
     assert!(
-        refused.contains("`requirements-more.txt` isn't there"),
+        refused.contains("`requirements-more.txt` doesn't exist"),
         "{refused}"
     );
     let more = "-c constraints.txt\n--index-url https://elsewhere.example/simple\nidna\n-rrequirements.txt\n";

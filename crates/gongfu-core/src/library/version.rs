@@ -57,9 +57,9 @@ impl SkillVersion {
         let paths: BTreeSet<&String> = self.files.keys().chain(later.files.keys()).collect();
         let different = paths.into_iter().filter_map(|path| {
             match (self.files.get(path), later.files.get(path)) {
-                (Some(then), Some(now)) => (then != now).then(|| format!("{path} is changed")),
-                (None, _) => Some(format!("{path} is new")),
-                (_, None) => Some(format!("{path} is gone")),
+                (Some(then), Some(now)) => (then != now).then(|| format!("{path} changed")),
+                (None, _) => Some(format!("{path} was added")),
+                (_, None) => Some(format!("{path} was removed")),
             }
         });
         different.collect()

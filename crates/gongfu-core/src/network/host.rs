@@ -19,15 +19,15 @@ pub struct Host(String);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
     /// Nothing, or longer than a name can be.
-    #[error("the name of a host has 1 to 253 characters")]
+    #[error("a host name has 1 to 253 characters")]
     Length,
     /// It has a part that can't be one.
     #[error(
-        "the parts of a name have 1 to 63 letters, digits and `-`, which is neither first nor last; there is no dot at the end"
+        "each part of a host name is 1 to 63 letters, digits or `-`, doesn't start or end with `-`, and there is no dot at the end"
     )]
     Label,
     /// It is an address, in whatever form.
-    #[error("an address is no name; give the name of the host")]
+    #[error("an IP address is not a host name; use the host's name")]
     Address,
     /// No port, or none that can be connected to.
     #[error("a port is a number from 1 to 65535")]

@@ -29,7 +29,7 @@ pub enum RuleError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// It would be for everybody's hosts.
-    #[error("`*` stands only for what is below a name with a dot: `*.example.com`")]
+    #[error("`*` is only allowed as the first part of a name with a dot: `*.example.com`")]
     TooWide,
 }
 

@@ -33,7 +33,7 @@ impl Spaces for LocalSpaces {
         ready(match owner {
             Owner::Local => Ok(self.0.clone()),
             Owner::User(user) => Err(PortError::Denied(format!(
-                "there are no accounts here, so there is no space of the user `{}`",
+                "there are no accounts, so there is no space for the user `{}`",
                 user.as_str()
             ))),
         })

@@ -180,10 +180,10 @@ fn error_names_its_place() {
     };
     check("echo 'a", "`'` at byte 5 is never closed");
     check("echo \"$(ls\"", "`\"` at byte 10 is never closed");
-    check("ls; )", "`)` at byte 4 can't stand there");
-    check("ls && ", "the command ends where more has to come");
+    check("ls; )", "`)` at byte 4 is not allowed there");
+    check("ls && ", "the command is incomplete");
     check("if a; then b", "`if` at byte 0 is never closed");
-    check("a\0b", "there is a NUL at byte 1; take it out");
+    check("a\0b", "there is a NUL at byte 1; remove it");
     let long = "x".repeat(super::MAX_BYTES + 1);
     assert_eq!(parse(&long), Err(ParseError::TooLong(long.len())));
 }

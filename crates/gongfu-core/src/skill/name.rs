@@ -27,7 +27,7 @@ pub enum NameError {
     #[error("the name is longer than {MAX_ADDRESSABLE} characters")]
     TooLong,
     /// `/`, `\`, `.`, `..` or a control character.
-    #[error("the name holds a path separator or a control character")]
+    #[error("the name contains a path separator or a control character")]
     NotAName,
 }
 

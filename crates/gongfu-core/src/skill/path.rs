@@ -27,13 +27,13 @@ pub enum PathError {
     #[error("the path is absolute")]
     Absolute,
     /// Holds `..`.
-    #[error("the path climbs with `..`")]
+    #[error("the path contains `..`")]
     Climbs,
     /// Holds NUL or another control character.
-    #[error("the path holds a control character")]
+    #[error("the path contains a control character")]
     Control,
     /// Holds `\`, which some systems take for a separator.
-    #[error("the path holds a backslash")]
+    #[error("the path contains a backslash")]
     Backslash,
     /// Longer than any file system takes.
     #[error("the path is too long")]

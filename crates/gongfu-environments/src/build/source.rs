@@ -70,7 +70,7 @@ impl Build<'_> {
                 return Err(failure);
             }
             if let Err(failure) = self.build_source(recipe, &name).await {
-                let why = format!("{name}: it couldn't be built: {}", failure.why);
+                let why = format!("{name}: the build failed: {}", failure.why);
                 self.leave_out(&why);
                 return Err(Failure {
                     kind: FailureKind::NothingBuilt,
@@ -152,7 +152,7 @@ fn source(name: &str, printed: &str) -> Result<Source, String> {
     }
     let no_list = || {
         format!(
-            "its `build-system.requires` is no list of at most {MAX_REQUIRES} texts; require another version of {name}"
+            "its `build-system.requires` is not a list of at most {MAX_REQUIRES} strings; require another version of {name}"
         )
     };
     let requires = printed
@@ -186,11 +186,11 @@ fn take_wheel(folder: &BuildFolder, name: &str, version: &str) -> io::Result<()>
     let mut files = made.list(&SkillPath::root())?;
     files.retain(|entry| entry.name.strip_suffix(".whl").is_some());
     let [wheel] = files.as_slice() else {
-        let why = format!("its build made {} wheels instead of one", files.len());
+        let why = format!("its build produced {} wheels instead of one", files.len());
         return Err(io::Error::other(why));
     };
     if wheel.kind != EntryKind::File || !is_wheel_of(&wheel.name, name, version) {
-        let why = format!("its build made something else than a wheel of {name} {version}");
+        let why = format!("its build didn't produce a wheel of {name} {version}");
         return Err(io::Error::other(why));
     }
     let path = SkillPath::new(&wheel.name).map_err(io::Error::other)?;

@@ -85,7 +85,7 @@ pub(super) fn server(url: &str, name: &str) -> Result<Option<ProxyServer>, Strin
     let url = match url.split_once("://") {
         None => format!("http://{url}"),
         Some(("http", _)) => url.to_owned(),
-        Some(_) => return Err(wrong("isn't reached by http")),
+        Some(_) => return Err(wrong("doesn't use http")),
     };
     let (endpoint, _) = url::endpoint(&url).map_err(|why| wrong(&why))?;
     let authorization = url::login(&url).map(|(user, password)| {

@@ -21,10 +21,10 @@ pub fn is_loop(error: &io::Error) -> bool {
 /// The reason of an error in words for people, without numbers or paths.
 pub fn reason(error: &io::Error) -> String {
     if is_escape(error) {
-        return "it leads out of its folder".to_owned();
+        return "it leads outside its folder".to_owned();
     }
     if is_loop(error) {
-        return "its links lead in a circle".to_owned();
+        return "its links form a loop".to_owned();
     }
     match error.kind() {
         io::ErrorKind::NotFound => "it points to nothing".to_owned(),
@@ -47,7 +47,7 @@ pub fn port_error(error: io::Error) -> PortError {
             PortError::Unavailable("the disk is full".to_owned())
         }
         io::ErrorKind::FileTooLarge => {
-            PortError::Unavailable("the system allows no file of that size".to_owned())
+            PortError::Unavailable("the system doesn't allow a file of that size".to_owned())
         }
         io::ErrorKind::ReadOnlyFilesystem => {
             PortError::Denied("it is on a read-only file system".to_owned())
@@ -80,7 +80,7 @@ pub fn put_error(error: PutError) -> PortError {
 
 /// An error of a folder of the home, as one of the port's.
 pub fn home_error(error: &io::Error) -> PortError {
-    PortError::Unavailable(format!("a folder of the home can't be made: {error}"))
+    PortError::Unavailable(format!("can't create a folder in gongfu's home: {error}"))
 }
 
 /// An error of the disk while something is written, as one of the port's: a folder that nobody may
@@ -88,7 +88,7 @@ pub fn home_error(error: &io::Error) -> PortError {
 pub fn write_error(error: io::Error) -> PortError {
     match error.kind() {
         io::ErrorKind::PermissionDenied if !is_escape(&error) => {
-            let text = "the system allows no writing there; a person can permit it";
+            let text = "permission denied; a person can allow writing there";
             PortError::Unavailable(text.to_owned())
         }
         _ => port_error(error),

@@ -39,7 +39,7 @@ pub fn lock(folder: &Root, name: &str) -> io::Result<std::fs::File> {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
-                let why = "another process holds this lock; end it if it hangs";
+                let why = "another process holds this lock; stop it if it hangs";
                 return Err(failed(io::Error::new(io::ErrorKind::TimedOut, why)));
             }
             Err(TryLockError::WouldBlock) => {

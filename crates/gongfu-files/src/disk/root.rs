@@ -64,7 +64,7 @@ impl Root {
         let created = builder.recursive(true).mode(0o700).create(path);
         created.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
-                let why = format!("{} or what is above it is no folder", path.display());
+                let why = format!("{} or one of its parents is not a folder", path.display());
                 io::Error::new(error.kind(), why)
             }
             _ => error,

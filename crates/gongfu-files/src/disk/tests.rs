@@ -126,8 +126,8 @@ fn only_a_link_leads_elsewhere() {
             expected: None,
         };
         let said = format!("{:?}", root.put(&path(name), change).unwrap_err());
-        assert!(said.contains("is never written through"), "{said}");
-        assert_eq!(said.contains("where it leads"), leads, "{said}");
+        assert!(said.contains("gongfu doesn't write through"), "{said}");
+        assert_eq!(said.contains("its target"), leads, "{said}");
     }
 }
 

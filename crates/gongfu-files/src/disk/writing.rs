@@ -99,12 +99,12 @@ impl Root {
             }
             if !metadata.is_file() {
                 let hint = if metadata.is_symlink() {
-                    "; write to where it leads"
+                    "; write to its target instead"
                 } else {
                     ""
                 };
                 return Err(PutError::Io(io::Error::other(format!(
-                    "{} is never written through{hint}",
+                    "gongfu doesn't write through {}{hint}",
                     described(kind_of(metadata.file_type()))
                 ))));
             }
@@ -121,7 +121,7 @@ impl Root {
             if folder.read(&now, limit)?.bytes == expected {
                 Ok(())
             } else {
-                Err(PutError::Conflict("it changed meanwhile".to_owned()))
+                Err(PutError::Conflict("it changed in the meantime".to_owned()))
             }
         };
         check_expected()?;
@@ -213,7 +213,7 @@ impl Root {
                 Err(std::fs::TryLockError::Error(_)) => return Ok(None),
             }
         }
-        let text = "another writer locks its folder for long";
+        let text = "another writer holds the lock of its folder";
         Err(PutError::Conflict(text.to_owned()))
     }
 
@@ -366,5 +366,5 @@ fn keep_owner(file: &File, like: &Metadata) -> io::Result<()> {
         return Ok(());
     }
     let kept = std::os::unix::fs::fchown(file, Some(like.uid()), Some(like.gid()));
-    kept.map_err(|error| io::Error::other(format!("its owner can't be kept: {error}")))
+    kept.map_err(|error| io::Error::other(format!("can't preserve its owner: {error}")))
 }

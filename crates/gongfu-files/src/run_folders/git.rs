@@ -22,7 +22,7 @@ pub(super) fn reason(
     personal: &PersonalSettings,
 ) -> Option<&'static str> {
     if is_part(root, path) {
-        return Some("it is a repository of git");
+        return Some("it is a git repository");
     }
     let (real, file) = (real_outside(root), real_outside(&root.join(path)));
     let folders = file.ancestors().skip(1).take(MAX_ABOVE);
@@ -30,7 +30,7 @@ pub(super) fn reason(
         .filter_map(repository)
         .any(|(top, files)| names(files, Some(top), (&real, &file), personal));
     let named = named || names(Vec::new(), None, (&real, &file), personal);
-    named.then_some("the settings of git name it")
+    named.then_some("git's settings refer to it")
 }
 
 /// Returns whether the files of a repository begin in a folder.

@@ -160,9 +160,9 @@ fn links_lead_nowhere_but_inside() {
     assert_eq!(
         names(&workspace, "").unwrap(),
         [
-            "away: a link: it leads out of its folder",
-            "dangling: a link: it leads out of its folder",
-            "file: a link: it leads out of its folder",
+            "away: a link: it leads outside its folder",
+            "dangling: a link: it leads outside its folder",
+            "file: a link: it leads outside its folder",
             "link 7",
             "near/",
             "real/"
@@ -323,8 +323,8 @@ fn a_mount_is_declared_in_one_line() {
         (":/x", "has no host folder"),
         ("/a:b", "is not an absolute path"),
         ("/a:/b:/c", "too many colons"),
-        ("/a:/b/../c", "climbs"),
-        ("/a:/", "everything"),
+        ("/a:/b/../c", "contains `..`"),
+        ("/a:/", "whole file system"),
         ("/a:/workspace/x", "reserved for the workspace"),
     ] {
         let error = parse(text).unwrap_err();

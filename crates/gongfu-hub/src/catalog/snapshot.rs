@@ -28,7 +28,7 @@ struct EntryGroup {
 
 /// Two entries of one name in one space.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is a tool `{name}` already; give one of the two another name")]
+#[error("two tools are named `{name}`; rename one of them")]
 pub struct NameCollision {
     /// The name.
     pub name: Arc<str>,

@@ -109,7 +109,7 @@ fn wrong_call_is_refused_with_a_hint() {
         "skill_load {} MISSING_ARGUMENT skill_list",
         r#"skill_load {"skill_name": "pd"} SKILL_NOT_FOUND pdf"#,
         r#"skill_load {"skill_name": "off"} SKILL_DEACTIVATED gongfu skill enable lib/off"#,
-        r#"skill_load {"skill_name": "../pdf"} INVALID_SKILL_NAME never a path"#,
+        r#"skill_load {"skill_name": "../pdf"} INVALID_SKILL_NAME not a path"#,
         r#"skill_load {"skill_name": "pdf", "section": "usage"} SECTION_NOT_FOUND Use, "#,
         r#"skill_load {"skill_name": "pdf", "section": "use", "start_line": 1} INVALID_ARGUMENT one of them"#,
         r#"skill_load {"skill_name": "pdf", "part": "half"} INVALID_ARGUMENT whole, body"#,
@@ -208,7 +208,7 @@ fn skill_list_returns_pages() {
     );
     assert_eq!(
         next,
-        "- wide: Read PDFs.\n- off (switched off): Read PDFs.\n… and 1 more: call skill_list with after=\"lib/off\"\n"
+        "- wide: Read PDFs.\n- off (disabled): Read PDFs.\n… and 1 more: call skill_list with after=\"lib/off\"\n"
     );
     assert_eq!(
         text("skill_list", json!({ "source": "user" })),
@@ -233,7 +233,7 @@ fn skill_search_returns_what_fits() {
     };
     assert_eq!(
         text,
-        "- pdf: Read PDFs.\n  > the place\n… and 1 more that fit less: raise `limit` to see them\n"
+        "- pdf: Read PDFs.\n  > the place\n… and 1 weaker matches: raise `limit` to see them\n"
     );
     for (arguments, code) in [
         (json!({ "query": "" }), "INVALID_ARGUMENT"),

@@ -276,7 +276,7 @@ fn failure(error: &ToolError, at: Timestamp) -> ToolResult {
         Problem::FileUnknown { skill, path, .. } => {
             json!({ "skill_name": skill, "file_name": path, "message": message })
         }
-        Problem::SkillName { .. } => format!("{message}; give a name, never a path").into(),
+        Problem::SkillName { .. } => format!("{message}; pass a name, not a path").into(),
         _ => Value::from(format!("{message}; {}", text.hint)),
     };
     // What needs approval is blocked to clients of the source.

@@ -84,7 +84,7 @@ impl Tool for ListSkills {
         }
         let left = all.len() - skills.len();
         let mut hint =
-            String::from("load a skill with autosnippet_load_skill: give its name as skillName");
+            String::from("load a skill with autosnippet_load_skill: pass its name as skillName");
         if left > 0 {
             let _ = write!(
                 hint,

@@ -229,7 +229,7 @@ pub(crate) struct Create {
     /// Skill name (lower-case letters, numbers, hyphens).
     #[schemars(regex(pattern = r"^[a-z][a-z0-9-]*$"))]
     name: String,
-    /// One sentence: what the skill does, and when to use it.
+    /// One sentence: what the skill does and when to use it.
     description: String,
     /// The Markdown content of the SKILL.md; empty for a template.
     instructions: String,
@@ -359,7 +359,7 @@ impl Bash {
             VirtualPath::Skills => {
                 return Err(Problem::PlacePath {
                     path: self.cwd.clone(),
-                    reason: "it holds all skills, and a command sees one of them".to_owned(),
+                    reason: "it holds all skills, but a command sees only one of them".to_owned(),
                 }
                 .error());
             }

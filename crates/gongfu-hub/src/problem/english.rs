@@ -20,11 +20,11 @@ impl Problem {
         let (message, hint) = match self {
             Self::UnknownTool { name, nearest } => (
                 format!("there is no tool `{}`", clipped(name)),
-                listed("the tools here are", nearest),
+                listed("the tools are", nearest),
             ),
             Self::MissingArgument { name, about } => (
                 format!("the argument `{name}` is missing"),
-                format!("give `{name}`: {about}"),
+                format!("pass `{name}`: {about}"),
             ),
             Self::UnknownArgument { name, known } => (
                 format!("there is no argument `{}`", clipped(name)),
@@ -52,8 +52,8 @@ impl Problem {
                 format!("keep them below {limit} bytes"),
             ),
             Self::SkillName { name, reason } => (
-                format!("`{}` can't be the name of a skill: {reason}", clipped(name)),
-                "give a name or a full name as `skill_list` shows it, never a path".to_owned(),
+                format!("`{}` is not a valid skill name: {reason}", clipped(name)),
+                "use a name or full name from `skill_list`, not a path".to_owned(),
             ),
             Self::SkillUnknown {
                 name,
@@ -64,22 +64,22 @@ impl Problem {
                 skills_hint(nearest, *total),
             ),
             Self::SkillDisabled { name, full_name } => (
-                format!("the skill `{}` is switched off", clipped(name)),
-                format!("a person can switch it on: gongfu skill enable {full_name}"),
+                format!("the skill `{}` is disabled", clipped(name)),
+                format!("a person can enable it: gongfu skill enable {full_name}"),
             ),
             Self::SkillUnreadable { name, reason } => (
                 format!("the skill `{}` can't be read: {reason}", clipped(name)),
                 format!(
-                    "a person can look: gongfu skill check, on the folder of {}",
+                    "a person can find out why: run gongfu skill check on the folder of {}",
                     clipped(name)
                 ),
             ),
             Self::FilePath { path, reason } => (
                 format!(
-                    "`{}` is no path inside of the skill: {reason}",
+                    "`{}` is not a path inside the skill: {reason}",
                     clipped(path)
                 ),
-                "give a path relative to the skill's folder, e.g. references/guide.md".to_owned(),
+                "use a path relative to the skill's folder, e.g. references/guide.md".to_owned(),
             ),
             Self::FileUnknown {
                 skill,
@@ -95,7 +95,7 @@ impl Problem {
             Self::FileTooLarge { path, bytes, limit } => (
                 format!("`{}` is {bytes} bytes large", clipped(path)),
                 format!(
-                    "an answer carries at most {limit} bytes of such a file; use it where it lies"
+                    "an answer holds at most {limit} bytes of a file; use the file in a run instead"
                 ),
             ),
             Self::SectionUnknown { section, headings } => (
@@ -103,12 +103,12 @@ impl Problem {
                 listed("the headings are", headings),
             ),
             Self::ResourceUri { uri, reason } => (
-                format!("`{}` is no URI that can be used here: {reason}", clipped(uri)),
+                format!("`{}` is not a usable URI: {reason}", clipped(uri)),
                 "write it as skill://source/path/name/SKILL.md, or take it from a list".to_owned(),
             ),
             Self::ResourceUnknown { uri, nearest } => (
                 format!("there is nothing at `{}`", clipped(uri)),
-                listed("nearest first, there are", nearest),
+                listed("closest matches", nearest),
             ),
             Self::PromptUnknown {
                 name,
@@ -120,64 +120,64 @@ impl Problem {
                     0 => "see `prompts/list`".to_owned(),
                     total => format!(
                         "{} ({total} in all: see `prompts/list`)",
-                        listed("nearest first, there are", nearest)
+                        listed("closest matches", nearest)
                     ),
                 },
             ),
             Self::CursorUnknown { list } => (
-                format!("the cursor is none of {list} as it is now"),
+                format!("the cursor doesn't belong to the current {list}"),
                 "start again without a cursor".to_owned(),
             ),
             Self::PlacePath { path, reason } => (
                 format!("`{}` can't be reached: {reason}", clipped(path)),
-                "give a path below the workspace, e.g. src/main.py, or an absolute one below a folder that the operator mounted (--mount)".to_owned(),
+                "use a path in the workspace, e.g. src/main.py, or an absolute path in a mounted folder (--mount)".to_owned(),
             ),
             Self::PlaceUnknown { path } => (
                 format!("there is nothing at `{}`", clipped(path)),
-                "list the folder above it to see what is there".to_owned(),
+                "list its parent folder to see what exists".to_owned(),
             ),
             Self::SourceReadOnly { place, instead } => (
-                format!("`{}` is not written to", clipped(place)),
+                format!("`{}` is read-only", clipped(place)),
                 match instead {
                     Some(folder) => format!(
-                        "skills are written to {folder}: make one there under another name, or ask a person to change this one where it lies"
+                        "new skills go to {folder}: create one there under another name, or ask a person to edit this one"
                     ),
-                    None => "a person can name a folder to write to: --skills-dir for skills, --mount without `:ro` for files".to_owned(),
+                    None => "a person can add a writable folder: --skills-dir for skills, --mount without `:ro` for files".to_owned(),
                 },
             ),
             Self::SkillExists { name, full_name } => (
-                format!("there is a skill `{}` already: {full_name}", clipped(name)),
-                "choose another name, or change that one".to_owned(),
+                format!("the skill `{}` already exists: {full_name}", clipped(name)),
+                "choose another name, or edit that skill".to_owned(),
             ),
             Self::SkillInvalid { reason, hint } => (
-                format!("that would be no skill that can be loaded: {reason}"),
+                format!("the result would not load as a skill: {reason}"),
                 format!("{hint}; nothing was written"),
             ),
             Self::FileNotText { path } => (
                 format!("`{}` is not text", clipped(path)),
-                "use it where it lies, e.g. by a script".to_owned(),
+                "use it in a run, e.g. with a script".to_owned(),
             ),
             Self::IsAFolder { path } => (
                 format!("`{}` is a folder", clipped(path)),
-                "give the path of a file".to_owned(),
+                "use the path of a file".to_owned(),
             ),
             Self::NotAFolder { path } => (
-                format!("`{}` is not a folder, or something above it is none", clipped(path)),
-                "give the path of a folder, or of something below one".to_owned(),
+                format!("`{}` is not a folder, or one of its parents isn't", clipped(path)),
+                "use the path of a folder, or of something in one".to_owned(),
             ),
             Self::EditRefused { path, why } => (
                 format!("`{}` can't be changed: {why}", clipped(path)),
                 match why {
-                    EditError::Ambiguous(_) => "give more of the text around it, so that it is unique".to_owned(),
+                    EditError::Ambiguous(_) => "include more of the surrounding text so that it is unique".to_owned(),
                     EditError::Encoding => "convert the file to UTF-8 first".to_owned(),
                     EditError::Empty | EditError::Missing => {
-                        "read the file again and give the text exactly as it stands there".to_owned()
+                        "read the file again and pass the text exactly as it appears there".to_owned()
                     }
                 },
             ),
             Self::Conflict { path, reason } => (
                 format!("`{}` was not written: {reason}", clipped(path)),
-                "read it again, then change what is there now".to_owned(),
+                "read it again, then edit the current content".to_owned(),
             ),
             Self::RoleTooLow { tool, access } => (
                 format!("this caller may not use `{tool}`"),
@@ -189,25 +189,25 @@ impl Problem {
             ),
             Self::ChangeSetUnknown { id } => (
                 format!("no change set `{}` waits", clipped(id)),
-                "it was applied or dropped, or there never was one; see `change_list`, or `gongfu changes list`"
+                "it may have been applied or dropped; see `change_list` or `gongfu changes list`"
                     .to_owned(),
             ),
             Self::ChangeSetBusy { id, reason } => (
                 format!("the change set `{}` is in use: {reason}", clipped(id)),
-                "look again in a moment whether it still waits".to_owned(),
+                "try again in a moment".to_owned(),
             ),
             Self::TooManyRuns { limit } => (
-                format!("{limit} runs are going on already, the most at once"),
-                "nothing was run; try again when some of them have ended".to_owned(),
+                format!("{limit} runs are already active, the maximum"),
+                "nothing was run; try again when one of them has finished".to_owned(),
             ),
             Self::TooManyQuestions => (
-                "too many calls wait for a person already".to_owned(),
-                "nothing was done; a person answers them with `gongfu approve list`, and then `allow` or `deny`"
+                "too many calls are already waiting for approval".to_owned(),
+                "nothing was done; a person can answer them with `gongfu approve list`, then `allow` or `deny`"
                     .to_owned(),
             ),
             Self::Cancelled => (
                 "the call was cancelled".to_owned(),
-                "call again if it is still wanted".to_owned(),
+                "call again if it is still needed".to_owned(),
             ),
             Self::PartBroken { part, reason } => (
                 format!("{part} can't be used: {reason}"),
@@ -215,27 +215,27 @@ impl Problem {
             ),
             Self::SandboxUnavailable { reason } => (
                 format!("nothing was run: {reason}"),
-                "a person can see what this machine lacks: gongfu doctor".to_owned(),
+                "a person can find out why: gongfu doctor".to_owned(),
             ),
             Self::RunRefused { reason } => (
-                format!("it can't be run: {reason}"),
-                "give a folder that is there: /skill, /workspace, a mounted one, or one below them"
+                format!("the command can't run: {reason}"),
+                "use an existing folder: /skill, /workspace, a mounted folder, or a folder below one of them"
                     .to_owned(),
             ),
             Self::CommandBlocked { reason } => (
                 reason.clone(),
-                "nothing was run; write another command, asking again changes nothing".to_owned(),
+                "nothing was run; use another command, repeating this one won't help".to_owned(),
             ),
             Self::Declined {
                 reason,
                 is_command: true,
             } => (
                 format!("a person declined this command: {reason}"),
-                "nothing was run; don't try it again, do it another way".to_owned(),
+                "nothing was run; don't try again, find another way".to_owned(),
             ),
             Self::Declined { reason, .. } => (
                 format!("a person declined this call: {reason}"),
-                "nothing was changed; don't try it again, do it another way".to_owned(),
+                "nothing was changed; don't try again, find another way".to_owned(),
             ),
             Self::ApprovalWaiting {
                 reason,
@@ -244,12 +244,12 @@ impl Problem {
                 ..
             } => (
                 if *is_command {
-                    format!("a person has to allow this command: {reason}")
+                    format!("this command needs a person's approval: {reason}")
                 } else {
-                    format!("a person has to allow this call: {reason}")
+                    format!("this call needs a person's approval: {reason}")
                 },
                 format!(
-                    "nothing was run; whoever runs gongfu allows it by `gongfu approve allow {id}`, then call again with the same arguments"
+                    "nothing was run; a person can allow it with `gongfu approve allow {id}`; then call again with the same arguments"
                 ),
             ),
             Self::Dependencies {
@@ -258,7 +258,7 @@ impl Problem {
                 failure,
             } => (
                 format!(
-                    "the {} packages that {} names can't be installed: {}",
+                    "can't install the {} packages listed in {}: {}",
                     language.title(),
                     clipped(from),
                     failure.why
@@ -268,14 +268,14 @@ impl Problem {
             Self::RunEnded { why, said, .. } => (
                 why.clone(),
                 if said.is_empty() {
-                    "it said nothing until then".to_owned()
+                    "there was no output".to_owned()
                 } else {
-                    format!("until then it said:\n{said}")
+                    format!("output so far:\n{said}")
                 },
             ),
             Self::Fault { reason } => (
-                format!("a fault of gongfu's own: {reason}"),
-                "please report it with the call that led to it".to_owned(),
+                format!("internal error: {reason}"),
+                "please report this with the call that caused it".to_owned(),
             ),
         };
         Text { message, hint }
@@ -284,10 +284,10 @@ impl Problem {
 
 fn skills_hint(nearest: &[String], total: usize) -> String {
     if nearest.is_empty() {
-        return "the library is empty: a person can name a folder of skills by --skills-dir"
+        return "the library is empty; a person can add a folder of skills with --skills-dir"
             .to_owned();
     }
-    let mut hint = listed("nearest first, there are", nearest);
+    let mut hint = listed("closest matches", nearest);
     if total > nearest.len().min(NAMES_IN_HINT) {
         let _ = write!(hint, " ({total} in all: see `skill_list`)");
     }

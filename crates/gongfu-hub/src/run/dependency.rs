@@ -153,7 +153,7 @@ fn with_added(manifest: Option<Manifest>, added: &[String]) -> (Option<Manifest>
                 continue;
             }
             (PackageSpec::Requirements(requirements), None) if !requirements.is_lock => format!(
-                "`{line}` isn't in gongfu's table of packages, and anybody can publish one; add it to the requirements.txt of the skill"
+                "`{line}` isn't in gongfu's list of known packages, and anyone can publish under that name; add it to the skill's requirements.txt"
             ),
             (_, None) => format!("`{line}` can't be added to a lock; add it to the skill"),
         };
@@ -286,7 +286,7 @@ impl RunPackages {
                     let problem = problem.as_ref().map(|why| format!(" (now: {why})"));
                     let allow = unknown.iter().map(|name| format!(" --allow {name}"));
                     format!(
-                        "the skill declares no packages: write {names} into its {file}; or a person installs them by `gongfu env build {} --inferred{}`{}",
+                        "the skill declares no packages: add {names} to its {file}, or a person can install them with `gongfu env build {} --inferred{}`{}",
                         skill.full_name,
                         allow.collect::<String>(),
                         problem.unwrap_or_default()

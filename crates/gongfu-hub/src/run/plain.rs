@@ -36,7 +36,7 @@ pub(crate) fn of(said: &CapturedOutput, log: Option<&str>) -> String {
     let total = (said.head.len() + said.tail.len()) as u64 + said.left_out;
     if said.head.contains(&0) || said.tail.contains(&0) {
         return format!(
-            "[{total} bytes that are no text; write them to a file, e.g. `> /workspace/output.bin`]\n"
+            "[{total} bytes of binary output; write it to a file, e.g. `> /workspace/output.bin`]\n"
         );
     }
     let mut plain = Plain::default();
@@ -48,7 +48,7 @@ pub(crate) fn of(said: &CapturedOutput, log: Option<&str>) -> String {
     let rest = said.tail.iter().take(3);
     let rest = rest.take_while(|byte| **byte & 0xC0 == 0x80).count();
     let tail = Plain::default().take(said.tail.get(rest..).unwrap_or_default());
-    let whole = log.map_or_else(String::new, |log| format!("; the whole is in {log}"));
+    let whole = log.map_or_else(String::new, |log| format!("; the full output is in {log}"));
     let left_out = said.left_out;
     format!("{head}\n… [{left_out} bytes left out{whole}] …\n{tail}")
 }
@@ -102,8 +102,8 @@ mod tests {
         let cut = said(b"a\xe6\x97", b"\xa5\xac\xe6\x9c\xacz", 5);
         assert_eq!(
             of(&cut, Some("/runs/1/stdout.log")),
-            "a\n… [5 bytes left out; the whole is in /runs/1/stdout.log] …\n本z"
+            "a\n… [5 bytes left out; the full output is in /runs/1/stdout.log] …\n本z"
         );
-        assert!(of(&said(b"a\0b", b"", 0), None).starts_with("[3 bytes that are no text"));
+        assert!(of(&said(b"a\0b", b"", 0), None).starts_with("[3 bytes of binary output"));
     }
 }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 /// The longest text that is shown to a person, in characters: they must see all that they allow.
 const MAX_SHOWN: usize = 8_192;
 /// The end of a text that is longer.
-const CUT: &str = "… (and more, which is too long to be shown)";
+const CUT: &str = "… (the rest is too long to show)";
 /// The action of a proposal.
 pub(crate) const RUN_COMMAND: &str = "run this command";
 /// The digits of a digest that a person compares.
@@ -52,7 +52,7 @@ pub(super) async fn proposal(
         is_whole &= add_input(&mut details, input);
     }
     if kind == "program" {
-        details.push("without a shell, each word as it is".to_owned());
+        details.push("no shell; arguments are passed as written".to_owned());
     }
     details.extend(skill.map(|skill| {
         let (name, path) = (shown(&skill.full_name).0, shown(&skill.path).0);
@@ -115,7 +115,7 @@ async fn hosts(call: &Call, skill: &Skill) -> Result<Vec<String>, ToolError> {
 fn add_input(details: &mut Vec<String>, input: &[u8]) -> bool {
     let length = input.len();
     let Ok(text) = std::str::from_utf8(input) else {
-        details.push(format!("standard input: {length} bytes that are no text"));
+        details.push(format!("standard input: {length} bytes, binary"));
         return false;
     };
     let (text, is_whole) = shown(text);
@@ -159,7 +159,7 @@ mod tests {
         let expected = "ls\\u{1b}[2K\\u{d}\n\\u{202e}x\\u{e0041}\\u{200b}\ty";
         assert_eq!(shown(text), (expected.to_owned(), true));
         let (long, is_whole) = shown(&"x".repeat(MAX_SHOWN + 1));
-        assert!(!is_whole && long.ends_with("too long to be shown)"));
+        assert!(!is_whole && long.ends_with("too long to show)"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl RunReport {
             let _ = write!(text, "[{line}]");
         }
         if text.is_empty() {
-            text.push_str("[it said nothing; exit code: 0]");
+            text.push_str("[no output; exit code: 0]");
         }
         end_line(&mut text);
         text
@@ -54,28 +54,28 @@ impl RunReport {
     pub(crate) fn why(&self) -> String {
         let seconds = self.duration_ms / 1_000;
         match self.reason {
-            Reason::Ok => "it ended by itself".to_owned(),
-            Reason::Timeout => format!("it was ended after {seconds} seconds, its time"),
-            Reason::Oom => "it used more memory than it may".to_owned(),
-            Reason::Pids => "it began more processes than it may".to_owned(),
-            Reason::Output => "it said more than is kept".to_owned(),
-            Reason::Disk => "it wrote more than it may".to_owned(),
-            Reason::Cancelled => "it was cancelled".to_owned(),
-            Reason::Denied => "it made a system call that no program here may make".to_owned(),
+            Reason::Ok => "finished".to_owned(),
+            Reason::Timeout => format!("timed out after {seconds} s"),
+            Reason::Oom => "exceeded its memory limit".to_owned(),
+            Reason::Pids => "exceeded its process limit".to_owned(),
+            Reason::Output => "exceeded its output limit".to_owned(),
+            Reason::Disk => "exceeded its disk limit".to_owned(),
+            Reason::Cancelled => "cancelled".to_owned(),
+            Reason::Denied => "made a forbidden system call".to_owned(),
         }
     }
 
     fn advice(&self) -> &'static str {
         match self.reason {
-            Reason::Ok | Reason::Cancelled => "nothing is to be done",
+            Reason::Ok | Reason::Cancelled => "nothing to do",
             Reason::Timeout => {
-                "give it a longer timeout, or less to do; it can't wait for input, which it has none of"
+                "raise the timeout or reduce the work; a run has no interactive input"
             }
-            Reason::Oom => "have it hold less at once",
-            Reason::Pids => "have it run fewer processes at once",
-            Reason::Output => "have it write to a file below /workspace instead",
-            Reason::Disk => "have it write less, and remove what it no longer needs",
-            Reason::Denied => "do it in another way",
+            Reason::Oom => "reduce its memory use, e.g. process the data in parts",
+            Reason::Pids => "run fewer processes at once",
+            Reason::Output => "write the output to a file in /workspace instead",
+            Reason::Disk => "write less, and remove temporary files",
+            Reason::Denied => "use another way",
         }
     }
 
@@ -114,7 +114,7 @@ pub(crate) fn artifact_words(artifacts: &[Artifact], total: usize) -> Option<Str
             (Some(bytes), _) => format!("{path} ({bytes} bytes)"),
             (_, Some(why)) if left.change == "conflict" => format!("{path} ({why})"),
             (_, Some(why)) if left.change == "held" => {
-                format!("{path} (waits for a person: {why})")
+                format!("{path} (waits for approval: {why})")
             }
             (_, Some(why)) => format!("{path} (not kept: {why})"),
             _ => format!("{path} ({})", left.change),

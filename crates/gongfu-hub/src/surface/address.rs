@@ -67,20 +67,20 @@ impl AddressError {
             Self::Scheme => "it doesn't start with skill://",
             Self::Query => "it has a query",
             Self::Fragment => "it has a fragment",
-            Self::User => "it names a user",
-            Self::Port => "it names a port",
-            Self::NoSource => "it names no source",
-            Self::TrailingSlash => "it ends in a slash; a folder is written without one",
+            Self::User => "it contains a user name",
+            Self::Port => "it contains a port",
+            Self::NoSource => "it has no source",
+            Self::TrailingSlash => "it ends with a slash; write folders without one",
             Self::Empty => "a part between two slashes is empty",
-            Self::Dots => "it holds `.` or `..`",
-            Self::Slash => "it holds an encoded slash",
-            Self::Backslash => "it holds a backslash",
-            Self::Control => "it holds a control character",
+            Self::Dots => "it contains `.` or `..`",
+            Self::Slash => "it contains an encoded slash",
+            Self::Backslash => "it contains a backslash",
+            Self::Control => "it contains a control character",
             Self::Percent => "a `%` isn't followed by two hexadecimal digits",
             Self::Character => {
-                "it holds a character that has to be percent-encoded (a blank is %20)"
+                "it contains a character that must be percent-encoded (a space is %20)"
             }
-            Self::NotText => "its encoded bytes are no UTF-8",
+            Self::NotText => "its encoded bytes are not UTF-8",
         }
     }
 }

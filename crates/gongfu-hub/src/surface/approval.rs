@@ -69,8 +69,9 @@ impl Operation for ApprovalAnswer {
             Lookup::Unknown => Ok(None),
             Lookup::Ambiguous => Err(Problem::WrongValue {
                 name: "approval".to_owned(),
-                reason: format!("`{}` begins the ids of several approvals", self.approval),
-                hint: "name more digits of the id: `gongfu approve list --json` has all".to_owned(),
+                reason: format!("`{}` matches several approvals", self.approval),
+                hint: "use more digits of the id (`gongfu approve list --json` shows them all)"
+                    .to_owned(),
             }
             .error()),
         }

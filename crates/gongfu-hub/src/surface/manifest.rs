@@ -101,7 +101,7 @@ impl Operation for SkillsGet {
         entry(&view, at, skill).ok_or_else(|| {
             Problem::SkillUnreadable {
                 name: skill.name.to_string(),
-                reason: "its frontmatter doesn't say its name and description".to_owned(),
+                reason: "its frontmatter lacks a name or description".to_owned(),
             }
             .error()
         })

@@ -280,8 +280,8 @@ fn given(declared: &[PromptArgument], values: &Map<String, Value>) -> Result<Arg
             None => Ok(Arguments::typed(&whole)),
             Some((name, _)) => Err(Problem::wrong_value(
                 WHOLE,
-                format!("it is all arguments in one text, and `{name}` is given besides"),
-                "give either, not both",
+                format!("it holds all arguments as one text, but `{name}` is set as well"),
+                "pass one or the other",
             )),
         };
     }

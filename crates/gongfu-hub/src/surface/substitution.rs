@@ -94,8 +94,8 @@ pub(crate) fn fill(text: &str, names: &[String], arguments: &Arguments) -> Resul
     if filled.len() > LIMIT {
         return Err(Problem::wrong_value(
             "arguments",
-            format!("the text becomes longer than {LIMIT} bytes with them"),
-            "give shorter ones",
+            format!("they make the text longer than {LIMIT} bytes"),
+            "pass shorter ones",
         ));
     }
     Ok(filled)

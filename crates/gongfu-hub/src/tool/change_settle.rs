@@ -83,7 +83,7 @@ impl Tool for ChangeSettle {
         let mut text = artifact_words(&artifacts, applied.total).unwrap_or_default();
         text.push('\n');
         if applied.is_partial {
-            text.push_str("some of it couldn't be applied and waits on\n");
+            text.push_str("some changes couldn't be applied and still wait\n");
         }
         Ok(Data {
             text,
@@ -104,14 +104,15 @@ fn proposal(shown: &ShownSet) -> Proposal {
     if !is_short {
         details.truncate(LINES_OF_LONGER);
         let id = &shown.set.id;
-        details.push(format!("… all of it: gongfu changes show {id}"));
+        details.push(format!("… for the full diff: gongfu changes show {id}"));
     }
     Proposal {
         action: "apply these changes of a run",
         what: format!("set {} of {}", shown.set.id, shown.set.about),
         details,
         is_whole: is_short && shown.is_whole(),
-        reason: "programs of this machine obey these files, or much is removed".to_owned(),
+        reason: "programs on this machine use these files on their own, or many files are removed"
+            .to_owned(),
         digest: shown.digest(),
         skill: None,
     }

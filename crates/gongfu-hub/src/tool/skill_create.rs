@@ -42,7 +42,7 @@ pub(crate) struct SkillCreated {
 
 impl Tool for SkillCreate {
     const NAME: &'static str = "skill_create";
-    const TITLE: &'static str = "Make a skill";
+    const TITLE: &'static str = "Create a skill";
     const ACCESS: Access = Access::Write;
     const SAFETY: Safety = Safety::Medium;
     // What is there already is never replaced.
@@ -52,12 +52,12 @@ impl Tool for SkillCreate {
     async fn run(self, call: &Call) -> Result<Data<SkillCreated>, ToolError> {
         let starts = self.name.chars().next().is_some_and(char::is_alphabetic);
         if !starts || !name::faults(&self.name).is_empty() {
-            let reason = format!("the format knows no name like `{}`", clipped(&self.name));
+            let reason = format!("`{}` is not a valid skill name", clipped(&self.name));
             return Err(writing::wrong_name(reason));
         }
         let (skill, written) =
             writing::create_skill(call, &self.name, &self.description, &self.instructions).await?;
-        let mut text = format!("made the skill {}\n", skill.full_name);
+        let mut text = format!("created the skill {}\n", skill.full_name);
         for found in &written.findings {
             let _ = writeln!(text, "{found}");
         }

@@ -24,8 +24,7 @@ use crate::tool::Tool;
 const LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 /// The words of a list whose task has no skill.
-const NOTHING_FITS: &str =
-    "no skill has a word of the task; these are all, in no order of fitness:\n";
+const NOTHING_FITS: &str = "no skill matches the task; here are all of them, unranked:\n";
 
 /// List the skills that are available: their names and what each is for. Call this first to find
 /// the skill that fits a task, then read its instructions with `skill_load`.
@@ -109,8 +108,8 @@ impl Tool for SkillList {
             self.only_budget()?;
             let budget = self.budget.unwrap_or(BUDGET);
             if budget > MAX_ANSWER {
-                let reason = format!("{budget} characters are more than an answer holds");
-                let hint = format!("give at most {MAX_ANSWER}, or read page by page with `after`");
+                let reason = format!("{budget} characters is more than an answer can hold");
+                let hint = format!("use at most {MAX_ANSWER}, or read page by page with `after`");
                 return Err(Problem::wrong_value("budget", reason, hint).error());
             }
             if chosen.is_empty() {
@@ -126,7 +125,7 @@ impl Tool for SkillList {
                 None => {
                     return Err(Problem::wrong_value(
                         "after",
-                        "there is no such skill in this list",
+                        "that skill isn't in this list",
                         "start again without `after`",
                     )
                     .error());
@@ -162,8 +161,8 @@ impl SkillList {
             None => Ok(()),
             Some((name, _)) => Err(Problem::wrong_value(
                 name,
-                "a list with a task or a budget has no pages",
-                "leave it out, or leave out `task` and `budget`",
+                "a list with a task or a budget isn't paged",
+                "drop it, or drop `task` and `budget`",
             )
             .error()),
         }
@@ -262,7 +261,7 @@ fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillP
 
 /// Returns the words after the name of a skill that is switched off.
 fn off(skill: &Skill) -> &'static str {
-    if skill.enabled { "" } else { " (switched off)" }
+    if skill.enabled { "" } else { " (disabled)" }
 }
 
 /// A skill as an answer shows it.
@@ -308,11 +307,11 @@ fn page(
         );
     }
     if chosen.is_empty() && library.skills().is_empty() {
-        text.push_str("there are no skills here; a person can name a folder by --skills-dir\n");
+        text.push_str("there are no skills; a person can add a folder with --skills-dir\n");
     } else if chosen.is_empty() && source.is_none() {
-        text.push_str("no skill is switched on; see include_disabled\n");
+        text.push_str("no skill is enabled; see include_disabled\n");
     } else if chosen.is_empty() {
-        text.push_str("no skill of this source is switched on; see include_disabled\n");
+        text.push_str("no skill of this source is enabled; see include_disabled\n");
     }
     Data {
         data: SkillPage {

@@ -153,7 +153,7 @@ async fn files(call: &Call, skill: &Skill) -> BTreeMap<String, File> {
     let left = left.map(|(path, size)| File {
         path: path.to_string(),
         size,
-        kind: "left by a run",
+        kind: "written by a run",
         digest: None,
     });
     let all = own.chain(left).map(|file| (file.path.clone(), file));

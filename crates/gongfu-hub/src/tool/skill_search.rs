@@ -93,8 +93,8 @@ impl Tool for SkillSearch {
         if !answer.words {
             let problem = Problem::wrong_value(
                 "query",
-                "there is no word in it",
-                "say in a few words what is to be done",
+                "it contains no words",
+                "describe the task in a few words",
             );
             return Err(problem.error());
         }
@@ -109,9 +109,9 @@ impl Tool for SkillSearch {
             let advice = if limit < MAX_LIMIT {
                 "raise `limit` to see them"
             } else {
-                "say more of what is to be done"
+                "describe the task in more detail"
             };
-            let _ = writeln!(text, "… and {more} more that fit less: {advice}");
+            let _ = writeln!(text, "… and {more} weaker matches: {advice}");
         }
         if answer.shortened {
             let _ = writeln!(
@@ -134,10 +134,10 @@ impl Tool for SkillSearch {
 fn nothing(library: &Library, tag: Option<&str>) -> String {
     let why = match tag {
         _ if library.skills().is_empty() => {
-            "there are no skills here; a person can name a folder by --skills-dir"
+            "there are no skills; a person can add a folder with --skills-dir"
         }
-        Some(_) => "no skill with this tag has any of these words; try without it",
-        None => "no skill has any of these words; try others, or see skill_list",
+        Some(_) => "no skill with this tag matches; try without the tag",
+        None => "no skill matches; try other words, or see skill_list",
     };
     format!("{why}\n")
 }

@@ -303,7 +303,7 @@ impl RootState {
                 // The next walk will not find it either.
                 Err(Unwatchable::Gone) => {}
                 Err(why) => {
-                    tracing::warn!(root = %root.path().display(), reason = %why, "changes are looked for once a second");
+                    tracing::warn!(root = %root.path().display(), reason = %why, "polling for changes once a second");
                     self.unwatched = Some(why);
                     self.forget(watches, "");
                     self.tree = None;

@@ -185,7 +185,7 @@ fn reads_current_content_and_nothing_outside() {
     );
     assert_eq!(
         read("link").unwrap_err().to_string(),
-        "it leads out of its folder"
+        "it leads outside its folder"
     );
     assert_eq!(read("none").unwrap_err().to_string(), "not found");
 }

@@ -40,7 +40,7 @@ impl LocalSkills {
         let waiter = match Waiter::new() {
             Ok(waiter) => waiter,
             Err(error) => {
-                tracing::warn!(%error, "changes are noticed when somebody asks");
+                tracing::warn!(%error, "changes are noticed at the next call");
                 return;
             }
         };
@@ -54,7 +54,7 @@ impl LocalSkills {
         let skills = Arc::downgrade(self);
         let thread = std::thread::Builder::new().name("watch".to_owned());
         if let Err(error) = thread.spawn(move || run(&skills, waiter, limit)) {
-            tracing::warn!(%error, "changes are noticed when somebody asks");
+            tracing::warn!(%error, "changes are noticed at the next call");
             let mut state = self.lock();
             (state.watch.stage, state.watch.waiter) = (Stage::Off, None);
         }
@@ -80,7 +80,7 @@ impl LocalSkills {
         match Watches::new(limit) {
             Ok(watches) => state.watch.watches = Some(watches),
             Err(why) => {
-                tracing::warn!(reason = %why, "changes are noticed once a second");
+                tracing::warn!(reason = %why, "changes are noticed within a second");
                 for (_, root) in &mut state.roots {
                     root.unwatched = Some(why.clone());
                 }
@@ -93,7 +93,7 @@ impl LocalSkills {
             root.dirty.whole = true;
         }
         if let Err(error) = self.look(state) {
-            tracing::debug!(%error, "the library can't be looked at");
+            tracing::debug!(%error, "can't read the library");
         }
     }
 
@@ -114,7 +114,7 @@ fn run(skills: &Weak<LocalSkills>, mut waiter: Waiter, limit: Limit) {
             return;
         };
         if let Err(error) = skills.current() {
-            tracing::debug!(%error, "the library can't be looked at");
+            tracing::debug!(%error, "can't read the library");
         }
     }
     waiter.rest(START);
@@ -217,7 +217,7 @@ impl Schedule {
         match skills.look(state) {
             Ok(()) => skills.report(state.library.revision()),
             Err(error) => {
-                tracing::debug!(%error, "the library can't be looked at");
+                tracing::debug!(%error, "can't read the library");
                 let later = Instant::now() + RETRY;
                 self.burst = Some((later, later));
             }

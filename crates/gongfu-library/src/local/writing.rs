@@ -42,7 +42,7 @@ impl LocalSkills {
         let folder = name.as_str();
         let is_one_component = SkillPath::new(folder).is_ok_and(|path| path.as_str() == folder);
         if !is_one_component || folder.starts_with('.') {
-            let reason = format!("no folder that is looked into can be called `{folder}`");
+            let reason = format!("a skill folder can't be named `{folder}`");
             return Err(PortError::Denied(reason));
         }
         if place.path.starts_with(self.home.path()) {
@@ -52,7 +52,7 @@ impl LocalSkills {
         let created = root.put_folder(folder, &[(SKILL_FILE, document)]);
         created.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
-                PortError::Conflict(format!("the folder `{folder}` is there already"))
+                PortError::Conflict(format!("the folder `{folder}` already exists"))
             }
             _ => disk::write_error(error),
         })?;

@@ -36,10 +36,10 @@ pub enum Unwatchable {
     #[error("it is gone")]
     Gone,
     /// The system allows no more watches.
-    #[error("the system allows no more watches")]
+    #[error("the system's limit of watches is reached")]
     Exhausted,
     /// Other machines change its file system, and this one isn't told.
-    #[error("it lies on a network file system")]
+    #[error("it is on a network file system")]
     Remote,
     /// Anything else.
     #[error("{0}")]

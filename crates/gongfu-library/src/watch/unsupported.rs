@@ -18,7 +18,9 @@ pub(crate) struct Waiter(Arc<(Mutex<bool>, Condvar)>);
 
 impl Queue {
     pub(super) fn new() -> Result<Self, Unwatchable> {
-        Err(Unwatchable::Other("this system doesn't tell".to_owned()))
+        Err(Unwatchable::Other(
+            "this system doesn't report changes".to_owned(),
+        ))
     }
 
     pub(super) fn add(&self, _path: &Path, _wanted: Interest) -> Result<Mark, Unwatchable> {

@@ -68,7 +68,7 @@ impl Refusal {
     }
 
     pub(super) fn too_many_large_responses(request: &[u8]) -> Self {
-        let text = "too many large answers wait to be read; read them, or ask for less at once";
+        let text = "too many large answers are unread; read them, or request less at once";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, text).to(request)
     }
 

@@ -28,9 +28,9 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 pub(super) const FULL: &str =
     "too many sessions are open; close one, or use revision 2026-07-28, which needs none";
 pub(super) const DUPLICATE_ID: &str =
-    "a request with this id is still being answered in this session; give each its own id";
+    "a request with this id is still in progress in this session; use unique ids";
 pub(super) const ALREADY_INITIALIZED: &str =
-    "this session has begun already; send `initialize` without a session to begin another";
+    "this session has already started; send `initialize` without a session to start another";
 /// The first revision whose clients know events without data (SEP-1699).
 const FIRST_WITH_PRIMING: &str = "2025-11-25";
 /// The pause between two looks for expired sessions, at most.
@@ -323,8 +323,11 @@ impl Drop for OpenStream {
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
             let (id, request) = (Arc::clone(&self.id), self.request.take());
-            tracing::info!(session = &*id, "ended a run, because its client is gone");
-            let why = Some("the client is gone".to_owned());
+            tracing::info!(
+                session = &*id,
+                "ended a run because its client disconnected"
+            );
+            let why = Some("the client disconnected".to_owned());
             let params = CancelledNotificationParam::new(request, why);
             let cancelled = ClientNotification::from(CancelledNotification::new(params));
             let message = ClientJsonRpcMessage::notification(cancelled);

@@ -73,7 +73,7 @@ fn form(question: &Question) -> Result<ElicitRequest, ErrorData> {
             "scope": {
                 "type": "string",
                 "title": "Allow it",
-                "description": "To not allow it, decline.",
+                "description": "Decline to refuse it.",
                 "oneOf": [
                     { "const": "once", "title": "once" },
                     { "const": "always", "title": "always, with the same arguments" },

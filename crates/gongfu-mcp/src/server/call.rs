@@ -123,7 +123,7 @@ fn answer(joined: JoinResult) -> Result<CallToolResult, ErrorData> {
     let outcome = match joined {
         Some(Ok(outcome)) => outcome,
         _ => Err(Problem::Fault {
-            reason: "the tool ended without an answer".to_owned(),
+            reason: "the tool stopped without an answer".to_owned(),
         }
         .error()),
     };

@@ -79,7 +79,7 @@ impl Server {
         match running.join_next().await {
             Some(Ok(outcome)) => outcome,
             _ => Err(Problem::Fault {
-                reason: format!("{} ended without an answer", O::NAME),
+                reason: format!("{} stopped without an answer", O::NAME),
             }
             .error()),
         }

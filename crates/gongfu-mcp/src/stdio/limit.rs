@@ -49,8 +49,7 @@ impl<S> LimitedService<S> {
             let permit = Arc::clone(&self.subscriptions).try_acquire_owned();
             return permit.map(Some).map_err(|_| {
                 let text = format!(
-                    "there are {MAX_SUBSCRIPTIONS} subscriptions already: cancel one, or ask for \
-                     more in one request"
+                    "the limit of {MAX_SUBSCRIPTIONS} subscriptions is reached: cancel one, or request several at once"
                 );
                 ErrorData::invalid_request(text, None)
             });
@@ -81,7 +80,7 @@ impl<S: Service<RoleServer>> Service<RoleServer> for LimitedService<S> {
         let answer = handling.catch_unwind().await;
         self.traffic.keep(&id, permit);
         answer.unwrap_or_else(|_| {
-            let text = "a fault of the server ended this request";
+            let text = "the request failed with an internal error";
             Err(ErrorData::internal_error(text, None))
         })
     }

@@ -76,12 +76,10 @@ impl Backend for Bubblewrap {
         if is_ready {
             return Failure::lost();
         }
-        let said = stderr.lines().next().unwrap_or("it says nothing");
+        let said = stderr.lines().next().unwrap_or("no output");
         let said = said.strip_prefix("bwrap: ").unwrap_or(said);
         Failure::Unavailable(format!(
-            "bubblewrap can't make it ({said}); let it make user namespaces (sysctl \
-             user.max_user_namespaces, an AppArmor profile for bwrap, or the setuid bit), and let \
-             gongfu's own program be readable by everybody where gongfu is root"
+            "bubblewrap can't create it ({said}); allow it to create user namespaces (sysctl user.max_user_namespaces, an AppArmor profile for bwrap, or the setuid bit), and where gongfu runs as root, make its program readable by everyone"
         ))
     }
 }

@@ -121,7 +121,7 @@ impl<'a> MountCopies<'a> {
                 // The mount point would have to be made on the host, where others may have planted a link.
                 Exposure::Bind if !nested.is_empty() => {
                     return Err(Failure::Refused(format!(
-                        "nothing else can be seen in `{}`, which is shown as it is",
+                        "nothing else can be shown inside `{}`, which is shown unchanged",
                         mount.target
                     )));
                 }
@@ -132,9 +132,7 @@ impl<'a> MountCopies<'a> {
                 let paths = mount.sources.iter().map(|path| path.display().to_string());
                 let paths = paths.collect::<Vec<_>>().join(", ");
                 Failure::Refused(format!(
-                    "`{paths}` can't be copied into the sandbox: {error}; at most {MAX_COPIED_BYTES} \
-                     bytes in {MAX_COPIED_FILES} files are, or any number where gongfu may make \
-                     namespaces, which `gongfu doctor` tells"
+                    "`{paths}` can't be copied into the sandbox: {error}; the limit is {MAX_COPIED_BYTES} bytes in {MAX_COPIED_FILES} files; with namespaces there is no limit (see `gongfu doctor`)"
                 ))
             })?;
             mounts.push(MountCopy {

@@ -306,7 +306,7 @@ impl Run<'_> {
     /// Kills the processes that are left, and makes the outcome.
     fn end(mut self, mut child: ChildHandle) -> Result<RunResult, Failure> {
         if !child.end(self.init.as_ref()) {
-            return Err(io::Error::other("the sandbox didn't end").into());
+            return Err(io::Error::other("the sandbox didn't exit").into());
         }
         self.outcome.contacts = self.proxy.take().map(Proxy::end).unwrap_or_default();
         if let Some(group) = &child.group {
@@ -373,17 +373,14 @@ fn explain(job: &Spec, plan: &Plan, step: Step, number: i32) -> Result<(i32, Str
     match (step, error.kind()) {
         (Step::Folder, _) => {
             let folder = &job.folder;
-            let why = format!("`{folder}` is no folder in the sandbox: {error}");
+            let why = format!("`{folder}` is not a folder in the sandbox: {error}");
             Err(Failure::Refused(why))
         }
         (Step::Program, io::ErrorKind::NotFound) => Ok((
             NOT_FOUND,
             format!("{program}: command (or its #! interpreter) not found in the sandbox\n"),
         )),
-        (Step::Program, _) => Ok((
-            NOT_EXECUTABLE,
-            format!("{program}: can't be run: {error}\n"),
-        )),
+        (Step::Program, _) => Ok((NOT_EXECUTABLE, format!("{program}: can't run: {error}\n"))),
         (step, _) => Err(Failure::Unavailable(unavailable::step_failed(
             step, plan, &error,
         ))),

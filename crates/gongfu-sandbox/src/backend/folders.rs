@@ -49,7 +49,7 @@ impl Folders {
     ) -> Result<Self, Failure> {
         let text = |path: &Path| {
             let path = path.to_str().map(str::to_owned);
-            let why = "the folder for files that nobody needs later has a name that is no text";
+            let why = "the path of the temporary folder (TMPDIR) is not UTF-8";
             path.ok_or_else(|| Failure::Unavailable(why.to_owned()))
         };
         let [scratch, home, programs] = ["tmp", "home", "programs"].map(|name| whole.join(name));
@@ -178,7 +178,7 @@ impl Folders {
             folder => self.real_path(folder),
         };
         let folder = folder.ok_or_else(|| {
-            Failure::Refused(format!("`{}` is no folder in the sandbox", job.folder))
+            Failure::Refused(format!("`{}` is not a folder in the sandbox", job.folder))
         })?;
         Ok(Plan {
             folder,

@@ -127,7 +127,7 @@ pub fn merge_layers(
         return Ok(outcome);
     };
     if handles.len() != layers.len() {
-        return Err(io::Error::other("the run's layers can't be reached").into());
+        return Err(io::Error::other("can't open the run's layers").into());
     }
     // The merge may write as much as the run, and take the rest of its time.
     let mut budget = Budget::of_run(job.limits.disk);
@@ -244,7 +244,7 @@ fn hold(
         merge.report(&nodes, |why| match &kept {
             Ok(_) => Change::Held(why.to_owned()),
             Err(error) => Change::Refused(format!(
-                "a person must allow it ({why}), and it can't be kept: {error}"
+                "it needs approval ({why}), but can't be saved: {error}"
             )),
         });
     }

@@ -78,8 +78,7 @@ pub fn variables(job: &Spec, places: &Places<'_>) -> Result<Vec<(String, String)
     }
     for (name, value) in &job.environment {
         if is_refused(name) {
-            let why =
-                format!("`{name}` can't be set: by it other code than the program's would be run");
+            let why = format!("`{name}` can't be set: it would make the program run other code");
             return Err(Failure::Refused(why));
         }
         variables.push((name.clone(), value.clone()));

@@ -13,45 +13,41 @@ pub(super) fn step_failed(step: Step, plan: &Plan, error: &io::Error) -> String 
         source.map_or_else(String::new, |source| source.path.display().to_string())
     };
     let what = match step {
-        Step::Namespaces => "namespaces can't be made; allow user namespaces (sysctl \
+        Step::Namespaces => "can't create namespaces; allow user namespaces (sysctl \
                              user.max_user_namespaces, kernel.unprivileged_userns_clone, \
-                             kernel.apparmor_restrict_unprivileged_userns), and in a container its \
-                             runtime's too"
+                             kernel.apparmor_restrict_unprivileged_userns), and in a container allow them in its runtime too"
             .to_owned(),
-        Step::Launcher => "bubblewrap can't be started".to_owned(),
-        Step::Source(number) => format!("`{}` can't be brought into it", path(number)),
+        Step::Launcher => "can't start bubblewrap".to_owned(),
+        Step::Source(number) => format!("can't bring `{}` into it", path(number)),
         Step::View(number) => match plan.view.get(number) {
             Some(Piece::Bind { at, source, .. }) => {
-                format!("`{}` can't be seen as `{at}`", path(*source))
+                format!("can't show `{}` as `{at}`", path(*source))
             }
             Some(Piece::Layer { at, .. }) => format!(
-                "nothing can be written to `{at}`; that takes Linux 5.11, and files that belong to \
-                 whoever runs gongfu"
+                "`{at}` isn't writable; that takes Linux 5.11 and files owned by gongfu's user"
             ),
             Some(Piece::Processes(_)) => {
-                "its processes can't be shown; in a container, let `/proc` \
-                                          be mounted"
+                "can't mount its /proc; in a container, allow `/proc` to be mounted"
                     .to_owned()
             }
-            _ => "what it sees can't be built".to_owned(),
+            _ => "can't build its file system".to_owned(),
         },
         Step::Landlock if matches!(plan.isolation, Isolation::Host { .. }) => {
-            "the system can't keep a program from what it must not open; it takes Linux 6.12 with \
-             Landlock, or 6.2 where gongfu is root and can be other users"
+            "this kernel can't restrict file access; it takes Linux 6.12 with Landlock, or 6.2 where gongfu is root and can switch users"
                 .to_owned()
         }
         Step::Landlock | Step::Seccomp => {
-            "the system can't refuse what a program must not do; it takes Linux 5.13 with seccomp"
+            "this kernel can't filter system calls; it takes Linux 5.13 with seccomp"
                 .to_owned()
         }
         Step::Seatbelt => {
-            "macOS doesn't keep what it begins from other processes; update macOS".to_owned()
+            "macOS doesn't isolate its processes from others; update macOS".to_owned()
         }
-        Step::Privileges => "privileges can't be given up; it takes Linux 5.12".to_owned(),
-        Step::Group => "it can't be counted by a control group".to_owned(),
-        Step::Tenant | Step::Identity => "it can't be run as somebody else".to_owned(),
+        Step::Privileges => "can't drop privileges; it takes Linux 5.12".to_owned(),
+        Step::Group => "can't put it into a control group".to_owned(),
+        Step::Tenant | Step::Identity => "can't run it as another user".to_owned(),
         Step::Root | Step::Init | Step::Limits | Step::Folder | Step::Program => {
-            "it can't be started".to_owned()
+            "can't start it".to_owned()
         }
     };
     format!("{what} ({step:?}: {error})")
@@ -100,7 +96,7 @@ pub(crate) fn not_of_this_system(wanted: Level, here: impl Iterator<Item = Level
     let why = why.map_or("this build doesn't have it", |one| one.why);
     let here: Vec<&str> = here.map(Level::as_str).collect();
     format!(
-        "{why}; take `level` out of `[sandbox]` in the settings, or name what there is here: {}",
+        "{why}; remove `level` from `[sandbox]` in the settings, or use one that works here: {}",
         here.join(", ")
     )
 }

@@ -100,8 +100,10 @@ impl Identity {
         let is_same_file_system = self.file_system == found.file_system;
         let why = match is_as_old.unwrap_or(is_same_file_system) {
             true if self.inode == found.inode => return Ok(()),
-            _ if is_same_file_system => "another folder is in its place now",
-            _ => "another file system is mounted there now; the set is for the one that was",
+            _ if is_same_file_system => "another folder has taken its place",
+            _ => {
+                "another file system is mounted there now; the set was created for the previous one"
+            }
         };
         Err(io::Error::other(why))
     }
@@ -154,7 +156,7 @@ impl SetFolder {
                 path: format!("{}/{}", self.target, path.to_string_lossy()),
                 host: host.join(path).display().to_string(),
                 kind,
-                why: listed.why().unwrap_or("changes in it wait").to_owned(),
+                why: listed.why().unwrap_or("it has changes waiting").to_owned(),
             };
             tell(listed, change);
         });

@@ -55,8 +55,7 @@ impl Backend for Seatbelt {
     fn execute(&self, job: &Spec, context: &RunContext<'_>) -> Result<Outcome, Failure> {
         let tenant = context.tenant_but_root()?;
         if !Path::new(PROGRAM).exists() {
-            let why = "`/usr/bin/sandbox-exec` isn't there, which is part of macOS; update macOS, or \
-                       run gongfu on Linux";
+            let why = "`/usr/bin/sandbox-exec`, which is part of macOS, is missing; update macOS, or run gongfu on Linux";
             return Err(Failure::Unavailable(why.to_owned()));
         }
         let copies = MountCopies::new(job, tenant, MountedBy::Tenant)?;
@@ -86,11 +85,10 @@ impl Backend for Seatbelt {
         if is_ready {
             return Failure::lost();
         }
-        let said = stderr.lines().next().unwrap_or("it says nothing");
+        let said = stderr.lines().next().unwrap_or("no output");
         let said = said.strip_prefix("sandbox-exec: ").unwrap_or(said);
         Failure::Unavailable(format!(
-            "sandbox-exec can't begin it ({said}); a sandbox can't be made within another one, so begin \
-             gongfu outside of any, and let gongfu's own program be readable by whoever runs it"
+            "sandbox-exec can't start it ({said}); sandboxes can't be nested, so start gongfu outside of one, and make gongfu's program readable by its user"
         ))
     }
 }

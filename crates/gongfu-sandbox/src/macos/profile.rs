@@ -96,7 +96,7 @@ pub(super) struct RunRights<'a> {
 
 /// A path that no profile can name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` can't be named in a profile of macOS's sandbox; let it lie at an absolute path of text, below `/`, without control characters, `.` or `..`", .0.display())]
+#[error("`{}` can't be used in a macOS sandbox profile; use an absolute UTF-8 path without control characters, `.` or `..`", .0.display())]
 pub(super) struct Unnamable(PathBuf);
 
 /// The profile.

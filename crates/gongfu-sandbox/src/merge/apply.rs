@@ -25,7 +25,7 @@ use crate::plan::UnixId;
 
 /// The message for a removal from below a layer.
 const REMOVAL_REFUSED: &str =
-    "what lies there stays as it is, whatever a run removes: it is there again in the next one";
+    "it is shown from elsewhere, so removing it has no effect: it will be there in the next run";
 /// The errors after which nothing more can be applied.
 const FINAL: [Errno; 5] = [
     Errno::NOSPC,
@@ -157,7 +157,7 @@ impl Applier<'_> {
             }
             (Pass::Create, Kind::Refused(why)) => return Ok(Some(Change::Refused(why.clone()))),
             (Pass::Create, Kind::Link(to)) if !self.terms.is_allowed && !stays_inside(path, to) => {
-                let why = "it is a link that leads out";
+                let why = "it is a link that leads outside";
                 return Ok(Some(Change::Refused(why.to_owned())));
             }
             (Pass::Create | Pass::Replace, kind @ (Kind::File { .. } | Kind::Link(_))) => {

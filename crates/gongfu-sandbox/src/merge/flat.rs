@@ -43,7 +43,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
     let mut open: Vec<Node> = Vec::new();
     for Entry { depth, node } in Vec::<Entry>::deserialize(deserializer)? {
         if depth > MAX_DEPTH || depth > open.len() {
-            return Err(D::Error::custom("a change lies too deep"));
+            return Err(D::Error::custom("a change is nested too deeply"));
         }
         while open.len() > depth {
             close(&mut open, &mut nodes).map_err(D::Error::custom)?;
@@ -64,7 +64,7 @@ fn close(open: &mut Vec<Node>, nodes: &mut Vec<Node>) -> Result<(), &'static str
     match open.last_mut().map(|above| &mut above.kind) {
         None => nodes.push(node),
         Some(Kind::Folder(folder)) => folder.nodes.push(node),
-        Some(_) => return Err("a change lies in something that is no folder"),
+        Some(_) => return Err("a change is inside something that is not a folder"),
     }
     Ok(())
 }

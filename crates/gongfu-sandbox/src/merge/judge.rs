@@ -24,13 +24,13 @@ mod moves;
 pub(crate) use moves::join_moves;
 
 /// Why a file waits that is a part of a repository.
-const REPOSITORY: &str = "it is a repository of git";
+const REPOSITORY: &str = "it is a git repository";
 /// Why a file waits that git finds by its settings.
-const NAMED: &str = "the settings of git name it";
+const NAMED: &str = "git's settings refer to it";
 /// Why a file waits where all do.
-const EVERY: &str = "every change of this run does";
+const EVERY: &str = "all changes of this run wait";
 /// Why a file waits that an obeyed file names.
-const MENTIONED: &str = "a file that is obeyed names it";
+const MENTIONED: &str = "a file that programs use on their own refers to it";
 /// Why everything waits in a virtual environment of Python.
 const ENVIRONMENT: &str = "editors and shells activate the virtual environment";
 /// The files and folders that tell what a folder is.
@@ -128,7 +128,8 @@ impl<'a> Judge<'a> {
             let named = self.git.clone().at(&place.host);
             let named = named.into_iter().map(|path| (path, NAMED));
             let linked = links::targets(self.root, target, &place.path, &self.names).into_iter();
-            let linked = linked.map(|path| (path, "a link that is obeyed leads to it"));
+            let linked =
+                linked.map(|path| (path, "a link that programs use on their own leads to it"));
             self.named.extend(named.chain(linked));
             self.mention(mentions::targets(target, &place.path, &place.host));
         }
@@ -256,7 +257,7 @@ impl<'a> Judge<'a> {
             }
             Kind::Link(to) => {
                 let is_outside = !stays_inside(&path.to_string_lossy(), to);
-                let leads_out = is_outside.then_some("it is a link that leads out");
+                let leads_out = is_outside.then_some("it is a link that leads outside");
                 // What it leads to may be executable, or become so.
                 leads_out.or(is_file.then_some("a link takes the place of a file"))
             }

@@ -38,14 +38,14 @@ pub(super) fn lack(nodes: &[Node], target: &OwnedFd) -> io::Result<Option<String
     );
     if need.bytes > 0 && bytes > free {
         return Ok(Some(format!(
-            "nothing was changed: the changes need {bytes} bytes, and {free} are free on that disk"
+            "nothing was changed: the changes need {bytes} bytes, but only {free} are free on that disk"
         )));
     }
     // Some file systems make room for files as they are made, and count none.
     if space.f_files > 0 && need.files > files {
         let files_needed = need.files;
         return Ok(Some(format!(
-            "nothing was changed: the changes need room for {files_needed} files, and that disk has it for {files}"
+            "nothing was changed: the changes need {files_needed} new files, but that disk has room for only {files}"
         )));
     }
     Ok(None)

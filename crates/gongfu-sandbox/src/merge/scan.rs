@@ -216,7 +216,7 @@ impl Scan<'_> {
             FileType::CharacterDevice if found.st_rdev == 0 && !self.is_copy => {
                 Ok(Some(Kind::Removal))
             }
-            FileType::Directory if depth >= MAX_DEPTH => refused("it lies too deep"),
+            FileType::Directory if depth >= MAX_DEPTH => refused("it is nested too deeply"),
             FileType::Directory => {
                 // A script may have denied access to its own user.
                 fs::chmodat(layer, name, Mode::from_raw_mode(0o700), AtFlags::empty())?;

@@ -7,7 +7,7 @@ use gongfu_core::sandbox::Contact;
 /// The most hosts that are reported.
 pub(super) const MAX_CONTACTS: usize = 100;
 /// The reason for a host that is still being connected to.
-const UNKNOWN_RESULT: &str = "the run ended before it was known whether it is reached";
+const UNKNOWN_RESULT: &str = "the run ended before the connection was decided";
 
 /// The hosts that a run asked for, and whether they were reached: each once, reached ones before others.
 #[derive(Debug, Clone, Default)]

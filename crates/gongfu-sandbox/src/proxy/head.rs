@@ -34,11 +34,11 @@ pub(super) fn read(bytes: &[u8], reach: &Reach) -> Result<Option<Request>, Refus
         Ok(httparse::Status::Partial) => {
             return Err(Refusal::new(
                 "431 Request Header Fields Too Large",
-                "a request to the proxy has at most 8 KiB",
+                "a request to the proxy must be at most 8 KiB",
             ));
         }
         Err(error) => {
-            let why = format!("this is no request of HTTP: {error}");
+            let why = format!("not an HTTP request: {error}");
             return Err(Refusal::new("400 Bad Request", why));
         }
     };
@@ -59,7 +59,7 @@ pub(super) fn read(bytes: &[u8], reach: &Reach) -> Result<Option<Request>, Refus
     let endpoint = match address {
         Some(address) => address,
         None => Endpoint::Name(path.parse::<Destination>().map_err(|error| {
-            let why = format!("where to connect is no host and port: {error}");
+            let why = format!("not a host and port: {error}");
             Refusal::new("400 Bad Request", why)
         })?),
     };

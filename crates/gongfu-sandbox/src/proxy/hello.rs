@@ -36,11 +36,11 @@ impl Hello {
     pub(super) fn take(&mut self, more: &[u8], host: Option<&Host>) -> Result<Progress, String> {
         self.bytes.extend_from_slice(more);
         if self.bytes.len() > MAX_LENGTH {
-            return Err("what is said first is too long for a greeting of TLS".to_owned());
+            return Err("the TLS ClientHello is too long".to_owned());
         }
         let mut rest = more;
         while !rest.is_empty() {
-            let invalid = |error: &dyn std::fmt::Display| format!("it isn't TLS: {error}");
+            let invalid = |error: &dyn std::fmt::Display| format!("not TLS: {error}");
             self.acceptor
                 .read_tls(&mut rest)
                 .map_err(|error| invalid(&error))?;
@@ -53,8 +53,10 @@ impl Hello {
                             Ok(Progress::Whole)
                         }
                         (None, None) => Ok(Progress::Whole),
-                        (Some(name), _) => Err(format!("by TLS it is for another host, {name}")),
-                        (None, Some(_)) => Err("by TLS it names no host".to_owned()),
+                        (Some(name), _) => {
+                            Err(format!("its TLS server name is another host, {name}"))
+                        }
+                        (None, Some(_)) => Err("it has no TLS server name".to_owned()),
                     };
                 }
                 Err((error, _)) => return Err(invalid(&error)),

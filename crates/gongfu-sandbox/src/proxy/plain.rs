@@ -44,7 +44,7 @@ pub(super) fn read(
     let by_tls = || {
         Refusal::new(
             "403 Forbidden",
-            "hosts are reached by TLS alone; use an address that begins with https://",
+            "only TLS connections are allowed; use an https:// address",
         )
     };
     let url = request.path.unwrap_or_default();
@@ -61,7 +61,7 @@ pub(super) fn read(
         Some("GET") => "GET",
         Some("HEAD") => "HEAD",
         _ => {
-            let why = "a build only downloads, by GET and HEAD";
+            let why = "a build may only download, with GET and HEAD";
             return Err(Refusal::new("405 Method Not Allowed", why));
         }
     };
@@ -83,7 +83,7 @@ pub(super) fn read(
             || field.name.eq_ignore_ascii_case("content-length") && field.value != b"0"
     });
     if has_body {
-        let why = "a build only downloads: its requests have no body";
+        let why = "a build may only download: requests must have no body";
         return Err(Refusal::new("400 Bad Request", why));
     }
     let fields = request.headers.iter().filter(|field| {

@@ -71,7 +71,9 @@ pub(super) async fn tunnel(
     }
     let established = b"HTTP/1.1 200 Connection Established\r\n\r\n";
     if inside.write_all(established).await.is_err() {
-        return note(Some("the program left before it said anything".to_owned()));
+        return note(Some(
+            "the program disconnected without sending anything".to_owned(),
+        ));
     }
     let bytes = if reach.allows_plain(&request.endpoint) {
         request.early
@@ -81,7 +83,7 @@ pub(super) async fn tunnel(
             Ok(Ok(Ok(bytes))) => bytes,
             Ok(Ok(Err(why))) => return note(Some(why)),
             Ok(Err(_)) | Err(_) => {
-                return note(Some("it said nothing by TLS".to_owned()));
+                return note(Some("it sent no TLS data".to_owned()));
             }
         }
     };
@@ -157,10 +159,10 @@ async fn connect(
     if !reach.allows(endpoint) {
         let why = match reach.build {
             Some(_) => format!(
-                "{endpoint} is no host of the index; if a build needs it, list it as `hosts` below `[dependencies]` in the settings"
+                "{endpoint} is not a host of the package index; if a build needs it, add it to `hosts` below `[dependencies]` in the settings"
             ),
             None => format!(
-                "{endpoint} was not granted; whoever runs gongfu grants it by `gongfu grant add SKILL {endpoint}`"
+                "{endpoint} is not granted; a person can grant it with `gongfu grant add SKILL {endpoint}`"
             ),
         };
         return Err(Refusal::new("403 Forbidden", why));
@@ -177,7 +179,7 @@ async fn connect(
         (None, Endpoint::Address(address)) => {
             // The operator named this address. The services of clouds are no index for all that.
             if !is_of_a_host(address.ip()) {
-                let why = format!("{address} is no address of a host");
+                let why = format!("{address} is not a host address");
                 return Err(Refusal::new("403 Forbidden", why));
             }
             let connected = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await;
@@ -235,7 +237,7 @@ async fn connect_to_name(
         .collect();
     if public.is_empty() {
         let why = format!(
-            "{} leads to this machine or its network, and not to the internet",
+            "{} resolves to this machine or its network, not to the internet",
             destination.host
         );
         return Err(Refusal::new("403 Forbidden", why));
@@ -246,7 +248,7 @@ async fn connect_to_name(
             Ok(Ok(outside))
                 if !is_private && !nearby.contains(&address.ip()) && is_here(&outside) =>
             {
-                last = Some("it is this machine, and not on the internet".to_owned());
+                last = Some("it is this machine, not the internet".to_owned());
             }
             Ok(Ok(outside)) => {
                 // Without this small writes take longer.

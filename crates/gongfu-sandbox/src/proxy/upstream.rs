@@ -91,7 +91,7 @@ pub(super) async fn open_tunnel(
             let why = format!("answers {code} to a connection to {endpoint}");
             Err(refusal(server, &why))
         }
-        None => Err(refusal(server, "doesn't answer by HTTP")),
+        None => Err(refusal(server, "doesn't speak HTTP")),
     }
 }
 

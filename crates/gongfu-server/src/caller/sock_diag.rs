@@ -36,7 +36,7 @@ pub(super) fn uid(client: SocketAddr, server: SocketAddr) -> Option<u32> {
     match ask(&request(client, server)) {
         Ok(answer) => user(&answer, client, server),
         Err(error) => {
-            tracing::debug!(%error, "the system doesn't tell whose a connection is");
+            tracing::debug!(%error, "the system doesn't report the owner of a connection");
             None
         }
     }

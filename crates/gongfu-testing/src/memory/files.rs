@@ -33,7 +33,7 @@ fn workspace(place: &Location) -> Result<&SkillPath, PortError> {
     match place {
         Location::Workspace(path) => Ok(path),
         Location::Absolute(_) => Err(PortError::Denied(
-            "it lies below no mount (none is declared)".to_owned(),
+            "it isn't in a mounted folder (none is declared)".to_owned(),
         )),
     }
 }

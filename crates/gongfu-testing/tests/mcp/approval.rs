@@ -94,7 +94,7 @@ fn older_client_asks_its_person_in_the_call() {
     );
     // A command that is refused to everybody raises no question, nor does one too long to be shown.
     let sudo = json!({ "skill_name": "gcd", "command": "sudo ls" });
-    check_refused(&client.call(TOOL, sudo), "asks for more rights");
+    check_refused(&client.call(TOOL, sudo), "asks for more privileges");
     check_refused(&client.call(TOOL, dynamic(&"x".repeat(9_000))), WAITS);
     assert_eq!(ran(), 0);
 }

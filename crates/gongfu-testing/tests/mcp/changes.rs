@@ -23,7 +23,7 @@ fn fixture() -> Fixture {
     fixture.skill("gcd", "Calculates the greatest common divisor.");
     let held = Artifact {
         path: CONFIG.to_owned(),
-        change: Change::Held("git obeys it".to_owned()),
+        change: Change::Held("git uses it".to_owned()),
     };
     fixture.space.sandbox.script(Outcome {
         artifacts: vec![held],
@@ -38,7 +38,7 @@ fn fixture() -> Fixture {
             bytes: 20,
             executable: false,
         },
-        why: "git obeys it".to_owned(),
+        why: "git uses it".to_owned(),
     };
     let difference = Difference {
         change,
@@ -109,7 +109,7 @@ fn person_sees_the_diff_before_changes_are_applied() {
     let ran = client.call("skill_run", run);
     assert_eq!(text_at(&ran, "/structuredContent/held/id"), ID);
     let text = text_at(&ran, "/content/0/text");
-    assert!(text.contains("waits for a person: git obeys it"), "{text}");
+    assert!(text.contains("waits for approval: git uses it"), "{text}");
     assert!(
         text.contains("change_settle") && text.contains(ID),
         "{text}"
@@ -233,7 +233,7 @@ fn difference(kind: HeldKind, before: Present, after: Option<&str>) -> Differenc
             path: CONFIG.to_owned(),
             host: CONFIG.to_owned(),
             kind,
-            why: "git obeys it".to_owned(),
+            why: "git uses it".to_owned(),
         },
         before,
         mode: after.map(|_| 0o644),
@@ -299,7 +299,7 @@ fn cases() -> Vec<(Difference, &'static [&'static str], bool)> {
         ),
         good(
             difference(written(), link(), Some("run\n")),
-            &["the link -> old\\n+ goes", "+run"],
+            &["removes the link -> old\\n+", "+run"],
         ),
         // What can't be read is never shown.
         bad(
@@ -335,7 +335,7 @@ fn cases() -> Vec<(Difference, &'static [&'static str], bool)> {
                 kept: kept(None),
                 ..difference(HeldKind::Removed, file("old\n"), None)
             },
-            &["it changed since the run began and stays as it is)"],
+            &["it changed since the run began and is kept)"],
         ),
         // The controls.
         good(

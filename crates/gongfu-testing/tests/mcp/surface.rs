@@ -202,10 +202,10 @@ fn search_at_its_limit_offers_no_higher_one() {
         let found = client.good("skill_search", json!({ "query": "files", "limit": limit }));
         text_at(&found, "/content/0/text").to_owned()
     };
-    assert!(said(3).ends_with("… and 99 more that fit less: raise `limit` to see them\n"));
+    assert!(said(3).ends_with("… and 99 weaker matches: raise `limit` to see them\n"));
     for limit in [100, 5_000] {
         let text = said(limit);
-        let wanted = "… and 2 more that fit less: say more of what is to be done\n";
+        let wanted = "… and 2 weaker matches: describe the task in more detail\n";
         assert!(text.ends_with(wanted), "{text}");
     }
 }
@@ -218,14 +218,11 @@ fn list_with_a_budget_says_what_is_missing() {
         text_at(&listed, "/content/0/text").to_owned()
     };
     let empty = called(json!({ "budget": 500 }));
-    assert!(empty.contains("there are no skills here"), "{empty}");
+    assert!(empty.contains("there are no skills"), "{empty}");
     fixture.skill("first", "Does one thing.");
     fixture.skill("second", "Does another thing.");
     let none = called(json!({ "task": "zzzzqq" }));
-    assert!(
-        none.starts_with("no skill has a word of the task"),
-        "{none}"
-    );
+    assert!(none.starts_with("no skill matches the task"), "{none}");
     assert!(none.contains("- first: Does one thing.\n"), "{none}");
     let one = called(json!({ "task": "another" }));
     assert!(one.starts_with("- second: "), "{one}");
@@ -237,11 +234,11 @@ fn list_with_a_budget_says_what_is_missing() {
     };
     disable("first");
     let off = called(json!({ "include_disabled": true, "budget": 500 }));
-    assert!(off.contains("- first (switched off): "), "{off}");
+    assert!(off.contains("- first (disabled): "), "{off}");
     disable("second");
     for arguments in [json!({ "budget": 500 }), json!({})] {
         let all_off = called(arguments);
-        assert!(all_off.contains("no skill is switched on"), "{all_off}");
+        assert!(all_off.contains("no skill is enabled"), "{all_off}");
     }
     fixture
         .client()

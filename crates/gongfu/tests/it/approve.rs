@@ -28,7 +28,7 @@ fn error(result: &Value) -> (String, String) {
     (text("/code"), text("/detail"))
 }
 
-/// Expects that a call waits for a person.
+/// Expects that a call waits for approval.
 #[track_caller]
 fn check_waits(result: &Value) {
     let (_, detail) = error(result);

@@ -79,7 +79,7 @@ fn grant_opens_a_host_to_one_skill() {
         .good();
     assert!(
         run.stderr
-            .contains("gongfu: not reached: localhost leads to this machine"),
+            .contains("gongfu: not reached: localhost resolves to this machine"),
         "{}",
         run.stderr
     );
@@ -143,7 +143,7 @@ fn wrong_host_or_skill_is_refused_with_the_reason() {
         unknown.stderr
     );
     for (host, why) in [
-        ("127.0.0.1", "an address is no name"),
+        ("127.0.0.1", "an IP address is not a host name"),
         ("*.com", "*.example.com"),
         ("example.com.", "no dot at the end"),
         ("https://example.com", "not a URL: example.com"),

@@ -257,7 +257,11 @@ fn unix_socket_is_private_and_removed() {
     assert_eq!(start().terminate().0, Some(0));
     std::fs::write(&path, "mine").unwrap();
     let refused = fixture.only(["serve", "--listen", &address]).ends(1);
-    assert!(refused.stderr.contains("no socket"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("not a socket"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
 }
 

@@ -169,7 +169,7 @@ fn run_json_reports_the_end() {
         text.starts_with("1\n2\n") && text.ends_with("299999\n300000\n") && text.len() < 1_100_000
     );
     let log = text
-        .split("the whole is in ")
+        .split("the full output is in ")
         .nth(1)
         .unwrap()
         .split(']')

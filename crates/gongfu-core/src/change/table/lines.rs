@@ -3,17 +3,17 @@
 /// The kind of program that obeys a file.
 pub(super) type Reader = &'static str;
 
-pub(super) const GIT: Reader = "git obeys it";
-pub(super) const AGENT: Reader = "agents obey it";
+pub(super) const GIT: Reader = "git uses it";
+pub(super) const AGENT: Reader = "agents follow it";
 const ENVIRONMENT: Reader = "agents and tools load variables from it";
-const EDITOR: Reader = "editors obey it";
-const SHELL: Reader = "shells obey it";
-const LOGIN: Reader = "it is started at login";
-const TOOL: Reader = "tools for development obey it";
-const PACKAGES: Reader = "installers of packages obey it";
-const PYTHON: Reader = "every Python program obeys it";
-const CI: Reader = "build servers obey it";
-const ACCESS: Reader = "it decides who gets access";
+const EDITOR: Reader = "editors use it";
+const SHELL: Reader = "shells run it";
+const LOGIN: Reader = "it runs at login";
+const TOOL: Reader = "development tools use it";
+const PACKAGES: Reader = "package installers use it";
+const PYTHON: Reader = "every Python program loads it";
+const CI: Reader = "CI servers run it";
+const ACCESS: Reader = "it controls access";
 
 /// The lines, each with its reader.
 pub(super) const LINES: &[(&str, Reader)] = &[
@@ -36,10 +36,10 @@ pub(super) const LINES: &[(&str, Reader)] = &[
     ("simple-git-hooks.*", GIT),
     (".overcommit.yaml", GIT),
     (".pre-commit-config.yml", GIT),
-    (".hg", "Mercurial obeys it"),
-    (".hgrc", "Mercurial obeys it"),
-    (".jj", "Jujutsu obeys it"),
-    (".svn", "Subversion obeys it"),
+    (".hg", "Mercurial uses it"),
+    (".hgrc", "Mercurial uses it"),
+    (".jj", "Jujutsu uses it"),
+    (".svn", "Subversion uses it"),
     ("agents.md", AGENT),
     ("agents.override.md", AGENT),
     ("agent.md", AGENT),

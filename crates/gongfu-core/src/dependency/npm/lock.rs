@@ -33,7 +33,7 @@ const MEMBERS: [(&str, Check); 18] = [
     ("peerDependencies", are_requirements),
     ("peerDependenciesMeta", are_peer_settings),
 ];
-const REMEDY: &str = "make the lock anew, by `npm install --package-lock-only`";
+const REMEDY: &str = "update the lock file with `npm install --package-lock-only`";
 
 /// The lock for a `package.json` that is checked already: name, version and digest of each package, which find the
 /// same ones in any registry.
@@ -44,7 +44,10 @@ pub(super) fn rebuilt(
 ) -> Result<String, ManifestError> {
     let error = |why: String| Err(ManifestError::new(file, None, why));
     let Some(Value::Object(entries)) = object(file, text)?.remove("packages") else {
-        return error("it has no `packages`; make it anew with a newer npm, by `npm install --package-lock-only`".to_owned());
+        return error(
+            "it has no `packages`; update it with a newer npm: `npm install --package-lock-only`"
+                .to_owned(),
+        );
     };
     let mut packages = Object::new();
     packages.insert(String::new(), Value::Object(package.clone()));
@@ -52,15 +55,15 @@ pub(super) fn rebuilt(
         let names = path.strip_prefix("node_modules/");
         if !names.is_some_and(|names| names.split("/node_modules/").all(is_name)) {
             return error(format!(
-                "`{path}` is a package of its own; only what lies in node_modules is installed"
+                "`{path}` is a workspace package; only packages in node_modules are installed"
             ));
         }
         let Value::Object(mut entry) = entry else {
-            return error(format!("`{path}` is no object; {REMEDY}"));
+            return error(format!("`{path}` is not an object; {REMEDY}"));
         };
         if entry.contains_key("link") || !entry.contains_key("version") {
             return error(format!(
-                "`{path}` isn't from a registry, and packages come from the registry alone; name a version of it"
+                "`{path}` isn't from a registry, but packages come only from the registry; use a version of it"
             ));
         }
         if entry.contains_key("resolved") && !entry.contains_key("integrity") {
@@ -73,7 +76,7 @@ pub(super) fn rebuilt(
             };
             if !is_fine(&value) {
                 return error(format!(
-                    "`{path}` has a `{member}` that no package of a registry has, and packages come from the registry alone; {REMEDY}"
+                    "`{path}` has a `{member}`, which packages of a registry don't have; {REMEDY}"
                 ));
             }
             kept.insert(member.to_owned(), value);

@@ -149,7 +149,7 @@ fn person_sees_all_that_decides_and_is_asked_again_when_it_changes() {
     assert_ne!(records()[1].details[0], *skill);
     let told = records()[1].details.join("\n");
     assert!(
-        told.ends_with("for another version of the skill:\n  plan is new"),
+        told.ends_with("for another version of the skill:\n  plan was added"),
         "{told}"
     );
 }
@@ -164,7 +164,7 @@ fn list_of_programs_belongs_to_one_dialect() {
     assert_eq!(payload["code"], "COMMAND_BLOCKED");
     let detail = payload["detail"].as_str().unwrap();
     assert!(
-        detail.contains("`git` isn't one of the programs"),
+        detail.contains("`git` is not on the list of programs"),
         "{detail}"
     );
     let id = now(Approvals::read(&*space.records)).unwrap().all[0]

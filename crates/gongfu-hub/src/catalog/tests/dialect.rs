@@ -130,7 +130,7 @@ fn skills_answers_as_its_source() {
     );
     assert_eq!(
         said("skills_ls", path("skills")),
-        "Skills (2):\n  pdf/  - Read PDFs.\n  wide/  - Read PDFs.[not listed, because another skill holds their name: user/pdf]"
+        "Skills (2):\n  pdf/  - Read PDFs.\n  wide/  - Read PDFs.[not listed, because another skill takes precedence under the same name: user/pdf]"
     );
     assert_eq!(
         said("skills_ls", path("skills/pdf")),
@@ -179,8 +179,8 @@ fn skills_fails_as_its_source() {
         r#"skills_read {"path":"skills/pdf/ref"} !Error: 'skills/pdf/ref' is a directory"#,
         r#"skills_read {"path":"skills"} !Error: 'skills' is a directory"#,
         r#"skills_read {"path":"none"} !Error: path 'none' not found"#,
-        r#"skills_read {"path":"/etc/passwd"} !Error: `/etc/passwd` can't be reached: it lies below no mount"#,
-        r#"skills_read {"path":"skills/../x"} !Error: `skills/../x` can't be reached: the path climbs"#,
+        r#"skills_read {"path":"/etc/passwd"} !Error: `/etc/passwd` can't be reached: it isn't in a mounted folder"#,
+        r#"skills_read {"path":"skills/../x"} !Error: `skills/../x` can't be reached: the path contains"#,
         "skills_read {} !Error: the argument `path` is missing",
         r#"skills_write {"path":"skills/none/x","content":""} !Error: skill 'none' not found"#,
     ] {
@@ -228,7 +228,7 @@ fn read_skill_takes_names_and_nothing_else() {
     for name in ["none", "../pdf", "lib/pdf", "/etc/passwd", "SKILL.md"] {
         assert_eq!(said(name), format!("!Error: Skill '{name}' not found."));
     }
-    assert!(said("off").starts_with("!Error: the skill `off` is switched off"));
+    assert!(said("off").starts_with("!Error: the skill `off` is disabled"));
     let underscored = over(&[(
         "lib/a",
         "test_data_factory",
@@ -284,7 +284,7 @@ fn autosnippet_answers_as_its_source() {
                 { "name": "wide", "summary": "Read PDFs.", "useCase": null },
             ],
             "total": 2,
-            "hint": "load a skill with autosnippet_load_skill: give its name as skillName [not listed, because another skill holds their name: user/pdf]",
+            "hint": "load a skill with autosnippet_load_skill: pass its name as skillName [not listed, because another skill takes precedence under the same name: user/pdf]",
         } })
     );
     let load = "autosnippet_load_skill";

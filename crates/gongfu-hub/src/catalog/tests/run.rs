@@ -124,7 +124,7 @@ fn each_profile_reports_the_end_of_a_run() {
     );
     for ((profile, tool, arguments), planned, wanted) in [
         (&native, good("out\n"), "out\n"),
-        (&native, good(""), "[it said nothing; exit code: 0]\n"),
+        (&native, good(""), "[no output; exit code: 0]\n"),
         (
             &native,
             code(3, "out", "bad\n"),
@@ -134,12 +134,12 @@ fn each_profile_reports_the_end_of_a_run() {
         (
             &native,
             ended(Reason::Timeout),
-            "half\n[it was ended after 2 seconds, its time; give it a longer timeout, or less to do; it can't wait for input, which it has none of]\n",
+            "half\n[timed out after 2 s; raise the timeout or reduce the work; a run has no interactive input]\n",
         ),
         (
             &native,
             ended(Reason::Oom),
-            "half\n[it used more memory than it may; have it hold less at once]\n",
+            "half\n[exceeded its memory limit; reduce its memory use, e.g. process the data in parts]\n",
         ),
         (&run, good("out\n"), "out\n"),
         (&run, good(""), "(no output)"),
@@ -156,7 +156,7 @@ fn each_profile_reports_the_end_of_a_run() {
         (
             &run,
             ended(Reason::Disk),
-            "Command ended: it wrote more than it may; have it write less, and remove what it no longer needs\nhalf",
+            "Command ended: exceeded its disk limit; write less, and remove temporary files\nhalf",
         ),
         (&shell, good("out\n"), "out\n\n"),
         (&shell, code(3, "out", "bad"), "out\nbad\n[exit code: 3]"),
@@ -305,7 +305,7 @@ fn files_left_by_a_run_are_listed_and_read_and_the_instructions_stay() {
         ),
         (
             r#"skill_read {"skill_name": "pdf", "path": "out"}"#,
-            "out/x.txt  (4 bytes, left by a run)  no digest\n",
+            "out/x.txt  (4 bytes, written by a run)  no digest\n",
         ),
     ] {
         let (tool, arguments, _) = case(call);

@@ -40,11 +40,11 @@ fn file_write_creates_and_edits() {
     );
     assert_eq!(said("file_list", json!({})), "a.txt  (11 bytes)\n");
     for refused in [
-        r#"file_write {"path": "a.txt"} MISSING_ARGUMENT: give `content`"#,
-        r#"file_write {"path": "a.txt", "old_text": "1"} MISSING_ARGUMENT: give `new_text`"#,
-        r#"file_write {"path": "a.txt", "new_text": "1"} MISSING_ARGUMENT: give `old_text`"#,
-        r#"file_write {"path": "a.txt", "content": "", "old_text": "1", "new_text": ""} INVALID_ARGUMENT: give either"#,
-        r#"file_write {"path": "a.txt", "old_text": "\r\n", "new_text": ""} EDIT_REFUSED: give more"#,
+        r#"file_write {"path": "a.txt"} MISSING_ARGUMENT: pass `content`"#,
+        r#"file_write {"path": "a.txt", "old_text": "1"} MISSING_ARGUMENT: pass `new_text`"#,
+        r#"file_write {"path": "a.txt", "new_text": "1"} MISSING_ARGUMENT: pass `old_text`"#,
+        r#"file_write {"path": "a.txt", "content": "", "old_text": "1", "new_text": ""} INVALID_ARGUMENT: pass either"#,
+        r#"file_write {"path": "a.txt", "old_text": "\r\n", "new_text": ""} EDIT_REFUSED: include more"#,
         r#"file_write {"path": "a.txt", "old_text": "four", "new_text": ""} EDIT_REFUSED: read the file again"#,
         r#"file_write {"path": "b.txt", "old_text": "four", "new_text": ""} FILE_NOT_FOUND"#,
         r#"file_write {"path": "/etc/x", "content": ""} INVALID_FILE_PATH"#,
@@ -97,7 +97,7 @@ fn invalid_skill_is_refused_before_anything_is_written() {
         ),
         (
             json!({ "skill_name": "user/pdf", "content": DOCUMENT }),
-            "SOURCE_READ_ONLY: skills are written to /x/lib",
+            "SOURCE_READ_ONLY: new skills go to /x/lib",
         ),
         (
             json!({ "skill_name": "pdf", "path": "..%2fx", "content": "" }),
@@ -126,7 +126,7 @@ fn new_skill_needs_a_valid_name_and_is_loaded_at_once() {
     let create = |name: &str| json!({ "name": name, "description": "It: \"does\"\nit" });
     assert_eq!(
         said("skill_create", create("my-tool")),
-        "made the skill lib/my-tool\n"
+        "created the skill lib/my-tool\n"
     );
     let whole = said("skill_load", json!({ "skill_name": "my-tool" }));
     assert!(
@@ -147,8 +147,8 @@ fn new_skill_needs_a_valid_name_and_is_loaded_at_once() {
         ("../a", "INVALID_ARGUMENT"),
         // A Cyrillic letter among Latin ones; beside it, names of one script.
         ("\u{430}pple", "INVALID_ARGUMENT"),
-        ("apple", "made the skill"),
-        ("яблоко", "made the skill"),
+        ("apple", "created the skill"),
+        ("яблоко", "created the skill"),
         ("", "INVALID_ARGUMENT"),
         (&"a".repeat(65), "INVALID_ARGUMENT"),
     ] {

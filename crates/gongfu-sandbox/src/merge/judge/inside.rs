@@ -17,7 +17,7 @@ const PACKAGES: &str = "node_modules";
 /// The folder of a repository.
 const REPOSITORY_FOLDER: &str = ".git";
 /// The reason where nobody can say what else is in a folder.
-const TOO_MUCH: &str = "it holds more files than gongfu checks";
+const TOO_MUCH: &str = "it has more files than gongfu checks";
 
 /// A search through folders that go.
 pub(super) struct Search {
@@ -86,6 +86,9 @@ impl Search {
 fn told(names: &[String], top: usize, why: &str) -> String {
     match names.get(top..) {
         None | Some([]) => why.to_owned(),
-        Some(path) => format!("{} goes with it: {why}", path.join("/").escape_debug()),
+        Some(path) => format!(
+            "{} would be removed with it: {why}",
+            path.join("/").escape_debug()
+        ),
     }
 }

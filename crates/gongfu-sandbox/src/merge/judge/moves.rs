@@ -18,7 +18,7 @@ use crate::merge::{MAX_DEPTH, Merge};
 /// The reason for people.
 const MOVED: &str = "the other half of a move waits";
 /// The reason for a folder in which no halves can be looked for.
-const UNREADABLE: &str = "it can't be read, and may have the other half of a move";
+const UNREADABLE: &str = "it can't be read, and may hold the other half of a move";
 /// The most files of one change that are compared.
 const MAX_FILES: usize = 200_000;
 

@@ -399,7 +399,7 @@ fn holds_a_file_that_becomes_executable_and_a_link_that_leads_out() {
         judged.held,
         [
             reason("data.txt", "it becomes executable"),
-            reason("out", "it is a link that leads out"),
+            reason("out", "it is a link that leads outside"),
             reason("text", "a link takes the place of a file"),
         ]
     );

@@ -55,10 +55,16 @@ fn workspace() -> Fixture {
 }
 
 const REASONS: [(&str, &str); 4] = [
-    ("agents", "deep/AGENTS.md goes with it: agents obey it"),
-    ("bare", "mine goes with it: it is a repository of git"),
-    ("sub", ".claude goes with it: agents obey it"),
-    ("vendor", "x/.git goes with it: git obeys it"),
+    (
+        "agents",
+        "deep/AGENTS.md would be removed with it: agents follow it",
+    ),
+    (
+        "bare",
+        "mine would be removed with it: it is a git repository",
+    ),
+    ("sub", ".claude would be removed with it: agents follow it"),
+    ("vendor", "x/.git would be removed with it: git uses it"),
 ];
 
 fn assert_all_wait(fixture: &Fixture) {
@@ -158,9 +164,9 @@ fn index_in_a_repository_that_is_made_anew_is_kept() {
 #[test]
 fn everything_waits_in_a_folder_that_is_obeyed() {
     for (below, file, why) in [
-        ("p/.claude", "settings.json", "agents obey it"),
-        ("p/.git/hooks", "pre-push", "git obeys it"),
-        ("p/.github/workflows", "ci.yml", "build servers obey it"),
+        ("p/.claude", "settings.json", "agents follow it"),
+        ("p/.git/hooks", "pre-push", "git uses it"),
+        ("p/.github/workflows", "ci.yml", "CI servers run it"),
         ("bare/hooks", "pre-push", REPOSITORY),
     ] {
         let fixture = Fixture::within(below);
