@@ -142,6 +142,21 @@ prove-scripts *ARGUMENTS:
 prove-scripts-short: programs
     {{ python }} scripts/strangers.py --gongfu target/debug/gongfu --count 20
 
+# Prove that Claude Code, Codex, Gemini CLI and opencode show their models everything, and run a skill; `--measure` their limits
+prove-clients *ARGUMENTS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    clients={{ tools }}/clients
+    want=$(cat scripts/client_programs/* | cksum)
+    if [[ $(cat "$clients/.installed" 2>/dev/null) != "$want" ]]; then
+      rm -rf "$clients" && mkdir -p "$clients"
+      cp scripts/client_programs/package.json scripts/client_programs/package-lock.json scripts/client_programs/.npmrc "$clients/"
+      (cd "$clients" && npm ci --no-fund --no-audit --loglevel=error)
+      printf '%s\n' "$want" >"$clients/.installed"
+    fi
+    cargo build --quiet --release --package gongfu
+    {{ python }} scripts/prove_clients.py --gongfu target/release/gongfu {{ ARGUMENTS }}
+
 # Prove that a server gives back the memory that a hostile load took
 prove-memory *ARGUMENTS:
     cargo build --quiet --release --package gongfu

@@ -3,6 +3,8 @@
 //! It goes into prompts and tool descriptions, where every character costs. Descriptions are shortened
 //! evenly first; then the skills at the end of the list are left out, and it says how many. Nothing is
 //! dropped silently.
+//!
+//! A character is what clients count: a UTF-16 code unit, of which an emoji has two.
 
 /// The characters that a catalogue takes by default.
 pub const BUDGET: usize = 8_000;
@@ -56,16 +58,16 @@ pub fn write(entries: &[Entry], others: usize, budget: usize, form: &Form<'_>) -
         }
     }
     // The number of those left out is shorter the fewer they are, so this is room enough.
-    let room = budget.saturating_sub((form.more)(entries.len() + others).chars().count() + 1);
+    let room = budget.saturating_sub(length(&(form.more)(entries.len() + others)) + 1);
     let mut taken = 0;
     let fitting = entries.iter().zip(&sizes).take_while(|(entry, size)| {
         // As it is written: a cut at the end of a word leaves some room for the next one.
-        taken += size.frame + shortened(&entry.description, SHORTEST).chars().count();
+        taken += size.frame + length(&shortened(&entry.description, SHORTEST));
         taken <= room
     });
     let shown = fitting.count();
-    let length = longest(sizes.get(..shown).unwrap_or_default(), room).unwrap_or(SHORTEST);
-    lines(entries, others, shown, Some(length), form)
+    let longest = longest(sizes.get(..shown).unwrap_or_default(), room).unwrap_or(SHORTEST);
+    lines(entries, others, shown, Some(longest), form)
 }
 
 /// Returns the number of skills that there can be room for; the others need not be looked at.
@@ -84,8 +86,8 @@ struct Size {
 impl Size {
     fn of(entry: &Entry, form: &Form<'_>) -> Self {
         Self {
-            frame: (form.line)(&entry.name, "").chars().count() + 1,
-            description: entry.description.chars().count(),
+            frame: length(&(form.line)(&entry.name, "")) + 1,
+            description: length(&entry.description),
         }
     }
 
@@ -146,16 +148,26 @@ fn lines(
     catalogue
 }
 
+/// The length of a text, in characters as clients count them.
+pub fn length(text: &str) -> usize {
+    text.chars().map(char::len_utf16).sum()
+}
+
 /// The start of a text, to the end of a word, with `…` where something is missing; at most so many
 /// characters.
 pub fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
+    if length(text) <= most {
         return text.to_owned();
     }
-    let end = text
-        .char_indices()
-        .nth(most.saturating_sub(1))
-        .map_or(text.len(), |(at, _)| at);
+    let mut room = most.saturating_sub(1);
+    let end = text.find(|c: char| match room.checked_sub(c.len_utf16()) {
+        Some(left) => {
+            room = left;
+            false
+        }
+        None => true,
+    });
+    let end = end.unwrap_or(text.len());
     let cut = text.get(..end).unwrap_or_default();
     // A word is cut only where the text has no spaces.
     let at_word = cut.rfind(' ').filter(|at| *at * 2 > cut.len());
@@ -252,5 +264,7 @@ mod tests {
         assert_eq!(shortened("技能技能技能技能", 4), "技能技…");
         assert_eq!(shortened("a, b, c", 6), "a, b…");
         assert_eq!(shortened("abc", 0), "…");
+        assert_eq!(shortened("🥋🥋🥋🥋", 6), "🥋🥋…", "an emoji is two");
+        assert_eq!(shortened("🥋🥋🥋", 6), "🥋🥋🥋");
     }
 }

@@ -26,3 +26,4 @@ pub mod shell;
 pub mod skill;
 pub mod switches;
 pub mod text;
+pub mod uses;

@@ -4,14 +4,17 @@
 //! here knows how skills are found or kept.
 
 mod addresses;
+mod use_counts;
 mod version;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 pub use addresses::{AddressTable, path_below};
+pub use use_counts::UseCounts;
 pub use version::SkillVersion;
 
 use crate::near;
@@ -125,6 +128,15 @@ impl Skill {
         Digest::of(lines.collect::<String>().as_bytes())
     }
 
+    /// The identity of a skill from a source of this kind, which stays when the source gets another name: its folder, or
+    /// the full name of a built-in skill, because that folder changes with every version.
+    pub fn identity(&self, kind: Option<SourceKind>) -> &str {
+        match kind {
+            Some(SourceKind::BuiltIn) => &self.full_name,
+            _ => &self.path,
+        }
+    }
+
     /// The length of all files in bytes.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.size).sum()
@@ -161,6 +173,7 @@ pub struct Library {
     skills: Vec<Arc<Skill>>,
     sources: Vec<Source>,
     unloadable: Vec<Unloadable>,
+    uses: Arc<UseCounts>,
     by_full_name: HashMap<Arc<str>, usize>,
     /// Folded name to the skills that answer to it, by precedence.
     by_name: HashMap<String, Vec<usize>>,
@@ -218,6 +231,12 @@ impl Library {
         Self { revision, ..self }
     }
 
+    /// The same library, whose catalogues put the skills first that were used most.
+    #[must_use]
+    pub fn with_uses(self, uses: Arc<UseCounts>) -> Self {
+        Self { uses, ..self }
+    }
+
     /// Returns the revision of this library.
     pub fn revision(&self) -> Revision {
         self.revision
@@ -242,6 +261,30 @@ impl Library {
     /// Returns the skills that can't be loaded or were left out.
     pub fn unloadable(&self) -> &[Unloadable] {
         &self.unloadable
+    }
+
+    /// The identity of a skill of this library.
+    pub fn identity<'a>(&self, skill: &'a Skill) -> &'a str {
+        let mut sources = self.sources.iter();
+        let source = sources.find(|source| source.id == skill.source);
+        skill.identity(source.map(|source| source.kind))
+    }
+
+    /// Puts skills into the order of a catalogue: those of the project, those of the person, then the
+    /// others; among each, those that were used most, then by precedence as they are.
+    pub fn sort_for_catalogue(&self, skills: &mut [&Skill]) {
+        let sources = self.sources.iter();
+        let kinds: HashMap<&str, SourceKind> =
+            sources.map(|source| (&*source.id, source.kind)).collect();
+        skills.sort_by_cached_key(|skill| {
+            let kind = kinds.get(&*skill.source).copied();
+            let group = match kind {
+                Some(SourceKind::Project) => 0,
+                Some(SourceKind::User) => 1,
+                _ => 2,
+            };
+            (group, Reverse(self.uses.of(skill.identity(kind))))
+        });
     }
 
     /// The skill that a bare or full name means.
@@ -365,98 +408,4 @@ fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, ResolveError> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{FindingCount, Library, ResolveError, Skill};
-    use crate::skill::{SkillName, SkillPath};
-
-    fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
-        Arc::new(Skill {
-            name: SkillName::new(name).unwrap(),
-            full_name: full_name.into(),
-            description: String::new(),
-            frontmatter: "{}".into(),
-            source: "s".into(),
-            folder: SkillPath::root(),
-            path: String::new(),
-            files: Arc::from([]),
-            unlisted: Arc::default(),
-            findings: FindingCount::default(),
-            enabled,
-        })
-    }
-
-    fn reached(library: &Library, name: &str) -> String {
-        match library.resolve(name) {
-            Ok(skill) => skill.full_name.to_string(),
-            Err(other) => format!("{other:?}"),
-        }
-    }
-
-    #[test]
-    fn first_enabled_skill_wins_a_name_and_none_is_lost() {
-        let library = Library::new(
-            Vec::new(),
-            vec![
-                skill("project/pdf", "pdf", false),
-                skill("user/pdf", "pdf", true),
-                skill("user/other", "pdf", true),
-                skill("user/off", "off", false),
-            ],
-            Vec::new(),
-        );
-        assert_eq!(reached(&library, "pdf"), "user/pdf");
-        assert_eq!(reached(&library, "user/other"), "user/other");
-        assert_eq!(
-            reached(&library, "off"),
-            "Disabled { full_name: \"user/off\" }"
-        );
-        assert_eq!(
-            library
-                .shadowed_by(&library.skills()[2])
-                .map(|winner| &*winner.full_name),
-            Some("user/pdf")
-        );
-        assert!(library.shadowed_by(&library.skills()[1]).is_none());
-    }
-
-    #[test]
-    fn name_resolves_despite_hyphens_and_case_unless_they_matter() {
-        let library = Library::new(
-            Vec::new(),
-            vec![
-                skill("s/1", "test_data", true),
-                skill("s/2", "test-data", true),
-                skill("s/3", "Only", true),
-            ],
-            Vec::new(),
-        );
-        assert_eq!(reached(&library, "test-data"), "s/2");
-        assert_eq!(reached(&library, "test_data"), "s/1");
-        assert_eq!(reached(&library, "TEST-DATA"), "s/1");
-        assert_eq!(reached(&library, "only"), "s/3");
-    }
-
-    #[test]
-    fn unknown_name_lists_near_ones_and_path_is_refused() {
-        let library = Library::new(
-            Vec::new(),
-            vec![skill("s/a", "docx", true), skill("s/b", "pdf", true)],
-            Vec::new(),
-        );
-        assert_eq!(
-            library.resolve("pdff").err(),
-            Some(ResolveError::Unknown {
-                nearest: vec!["pdf".into(), "docx".into()],
-                total: 2
-            })
-        );
-        for path in ["../pdf", "/etc/passwd", "a\0", "", "s/../b", "\\\\host"] {
-            assert!(
-                matches!(library.resolve(path), Err(ResolveError::Invalid(_))),
-                "{path:?}"
-            );
-        }
-    }
-}
+mod tests;

@@ -230,7 +230,7 @@ pub struct BuildReach {
     pub proxies: Proxies,
 }
 
-/// A host that a run asked for.
+/// A host that a run contacted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contact {
     /// The host and the port.

@@ -18,7 +18,7 @@ use crate::call::{Call, CallId, Events, Proposal};
 use crate::entry::{self, Entry};
 use crate::error::ToolError;
 use crate::gate::{Answer, AuditObserver, Gate, Quota, Review};
-use crate::instructions;
+use crate::instructions::{self, InstructionRoom};
 use crate::output::ToolResult;
 use crate::problem::Problem;
 use crate::profile::{self, Profile};
@@ -179,16 +179,31 @@ impl Catalog {
         entries.described(profiles, &actor.owner, library.as_deref())
     }
 
-    /// The instructions for a client's model: the profiles' own words, and the catalogue of skills
-    /// within `budget` characters.
-    pub async fn instructions(&self, profiles: &[Profile], actor: &Actor, budget: usize) -> String {
+    /// The same without the library, for when it isn't read yet.
+    pub fn list_without_library(&self, profiles: &[Profile], actor: &Actor) -> Vec<ToolSpec> {
+        self.entries
+            .load_full()
+            .described(profiles, &actor.owner, None)
+    }
+
+    /// The instructions for a client's model: the profiles' own words, and the catalogue of skills.
+    pub async fn instructions(
+        &self,
+        profiles: &[Profile],
+        actor: &Actor,
+        room: InstructionRoom,
+    ) -> String {
         let library = self.library(actor).await;
-        instructions::instructions(profiles, library.as_deref(), budget)
+        instructions::instructions(profiles, library.as_deref(), room)
     }
 
     /// The profiles' own words alone, while the library isn't read yet.
     pub fn introduction(profiles: &[Profile]) -> String {
-        instructions::instructions(profiles, None, 0)
+        let room = InstructionRoom {
+            catalogue: 0,
+            total: 0,
+        };
+        instructions::instructions(profiles, None, room)
     }
 
     /// The descriptions of gongfu's own tools without any library.

@@ -6,10 +6,13 @@ use gongfu_core::catalogue::{Catalogue, Form};
 use gongfu_core::library::Library;
 
 use crate::overview;
+use crate::shelf;
 
 /// The words of a profile about skills.
 #[derive(Clone, Copy)]
 pub(crate) struct Guide {
+    /// True if the number of skills stands before the introduction: a client may cut the rest.
+    pub(crate) counts: bool,
     /// The purpose of skills, and which tool is called when.
     pub(crate) introduction: &'static str,
     /// The line above the list of skills.
@@ -24,10 +27,11 @@ pub(crate) struct Guide {
 
 /// The words of gongfu's own tools.
 pub(crate) const STANDARD: Guide = Guide {
-    introduction: "gongfu keeps a library of skills: instructions written by people who know how a task is done well. \
-        Before you start a task, check whether a skill fits: below, or with skill_search. If one does, load it with \
-        skill_load and follow it; read the files that it mentions with skill_read.",
-    heading: "Skills:",
+    counts: true,
+    introduction: "Before you start a task, find the skill that fits it with `skill_search`, load it with `skill_load` and follow it. \
+        Read the files that it mentions with `skill_read`, and run its scripts with `skill_run`, in a sandbox. \
+        A skill is a set of instructions by people who know how to do a task well.",
+    heading: "Skills, those of this project and of the user first:",
     line,
     more: |_| "use skill_search",
     full_names: true,
@@ -41,6 +45,19 @@ pub(crate) fn line(name: &str, description: &str) -> String {
 /// The catalogue for the description of a tool of gongfu's own.
 pub(crate) fn for_tool(library: &Library, budget: usize) -> Catalogue {
     catalogue(library, &STANDARD, budget)
+}
+
+/// The number of skills in the catalogue of a library.
+pub(crate) fn count(library: &Library, guide: &Guide) -> usize {
+    if guide.full_names {
+        library
+            .skills()
+            .iter()
+            .filter(|skill| skill.enabled)
+            .count()
+    } else {
+        shelf::names(library).len()
+    }
 }
 
 /// The catalogue of a library with the words of a guide.

@@ -1,16 +1,25 @@
 //! The text about skills that a server gives its client before any tool is called.
 
+use gongfu_core::catalogue;
 use gongfu_core::library::Library;
 
 use crate::guide::{self, Guide};
 use crate::profile::{self, Profile};
 
-/// The instructions of a server that shows these profiles: what the skills are, within so many
-/// characters for the catalogue.
+/// The room for the instructions of a server, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstructionRoom {
+    /// What the list of skills may take.
+    pub catalogue: usize,
+    /// What the client shows its model of the whole text; it cuts the rest off.
+    pub total: usize,
+}
+
+/// The instructions of a server that shows these profiles: what the skills are, within this room.
 pub(crate) fn instructions(
     profiles: &[Profile],
     library: Option<&Library>,
-    budget: usize,
+    room: InstructionRoom,
 ) -> String {
     let standard = |profile: &Profile| matches!(profile, Profile::Standard | Profile::All);
     let mut guides: Vec<Guide> = Vec::new();
@@ -19,33 +28,34 @@ pub(crate) fn instructions(
     } else {
         guides.extend(profile::dialects(profiles).map(|dialect| dialect.guide));
     }
-    let mut text = String::new();
-    for (number, guide) in guides.iter().enumerate() {
-        if number > 0 {
-            text.push_str("\n\n");
-        }
-        text.push_str(guide.introduction);
-    }
     // One list is enough, whatever ways there are to load from it.
     let Some(guide) = guides.first() else {
-        return text;
+        return String::new();
     };
+    let mut text = match library.map(|library| guide::count(library, guide)) {
+        Some(1) if guide.counts => "1 skill. ".to_owned(),
+        Some(count) if guide.counts && count > 1 => format!("{count} skills. "),
+        _ => String::new(),
+    };
+    let introductions: Vec<&str> = guides.iter().map(|guide| guide.introduction).collect();
+    text.push_str(&introductions.join("\n\n"));
     text.push_str("\n\n");
-    text.push_str(guide.heading);
     let Some(library) = library else {
-        text.push_str("\nthe list of skills isn't available right now; use the tools to see it");
+        text.push_str("The skills are still being read: the tools will list them.");
         return text;
     };
-    let catalogue = guide::catalogue(library, guide, budget);
-    if catalogue.shown + catalogue.left_out == 0 {
+    if guide::count(library, guide) == 0 {
         text.push_str(if library.skills().is_empty() {
-            "\nthere are no skills yet"
+            "There are no skills yet."
         } else {
-            "\nno skill is enabled"
+            "Every skill is disabled."
         });
-    } else {
-        text.push('\n');
-        text.push_str(catalogue.text.trim_end());
+        return text;
     }
+    text.push_str(guide.heading);
+    text.push('\n');
+    let left = room.total.saturating_sub(catalogue::length(&text));
+    let catalogue = guide::catalogue(library, guide, room.catalogue.min(left));
+    text.push_str(catalogue.text.trim_end());
     text
 }

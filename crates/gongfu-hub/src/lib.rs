@@ -36,6 +36,7 @@ pub use catalog::{Catalog, CatalogRevision, Fingerprints, NameCollision, Request
 pub use error::ToolError;
 pub use error_code::ErrorCode;
 pub use gate::{AuditObserver, Quota};
+pub use instructions::InstructionRoom;
 pub use output::{Content, ToolResult};
 pub use problem::Problem;
 pub use profile::Profile;

@@ -11,7 +11,7 @@ pub(crate) const ASKED: usize = 32_000;
 
 /// Skills in lines, and how many more there are.
 pub(crate) struct Lines {
-    /// The first ones, in order of precedence.
+    /// The first ones, in the order of a catalogue.
     pub(crate) entries: Vec<Entry>,
     /// The number of skills after them.
     pub(crate) others: usize,
@@ -42,11 +42,12 @@ impl Lines {
     }
 }
 
-/// Every skill that is switched on, in order of precedence: by its name, or by its full name when
-/// another one holds that.
+/// Every enabled skill, in the order of a catalogue: by its name, or by its full name when another one
+/// holds that.
 pub(crate) fn lines(library: &Library, budget: usize) -> Lines {
     let enabled = library.skills().iter().filter(|skill| skill.enabled);
-    let enabled = enabled.map(AsRef::as_ref).collect();
+    let mut enabled: Vec<&Skill> = enabled.map(AsRef::as_ref).collect();
+    library.sort_for_catalogue(&mut enabled);
     Lines::within(budget, enabled, |skill| line(library, skill))
 }
 
@@ -55,11 +56,19 @@ pub(crate) fn line(library: &Library, skill: &Skill) -> Entry {
     entry(library.name_of(skill), skill)
 }
 
-/// The skills that are reached by their bare names, in order of precedence.
+/// The skills that are reached by their bare names, in the order of a catalogue.
 pub(crate) fn names(library: &Library, budget: usize) -> Lines {
+    Lines::within(budget, reachable(library), |skill| {
+        entry(skill.name.as_str(), skill)
+    })
+}
+
+/// The skills themselves that [`names`] shows.
+pub(crate) fn reachable(library: &Library) -> Vec<&Skill> {
     let reachable = shelf::reachable(library).into_iter();
-    let reachable = reachable.map(AsRef::as_ref).collect();
-    Lines::within(budget, reachable, |skill| entry(skill.name.as_str(), skill))
+    let mut reachable: Vec<&Skill> = reachable.map(AsRef::as_ref).collect();
+    library.sort_for_catalogue(&mut reachable);
+    reachable
 }
 
 fn entry(name: &str, skill: &Skill) -> Entry {

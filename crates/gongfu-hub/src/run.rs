@@ -116,39 +116,39 @@ pub(crate) struct RunReport {
     /// The number of the signal that ended it; missing when it ended by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) signal: Option<i32>,
-    /// Why the run ended: `ok` by itself, else the limit that ended it, or `cancelled`, or `denied` for
-    /// a system call that no program here may make.
+    /// Why the run ended: `ok` if by itself, else the limit that ended it, `cancelled`, or `denied`
+    /// for a forbidden system call.
     #[schemars(with = "String", extend("enum" = ["ok", "timeout", "oom", "pids", "output", "disk", "cancelled", "denied"]))]
     pub(crate) reason: Reason,
-    /// What it said on standard output, without escape sequences.
+    /// Its standard output, without escape sequences.
     pub(crate) stdout: String,
-    /// What it said on standard error, without escape sequences.
+    /// Its standard error, without escape sequences.
     pub(crate) stderr: String,
-    /// Whether something is left out of the two; they say where the whole is.
+    /// Whether something is left out of the two; they say where the whole output is.
     pub(crate) truncated: bool,
     /// The sandbox that it ran in.
     pub(crate) level: &'static str,
-    /// How its limits were held.
+    /// How its limits were enforced.
     pub(crate) enforcement: EnforcementReport,
     /// How long it took, in milliseconds.
     pub(crate) duration_ms: u64,
     /// The files that it wrote or removed, by the path that it saw.
     pub(crate) artifacts: Vec<Artifact>,
-    /// How many there are; more than are listed, perhaps.
+    /// How many there are, which may be more than are listed.
     pub(crate) artifacts_total: usize,
-    /// The changes that wait for a person; missing where none does.
+    /// The changes that wait for a person; missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) held: Option<HeldReport>,
-    /// The hosts that it asked for, and why one wasn't reached; missing where it asked for none.
+    /// The hosts that it contacted, and why one wasn't reached; missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<Vec<ContactReport>>,
-    /// The hosts that a person granted to another version of the skill; missing where there are none.
+    /// The hosts that a person granted to another version of the skill; missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stale_grants: Option<Vec<StaleGrant>>,
-    /// The environments of packages that it had; missing where it had none.
+    /// The package environments that it used; missing if none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) environments: Option<Vec<EnvironmentReport>>,
-    /// What it lacks, and what would fix that; missing where it lacks nothing.
+    /// What the run lacked, and what would fix that; missing if nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lacks: Option<Vec<PackageProposal>>,
 }
@@ -171,12 +171,12 @@ pub(crate) struct HeldReport {
     pub(crate) advice: String,
 }
 
-/// A host that a run asked for.
+/// A host that a run contacted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct ContactReport {
     /// The host and the port.
     pub(crate) host: String,
-    /// Why it wasn't reached; missing where it was.
+    /// Why it wasn't reached; missing if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) refused: Option<String>,
 }
@@ -184,26 +184,27 @@ pub(crate) struct ContactReport {
 /// By what limits were held: `control_group`, `watchdog`, `process_limit` or `sized_file_system`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct EnforcementReport {
-    /// The limit of memory.
+    /// The limit on memory.
     pub(crate) memory: &'static str,
-    /// The limit of processes.
+    /// The limit on processes.
     pub(crate) processes: &'static str,
-    /// The limit of what is written.
+    /// The limit on what it may write.
     pub(crate) disk: &'static str,
 }
 
-/// A file that a run left or took away.
+/// A file that a run wrote or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Artifact {
-    /// Where, as the run saw it.
+    /// Its path, as the run saw it.
     pub(crate) path: String,
-    /// `written`, `linked`, `removed`, `held` when a person must allow it first, `refused` when it couldn't be
-    /// kept, or `conflict` when somebody else changed the file during the run: it stays as it is.
+    /// `written`, `linked`, `removed`, `held` if a person must allow it first, `refused` if it
+    /// couldn't be kept, or `conflict` if somebody else changed the file during the run: their
+    /// version stays.
     pub(crate) change: &'static str,
-    /// Its length in bytes, where it was written.
+    /// Its length in bytes, if it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) bytes: Option<u64>,
-    /// The reason why it waits or couldn't be kept, or the place of the run's version.
+    /// Why it waits or couldn't be kept, or where the run's version is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) why: Option<String>,
 }
@@ -274,6 +275,9 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         error => Problem::broken("the sandbox", &error).error(),
     })?;
     finished.map_err(|error| Problem::broken("saving what a run wrote", &error).error())?;
+    if let Some(skill) = skill {
+        shelf::record_use(call, skill).await;
+    }
     call.events.send(Event::Contacts(&outcome.contacts));
     let mut report = report(outcome, &logs_seen);
     if let Some(skill) = request.skill.filter(|_| report.exit_code != Some(0)) {

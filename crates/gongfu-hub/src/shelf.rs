@@ -12,6 +12,7 @@ use gongfu_core::skill::frontmatter::Frontmatter;
 use gongfu_core::skill::section;
 use gongfu_core::skill::source_text::SourceText;
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath};
+use gongfu_core::uses;
 use serde_json::Value;
 
 use crate::call::Call;
@@ -289,11 +290,32 @@ pub async fn file(call: &Call, skill: &Skill, path: &SkillPath) -> Result<Vec<u8
     }
 }
 
+/// The SKILL.md of a skill as text, for somebody who is going to follow it: that is a use of the skill.
+///
+/// # Errors
+/// It is gone, or no longer text.
+pub async fn load(call: &Call, skill: &Skill) -> Result<SourceText, ToolError> {
+    let source = document(call, skill).await?;
+    record_use(call, skill).await;
+    Ok(source)
+}
+
+/// Records that a skill was used; a record that can't be written is no reason to fail.
+pub(crate) async fn record_use(call: &Call, skill: &Skill) {
+    let Ok(library) = call.space.skills().library().await else {
+        return;
+    };
+    let recorded = uses::record(call.space.records(), library.identity(skill)).await;
+    if let Err(error) = recorded {
+        tracing::debug!(%error, "a use of a skill isn't recorded");
+    }
+}
+
 /// The SKILL.md of a skill as text.
 ///
 /// # Errors
 /// It is gone, or no longer text.
-pub async fn document(call: &Call, skill: &Skill) -> Result<SourceText, ToolError> {
+async fn document(call: &Call, skill: &Skill) -> Result<SourceText, ToolError> {
     let named = |name: &str| skill.files.iter().any(|file| file.path.as_str() == name);
     let name = if named(SKILL_FILE) || !named(SKILL_FILE_LOWER) {
         SKILL_FILE

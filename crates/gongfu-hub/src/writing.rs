@@ -101,7 +101,7 @@ pub struct WriteReport {
 pub struct FindingText {
     /// `error`, `warning` or `info`.
     severity: &'static str,
-    /// What it is called by.
+    /// The name to call it by.
     code: &'static str,
     /// The line of the SKILL.md, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -229,9 +229,13 @@ impl LocalSkills {
         state.watch.switches_changed = false;
         state.switches = switches;
         let first = state.looked.is_none();
+        if first {
+            state.uses = Arc::new(self.switches.uses());
+        }
         if changed {
             let revision = state.library.revision().next();
             let library = assembly::library(&state.roots, &state.switches);
+            let library = library.with_uses(Arc::clone(&state.uses));
             state.library = Arc::new(library.at(revision));
         }
         // The time after the look, so that a slow one isn't stale at once.
@@ -279,7 +283,7 @@ impl LocalSkills {
         let state = self.lock();
         let mut roots = state.roots.iter();
         let found = roots.find(|(place, _)| place.id == skill.source);
-        assembly::switch_key(found.map(|(place, _)| place.kind), skill)
+        skill.identity(found.map(|(place, _)| place.kind))
     }
 }
 

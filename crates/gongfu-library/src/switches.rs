@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gongfu_core::library::UseCounts;
 use gongfu_core::port::{PortError, Records};
 use gongfu_core::switches::Switches;
+use gongfu_core::uses;
 
 /// The switches of one owner.
 pub struct SwitchRecord {
@@ -36,6 +38,14 @@ impl SwitchRecord {
     /// Reads the switches on this thread, which may be no thread of a runtime.
     pub(crate) fn read(&self) -> Result<Switches, PortError> {
         futures_executor::block_on(Switches::read(&*self.records))
+    }
+
+    /// Reads how often skills were used; what can't be read was never used.
+    pub(crate) fn uses(&self) -> UseCounts {
+        let counts = futures_executor::block_on(uses::read(&*self.records));
+        counts
+            .inspect_err(|error| tracing::debug!(%error, "the uses of skills can't be read"))
+            .unwrap_or_default()
     }
 
     /// Enables or disables a skill; answers whether that changed anything.

@@ -3,6 +3,7 @@
 //! Holds no rule of its own: every call goes through the catalog's gate. The only crate that names
 //! `rmcp`.
 
+mod client_limits;
 mod http;
 mod message;
 mod server;

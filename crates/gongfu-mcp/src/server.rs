@@ -1,10 +1,11 @@
 //! The server itself: what it declares and how it answers.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use gongfu_core::account::{Actor, Role};
-use gongfu_hub::{Catalog, CatalogRevision, Profile};
+use gongfu_hub::{Catalog, CatalogRevision, InstructionRoom, Profile};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
@@ -14,7 +15,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ReadResourceDirectoryRequestParams,
     ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse,
-    RequestStateCodec, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    RequestStateCodec, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
     UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
@@ -23,6 +24,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::client_limits::ClientLimits;
 use crate::http::RequestedProfiles;
 use crate::message::params;
 use crate::visible::shown;
@@ -42,9 +44,6 @@ use change::SubscribedFiles;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
-/// The time that the first answer waits for the library.
-const LIBRARY_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -69,6 +68,8 @@ pub struct Server {
     settings: Arc<Settings>,
     /// The task that notifies the client of changes; it ends with the connection.
     pub(crate) telling: Arc<Mutex<JoinSet<()>>>,
+    /// True once the client got tools whose descriptions lack the library.
+    said_less: Arc<AtomicBool>,
     /// The files that a client of the older revisions wants to hear of.
     subscribed: Arc<Mutex<SubscribedFiles>>,
     /// The end of the client's input.
@@ -86,6 +87,7 @@ impl Server {
             catalog,
             settings: Arc::new(settings),
             telling: Arc::default(),
+            said_less: Arc::default(),
             subscribed: Arc::default(),
             end: CancellationToken::new(),
             tasks: TaskManager::new(),
@@ -100,6 +102,7 @@ impl Server {
             catalog: Arc::clone(&self.catalog),
             settings: Arc::clone(&self.settings),
             telling: Arc::default(),
+            said_less: Arc::default(),
             subscribed: Arc::default(),
             end: CancellationToken::new(),
             tasks: self.tasks.clone(),
@@ -117,21 +120,43 @@ impl Server {
     /// Returns the instructions for the model of the client; a library that is still being read for the
     /// first time is not waited for longer than a client waits for an answer.
     async fn instructions(&self, context: &RequestContext<RoleServer>) -> String {
-        let (catalog, budget) = (Arc::clone(&self.catalog), self.settings.catalogue);
+        let catalog = Arc::clone(&self.catalog);
+        let limits = ClientLimits::of(context.client_info().as_ref());
+        let room = InstructionRoom {
+            catalogue: self.settings.catalogue,
+            total: limits.instructions,
+        };
         let (profiles, actor) = (self.profiles(context), Self::actor(context));
         let introduction = Catalog::introduction(&profiles);
-        let mut writing = JoinSet::new();
-        writing.spawn(async move { catalog.instructions(&profiles, &actor, budget).await });
-        let written = tokio::time::timeout(LIBRARY_TIMEOUT, writing.join_next()).await;
-        match written {
-            Ok(Some(Ok(text))) => text,
-            _ => introduction,
-        }
+        let writing = async move { catalog.instructions(&profiles, &actor, room).await };
+        in_time(limits.wait, writing).await.unwrap_or(introduction)
+    }
+
+    /// Returns the tools for the model of the client. Those whose description depends on a library that is still being
+    /// read say less; the client is told when there is more.
+    async fn tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
+        let limits = ClientLimits::of(context.client_info().as_ref());
+        let (profiles, actor) = (self.profiles(context), Self::actor(context));
+        let listing = {
+            let (catalog, profiles) = (Arc::clone(&self.catalog), profiles.clone());
+            let actor = actor.clone();
+            async move { catalog.list(&profiles, &actor).await }
+        };
+        let specs = match in_time(limits.wait, listing).await {
+            Some(specs) => specs,
+            None => {
+                self.said_less.store(true, Ordering::Relaxed);
+                self.catalog.list_without_library(&profiles, &actor)
+            }
+        };
+        let tools = specs.into_iter().map(|spec| wire::tool(spec, limits));
+        tools.collect()
     }
 
     /// Waits for a change of the library; answers whether there will be more.
     ///
-    /// Its first reading doesn't count as one: a client that comes later knows it as it is then.
+    /// Its first reading doesn't count as one: a client that comes later knows it as it is then. It does where the
+    /// client has seen tools without it.
     async fn change(&self, actor: &Actor, known: &mut Option<CatalogRevision>) -> bool {
         let before = match known {
             Some(before) => *before,
@@ -140,6 +165,10 @@ impl Server {
                 .changed(actor, CatalogRevision::default())
                 .await
             {
+                Ok(first) if self.said_less.swap(false, Ordering::Relaxed) => {
+                    *known = Some(first);
+                    return true;
+                }
                 Ok(first) => first,
                 Err(_) => return false,
             },
@@ -186,6 +215,18 @@ impl Server {
             client.chars().take(MAX_CLIENT).collect::<String>(),
         )
     }
+}
+
+/// Waits for work that needs the library; `None` when it takes longer.
+async fn in_time<T: Send + 'static>(
+    wait: Duration,
+    work: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    // On a task of its own: reading the library blocks the one that it is on.
+    let mut working = JoinSet::new();
+    working.spawn(work);
+    let done = tokio::time::timeout(wait, working.join_next()).await;
+    done.ok()??.ok()
 }
 
 impl ServerHandler for Server {
@@ -265,11 +306,8 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         operation::whole("tools/list", request)?;
-        let actor = Self::actor(&context);
-        let specs = self.catalog.list(&self.profiles(&context), &actor).await;
-        shown(Ok(ListToolsResult::with_all_items(
-            specs.into_iter().map(wire::tool).collect(),
-        )))
+        let tools = self.tools(&context).await;
+        shown(Ok(ListToolsResult::with_all_items(tools)))
     }
 
     async fn list_skills(

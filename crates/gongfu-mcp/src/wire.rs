@@ -5,25 +5,35 @@ use std::sync::Arc;
 use gongfu_core::capability::Access;
 use gongfu_hub::{Content, ErrorCode, ToolError, ToolResult, ToolSpec};
 use rmcp::model::{
-    CallToolResult, ContentBlock, ErrorData, ResourceContents, Tool, ToolAnnotations,
+    CallToolResult, ContentBlock, ErrorData, MetaObject, ResourceContents, Tool, ToolAnnotations,
 };
 use serde_json::Value;
 
+use crate::client_limits::ClientLimits;
+
+/// The member of a tool's `_meta` by which Claude Code shows it to the model without being asked.
+const AT_ONCE: &str = "anthropic/alwaysLoad";
+
 /// A tool as `tools/list` shows it.
-pub(crate) fn tool(spec: ToolSpec) -> Tool {
+pub(crate) fn tool(spec: ToolSpec, limits: ClientLimits) -> Tool {
     let reads = spec.access == Access::Read;
     let annotations = ToolAnnotations::with_title(spec.title.to_string())
         .read_only(reads)
         .destructive(spec.destructive)
         .idempotent(reads)
         .open_world(spec.access == Access::Execute);
-    let tool = Tool::new(
+    let mut tool = Tool::new(
         spec.name.to_string(),
         spec.description,
         Arc::clone(&spec.input_schema),
     )
     .with_title(spec.title.to_string())
     .with_annotations(annotations);
+    if limits.wants_at_once(&spec.name) {
+        let mut meta = MetaObject::new();
+        meta.0.insert(AT_ONCE.to_owned(), true.into());
+        tool.meta = Some(meta);
+    }
     match spec.output_schema {
         Some(schema) => tool.with_raw_output_schema(schema),
         None => tool,

@@ -129,6 +129,16 @@ impl<T: Transport> Client<T> {
     /// The same for a client with these capabilities.
     pub fn initialize_as(&mut self, version: &str, capabilities: Value) -> Value {
         let client = json!({ "name": "test", "version": "1" });
+        self.introduce(version, capabilities, client)
+    }
+
+    /// The same for a client that calls itself by a name of its own.
+    pub fn initialize_by_name(&mut self, version: &str, name: &str, its_version: &str) -> Value {
+        let client = json!({ "name": name, "version": its_version });
+        self.introduce(version, json!({}), client)
+    }
+
+    fn introduce(&mut self, version: &str, capabilities: Value, client: Value) -> Value {
         let params = json!({ "protocolVersion": version, "capabilities": capabilities, "clientInfo": client });
         let itself = self.ask("initialize", params);
         self.notify("notifications/initialized", json!({}));

@@ -115,6 +115,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     failure,
     gains_search: false,
     guide: Guide {
+        counts: false,
         introduction: "Skills are folders of instructions for tasks. Always call load_skill_metadata at the start of a task, load the skill that fits it with \
             load_skill and follow it; read the files that it mentions with read_reference_file and run its scripts with run_shell_command.",
         heading: "Available skills (each line is \"- <skill_name>: <skill_description>\"):",
@@ -124,7 +125,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     },
 };
 
-/// Load metadata from all available skills (always call at task start). Answers one line for each
+/// Load metadata from all available skills (always call at task start). Returns one line for each
 /// skill: its name and what it is for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -157,7 +158,7 @@ impl Tool for LoadSkillMetadata {
 pub(crate) struct LoadSkill {
     /// Name of the skill.
     skill_name: String,
-    /// Go on from this byte, where an answer before was cut.
+    /// Continue from this byte, where the previous answer was cut.
     offset: Option<usize>,
 }
 
@@ -170,7 +171,7 @@ impl Tool for LoadSkill {
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let skill = shelf::skill(call, &self.skill_name).await?;
-        let source = shelf::document(call, &skill).await?;
+        let source = shelf::load(call, &skill).await?;
         Ok(excerpt::whole(&source.text, self.offset)?.into())
     }
 }
@@ -183,7 +184,7 @@ pub(crate) struct ReadReferenceFile {
     skill_name: String,
     /// The reference file name or file path relative to the skill directory.
     file_name: String,
-    /// Go on from this byte, where an answer before was cut.
+    /// Continue from this byte, where the previous answer was cut.
     offset: Option<usize>,
 }
 
@@ -203,10 +204,10 @@ impl Tool for ReadReferenceFile {
     }
 }
 
-/// Run shell commands (e.g., `python scripts/convert.py input.pdf`, `cd scripts && bash setup.sh`) in
-/// the directory of a skill, so that its scripts find its files. It is a sandbox: `/workspace` holds
-/// the files that are worked on, there is no network, and what is written stays for the next command
-/// and can be read with `read_reference_file`. Answers what the command says on standard output and
+/// Run shell commands (e.g., `python scripts/convert.py input.pdf`, `cd scripts && bash setup.sh`)
+/// in the directory of a skill, so that its scripts find its files. Commands run in a sandbox
+/// without network; the files to work on are in `/workspace`. Files that a command writes are kept
+/// for the next one, and can be read with `read_reference_file`. Returns standard output and
 /// standard error.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

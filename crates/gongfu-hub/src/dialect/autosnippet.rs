@@ -3,7 +3,6 @@
 //! Answers are one JSON object in a text: `success`, and `data` or `error`.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use gongfu_core::capability::{Access, Safety};
 use gongfu_core::library::{Library, Skill};
@@ -42,6 +41,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     failure,
     gains_search: false,
     guide: Guide {
+        counts: false,
         introduction: "Skills are guides for the work on this project. Call autosnippet_list_skills to see what they are for, then load the one that fits with \
             autosnippet_load_skill.",
         heading: "Skills:",
@@ -66,7 +66,7 @@ impl Tool for ListSkills {
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let library = shelf::library(call).await?;
-        let all = shelf::reachable(&library);
+        let all = overview::reachable(&library);
         let mut skills: Vec<Value> = Vec::new();
         let note = overview::shadowed_note(&library).unwrap_or_default();
         let mut size = FRAME + note.chars().count();
@@ -100,17 +100,17 @@ impl Tool for ListSkills {
     }
 }
 
-/// Load the complete document of an Agent Skill: the guide for the work that it is about. Give
-/// `section` to load one chapter only and save tokens.
+/// Load the complete document of an Agent Skill: the guide to its kind of work. Pass `section` to
+/// load only one chapter and save tokens.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LoadSkill {
     /// The name of the skill, as `autosnippet_list_skills` shows it.
     skill_name: String,
-    /// Only the chapter whose heading contains this text, with the chapters below it.
+    /// Only the chapter whose heading contains this text, with its subchapters.
     section: Option<String>,
-    /// Go on from this byte, where an answer before was cut.
+    /// Continue from this byte, where the previous answer was cut.
     offset: Option<usize>,
 }
 
@@ -124,7 +124,7 @@ impl Tool for LoadSkill {
 
     /// The description names the core skills: those that say what they are used for come first.
     fn adapt(spec: &mut ToolSpec, library: &Library) {
-        let mut skills: Vec<(&Arc<Skill>, Option<String>)> = shelf::reachable(library)
+        let mut skills: Vec<(&Skill, Option<String>)> = overview::reachable(library)
             .into_iter()
             .map(|skill| (skill, shelf::metadata(skill, "use-case")))
             .collect();
@@ -149,7 +149,7 @@ impl Tool for LoadSkill {
             .error());
         }
         let skill = shelf::skill_by_name(call, &self.skill_name).await?;
-        let source = shelf::document(call, &skill).await?;
+        let source = shelf::load(call, &skill).await?;
         let section = self.section.as_deref().map(str::trim);
         let content = match section.filter(|section| !section.is_empty()) {
             Some(wanted) => shelf::section(&source, wanted)?,

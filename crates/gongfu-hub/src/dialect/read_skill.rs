@@ -29,6 +29,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     failure,
     gains_search: true,
     guide: Guide {
+        counts: false,
         introduction: "# Skills\n\nCall read_skill(skill_name='<name>') first to load the full workflow instructions when the user's request matches a skill's purpose, \
             then follow them.",
         heading: "Available skills:",
@@ -56,7 +57,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 pub(crate) struct ReadSkill {
     /// Skill name (never a path).
     skill_name: String,
-    /// Go on from this byte, where an answer before was cut.
+    /// Continue from this byte, where the previous answer was cut.
     offset: Option<usize>,
 }
 
@@ -85,7 +86,7 @@ impl Tool for ReadSkill {
 
     async fn run(self, call: &Call) -> Result<Document, ToolError> {
         let skill = shelf::skill_by_name(call, &self.skill_name).await?;
-        let source = shelf::document(call, &skill).await?;
+        let source = shelf::load(call, &skill).await?;
         Ok(excerpt::whole(shelf::body(&source), self.offset)?.into())
     }
 }

@@ -48,6 +48,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     failure,
     gains_search: false,
     guide: Guide {
+        counts: false,
         introduction: "Skills are folders below skills/: instructions, scripts and references for tasks. Before a task, read skills/<name>/SKILL.md of the one that \
             fits with skills_read and follow it; run its scripts with skills_run.",
         heading: "Skills:",
@@ -126,14 +127,14 @@ fn all_skills(library: &gongfu_core::library::Library) -> Document {
 }
 
 /// Read the content of a text file. Paths are virtual, as for `skills_ls`: "skills/<name>/SKILL.md"
-/// are the instructions of a skill ("skills/<name>" alone as well), "src/main.py" is a file of the
-/// workspace, "/absolute/path" needs a mount.
+/// or "skills/<name>" is the instructions of a skill, "src/main.py" a file of the workspace,
+/// "/absolute/path" needs a mount.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Read {
     /// The path of the file.
     path: String,
-    /// Go on from this byte, where an answer before was cut.
+    /// Continue from this byte, where the previous answer was cut.
     offset: Option<usize>,
 }
 
@@ -154,7 +155,7 @@ impl Tool for Read {
             VirtualPath::Skill { name, path } => {
                 let skill = shelf::skill(call, name.as_str()).await?;
                 if path.is_root() {
-                    let source = shelf::document(call, &skill).await?;
+                    let source = shelf::load(call, &skill).await?;
                     return Ok(excerpt::whole(&source.text, self.offset)?.into());
                 }
                 file::read_seen(call, &skill, &path, given).await?
@@ -166,9 +167,9 @@ impl Tool for Read {
     }
 }
 
-/// Write or overwrite a file; parent directories are made. Paths are virtual, as for `skills_ls`:
-/// "skills/<name>/<file>" writes into an existing skill, "output/result.txt" into the workspace,
-/// "/absolute/path" needs a mount that may be written.
+/// Write or overwrite a file; parent directories are created. Paths are virtual, as for
+/// `skills_ls`: "skills/<name>/<file>" writes into an existing skill, "output/result.txt" into the
+/// workspace, "/absolute/path" needs a writable mount.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Write {
@@ -267,9 +268,10 @@ impl Tool for Create {
     }
 }
 
-/// Run a command in the directory of a skill, e.g. `python scripts/main.py input.pdf`. It is a sandbox:
-/// the workspace is `/workspace`, a mounted folder has its own absolute path, there is no network. What
-/// is written beside the skill stays for the next run and is read below "skills/<name>/".
+/// Run a command in the directory of a skill, e.g. `python scripts/main.py input.pdf`. It runs in a
+/// sandbox without network; the workspace is `/workspace`, mounted folders have their own absolute
+/// paths. Files written into the skill's directory are kept for the next run; read them as
+/// "skills/<name>/<file>".
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
@@ -277,7 +279,7 @@ pub(crate) struct Run {
     name: String,
     /// The command to execute.
     command: String,
-    /// How long it may take, in seconds.
+    /// Timeout in seconds.
     #[serde(default = "run_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     timeout: u32,
@@ -315,15 +317,15 @@ impl Run {
     }
 }
 
-/// Execute a shell command in the workspace, e.g. `ls -la`, `grep -r 'pattern' .`, `mkdir -p output`.
-/// It is a sandbox without network, which sees the workspace as `/workspace` and mounted folders at
-/// their own absolute paths.
+/// Execute a shell command in the workspace, e.g. `ls -la`, `grep -r 'pattern' .`, `mkdir -p
+/// output`. It runs in a sandbox without network; the workspace is `/workspace`, mounted folders
+/// have their own absolute paths.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bash {
     /// The command to execute.
     command: String,
-    /// How long it may take, in seconds.
+    /// Timeout in seconds.
     #[serde(default = "bash_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     timeout: u32,

@@ -24,7 +24,7 @@ const MAX_PROPOSED: usize = 50;
 /// The length of a key for people.
 const SHORT_KEY: usize = 12;
 
-/// An environment of packages that a run had.
+/// A package environment that a run used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct EnvironmentReport {
     /// `python` or `node`.
@@ -35,7 +35,7 @@ pub(crate) struct EnvironmentReport {
     packages: usize,
     /// Its name in `gongfu env list`.
     key: String,
-    /// Built for this run: later ones needn't wait for it.
+    /// Built for this run; later ones don't wait for it.
     made: bool,
     /// Packages that aren't installed, and why; and other parts of the files that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,13 +51,14 @@ pub(crate) struct PackageProposal {
     missing: Vec<String>,
     /// The packages that the scripts would need, by their imports.
     packages: Vec<String>,
-    /// Those of them that aren't in gongfu's table: anybody can publish a package under a name that is imported.
+    /// Those of them that aren't in gongfu's table: anybody can publish a package under the name of
+    /// a module.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unknown: Vec<String>,
-    /// The file that declares packages, but not these; missing where the skill has no such file.
+    /// The file that declares packages, but not these; missing if the skill has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     declared_in: Option<String>,
-    /// The remedy.
+    /// How to fix it.
     pub(super) advice: String,
 }
 

@@ -103,7 +103,7 @@ impl Operation for PromptsGet {
         let declared = arguments(&fields);
         let given = given(&declared, &self.arguments)?;
         let names: Vec<String> = declared.into_iter().map(|one| one.name).collect();
-        let document = shelf::document(call, skill).await?;
+        let document = shelf::load(call, skill).await?;
         // The library and the file may be a moment apart; the words for the place don't matter then.
         let text = substitution::fill(shelf::body(&document), &names, &given)?;
         Ok(PromptText {

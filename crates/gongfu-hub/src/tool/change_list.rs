@@ -12,12 +12,13 @@ use crate::error::ToolError;
 use crate::output::Data;
 use crate::tool::Tool;
 
-/// List the changes of runs that wait for a person, or show one set of them with its diff. Ordinary changes are
-/// applied at once; these are of files that programs of the person's machine obey by themselves.
+/// List the changes by runs that wait for a person, or show one change set with its diff. Most
+/// changes are applied at once. These are to files that programs on the person's machine act on by
+/// themselves, such as git hooks and editor settings.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangeList {
-    /// The set to show, as a run named it; without it all sets are listed.
+    /// The change set to show, as a run named it. Without it, all change sets are listed.
     id: Option<String>,
 }
 

@@ -14,14 +14,14 @@ use crate::tool::Tool;
 /// The lines of a longer one that are shown all the same.
 const LINES_OF_LONGER: usize = 40;
 
-/// Settle a set of changes that a run left waiting. To apply it asks the person, who sees the diff and decides:
-/// nothing is applied before they agree. To drop it asks nobody.
+/// Apply or drop a change set that a run left waiting. `apply` asks the person, who sees the diff:
+/// nothing is applied until they agree. `drop` asks nobody.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChangeSettle {
-    /// The set, as the run or `change_list` named it.
+    /// The change set, as the run or `change_list` named it.
     id: String,
-    /// Either `apply` or `drop`.
+    /// `apply` or `drop`.
     #[schemars(with = "String", extend("enum" = ["apply", "drop"]))]
     action: Action,
 }
@@ -43,7 +43,7 @@ pub(crate) struct ChangesSettled {
     artifacts: Vec<Artifact>,
     /// The number of them.
     total: usize,
-    /// True if some couldn't be applied: the set waits on.
+    /// True if some couldn't be applied: the change set still waits.
     partial: bool,
 }
 

@@ -16,27 +16,27 @@ use crate::tool::Tool;
 /// The limit of entries in an answer.
 const MAX_LISTED: usize = 512;
 
-/// List the files and folders in a folder of the workspace, or of a folder that the operator
-/// mounted beside it.
+/// List the files and folders in a folder of the workspace, or of another folder that the operator
+/// mounted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileList {
-    /// The folder, relative to the workspace (empty for the workspace itself), or an absolute path
-    /// below a mounted folder.
+    /// The folder: relative to the workspace (empty for the workspace itself), or an absolute path
+    /// in a mounted folder.
     #[serde(default)]
     path: String,
-    /// Go on behind this name, as the answer before gave it in `next`.
+    /// Continue after this name: the `next` of the previous answer.
     after: Option<String>,
 }
 
 /// A folder.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FolderPage {
-    /// What lies in it, by name.
+    /// Its files and folders, by name.
     entries: Vec<Entry>,
     /// How many entries there are in all.
     total: usize,
-    /// Give this as `after` to see more; missing on the last page.
+    /// Pass this as `after` for the next page; missing on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct FolderPage {
 struct Entry {
     /// Its name.
     name: String,
-    /// `file`, `folder`, or what else it is; only files and folders can be reached.
+    /// `file`, `folder`, or another kind; only files and folders can be read.
     kind: String,
     /// The length of a file in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,20 +15,20 @@ use crate::file;
 use crate::output::Document;
 use crate::tool::Tool;
 
-/// Read a file of the workspace, or of a folder that the operator mounted beside it. Text comes as
-/// text, anything else as a binary resource.
+/// Read a file in the workspace, or in another folder that the operator mounted. Text is returned
+/// as text, anything else as a binary resource.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileRead {
-    /// The file, relative to the workspace, or an absolute path below a mounted folder.
+    /// The file: relative to the workspace, or an absolute path in a mounted folder.
     path: String,
-    /// Only from this line on; lines count from 1.
+    /// First line to return; lines count from 1.
     #[schemars(range(min = 1))]
     start_line: Option<usize>,
-    /// Only up to this line.
+    /// Last line to return.
     #[schemars(range(min = 1))]
     end_line: Option<usize>,
-    /// Only from this character of the first line on.
+    /// First character to return of the first line.
     #[schemars(range(min = 1))]
     start_column: Option<usize>,
 }

@@ -11,26 +11,26 @@ use crate::output::Data;
 use crate::tool::Tool;
 use crate::writing::{self, Intent};
 
-/// Write a file of the workspace, or of a folder that the operator mounted beside it. Give
-/// `content` to make a file or replace it whole (missing folders are made), or `old_text` and
-/// `new_text` to replace one text in it and keep every other byte.
+/// Write a file in the workspace, or in another folder that the operator mounted. Pass `content` to
+/// create or overwrite the file (missing folders are created), or `old_text` and `new_text` to
+/// replace one passage and leave every other byte alone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FileWrite {
-    /// The file, relative to the workspace, or an absolute path below a mounted folder.
+    /// The file: relative to the workspace, or an absolute path in a mounted folder.
     path: String,
-    /// The whole new content.
+    /// The whole content of the file.
     content: Option<String>,
-    /// The text to replace, exactly as it stands in the file, where it must be only once.
+    /// The passage to replace, exactly as in the file; it must occur only once.
     old_text: Option<String>,
-    /// What comes in place of `old_text`; may be empty.
+    /// The replacement for `old_text`; may be empty.
     new_text: Option<String>,
 }
 
 /// The report of a write.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FileWritten {
-    /// The path, as it was given.
+    /// The path, as given.
     path: String,
     /// The length of the file in bytes.
     bytes: usize,

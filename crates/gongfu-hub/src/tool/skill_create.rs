@@ -14,17 +14,17 @@ use crate::problem::clipped;
 use crate::tool::Tool;
 use crate::writing::{self, FindingText};
 
-/// Make a new skill: a folder with a SKILL.md of this name, description and instructions. Add other
+/// Create a skill: a folder with a SKILL.md of this name, description and instructions. Add other
 /// files to it with `skill_write`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillCreate {
-    /// Its name, which is also its folder's: lower-case letters, digits and hyphens.
+    /// The name of the skill and its folder: lower-case letters, digits and hyphens.
     name: String,
-    /// What it does, and when to use it: this is how agents find it.
+    /// What the skill does and when to use it. Agents find it by this.
     description: String,
-    /// The instructions in Markdown; without any, a template with overview, steps, quality standards
-    /// and cautions is written for you to fill in.
+    /// The instructions in Markdown. Without them, a template is written for you to fill in:
+    /// overview, steps, quality standards and cautions.
     #[serde(default)]
     instructions: String,
 }
@@ -32,7 +32,7 @@ pub(crate) struct SkillCreate {
 /// The skill that was made.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillCreated {
-    /// What it is called.
+    /// Its name.
     name: String,
     /// Its unique name.
     full_name: String,

@@ -26,25 +26,25 @@ const MAX_LIMIT: usize = 1_000;
 /// The words of a list whose task has no skill.
 const NOTHING_FITS: &str = "no skill matches the task; here are all of them, unranked:\n";
 
-/// List the skills that are available: their names and what each is for. Call this first to find
-/// the skill that fits a task, then read its instructions with `skill_load`.
+/// List the available skills by name and purpose, in pages or within a budget of characters. To
+/// find the skill for a task, use `skill_search`; load its instructions with `skill_load`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillList {
-    /// Only skills of this source, by its id (the part of a full name before the first `/`).
+    /// Only skills from this source, by its id (the part of a full name before the first `/`).
     source: Option<String>,
-    /// List skills that are switched off as well.
+    /// Include disabled skills.
     #[serde(default)]
     include_disabled: bool,
-    /// Go on behind this skill: its full name, as the answer before gave it in `next`.
+    /// Continue after this skill: the `next` of the previous answer.
     after: Option<String>,
-    /// How many skills to list at most (default 100, at most 1000).
+    /// The most skills to list (default 100, at most 1000).
     #[schemars(range(min = 1))]
     limit: Option<usize>,
-    /// What is to be done, in plain words: the skills that fit it best come first.
+    /// The task, in plain words: the skills that fit it best come first.
     task: Option<String>,
-    /// Take no more than so many characters: descriptions are shortened first, then skills are left
-    /// out and counted (8000 when there is a task, at most 65536).
+    /// The most characters of the answer: descriptions are shortened first, then skills are left
+    /// out and counted (default 8000 with a task, at most 65536).
     #[schemars(range(min = 1, max = 65_536))]
     budget: Option<usize>,
 }
@@ -52,14 +52,14 @@ pub(crate) struct SkillList {
 /// A page of the library.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillPage {
-    /// The skills, by precedence of their sources; with a task, those that fit it best first.
+    /// The skills, by precedence of their sources; with a task, best match first.
     skills: Vec<SkillEntry>,
     /// How many skills there are in all.
     total: usize,
-    /// Give this as `after` to see more; missing on the last page.
+    /// Pass this as `after` for the next page; missing on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
-    /// How many skills had no room; only with a budget or a task.
+    /// How many skills were left out; only with a budget or a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
 }
@@ -67,21 +67,21 @@ pub(crate) struct SkillPage {
 /// A skill of the library.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SkillEntry {
-    /// What it is called; give it to `skill_load`.
+    /// Its name: pass it to `skill_load`.
     name: String,
-    /// Its unique name, for when another skill holds the short one; with a budget or a task only
+    /// Its unique name, for when another skill has the short one; with a budget or a task only
     /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     full_name: Option<String>,
     /// What it does and when to use it.
     description: String,
-    /// The id of the source that it comes from; missing with a budget or a task.
+    /// The id of its source; missing with a budget or a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    /// Whether it is switched on; with a budget or a task only where it is not.
+    /// Whether it is enabled; with a budget or a task, only if it isn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     enabled: Option<bool>,
-    /// The full name of the skill that holds the short name, when this one doesn't.
+    /// The full name of the skill that has the short name, when this one doesn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     shadowed_by: Option<String>,
 }
@@ -176,6 +176,7 @@ impl SkillList {
         library: &'a Library,
         mut chosen: Vec<&'a Skill>,
     ) -> Result<(Vec<&'a Skill>, bool), ToolError> {
+        library.sort_for_catalogue(&mut chosen);
         let Some(task) = &self.task else {
             return Ok((chosen, true));
         };

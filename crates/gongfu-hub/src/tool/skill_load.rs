@@ -17,24 +17,24 @@ use crate::tool::{Tool, ToolSpec};
 /// The longest description, in characters: several clients and models refuse or cut longer ones.
 const MAX_TOOL: usize = 1_024;
 
-/// Load the instructions of a skill (its SKILL.md). Do this before you start a task that a skill
-/// is for, then follow what it says. Other files that it mentions are read with `skill_read`.
+/// Load the instructions of a skill (its SKILL.md). Do this before you start a task that a skill is
+/// for, then follow them. Read other files that they mention with `skill_read`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillLoad {
-    /// The name of the skill, or its full name, as `skill_list` shows it.
+    /// The name of the skill, or its full name, as `skill_search` and `skill_list` show it.
     skill_name: String,
-    /// The whole document (default), or the body without the frontmatter.
+    /// `whole` (default), or `body`: without the frontmatter.
     part: Option<Part>,
-    /// Only the section under this heading, with the sections below it.
+    /// Only the section under this heading, with its subsections.
     section: Option<String>,
-    /// Only from this line on; lines count from 1 at the top of the file.
+    /// First line to return; lines count from 1 at the top of the file.
     #[schemars(range(min = 1))]
     start_line: Option<usize>,
-    /// Only up to this line.
+    /// Last line to return.
     #[schemars(range(min = 1))]
     end_line: Option<usize>,
-    /// Only from this character of the first line on.
+    /// First character to return of the first line.
     #[schemars(range(min = 1))]
     start_column: Option<usize>,
 }
@@ -77,7 +77,7 @@ impl Tool for SkillLoad {
             return Err(Problem::wrong_value("section", reason, "give one of them").error());
         }
         let skill = shelf::skill(call, &self.skill_name).await?;
-        let source = shelf::document(call, &skill).await?;
+        let source = shelf::load(call, &skill).await?;
         let text = source.text.as_str();
         let within = match &self.section {
             Some(wanted) => shelf::section_range(&source, wanted)?,

@@ -24,26 +24,26 @@ use crate::tool::Tool;
 const MAX_LISTED: usize = 512;
 
 /// Read a file of a skill: a reference, a script, an asset. Without a path, or with the path of a
-/// folder, list the files with their sizes and digests. Text comes as text, anything else as a
-/// binary resource.
+/// folder, list the files with their sizes and digests. Text is returned as text, anything else as
+/// a binary resource.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillRead {
-    /// The name of the skill, or its full name, as `skill_list` shows it.
+    /// The name of the skill, or its full name, as `skill_search` and `skill_list` show it.
     skill_name: String,
     /// The file, relative to the skill's folder, e.g. `references/guide.md`.
     #[serde(default)]
     path: String,
-    /// Only from this line on; lines count from 1.
+    /// First line to return; lines count from 1.
     #[schemars(range(min = 1))]
     start_line: Option<usize>,
-    /// Only up to this line.
+    /// Last line to return.
     #[schemars(range(min = 1))]
     end_line: Option<usize>,
-    /// Only from this character of the first line on.
+    /// First character to return of the first line.
     #[schemars(range(min = 1))]
     start_column: Option<usize>,
-    /// When listing: go on behind this file.
+    /// When listing: continue after this file.
     after: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct FileList {
     files: Vec<File>,
     /// How many files there are in all.
     total: usize,
-    /// Give this as `after` to see more; missing on the last page.
+    /// Pass this as `after` for the next page; missing on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
 }

@@ -15,32 +15,33 @@ use crate::tool::Tool;
 /// The default duration of a run, in seconds.
 const SECONDS: u32 = 120;
 
-/// Run a command in the folder of a skill, in a sandbox: its scripts, or any program of the system.
-/// The folder is `/skill`, the workspace `/workspace`, mounted folders have their own paths, and there
-/// is no network. Packages that the skill declares (`pyproject.toml`, a script's PEP 723 header,
-/// `requirements.txt`, `package.json`) are installed before its scripts run. What is written there stays and is there for the next run; the skill itself never
-/// changes. Read what a run left with `skill_read` (below `/skill`) or `file_read`.
+/// Run a command in the folder of a skill, in a sandbox: one of its scripts, or any program of the
+/// system. The skill is at `/skill`, the workspace at `/workspace`, mounted folders at their own
+/// paths; there is no network. Packages that the skill declares (`pyproject.toml`, a script's PEP
+/// 723 header, `requirements.txt`, `package.json`) are installed first. Files that a run writes are
+/// kept for the next run; the skill itself never changes. Read them with `skill_read` (in `/skill`)
+/// or `file_read` (elsewhere).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillRun {
-    /// The name of the skill, or its full name, as `skill_list` shows it.
+    /// The name of the skill, or its full name, as `skill_search` and `skill_list` show it.
     skill_name: String,
-    /// The command, as for a shell, e.g. `python scripts/convert.py /workspace/report.pdf`. With
-    /// `arguments`, the program alone.
+    /// The shell command, e.g. `python scripts/convert.py /workspace/report.pdf`. With `arguments`,
+    /// only the program.
     command: String,
-    /// The arguments of the program, exactly as they are; no shell is used then.
+    /// The arguments of the program, passed exactly as they are, without a shell.
     arguments: Option<Vec<String>>,
-    /// What the command reads from standard input.
+    /// The standard input of the command.
     input: Option<String>,
-    /// How long it may take, in seconds; 120 unless something else is given.
+    /// Timeout in seconds (default 120).
     #[schemars(range(min = 1, max = 3600))]
     timeout: Option<u32>,
-    /// How many bytes of each output the answer carries, from its beginning and its end; 65536 unless
-    /// something else is given. The whole is kept, and the answer says where.
+    /// The most bytes of standard output, and of standard error, in the answer: from the start and
+    /// the end (default 65536). The whole output is kept, and the answer says where.
     #[schemars(range(min = 1000, max = 1_048_576))]
     output_limit: Option<usize>,
-    /// True if every change of files waits for the person, who then applies or drops it. Without it only those
-    /// wait that programs of their machine obey by themselves.
+    /// Hold all changes to files until the person applies or drops them. Otherwise only those wait
+    /// that programs on their machine act on by themselves.
     hold: Option<bool>,
 }
 

@@ -22,18 +22,18 @@ const MAX_LIMIT: usize = 100;
 /// The characters of a description that the words for a model repeat.
 const SHORT: usize = 300;
 
-/// Find the skills that fit a task, best first: by names, descriptions and everything that their
-/// instructions say, in any language. Say what is to be done in a few words, then read the
-/// instructions of the one that fits with `skill_load`.
+/// Find the skills that fit a task, best first. Searches names, descriptions and instructions.
+/// Describe the task in a few words, in the language of the skills, then load the one that fits
+/// with `skill_load`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillSearch {
-    /// What is looked for, in plain words; nothing in them is an operator.
+    /// What to search for, in plain words. There are no operators.
     query: String,
-    /// How many skills to name at most (default 10, at most 100).
+    /// The most skills to return (default 10, at most 100).
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
-    /// Only skills of this source, by its id (the part of a full name before the first `/`).
+    /// Only skills from this source, by its id (the part of a full name before the first `/`).
     source: Option<String>,
     /// Only skills with this tag in their frontmatter.
     tag: Option<String>,
@@ -44,24 +44,24 @@ pub(crate) struct SkillSearch {
 pub(crate) struct SkillMatches {
     /// The skills, best first.
     results: Vec<FoundSkill>,
-    /// How many skills have any of the words.
+    /// How many skills contain any of the words.
     total: usize,
 }
 
 /// A skill that fits.
 #[derive(Debug, Serialize, JsonSchema)]
 struct FoundSkill {
-    /// What it is called; give it to `skill_load`.
+    /// Its name: pass it to `skill_load`.
     name: String,
-    /// Its unique name, for when another skill holds the short one.
+    /// Its unique name, for when another skill has the short one.
     full_name: String,
     /// How well it fits; comparable within one answer only.
     score: f32,
     /// What it does and when to use it.
     description: String,
-    /// The place of its instructions that fits best.
+    /// The passage of its instructions that fits best.
     snippet: String,
-    /// The folder that it lies in.
+    /// Its folder.
     path: String,
 }
 

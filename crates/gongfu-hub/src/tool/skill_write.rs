@@ -16,22 +16,22 @@ use crate::shelf;
 use crate::tool::Tool;
 use crate::writing::{self, FindingText, Intent};
 
-/// Write one file of a skill, its SKILL.md when no path is given. Give `content` to make a file or
-/// replace it whole (missing folders are made), or `old_text` and `new_text` to replace one text in
-/// it and keep every other byte. A SKILL.md is checked, and one that could not be loaded is refused.
-/// Only skills of the folder that is set aside for it can be written.
+/// Write one file of a skill; without a path, its SKILL.md. Pass `content` to create or overwrite
+/// the file (missing folders are created), or `old_text` and `new_text` to replace one passage and
+/// leave every other byte alone. A SKILL.md is checked first, and refused if it could not be
+/// loaded. Only skills in gongfu's own folder can be written.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SkillWrite {
-    /// The name of the skill, or its full name, as `skill_list` shows it.
+    /// The name of the skill, or its full name, as `skill_search` and `skill_list` show it.
     skill_name: String,
     /// The file, relative to the skill's folder, e.g. `references/guide.md`; `SKILL.md` by default.
     path: Option<String>,
-    /// The whole new content.
+    /// The whole content of the file.
     content: Option<String>,
-    /// The text to replace, exactly as it stands in the file, where it must be only once.
+    /// The passage to replace, exactly as in the file; it must occur only once.
     old_text: Option<String>,
-    /// What comes in place of `old_text`; may be empty.
+    /// The replacement for `old_text`; may be empty.
     new_text: Option<String>,
 }
 

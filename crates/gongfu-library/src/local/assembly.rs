@@ -40,8 +40,8 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
             if copy || (roots.len() > 1 && !seen.insert(&cached.skill.path)) {
                 continue;
             }
-            let key = switch_key(Some(place.kind), &cached.skill);
-            let enabled = !switches.disabled.contains(key);
+            let identity = cached.skill.identity(Some(place.kind));
+            let enabled = !switches.disabled.contains(identity);
             skills.push(if enabled {
                 Arc::clone(&cached.skill)
             } else {
@@ -53,16 +53,6 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
         }
     }
     Library::new(sources, skills, unloadable)
-}
-
-/// The identity of a skill in the switches; for a built-in one its full name, because its folder
-/// changes with every version.
-pub(super) fn switch_key(kind: Option<SourceKind>, skill: &Skill) -> &str {
-    if kind == Some(SourceKind::BuiltIn) {
-        &skill.full_name
-    } else {
-        &skill.path
-    }
 }
 
 /// Returns whether a built-in skill is in the library already, byte by byte: as in gongfu's own repository.

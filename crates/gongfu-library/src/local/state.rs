@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gongfu_core::library::Library;
+use gongfu_core::library::{Library, UseCounts};
 use gongfu_core::port::Timestamp;
 use gongfu_core::switches::Switches;
 
@@ -18,6 +18,8 @@ pub(super) struct State {
     pub(super) looked: Option<Timestamp>,
     pub(super) roots: Vec<(Place, RootState)>,
     pub(super) switches: Switches,
+    /// The uses of skills before the first look.
+    pub(super) uses: Arc<UseCounts>,
     pub(super) library: Arc<Library>,
     pub(super) watch: WatchState,
 }

@@ -21,6 +21,8 @@ pub type SkillFiles<'a> = &'a [(&'a str, &'a [u8])];
 pub struct MemorySkills {
     state: Mutex<State>,
     revision: watch::Sender<Revision>,
+    /// True while the library is being read for the first time.
+    reading: watch::Sender<bool>,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +60,7 @@ impl Default for MemorySkills {
         Self {
             state: Mutex::default(),
             revision: watch::Sender::new(Revision::default()),
+            reading: watch::Sender::new(false),
         }
     }
 }
@@ -90,6 +93,16 @@ impl MemorySkills {
     /// Makes it a fault of the test to ask for the library.
     pub fn seal(&self) {
         self.state.lock().unwrap().is_sealed = true;
+    }
+
+    /// Makes everybody who asks for the library wait until it is read, or ends that.
+    pub fn read_slowly(&self, is_reading: bool) {
+        self.reading.send_replace(is_reading);
+    }
+
+    async fn is_read(&self) {
+        // The sender is this store's own.
+        let _ = self.reading.subscribe().wait_for(|reading| !reading).await;
     }
 
     fn rebuild(&self, state: &mut State) {
@@ -156,14 +169,18 @@ fn skill(stored: &SkillEntry) -> Option<Arc<Skill>> {
 
 impl SkillStore for MemorySkills {
     fn library(&self) -> Pending<'_, Arc<Library>> {
-        let state = self.state.lock().unwrap();
-        assert!(!state.is_sealed, "nobody may ask for the library");
-        ready(Ok(Arc::clone(&state.library)))
+        Box::pin(async move {
+            self.is_read().await;
+            let state = self.state.lock().unwrap();
+            assert!(!state.is_sealed, "nobody may ask for the library");
+            Ok(Arc::clone(&state.library))
+        })
     }
 
     fn changed(&self, since: Revision) -> Pending<'_, Revision> {
         let mut revision = self.revision.subscribe();
         Box::pin(async move {
+            self.is_read().await;
             let changed = revision.wait_for(|revision| *revision != since).await;
             let changed = changed.map(|revision| *revision);
             changed.map_err(|error| PortError::Other(error.into()))

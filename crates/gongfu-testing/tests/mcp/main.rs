@@ -8,6 +8,8 @@ mod argument;
 #[cfg(test)]
 mod changes;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod climb;
 #[cfg(test)]
 #[path = "../contract/disk.rs"]

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod approve;
 #[cfg(test)]
+mod catalogue;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod client;

@@ -1,0 +1,134 @@
+//! Which skill a name means, and the order of a catalogue.
+
+use std::sync::Arc;
+
+use super::{FindingCount, Library, ResolveError, Skill, Source, SourceKind};
+use crate::skill::{SkillName, SkillPath};
+
+fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
+    Arc::new(Skill {
+        name: SkillName::new(name).unwrap(),
+        full_name: full_name.into(),
+        description: String::new(),
+        frontmatter: "{}".into(),
+        source: "s".into(),
+        folder: SkillPath::root(),
+        path: String::new(),
+        files: Arc::from([]),
+        unlisted: Arc::default(),
+        findings: FindingCount::default(),
+        enabled,
+    })
+}
+
+fn reached(library: &Library, name: &str) -> String {
+    match library.resolve(name) {
+        Ok(skill) => skill.full_name.to_string(),
+        Err(other) => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn first_enabled_skill_wins_a_name_and_none_is_lost() {
+    let library = Library::new(
+        Vec::new(),
+        vec![
+            skill("project/pdf", "pdf", false),
+            skill("user/pdf", "pdf", true),
+            skill("user/other", "pdf", true),
+            skill("user/off", "off", false),
+        ],
+        Vec::new(),
+    );
+    assert_eq!(reached(&library, "pdf"), "user/pdf");
+    assert_eq!(reached(&library, "user/other"), "user/other");
+    assert_eq!(
+        reached(&library, "off"),
+        "Disabled { full_name: \"user/off\" }"
+    );
+    assert_eq!(
+        library
+            .shadowed_by(&library.skills()[2])
+            .map(|winner| &*winner.full_name),
+        Some("user/pdf")
+    );
+    assert!(library.shadowed_by(&library.skills()[1]).is_none());
+}
+
+#[test]
+fn catalogue_begins_with_ones_own_and_what_was_used_most() {
+    let source = |id: &str, kind| Source {
+        id: id.into(),
+        kind,
+        root: String::new(),
+    };
+    let in_source = |full_name: &str| {
+        let (source, name) = full_name.split_once('/').unwrap();
+        Arc::new(Skill {
+            source: source.into(),
+            path: format!("/x/{full_name}"),
+            ..(*skill(full_name, name, true)).clone()
+        })
+    };
+    let names = "dir/a dir/b project/c user/d user/e built-in/f built-in/g".split(' ');
+    let library = Library::new(
+        vec![
+            source("dir", SourceKind::Explicit),
+            source("project", SourceKind::Project),
+            source("user", SourceKind::User),
+            source("built-in", SourceKind::BuiltIn),
+        ],
+        names.map(in_source).collect(),
+        Vec::new(),
+    );
+    let order = |library: &Library| {
+        let mut skills: Vec<&Skill> = library.skills().iter().map(AsRef::as_ref).collect();
+        library.sort_for_catalogue(&mut skills);
+        let names = skills.iter().map(|skill| skill.name.as_str());
+        names.collect::<String>()
+    };
+    assert_eq!(order(&library), "cdeabfg");
+    // A built-in skill is known by its full name: its folder has a version in it.
+    let uses = "/x/dir/b /x/dir/b built-in/g built-in/g built-in/g /x/user/e /x/built-in/f";
+    let used = library.with_uses(Arc::new(uses.split(' ').collect()));
+    assert_eq!(order(&used), "cedgbaf");
+}
+
+#[test]
+fn name_resolves_despite_hyphens_and_case_unless_they_matter() {
+    let library = Library::new(
+        Vec::new(),
+        vec![
+            skill("s/1", "test_data", true),
+            skill("s/2", "test-data", true),
+            skill("s/3", "Only", true),
+        ],
+        Vec::new(),
+    );
+    assert_eq!(reached(&library, "test-data"), "s/2");
+    assert_eq!(reached(&library, "test_data"), "s/1");
+    assert_eq!(reached(&library, "TEST-DATA"), "s/1");
+    assert_eq!(reached(&library, "only"), "s/3");
+}
+
+#[test]
+fn unknown_name_lists_near_ones_and_path_is_refused() {
+    let library = Library::new(
+        Vec::new(),
+        vec![skill("s/a", "docx", true), skill("s/b", "pdf", true)],
+        Vec::new(),
+    );
+    assert_eq!(
+        library.resolve("pdff").err(),
+        Some(ResolveError::Unknown {
+            nearest: vec!["pdf".into(), "docx".into()],
+            total: 2
+        })
+    );
+    for path in ["../pdf", "/etc/passwd", "a\0", "", "s/../b", "\\\\host"] {
+        assert!(
+            matches!(library.resolve(path), Err(ResolveError::Invalid(_))),
+            "{path:?}"
+        );
+    }
+}
