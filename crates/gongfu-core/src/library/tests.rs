@@ -1,4 +1,4 @@
-//! Which skill a name means, and the order of a catalogue.
+//! The rules by which a name means a skill, and the order of a catalogue.
 
 use std::sync::Arc;
 
