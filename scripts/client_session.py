@@ -46,12 +46,18 @@ class Session:
         turns = [exchange.turn for exchange in self.model.exchanges]
         return [turn for turn in turns if turn and turn.tools]
 
-    def transcript(self, program: Program, installed: str, prompt: str) -> str:
-        """The session as a page, with what the requests have of gongfu."""
+    def transcript(self, program: Program, installed: str, prompt: str, names: dict[str, str]) -> str:
+        """The session as a page, with what the requests have of gongfu; paths get the names of a person's."""
+
+        def clipped(text: str) -> str:
+            for path, name in names.items():
+                text = text.replace(path, name)
+            return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n[… {len(text) - SHOWN} more characters]"
+
         parts = [
             f"# {program.name} {program.version()}\n",
-            f"```console\n$ gongfu client install {program.name}\n{installed.strip()}\n```\n",
-            f"```console\n$ {program.said.replace('PROMPT', repr(prompt))}\n{self.printed.strip()}\n```\n",
+            f"```console\n$ gongfu client install {program.name}\n{clipped(installed.strip())}\n```\n",
+            f"```console\n$ {program.said.replace('PROMPT', repr(prompt))}\n{clipped(self.printed.strip())}\n```\n",
             "What the model was sent of gongfu, and what it answered:\n",
         ]
         known: set[str] = set()
@@ -75,11 +81,6 @@ class Session:
             said = f"{action.tool} {json.dumps(action.arguments)}" if action.tool else action.text
             parts.append(f"The model: `{said}`\n")
         return "\n".join(parts)
-
-
-def clipped(text: str) -> str:
-    """The start of a text."""
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n[… {len(text) - SHOWN} more characters]"
 
 
 def run_client(program: Program, home: Path, project: Path, prompt: str, script: Callable[[Turn], Action]) -> Session:

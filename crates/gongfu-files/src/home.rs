@@ -16,6 +16,7 @@ use crate::slug::slug;
 /// index/           the index of skills folders; derived, may be deleted
 /// search/          the search index; derived, may be deleted
 /// audit/           all calls; JSON lines, rotated
+/// uses/            skills that were loaded or run; may be deleted
 /// clients/         the configurations of clients as they were before gongfu changed them; yours
 /// workspaces/      files that agents work on, one folder a project; yours
 /// changes/         changes of runs that wait for a person; yours

@@ -142,12 +142,11 @@ impl Server {
             let actor = actor.clone();
             async move { catalog.list(&profiles, &actor).await }
         };
-        let specs = match in_time(limits.wait, listing).await {
-            Some(specs) => specs,
-            None => {
-                self.said_less.store(true, Ordering::Relaxed);
-                self.catalog.list_without_library(&profiles, &actor)
-            }
+        let specs = if let Some(specs) = in_time(limits.wait, listing).await {
+            specs
+        } else {
+            self.said_less.store(true, Ordering::Relaxed);
+            self.catalog.list_without_library(&profiles, &actor)
         };
         let tools = specs.into_iter().map(|spec| wire::tool(spec, limits));
         tools.collect()

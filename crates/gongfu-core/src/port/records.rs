@@ -1,6 +1,6 @@
 //! Records: small JSON values that are changed one at a time, and logs that only grow.
 //!
-//! Switches, grants and approvals are records, the audit is a log; sessions and accounts follow.
+//! Switches, grants and approvals are records, the audit and the uses are logs; sessions and accounts follow.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
