@@ -39,9 +39,7 @@ class Program:
     start: Callable[[str, str], tuple[list[str], dict[str, str]]]
     # The same in short, for a transcript.
     said: str
-    # The characters of a server's instructions and of a tool's description that reach the model, as
-    # crates/gongfu-mcp/src/client_limits.rs has them; the length of a ruler where nothing is cut.
-    instructions: int = LENGTH
+    # The characters of a tool's description that reach the model; the length of a ruler where nothing is cut.
     description: int = LENGTH
     # What a person's configuration holds before gongfu comes.
     before: str = ""
@@ -104,7 +102,6 @@ PROGRAMS = [
         ".claude.json",
         claude,
         'claude -p PROMPT --allowedTools mcp__gongfu',
-        4_096,
         16_384,
     ),
     Program(

@@ -1,4 +1,5 @@
-//! The limits of clients: of a server's texts, each shows its model so much. Measured with the real programs.
+//! The limits of clients: of the texts of a server, each shows its model so much. Measured with the real programs
+//! and a model on loopback.
 //!
 //! `just prove-clients --measure` measures it again: with a server whose texts are longer than any limit, it looks how
 //! much of them is in the requests to the model. A client that isn't here gets the default of the settings.
