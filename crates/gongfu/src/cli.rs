@@ -4,7 +4,6 @@ mod complete;
 mod consent;
 mod find;
 mod mistake;
-mod output;
 mod value;
 
 use std::path::PathBuf;
@@ -16,14 +15,14 @@ use gongfu_hub::Profile;
 use gongfu_server::{Address, PublicUrl};
 
 use crate::client::{CLIENTS, DEFAULT_URL, Scope};
+use crate::output::OutputArguments;
 
-pub(crate) use complete::{Candidate, Wanted, script, wanted};
+pub(crate) use complete::{Candidate, WordKind, script, wanted};
 pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
 };
 pub(crate) use find::{ListArguments, SearchArguments};
 pub(crate) use mistake::{Refusal, parse};
-pub(crate) use output::OutputArguments;
 
 /// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
 #[derive(Debug, Parser)]
@@ -156,7 +155,7 @@ pub(crate) enum Command {
     /// Print reference documentation
     #[command(hide = true)]
     Generate {
-        /// What to print
+        /// The document to print
         what: GeneratedFile,
     },
 }
@@ -387,7 +386,7 @@ pub(crate) enum ClientCommand {
     /// List supported clients and their configuration files
     #[command(alias = "ls")]
     List {
-        /// Whose configuration
+        /// User or project configuration
         #[arg(long, value_enum, default_value_t)]
         scope: Scope,
         #[arg(from_global)]
@@ -421,7 +420,7 @@ pub(crate) enum ClientCommand {
         /// Clients (default: all)
         #[arg(value_name = "CLIENT", value_parser = client_names())]
         names: Vec<String>,
-        /// Whose configuration
+        /// User or project configuration
         #[arg(long, value_enum, default_value_t)]
         scope: Scope,
         #[arg(from_global)]
@@ -446,7 +445,7 @@ pub(crate) struct ChangeArguments {
     /// Clients
     #[arg(value_name = "CLIENT", value_parser = client_names())]
     pub(crate) names: Vec<String>,
-    /// Whose configuration
+    /// User or project configuration
     #[arg(long, value_enum, default_value_t)]
     pub(crate) scope: Scope,
     /// Show the change as a diff; write nothing

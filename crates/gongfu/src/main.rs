@@ -10,6 +10,7 @@ mod config;
 mod environment;
 mod failure;
 mod log;
+mod output;
 mod progress;
 mod report;
 mod sandbox;

@@ -14,19 +14,22 @@ pub(crate) fn silence() {
     IS_QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Runs `work`; when it takes longer than half a second, `what` is said once on standard error.
+/// Runs `work`; when it takes longer than half a second, `what` is said on standard error, and a
+/// terminal shows it only until the work is done.
 pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let (done, waiting) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let slow = waiting.recv_timeout(QUIET_TIME) == Err(mpsc::RecvTimeoutError::Timeout);
             if slow && !IS_QUIET.load(Ordering::Relaxed) {
-                let end = if io::stderr().is_terminal() {
-                    "\r"
-                } else {
-                    "\n"
-                };
-                let _ = write!(io::stderr(), "{what} …{end}");
+                if !io::stderr().is_terminal() {
+                    let _ = writeln!(io::stderr(), "{what} …");
+                    return;
+                }
+                let _ = write!(io::stderr(), "{what} …");
+                let _ = waiting.recv();
+                let blanks = " ".repeat(what.chars().count() + 2);
+                let _ = write!(io::stderr(), "\r{blanks}\r");
             }
         });
         let outcome = work();

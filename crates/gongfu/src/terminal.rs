@@ -7,9 +7,9 @@ use gongfu_core::skill::check::hidden;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cli::OutputArguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::output::OutputArguments;
 use crate::table::wrap;
 
 /// Standard output and standard error.

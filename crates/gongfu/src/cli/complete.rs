@@ -15,7 +15,7 @@ pub(crate) struct Candidate {
 
 /// The kind of the last word.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum WordKind {
     /// One of these words, after a prefix that stays (`--option=`).
     Words(Vec<Candidate>),
     Skill,
@@ -26,13 +26,13 @@ pub(crate) enum Wanted {
 }
 
 /// Finds what the last of the words can be. Also returns the part of it that stays.
-pub(crate) fn wanted(words: &[String]) -> (String, Wanted) {
+pub(crate) fn wanted(words: &[String]) -> (String, WordKind) {
     let mut root = Cli::command();
     root.build();
     let mut command = &root;
     let (mut positionals, mut option, mut is_plain) = (0, None, false);
     let Some((last, before)) = words.split_last() else {
-        return (String::new(), Wanted::Words(commands(command)));
+        return (String::new(), WordKind::Words(commands(command)));
     };
     for word in before {
         if option.take().is_some() {
@@ -54,10 +54,10 @@ pub(crate) fn wanted(words: &[String]) -> (String, Wanted) {
     if !is_plain && last.starts_with('-') {
         return match last.split_once('=') {
             Some((name, _)) => {
-                let wanted = option_of(command, name).map_or(Wanted::File, values);
+                let wanted = option_of(command, name).map_or(WordKind::File, values);
                 (format!("{name}="), wanted)
             }
-            None => (String::new(), Wanted::Words(options(command))),
+            None => (String::new(), WordKind::Words(options(command))),
         };
     }
     // Some take only what follows `--`.
@@ -70,9 +70,9 @@ pub(crate) fn wanted(words: &[String]) -> (String, Wanted) {
         number.is_some_and(|number| number.max_values() > 1)
     });
     let wanted = match arguments.get(positionals).or(repeated) {
-        _ if command.has_subcommands() => Wanted::Words(commands(command)),
+        _ if command.has_subcommands() => WordKind::Words(commands(command)),
         Some(argument) => values(argument),
-        None => Wanted::Words(Vec::new()),
+        None => WordKind::Words(Vec::new()),
     };
     (String::new(), wanted)
 }
@@ -104,27 +104,27 @@ fn option_of<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
     options.find(|option| option.get_long() == name)
 }
 
-fn values(argument: &Arg) -> Wanted {
+fn values(argument: &Arg) -> WordKind {
     let possible = argument.get_possible_values();
     if !possible.is_empty() {
         let words = possible.iter().filter(|value| !value.is_hide_set());
         let words = words.map(|value| candidate(value.get_name(), value.get_help()));
-        return Wanted::Words(words.collect());
+        return WordKind::Words(words.collect());
     }
     let names = argument.get_value_names().unwrap_or_default();
     match names.first().map(clap::builder::Str::as_str) {
-        Some("SKILL") => Wanted::Skill,
-        Some("SOURCE") => Wanted::Source,
-        Some("TOOL") => Wanted::Tool,
+        Some("SKILL") => WordKind::Skill,
+        Some("SOURCE") => WordKind::Source,
+        Some("TOOL") => WordKind::Tool,
         Some("PROFILE") => {
             let profiles = Profile::every().into_iter();
             let words = profiles.map(|profile| Candidate {
                 word: profile.as_str().to_owned(),
                 about: profile.about().to_owned(),
             });
-            Wanted::Words(words.collect())
+            WordKind::Words(words.collect())
         }
-        _ => Wanted::File,
+        _ => WordKind::File,
     }
 }
 
@@ -198,15 +198,15 @@ complete -c gongfu -f -a '(__gongfu_complete)'
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, wanted};
+    use super::{WordKind, wanted};
 
-    fn of(line: &str) -> (String, Wanted) {
+    fn of(line: &str) -> (String, WordKind) {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         wanted(&words)
     }
 
     fn has(line: &str, word: &str) {
-        let (_, Wanted::Words(words)) = of(line) else {
+        let (_, WordKind::Words(words)) = of(line) else {
             panic!("{line}: no words");
         };
         assert!(
@@ -228,23 +228,26 @@ mod tests {
         has("--color ", "never");
         has("completions ", "zsh");
         for (line, what) in [
-            ("skill show ", Wanted::Skill),
-            ("run ", Wanted::Skill),
-            ("run --timeout 3 ", Wanted::Skill),
-            ("run pdf -- ", Wanted::File),
-            ("run pdf python ", Wanted::File),
-            ("list --source ", Wanted::Source),
-            ("tool call ", Wanted::Tool),
-            ("skill check ", Wanted::File),
-            ("skill list --skills-dir ", Wanted::File),
+            ("skill show ", WordKind::Skill),
+            ("run ", WordKind::Skill),
+            ("run --timeout 3 ", WordKind::Skill),
+            ("run pdf -- ", WordKind::File),
+            ("run pdf python ", WordKind::File),
+            ("list --source ", WordKind::Source),
+            ("tool call ", WordKind::Tool),
+            ("skill check ", WordKind::File),
+            ("skill list --skills-dir ", WordKind::File),
         ] {
             assert_eq!(of(line).1, what, "{line}");
         }
         assert_eq!(
             of("list --source=x"),
-            ("--source=".to_owned(), Wanted::Source)
+            ("--source=".to_owned(), WordKind::Source)
         );
-        assert_eq!(of("doctor x "), (String::new(), Wanted::Words(Vec::new())));
+        assert_eq!(
+            of("doctor x "),
+            (String::new(), WordKind::Words(Vec::new()))
+        );
         assert_eq!(of("nosuch -- - = ").1, of("").1);
     }
 }

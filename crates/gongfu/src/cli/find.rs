@@ -30,7 +30,7 @@ pub(crate) struct ListArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArguments {
-    /// What you want to do, in plain words (quotes are optional)
+    /// The task, in plain words (quotes are optional)
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
     /// Show at most this many skills (1 to 100)

@@ -10,8 +10,9 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::{Cli, OutputArguments};
+use super::Cli;
 use crate::failure::Failure;
+use crate::output::OutputArguments;
 use crate::terminal::plain;
 
 /// The reason why no command is run.

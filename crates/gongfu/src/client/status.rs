@@ -22,7 +22,7 @@ pub(crate) struct Status {
     pub(crate) transport: Option<Transport>,
     /// The command is there; none for an address.
     pub(crate) command_exists: Option<bool>,
-    /// The entry is switched off.
+    /// The entry is disabled.
     pub(crate) switched_off: bool,
     /// The reason that the file can't be read.
     pub(crate) problem: Option<Problem>,

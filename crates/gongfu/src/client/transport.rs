@@ -157,7 +157,7 @@ pub(super) fn merge(old: &Value, new: Value) -> (Value, Vec<String>) {
     (Value::Object(merged), dropped.cloned().collect())
 }
 
-/// True for an entry that is switched off.
+/// True for an entry that is disabled.
 pub(super) fn is_switched_off(entry: &Value) -> bool {
     let says = |name: &str, truth: bool| entry.get(name).and_then(Value::as_bool) == Some(truth);
     says("enabled", false) || says("disabled", true)

@@ -238,7 +238,7 @@ fn diff(change: &Change<'_>, action: &Action<'_>) -> String {
     }
 }
 
-/// What a change did, in a word or two.
+/// The effect of a change, in a word or two.
 fn effect(change: &Change<'_>) -> (Paint, &'static str) {
     use client::Outcome::{Absent, Added, Removed, Replaced, Restored, Unchanged, Updated};
     match change.outcome {

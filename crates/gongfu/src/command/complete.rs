@@ -4,7 +4,7 @@ use gongfu_core::account::Owner;
 use gongfu_hub::{Catalog, Profile};
 
 use super::Outcome;
-use crate::cli::{self, Candidate, Places, Wanted};
+use crate::cli::{self, Candidate, Places, WordKind};
 use crate::environment::Environment;
 use crate::terminal::{Terminal, plain};
 use crate::wiring;
@@ -19,11 +19,11 @@ pub(crate) fn run(
     let typed = words.last().map(String::as_str).unwrap_or_default();
     let typed = typed.strip_prefix(prefix.as_str()).unwrap_or_default();
     let found = match wanted {
-        Wanted::Words(words) => words,
-        Wanted::Skill => skills(environment)?,
-        Wanted::Source => sources(environment)?,
-        Wanted::Tool => tools(),
-        Wanted::File => Vec::new(),
+        WordKind::Words(words) => words,
+        WordKind::Skill => skills(environment)?,
+        WordKind::Source => sources(environment)?,
+        WordKind::Tool => tools(),
+        WordKind::File => Vec::new(),
     };
     for Candidate { word, about } in found {
         // A shell gets the word as it is, so it must be nothing that a shell would obey.

@@ -239,7 +239,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     checks
 }
 
-/// What installs the packages that scripts need, and from where.
+/// The installers of packages that scripts need, and their indexes.
 fn packages_check(parts: &Parts) -> Check {
     let mut from = Vec::new();
     for language in Language::ALL {
@@ -445,7 +445,7 @@ fn library_checks(library: &Library, places: &[Place]) -> Vec<Check> {
         let errors = table::count(errors, "skill");
         let check = Check::warn(
             "format",
-            format!("{errors} with errors: they work here, but perhaps not in every client"),
+            format!("{errors} with errors (they work here; some clients are stricter)"),
             "gongfu skill check",
         );
         let detail = format!(

@@ -102,7 +102,7 @@ pub(crate) fn run(
     Ok(Outcome::Good)
 }
 
-/// What was found, for programs.
+/// The report for programs.
 fn report(
     home: &Home,
     is_new: bool,
@@ -130,7 +130,7 @@ fn report(
     })
 }
 
-/// Makes sure that Python packages can be installed; returns where uv is, or why there is none.
+/// Makes sure that Python packages can be installed; returns the path of uv, or why it is missing.
 fn uv(parts: &Parts, offline: bool) -> Result<String, String> {
     if let Some(at) = parts.environments.uv() {
         return Ok(at.to_string_lossy().into_owned());

@@ -1,16 +1,19 @@
 //! `gongfu list` and `gongfu skill list`: the skills of the library in columns.
 
+use std::sync::Arc;
+
 use gongfu_core::library::{Library, Skill};
 use gongfu_core::search::Filter;
 use serde_json::{Value, json};
 
-use super::{Outcome, search, skill};
+use super::{Outcome, search};
 use crate::cli::ListArguments;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::progress;
 use crate::table::{clip, count, pad, width};
 use crate::terminal::{Paint, Terminal, plain};
-use crate::wiring;
+use crate::wiring::{self, Parts};
 
 /// The columns that are enough for a table; with fewer a skill takes two lines.
 const TABLE: usize = 60;
@@ -29,7 +32,7 @@ pub(crate) fn run(
         return search::catalogue(wanted, common, environment, terminal);
     }
     let parts = wiring::parts(environment, &common.places)?;
-    let library = skill::library(&parts)?;
+    let library = library(&parts)?;
     let filter = Filter {
         source: arguments.source,
         tag: arguments.tag,
@@ -53,13 +56,42 @@ pub(crate) fn run(
         }
     }
     if common.json {
-        let entries = shown.iter().map(|one| skill::entry(&library, one));
+        let entries = shown.iter().map(|one| entry(&library, one));
         terminal.json(&entries.collect::<Vec<Value>>())?;
         return Ok(Outcome::Good);
     }
     print(&shown, &library, terminal)?;
     terminal.note(&summary(&shown, &library, is_filtered));
     Ok(Outcome::Good)
+}
+
+/// Reads the library, with a sign of life where that takes long.
+pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
+    Ok(progress::during("reading skills", || {
+        parts.skills.current()
+    })?)
+}
+
+/// A skill as JSON.
+pub(super) fn entry(library: &Library, skill: &Skill) -> Value {
+    let mut entry = json!({
+        "name": skill.name.as_str(),
+        "full_name": &*skill.full_name,
+        "description": skill.description,
+        "source": &*skill.source,
+        "path": skill.path,
+        "enabled": skill.enabled,
+        "files": skill.files.len(),
+        "bytes": skill.bytes(),
+        "diagnostics": skill.findings.total(),
+    });
+    if let (Some(winner), Value::Object(members)) = (library.shadowed_by(skill), &mut entry) {
+        members.insert(
+            "shadowed_by".to_owned(),
+            Value::String(winner.full_name.to_string()),
+        );
+    }
+    entry
 }
 
 fn check_source(library: &Library, source: &str) -> Result<(), Failure> {
@@ -137,12 +169,14 @@ fn print(shown: &[&Skill], library: &Library, terminal: &mut Terminal) -> anyhow
     let name = widest(|row| &row.name, MAX_NAME).max("NAME".len());
     let source = widest(|row| &row.source, MAX_SOURCE).max("SOURCE".len());
     let is_table = total.is_none_or(|total| total >= TABLE);
+    let has_sources = rows.iter().any(|row| !row.source.is_empty());
     if is_table {
-        let head = format!(
-            "{}  {}  DESCRIPTION",
-            pad("NAME", name),
-            pad("SOURCE", source)
-        );
+        let head = if has_sources {
+            format!("{}  {}", pad("NAME", name), pad("SOURCE", source))
+        } else {
+            pad("NAME", widest(|row| &row.name, usize::MAX))
+        };
+        let head = format!("{head}  DESCRIPTION");
         terminal.line(&terminal.paint(Paint::Dim, &head))?;
     }
     for row in &rows {

@@ -188,7 +188,7 @@ pub(super) fn streaming() -> Events {
     }))
 }
 
-/// What a person asked for.
+/// The request of a person, for the words about its end.
 struct About {
     json: bool,
     seconds: u32,

@@ -10,11 +10,11 @@ use gongfu_library::walk::NAMED;
 use serde_json::{Map, Value, json};
 
 use super::call_error::reported;
+use super::list::{entry, library};
 use super::operate::{operate, person};
 use super::{Outcome, check, layer, list, search};
 use crate::cli::{Common, SkillCommand, SwitchArguments};
 use crate::environment::Environment;
-use crate::progress;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::{self, Parts};
 
@@ -47,33 +47,6 @@ pub(crate) fn run(
         SkillCommand::Disable(arguments) => switch(&arguments, false, environment, terminal),
         SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
     }
-}
-
-pub(super) fn library(parts: &Parts) -> anyhow::Result<Arc<Library>> {
-    Ok(progress::during("reading skills", || {
-        parts.skills.current()
-    })?)
-}
-
-pub(super) fn entry(library: &Library, skill: &Skill) -> Value {
-    let mut entry = json!({
-        "name": skill.name.as_str(),
-        "full_name": &*skill.full_name,
-        "description": skill.description,
-        "source": &*skill.source,
-        "path": skill.path,
-        "enabled": skill.enabled,
-        "files": skill.files.len(),
-        "bytes": skill.bytes(),
-        "diagnostics": skill.findings.total(),
-    });
-    if let (Some(winner), Value::Object(members)) = (library.shadowed_by(skill), &mut entry) {
-        members.insert(
-            "shadowed_by".to_owned(),
-            Value::String(winner.full_name.to_string()),
-        );
-    }
-    entry
 }
 
 fn show(

@@ -1,3 +1,5 @@
+//! Mistakes at the command line, and what is said about them.
+
 use super::{Refusal, parse};
 use crate::failure::Failure;
 

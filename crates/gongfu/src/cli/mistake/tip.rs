@@ -3,7 +3,7 @@
 use clap::Command;
 use gongfu_core::near;
 
-/// What other programs call a command, and its name here.
+/// Names of commands in other programs, and what they are here.
 const SYNONYMS: &[(&str, &str)] = &[
     ("add", "skill new"),
     ("allow", "approve allow"),
@@ -53,11 +53,11 @@ pub(super) fn for_command(word: &str, path: &str, root: &Command) -> Option<Stri
     let folded = near::folded(word);
     let mut all = Vec::new();
     collect(root, "gongfu", &mut all);
-    let below = |known: &&Known| {
+    let below = |known: &&CommandName| {
         let above = known.path.rsplit_once(' ');
         above.is_some_and(|(above, _)| above == path)
     };
-    let spelled = |known: &Known| {
+    let spelled = |known: &CommandName| {
         let names = known.names.iter();
         let similar = names.map(|name| strsim::jaro_winkler(name, &folded));
         similar.fold(0.0, f64::max)
@@ -141,19 +141,19 @@ pub(super) fn for_missing(argument: &str) -> Option<&'static str> {
 }
 
 /// A command that there is.
-struct Known {
+struct CommandName {
     path: String,
     /// Its name and aliases.
     names: Vec<String>,
     is_leaf: bool,
 }
 
-fn collect(command: &Command, path: &str, all: &mut Vec<Known>) {
+fn collect(command: &Command, path: &str, all: &mut Vec<CommandName>) {
     for below in command.get_subcommands().filter(|one| !one.is_hide_set()) {
         let path = format!("{path} {}", below.get_name());
         let aliases = below.get_all_aliases().map(str::to_owned);
         collect(below, &path, all);
-        all.push(Known {
+        all.push(CommandName {
             path,
             names: std::iter::once(below.get_name().to_owned())
                 .chain(aliases)

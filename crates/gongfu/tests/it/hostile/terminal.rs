@@ -55,6 +55,17 @@ fn text_for_people_has_no_escapes() {
     let mut found = Vec::new();
     for arguments in [
         &["skill", "list"][..],
+        &["list", "--tag", ESCAPES],
+        &["list", "--source", ESCAPES],
+        &["search", "red", "fine"],
+        &["search", ESCAPES],
+        &["complete", "--", "skill", "show", ""],
+        &[ESCAPES],
+        &["skill", ESCAPES],
+        &["run", "one", "--timeout", ESCAPES, "x"],
+        &["client", "install", ESCAPES],
+        &["grant", "add", "one", ESCAPES],
+        &["mcp", "--profile", ESCAPES],
         &["skill", "show", "one"],
         &["skill", "show", "skills/two"],
         &["skill", "show", "three"],
