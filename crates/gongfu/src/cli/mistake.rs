@@ -169,7 +169,8 @@ fn refused(value: &str, argument: &str) -> String {
     if name.starts_with('-') {
         return format!("can't use `{value}` for {name}");
     }
-    let name = name.trim_matches(['<', '>', '[', ']', '.']);
+    let name = name.trim_start_matches(['<', '[']);
+    let name = name.split(['>', '[', ']', '.']).next().unwrap_or(name);
     format!("can't use `{value}` as {name}")
 }
 

@@ -84,7 +84,8 @@ fn list(layers: &[LayerInfo], json: bool, terminal: &mut Terminal) -> anyhow::Re
     }
     let bytes = layers.iter().map(|layer| layer.bytes);
     let bytes = bytes.fold(0, u64::saturating_add);
-    terminal.note(&format!("{bytes} of at most {MAX_LAYER_BYTES} bytes used"));
+    let (used, most) = (bytes.div_ceil(1 << 20), MAX_LAYER_BYTES >> 20);
+    terminal.note(&format!("{used} of at most {most} MiB used"));
     Ok(Outcome::Good)
 }
 

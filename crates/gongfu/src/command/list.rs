@@ -18,7 +18,7 @@ use crate::wiring::{self, Parts};
 /// The columns that are enough for a table; with fewer a skill takes two lines.
 const TABLE: usize = 60;
 /// The most columns that the name and the source take, before longer ones stand out.
-const MAX_NAME: usize = 28;
+const MAX_NAME: usize = 24;
 const MAX_SOURCE: usize = 18;
 
 pub(crate) fn run(

@@ -16,7 +16,7 @@ fn tips_lead_to_the_command_that_was_meant() {
     for (words, tip) in [
         ("lint", "`gongfu skill check`"),
         ("skil list", "`gongfu skill`"),
-        ("serch pdf", "`gongfu search`"),
+        ("serch pdf", "`gongfu search`"), // typos: ignore
         ("install cursor", "`gongfu client install`"),
         ("status", "`gongfu client status`"),
         ("enable pdf", "`gongfu skill enable`"),
@@ -63,7 +63,7 @@ fn mistakes_have_a_code_and_the_next_step() {
         ("client install vim", "INVALID_VALUE", "cursor"),
         ("completions", "MISSING_ARGUMENT", "zsh"),
         (
-            "client install cusor",
+            "client install cusor", // typos: ignore
             "INVALID_VALUE",
             "did you mean `cursor`",
         ),
