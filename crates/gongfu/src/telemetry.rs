@@ -36,11 +36,11 @@ impl Telemetry {
     pub(crate) fn to(endpoint: &str, service: &str) -> Result<Self, String> {
         if !endpoint.starts_with("http://") {
             return Err(format!(
-                "traces can't be sent to `{endpoint}`; give a collector on http, such as http://localhost:4318, which sends them on"
+                "can't send traces to `{endpoint}`; use a local collector over http, such as http://localhost:4318"
             ));
         }
         let exporter = exporter(endpoint)
-            .map_err(|error| format!("traces can't be sent to `{endpoint}`: {error}"))?;
+            .map_err(|error| format!("can't send traces to `{endpoint}`: {error}"))?;
         let resource = Resource::builder()
             .with_service_name(service.to_owned())
             .with_attribute(opentelemetry::KeyValue::new(

@@ -18,7 +18,8 @@ pub(crate) fn read_or_make(home: &Home) -> anyhow::Result<Token> {
         return Ok(token);
     }
     let mut bits = [0; 32];
-    getrandom::fill(&mut bits).map_err(|error| anyhow!("there are no random numbers: {error}"))?;
+    getrandom::fill(&mut bits)
+        .map_err(|error| anyhow!("the system has no random numbers: {error}"))?;
     let token = Token::of(&bits);
     let made = home
         .open()
@@ -27,11 +28,11 @@ pub(crate) fn read_or_make(home: &Home) -> anyhow::Result<Token> {
         Ok(()) => Ok(token),
         // Another gongfu was faster.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            read(home)?.ok_or_else(|| anyhow!("the token was removed meanwhile; try again"))
+            read(home)?.ok_or_else(|| anyhow!("the token was removed at the same time; try again"))
         }
         Err(error) => Err(error).with_context(|| {
             let file = home.path().join(FILE);
-            format!("{} can't be made", file.display())
+            format!("can't create {}", file.display())
         }),
     }
 }
@@ -51,13 +52,13 @@ pub(crate) fn read(home: &Home) -> anyhow::Result<Option<Token>> {
     {
         use std::os::unix::fs::PermissionsExt as _;
         if file.metadata()?.permissions().mode() & 0o077 != 0 {
-            bail!("{shown} can be read by others; remove it, and a new one is made");
+            bail!("{shown} is readable by others; remove it to create a new one");
         }
     }
     let mut text = String::new();
     let read = file.take(LIMIT).read_to_string(&mut text);
     match Token::parse(text.trim_end()) {
         Some(token) if read.is_ok() => Ok(Some(token)),
-        _ => bail!("{shown} holds no token; remove it, and a new one is made"),
+        _ => bail!("{shown} contains no token; remove it to create a new one"),
     }
 }

@@ -413,7 +413,7 @@ fn unpack(home: &Home) -> Option<PathBuf> {
     match built_in::unpack(home, &built_in_files()) {
         Ok(folder) => Some(folder),
         Err(error) => {
-            tracing::warn!(home = %home.path().display(), %error, "the built-in skills can't be written and are left out");
+            tracing::warn!(home = %home.path().display(), %error, "built-in skills can't be written and are not available");
             None
         }
     }
@@ -451,7 +451,7 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .thread_keep_alive(KEPT)
         .enable_all()
         .build()
-        .context("threads can't be started")
+        .context("can't start threads")
 }
 
 /// A runtime for a server of many: a thread a processor.
@@ -460,5 +460,5 @@ pub(crate) fn server_runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .thread_keep_alive(KEPT)
         .enable_all()
         .build()
-        .context("threads can't be started")
+        .context("can't start threads")
 }

@@ -101,7 +101,7 @@ pub(crate) fn run(
         anyhow::Ok(ended.await)
     })?;
     if ended == Shutdown::Forced {
-        tracing::warn!("some connections were still open at the end and were cut off");
+        tracing::warn!("some connections were still open at shutdown and were closed");
     }
     // A task may still wait for a disk that doesn't answer.
     runtime.shutdown_background();
@@ -182,7 +182,9 @@ fn token(home: &Home, has_proxy: bool) -> anyhow::Result<Option<Token>> {
         Ok(token) => Ok(Some(token)),
         // Only there is a client known by its connection.
         Err(error) if cfg!(target_os = "linux") && !has_proxy => {
-            tracing::warn!("no token is taken, only connections of the server's user: {error:#}");
+            tracing::warn!(
+                "without a token, only connections of the server's own user are accepted: {error:#}"
+            );
             Ok(None)
         }
         Err(error) => Err(error),

@@ -370,8 +370,8 @@ fn token_is_made_once_and_only_its_owner_may_read_it() {
         "https://a.example",
     ]);
     for (text, mode, what) in [
-        (token.as_str(), 0o644, "can be read by others; remove it"),
-        ("x", 0o600, "holds no token; remove it"),
+        (token.as_str(), 0o644, "is readable by others; remove it"),
+        ("x", 0o600, "contains no token; remove it"),
     ] {
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();

@@ -33,7 +33,7 @@ const BASELINES: [BaselineColumn; 2] = [
     BaselineColumn {
         name: "bwrap_alone",
         heading: "bwrap",
-        about: "`bwrap` alone, as it is mostly used",
+        about: "plain `bwrap`, with its usual options",
         level: None,
     },
     BaselineColumn {
@@ -236,11 +236,11 @@ fn conclude(
         ))?;
     }
     if rows.is_empty() {
-        let text = "nothing was tried: there are no probes for this system";
+        let text = "nothing was tested: there are no attacks for this system";
         terminal.line(&terminal.paint(Paint::Yellow, text))?;
     }
     if void > 0 {
-        let text = format!("void: {void} fail outside as well and prove nothing; --json says why");
+        let text = format!("void: {void} also fail outside and prove nothing; --json says why");
         terminal.line(&terminal.paint(Paint::Dim, &text))?;
     }
     for row in rows {
@@ -268,8 +268,8 @@ fn conclude(
     let is_used = |one: &&BackendStatus| one.unavailable_reason.is_none() && !one.is_opt_in;
     let used = statuses.iter().find(is_used);
     let text = match used {
-        Some(used) => format!("scripts are run in: {}", used.about),
-        None => "no sandbox works here, so no script is ever run".to_owned(),
+        Some(used) => format!("scripts run in: {}", used.about),
+        None => "no sandbox works here, so scripts can't be run".to_owned(),
     };
     terminal.line(&text)
 }
