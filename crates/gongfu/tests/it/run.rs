@@ -201,7 +201,7 @@ fn run_json_reports_the_end() {
         .good()
         .json();
     assert!(
-        text_at(&binary, "/stdout").starts_with("[1000 bytes that are no text"),
+        text_at(&binary, "/stdout").starts_with("[1000 bytes of binary output"),
         "{binary:#}"
     );
 }
