@@ -308,7 +308,7 @@ fn cases() -> Vec<(Difference, &'static [&'static str], bool)> {
         ),
         bad(
             difference(HeldKind::Removed, Present::Unknown, None),
-            &["what is there now can't be read"],
+            &["the current content can't be read"],
         ),
         good(
             difference(written(), Present::Nothing, Some("")),
@@ -320,7 +320,7 @@ fn cases() -> Vec<(Difference, &'static [&'static str], bool)> {
                 mode: Some(0o600),
                 ..difference(written(), file("old\n"), Some("old\n"))
             },
-            &["permissions 0644 -> 0600", "content stays the same"],
+            &["permissions 0644 -> 0600", "content unchanged"],
         ),
         // What somebody changed stays.
         good(
