@@ -6,6 +6,63 @@ use crate::account::Role;
 use crate::capability::Access;
 use crate::port::{PortError, RecordKey, RecordKeyError, Records, Timestamp};
 use crate::sandbox::Contact;
+use crate::text::visible;
+
+/// The most characters of a command that are kept.
+const MAX_COMMAND: usize = 500;
+/// The same for the name of a skill, and for a path.
+const MAX_NAME: usize = 200;
+
+/// The part of a call's arguments that an entry keeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The skill, the path and the start of the command, beside the digest.
+    #[default]
+    Summary,
+    /// Only their digest.
+    Digest,
+}
+
+/// The subject of a call. Secrets in a command are kept with it; contents of files never are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// The full name of the skill; as the caller wrote it where no skill has that name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
+    /// The path of a file, as the caller wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+impl Summary {
+    /// Sets the skill.
+    pub fn set_skill(&mut self, name: &str) {
+        self.skill = Some(clipped(name, MAX_NAME));
+    }
+
+    /// Sets the path.
+    pub fn set_path(&mut self, path: &str) {
+        self.path = Some(clipped(path, MAX_NAME));
+    }
+
+    /// Sets the command.
+    pub fn set_command(&mut self, command: &str) {
+        self.command = Some(clipped(command, MAX_COMMAND));
+    }
+}
+
+/// The start of a text, without anything that a terminal would obey; its lines stay.
+fn clipped(text: &str, limit: usize) -> String {
+    let start: String = text.chars().take(limit).collect();
+    let mut clipped = visible(&start).into_owned();
+    if text.chars().nth(limit).is_some() {
+        clipped.push('…');
+    }
+    clipped
+}
 
 /// One line of the audit.
 #[derive(Debug, Clone, Serialize)]
@@ -14,6 +71,8 @@ pub struct AuditEntry {
     pub at: Timestamp,
     /// The number of the call; unique in a process.
     pub call: u64,
+    /// The process of gongfu that the call passed through.
+    pub process: u32,
     /// The call that caused this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<u64>,
@@ -32,6 +91,12 @@ pub struct AuditEntry {
     /// The stage of the gate that refused the call, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused_by: Option<&'static str>,
+    /// The subject of the call.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// The end of the command, such as `exit 0` or `timeout`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
     /// The digest of the arguments, which themselves may be private; empty for a refused call.
     pub arguments: String,
     /// The duration, in milliseconds.
@@ -58,11 +123,14 @@ pub enum Phase {
 /// The log can't be written; a change or a run must not go on then.
 pub async fn append(records: &dyn Records, entry: &AuditEntry) -> Result<(), PortError> {
     let line = serde_json::to_vec(entry).map_err(|error| PortError::Other(error.into()))?;
-    let written = records.append(&key()?, &line).await;
-    written.map_err(|error| PortError::Unavailable(format!("the audit can't be written: {error}")))
+    records.append(&key()?, &line).await
 }
 
-fn key() -> Result<RecordKey, PortError> {
+/// The key of the log.
+///
+/// # Errors
+/// None: the key is a fixed one.
+pub fn key() -> Result<RecordKey, PortError> {
     Ok(RecordKey::new("audit")?)
 }
 

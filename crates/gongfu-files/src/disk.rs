@@ -12,7 +12,10 @@ mod root;
 mod writing;
 
 pub use entry::{Entry, EntryKind, FolderStamp, Stamp, described};
-pub use error::{home_error, is_escape, is_loop, port_error, put_error, reason, write_error};
+pub use error::{
+    error_at, home_error, is_escape, is_loop, port_error, put_error, reason, write_error,
+    write_reason,
+};
 pub use listing_cache::{Listing, Listings};
 pub use lock::lock;
 pub use root::{FolderId, Root, id_outside, is_at, kind_outside, mode_outside, real_outside};

@@ -43,6 +43,12 @@ pub enum Event<'a> {
     Output(Stream, &'a [u8]),
     /// A run contacted hosts, or was refused to.
     Contacts(&'a [Contact]),
+    /// The call is about this skill, by its full name, or by the one that the caller wrote.
+    Skill(&'a str),
+    /// The call is to run this command.
+    Command(&'a str),
+    /// The command ended in this way.
+    Ended(&'a str),
 }
 
 /// A question to the person behind a call.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use gongfu_core::account::{Actor, Owner};
+use gongfu_core::audit::Detail;
 use gongfu_core::capability::{Access, Origin};
 use gongfu_core::library::{Library, Revision};
 use gongfu_core::near;
@@ -131,6 +132,13 @@ impl Catalog {
             spaces,
             calls: AtomicU64::new(0),
         }
+    }
+
+    /// The same, with an audit that keeps this much of the arguments of calls.
+    #[must_use]
+    pub fn with_audit(mut self, detail: Detail) -> Self {
+        self.gate.detail = detail;
+        self
     }
 
     /// Lists these entries of an origin from now on, in place of its former ones; none removes them.

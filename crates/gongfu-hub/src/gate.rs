@@ -5,13 +5,14 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Waker};
 
-use gongfu_core::audit::{self, AuditEntry, Phase};
+use gongfu_core::audit::{self, AuditEntry, Detail, Phase, Summary};
 use gongfu_core::capability::Access;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Contact, Input};
+use serde_json::Value;
 
 use crate::call::{Asking, Call, Event, EventSink, Events, Proposal, Question};
 use crate::error::ToolError;
@@ -27,6 +28,9 @@ mod scope;
 mod size;
 
 pub use quota::Quota;
+
+/// Stands in the place of a stage that refused a call: its beginning can't be recorded.
+const AUDIT: &str = "audit";
 
 /// An answer of a stage, an entry or an operation.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ToolError>> + Send + 'a>>;
@@ -79,6 +83,8 @@ pub type AuditObserver = Arc<dyn Fn(&AuditEntry) + Send + Sync>;
 pub(crate) struct Gate {
     stages: Vec<Box<dyn Stage>>,
     observer: Option<AuditObserver>,
+    /// The part of the arguments that the audit keeps.
+    pub(crate) detail: Detail,
 }
 
 impl Gate {
@@ -86,6 +92,7 @@ impl Gate {
         Self {
             stages: stages(quota),
             observer,
+            detail: Detail::default(),
         }
     }
 
@@ -104,11 +111,12 @@ impl Gate {
         R: Future<Output = Result<T, ToolError>>,
     {
         let started = call.space.now();
-        let contacts = Arc::new(ContactRecorder::new(call.events));
-        call.events = Events::new(Arc::clone(&contacts) as Arc<dyn EventSink>);
+        let facts = Arc::new(FactRecorder::new(call.events));
+        call.events = Events::new(Arc::clone(&facts) as Arc<dyn EventSink>);
         let entry = AuditEntry {
             at: started,
             call: call.id,
+            process: std::process::id(),
             parent: call.parent,
             phase: Phase::Begin,
             tool: spec.name.to_string(),
@@ -117,6 +125,8 @@ impl Gate {
             client: call.actor.client.clone(),
             outcome: "ok",
             refused_by: None,
+            summary: Summary::default(),
+            ended: None,
             arguments: String::new(),
             milliseconds: None,
             hosts: Vec::new(),
@@ -124,7 +134,7 @@ impl Gate {
         let mut recording = Recording {
             gate: self,
             call: call.clone(),
-            contacts,
+            facts,
             entry,
             has_begun: false,
         };
@@ -140,8 +150,12 @@ impl Gate {
         let error = outcome.as_ref().err();
         recording.end(error.map(|error| (error.code(), error.refused_by)));
         recording.has_begun = false;
-        if let Err(error) = self.record(&recording.call, &recording.entry).await {
-            tracing::warn!(tool = %spec.name, %error, "a call can't be recorded in the audit");
+        // The caller was told that the audit can't be written.
+        let is_told = error.is_some_and(|error| error.refused_by == Some(AUDIT));
+        if let Err(error) = self.record(&recording.call, &recording.entry).await
+            && !is_told
+        {
+            tracing::warn!(tool = %spec.name, %error, "a call isn't in the audit");
         }
         outcome
     }
@@ -173,10 +187,11 @@ impl Gate {
         let _permit = passage.permit.take();
         // Only now, when the arguments are known not to be huge.
         recording.entry.arguments = call.digest().to_string();
+        recording.entry.summary = recording.summary();
         if spec.access != Access::Read {
             let recorded = self.record(&call, &recording.entry).await;
             recorded.map_err(|error| ToolError {
-                refused_by: Some("audit"),
+                refused_by: Some(AUDIT),
                 ..Problem::broken("the audit", &error).error()
             })?;
             recording.has_begun = true;
@@ -197,19 +212,41 @@ impl Gate {
 struct Recording<'a> {
     gate: &'a Gate,
     call: Call,
-    contacts: Arc<ContactRecorder>,
+    facts: Arc<FactRecorder>,
     entry: AuditEntry,
     /// Its beginning is in the audit, and its end isn't.
     has_begun: bool,
 }
 
 impl Recording<'_> {
+    /// The call's subject, as far as it is known and the audit keeps it.
+    fn summary(&self) -> Summary {
+        if self.gate.detail == Detail::Digest {
+            return Summary::default();
+        }
+        let mut summary = self.facts.lock().summary.clone();
+        let text = |name: &str| self.call.arguments.get(name).and_then(Value::as_str);
+        if summary.skill.is_none()
+            && let Some(skill) = text("skill_name").or_else(|| text("skill"))
+        {
+            summary.set_skill(skill);
+        }
+        if let Some(path) = text("path") {
+            summary.set_path(path);
+        }
+        summary
+    }
+
     /// Makes the entry that of the end, with the code of an error and the stage that refused the call.
     fn end(&mut self, error: Option<(ErrorCode, Option<&'static str>)>) {
+        let summary = self.summary();
+        let facts = std::mem::take(&mut *self.facts.lock());
         let entry = &mut self.entry;
         let now = self.call.space.now();
         entry.phase = Phase::End;
-        entry.hosts = self.contacts.take();
+        entry.hosts = facts.contacts;
+        entry.ended = facts.ended;
+        entry.summary = summary;
         entry.milliseconds = u64::try_from(now.0.saturating_sub(entry.at.0)).ok();
         entry.at = now;
         if let Some((code, refused_by)) = error {
@@ -230,31 +267,41 @@ impl Drop for Recording<'_> {
     }
 }
 
-/// Passes events on, and keeps the contacts for the audit.
-struct ContactRecorder {
-    events: Events,
-    contacts: Mutex<Vec<Contact>>,
+/// The facts of a call that the audit keeps, as they become known.
+#[derive(Default)]
+struct Facts {
+    summary: Summary,
+    ended: Option<String>,
+    contacts: Vec<Contact>,
 }
 
-impl ContactRecorder {
+/// Passes events on, and keeps what the audit is to say.
+struct FactRecorder {
+    events: Events,
+    facts: Mutex<Facts>,
+}
+
+impl FactRecorder {
     fn new(events: Events) -> Self {
         Self {
             events,
-            contacts: Mutex::default(),
+            facts: Mutex::default(),
         }
     }
 
-    fn take(&self) -> Vec<Contact> {
-        let mut contacts = self.contacts.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut contacts)
+    fn lock(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl EventSink for ContactRecorder {
+impl EventSink for FactRecorder {
     fn event(&self, event: Event<'_>) {
-        if let Event::Contacts(more) = event {
-            let mut contacts = self.contacts.lock().unwrap_or_else(PoisonError::into_inner);
-            contacts.extend_from_slice(more);
+        match event {
+            Event::Output(..) => {}
+            Event::Contacts(more) => self.lock().contacts.extend_from_slice(more),
+            Event::Skill(name) => self.lock().summary.set_skill(name),
+            Event::Command(command) => self.lock().summary.set_command(command),
+            Event::Ended(how) => self.lock().ended = Some(how.to_owned()),
         }
         self.events.send(event);
     }

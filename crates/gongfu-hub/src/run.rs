@@ -1,5 +1,6 @@
 //! Runs a command in the sandbox, for all tools that execute.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,13 +84,17 @@ impl RunRequest {
         }
     }
 
+    /// The command as a shell would read it.
+    fn line(&self) -> Cow<'_, str> {
+        match &self.command {
+            Command::Line(line) => line.into(),
+            Command::Program(words) => proposal::quoted(words).into(),
+        }
+    }
+
     /// The command and its skill, for people.
     fn about(&self) -> String {
-        let command = match &self.command {
-            Command::Line(line) => line.clone(),
-            Command::Program(words) => proposal::quoted(words),
-        };
-        let command = clipped(&command);
+        let command = clipped(&self.line());
         match &self.skill {
             Some(skill) => format!("{}: {command}", skill.full_name),
             None => command,
@@ -151,6 +156,17 @@ pub(crate) struct RunReport {
     /// What the run lacked, and what would fix that; missing if nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lacks: Option<Vec<PackageProposal>>,
+}
+
+impl RunReport {
+    /// The end of the command in a word or two.
+    fn how_it_ended(&self) -> String {
+        match (self.reason, self.exit_code, self.signal) {
+            (Reason::Ok, Some(code), _) => format!("exit {code}"),
+            (Reason::Ok, None, Some(signal)) => format!("signal {signal}"),
+            (reason, ..) => reason.as_str().to_owned(),
+        }
+    }
 }
 
 /// A host that a person granted to another version of a skill.
@@ -217,6 +233,7 @@ pub(crate) async fn review(
     call: &Call,
     request: &RunRequest,
 ) -> Result<Option<Proposal>, ToolError> {
+    call.events.send(Event::Command(&request.line()));
     policy::review(call, request).await
 }
 
@@ -231,8 +248,8 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
     let (reach, stale_grants) = reach(call, &request).await?;
     let provided = dependency::provide(call, &request).await?;
     let prepared = space.run_folders().prepare(skill).await;
-    let prepared = prepared
-        .map_err(|error| Problem::broken("creating the folders of a run", &error).error())?;
+    let prepared =
+        prepared.map_err(|error| Problem::broken("the folders of a run", &error).error())?;
     let wall = Duration::from_secs(request.seconds.into());
     let (mut mounts, mut programs) = (prepared.mounts.clone(), Vec::new());
     let mut environment = BTreeMap::new();
@@ -274,12 +291,13 @@ pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, T
         PortError::Denied(reason) => Problem::RunRefused { reason }.error(),
         error => Problem::broken("the sandbox", &error).error(),
     })?;
-    finished.map_err(|error| Problem::broken("saving what a run wrote", &error).error())?;
+    finished.map_err(|error| Problem::broken("the folder for what runs write", &error).error())?;
     if let Some(skill) = skill {
         shelf::record_use(call, skill).await;
     }
     call.events.send(Event::Contacts(&outcome.contacts));
     let mut report = report(outcome, &logs_seen);
+    call.events.send(Event::Ended(&report.how_it_ended()));
     if let Some(skill) = request.skill.filter(|_| report.exit_code != Some(0)) {
         let proposals = provided.proposals(call, &skill, &report.stderr).await;
         report.lacks = (!proposals.is_empty()).then_some(proposals);

@@ -15,7 +15,7 @@ use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillName, SkillPath};
 use gongfu_core::uses;
 use serde_json::Value;
 
-use crate::call::Call;
+use crate::call::{Call, Event};
 use crate::error::ToolError;
 use crate::problem::Problem;
 
@@ -43,7 +43,10 @@ pub async fn library(call: &Call) -> Result<Arc<Library>, ToolError> {
 /// The name can't be one, there is no such skill, or it is switched off.
 pub async fn skill(call: &Call, name: &str) -> Result<Arc<Skill>, ToolError> {
     let library = library(call).await?;
-    library.resolve(name).map(Arc::clone).map_err(|why| {
+    let resolved = library.resolve(name);
+    let found = resolved.as_ref().map_or(name, |skill| &*skill.full_name);
+    call.events.send(Event::Skill(found));
+    resolved.map(Arc::clone).map_err(|why| {
         // Something that is there and can't be loaded isn't unknown.
         let broken = library.unloadable_named(name);
         let first = broken.and_then(|left| left.diagnostics.first());

@@ -8,4 +8,5 @@ mod log;
 mod records;
 
 pub use blobs::FileBlobs;
+pub use log::LogReader;
 pub use records::FileRecords;

@@ -1,5 +1,7 @@
 //! A log of lines in a file, which is rotated by size.
 
+mod reader;
+
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -9,6 +11,8 @@ use cap_std::fs::FileExt as _;
 use cap_std::fs::{File, OpenOptions};
 use gongfu_core::skill::SkillPath;
 use gongfu_files::disk::{self, Root};
+
+pub use reader::LogReader;
 
 /// The size at which the file is rotated, in bytes.
 const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -51,7 +55,8 @@ impl Log {
         };
         // One write a line: lines of several processes don't mix.
         let line = [start, entry, b"\n"].concat();
-        self.file.insert(current).write_all(&line)
+        let written = self.file.insert(current).write_all(&line);
+        written.map_err(|error| disk::error_at(&self.folder.join(self.file_name(0)), &error))
     }
 
     /// The last lines, at most `limit`, the oldest first.
@@ -96,7 +101,8 @@ impl Log {
     }
 
     fn open(&self) -> io::Result<File> {
-        let folder = Root::create_private(&self.folder)?;
+        let folder = Root::create_private(&self.folder);
+        let folder = folder.map_err(|error| disk::error_at(&self.folder, &error))?;
         if self.is_full(&folder) {
             let _lock = lock(&folder)?;
             // Another process may have rotated it while this one waited.
@@ -128,11 +134,7 @@ impl Log {
             }
             Ok(file)
         };
-        open().map_err(|error| {
-            let path = self.folder.join(self.file_name(0));
-            let why = format!("{}: {}", path.display(), disk::reason(&error));
-            io::Error::new(error.kind(), why)
-        })
+        open().map_err(|error| disk::error_at(&self.folder.join(self.file_name(0)), &error))
     }
 
     fn is_full(&self, folder: &Root) -> bool {
@@ -140,12 +142,16 @@ impl Log {
         metadata.is_ok_and(|metadata| metadata.len() >= MAX_BYTES)
     }
 
-    /// The name of the current file (0) or of a rotated one.
     fn file_name(&self, number: usize) -> String {
-        match number {
-            0 => format!("{}.jsonl", self.name),
-            number => format!("{}.{number}.jsonl", self.name),
-        }
+        file_name(&self.name, number)
+    }
+}
+
+/// The name of the current file of a log (0) or of a rotated one.
+fn file_name(log: &str, number: usize) -> String {
+    match number {
+        0 => format!("{log}.jsonl"),
+        number => format!("{log}.{number}.jsonl"),
     }
 }
 

@@ -20,7 +20,7 @@ use gongfu_files::Home;
 use gongfu_files::disk::{self, EntryKind, Root};
 use serde_json::{Map, Value};
 
-use crate::log::Log;
+use crate::log::{Log, LogReader};
 
 /// The longest value, in bytes.
 const MAX_VALUE: u64 = 16 * 1024 * 1024;
@@ -71,8 +71,10 @@ impl FileRecords {
         if let Some(value) = value {
             check(value).map_err(|why| PortError::Denied(format!("not a record: {why}")))?;
         }
-        let _lock = self.lock(key).map_err(unavailable)?;
-        let folder = Root::create_private(&self.folder_of(key)).map_err(unavailable)?;
+        let place = self.path_of(key);
+        let failed = |error: io::Error| unavailable(disk::error_at(&place, &error));
+        let _lock = self.lock(key).map_err(failed)?;
+        let folder = Root::create_private(&self.folder_of(key)).map_err(failed)?;
         let current = read(&folder, key)?.map(|record| record.version);
         if current != expected {
             let why = format!("the record `{key}` has another version");
@@ -83,7 +85,7 @@ impl FileRecords {
             Some(value) => folder.replace(&name, value, true),
             None => folder.remove(&name).map(drop),
         };
-        written.map_err(unavailable)?;
+        written.map_err(failed)?;
         Ok(value.map(Digest::of))
     }
 
@@ -129,14 +131,25 @@ impl FileRecords {
     ) -> Result<T, PortError> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         let log = logs.entry(log.clone()).or_insert_with(|| {
-            let (key, home) = (log.as_str(), self.home.path());
-            let folder = match key.rsplit_once('/') {
-                None => home.join(key),
-                Some(_) => home.join(FOLDER).join(key),
-            };
-            Log::new(folder, key.rsplit('/').next().unwrap_or(key))
+            let (folder, name) = self.place_of_log(log);
+            Log::new(folder, name)
         });
         work(log).map_err(unavailable)
+    }
+
+    /// The folder of a log, and its name there.
+    fn place_of_log<'k>(&self, log: &'k RecordKey) -> (PathBuf, &'k str) {
+        let (key, home) = (log.as_str(), self.home.path());
+        match key.rsplit_once('/') {
+            None => (home.join(key), key),
+            Some((_, name)) => (home.join(FOLDER).join(key), name),
+        }
+    }
+
+    /// A reader of a log, for a person who follows it.
+    pub fn log_reader(&self, log: &RecordKey) -> LogReader {
+        let (folder, name) = self.place_of_log(log);
+        LogReader::new(folder, name)
     }
 }
 

@@ -150,18 +150,46 @@ async fn versioned<T: DeserializeOwned + Default>(
     let Some(record) = records.get(key).await? else {
         return Ok((T::default(), None));
     };
-    let value = serde_json::from_slice(&record.value).map_err(|error| {
-        PortError::Unavailable(format!(
-            "{} is damaged ({error}); repair or remove it",
-            record.place
-        ))
-    })?;
+    let value = serde_json::from_slice(&record.value)
+        .map_err(|error| PortError::Unavailable(unreadable(&record.place, &error)))?;
     Ok((value, Some(record.version)))
+}
+
+/// Why a record isn't such a value. One with more in it than this version knows isn't damaged: nobody should
+/// remove it, and it isn't read in part, because what is left out may limit the rest.
+fn unreadable(place: &str, error: &serde_json::Error) -> String {
+    let why = error.to_string();
+    if why.starts_with("unknown field") || why.starts_with("unknown variant") {
+        format!(
+            "{place} was probably written by a newer gongfu ({why}); update this one, or set GONGFU_HOME to another folder"
+        )
+    } else {
+        format!("{place} is damaged ({why}); repair or remove it")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::RecordKey;
+    use super::{RecordKey, unreadable};
+
+    #[test]
+    fn record_of_a_newer_version_is_not_called_damaged() {
+        use crate::switches::Switches;
+        let why = |text: &str| {
+            let error = serde_json::from_str::<Switches>(text).unwrap_err();
+            unreadable("/h/switches.json", &error)
+        };
+        let newer = why(r#"{"disabled": [], "until": {}}"#);
+        assert!(
+            newer.contains("newer gongfu") && !newer.contains("remove"),
+            "{newer}"
+        );
+        assert!(
+            newer.contains("`until`") && newer.contains("/h/switches.json"),
+            "{newer}"
+        );
+        assert!(why("{\"disabled\": [1]}").contains("damaged"));
+    }
 
     #[test]
     fn a_key_cannot_be_a_path() {

@@ -16,6 +16,13 @@ impl std::fmt::Display for Timestamp {
 }
 
 impl Timestamp {
+    /// The moment that a text means: RFC 3339, or a date, which is its midnight (UTC).
+    pub fn parse(text: &str) -> Option<Self> {
+        let moment = text.parse::<jiff::Timestamp>();
+        let moment = moment.or_else(|_| format!("{text}T00:00:00Z").parse::<jiff::Timestamp>());
+        Some(Self(moment.ok()?.as_millisecond()))
+    }
+
     /// The moment as RFC 3339 without a fraction of the second.
     pub fn to_seconds(self) -> String {
         match jiff::Timestamp::from_second(self.0.div_euclid(1_000)) {
@@ -50,6 +57,23 @@ mod tests {
         assert_eq!(
             Timestamp(1_795_253_400_999).to_seconds(),
             "2026-11-21T09:30:00Z"
+        );
+        let parsed = [
+            "2026-11-21T09:30:00.5Z",
+            "2026-11-21T10:30:00+01:00",
+            "2026-11-21",
+            "x",
+            "",
+        ];
+        assert_eq!(
+            parsed.map(|text| Timestamp::parse(text).map(|moment| moment.to_string())),
+            [
+                Some("2026-11-21T09:30:00.500Z".to_owned()),
+                Some("2026-11-21T09:30:00.000Z".to_owned()),
+                Some("2026-11-21T00:00:00.000Z".to_owned()),
+                None,
+                None
+            ]
         );
     }
 }

@@ -1,6 +1,7 @@
 //! Errors of the disk, in words for people and as errors of the ports.
 
 use std::io;
+use std::path::Path;
 
 use gongfu_core::port::PortError;
 
@@ -31,7 +32,18 @@ pub fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::NotADirectory => "it is not a folder".to_owned(),
         io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "it is on a read-only file system".to_owned(),
+        io::ErrorKind::FileTooLarge => "the system allows no file of that size".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+/// The reason why something can't be created or written, in words for people.
+pub fn write_reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "nothing can be created there".to_owned(),
+        _ => reason(error),
     }
 }
 
@@ -43,15 +55,10 @@ pub fn port_error(error: io::Error) -> PortError {
         io::ErrorKind::Other => PortError::Denied(error.to_string()),
         io::ErrorKind::IsADirectory => PortError::IsAFolder,
         _ if is_loop(&error) => PortError::Denied(reason(&error)),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            PortError::Unavailable("the disk is full".to_owned())
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            PortError::Unavailable(reason(&error))
         }
-        io::ErrorKind::FileTooLarge => {
-            PortError::Unavailable("the system doesn't allow a file of that size".to_owned())
-        }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            PortError::Denied("it is on a read-only file system".to_owned())
-        }
+        io::ErrorKind::ReadOnlyFilesystem => PortError::Denied(reason(&error)),
         _ => PortError::Other(Box::new(error)),
     }
 }
@@ -80,7 +87,19 @@ pub fn put_error(error: PutError) -> PortError {
 
 /// An error of a folder of the home, as one of the port's.
 pub fn home_error(error: &io::Error) -> PortError {
-    PortError::Unavailable(format!("can't create a folder in gongfu's home: {error}"))
+    PortError::Unavailable(format!(
+        "a folder of the home can't be created: {}",
+        write_reason(error)
+    ))
+}
+
+/// An error of writing with the path that it is about; one that names it already stays.
+pub fn error_at(path: &Path, error: &io::Error) -> io::Error {
+    let (path, why) = (path.display().to_string(), write_reason(error));
+    if why.contains(&path) {
+        return io::Error::new(error.kind(), why);
+    }
+    io::Error::new(error.kind(), format!("{path}: {why}"))
 }
 
 /// An error of the disk while something is written, as one of the port's: a folder that nobody may

@@ -53,6 +53,9 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
         reason: proposal.reason,
         skill: proposal.skill,
     };
+    request
+        .details
+        .push(format!("client: {}", name_of_client(call)));
     request.details.extend(difference(call, &request).await?);
     let is_command = proposal.action == RUN_COMMAND;
     let mut serial = match decided(call, &request, is_command).await? {
@@ -92,6 +95,19 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
         break;
     }
     Err(waiting.error())
+}
+
+/// The caller's name for itself, for people.
+fn name_of_client(call: &Call) -> String {
+    /// The most characters of a name.
+    const LIMIT: usize = 80;
+    let name: String = call.actor.client.chars().take(LIMIT).collect();
+    let name = visible(&name).replace('\n', " ");
+    if name.trim().is_empty() {
+        "without a name".to_owned()
+    } else {
+        name
+    }
 }
 
 /// The question about a call, with everything that decides what it does.

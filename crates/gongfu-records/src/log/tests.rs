@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::{Log, MAX_BYTES, MAX_ROTATED};
+use super::{Log, LogReader, MAX_BYTES, MAX_ROTATED};
 
 fn log(home: &Path) -> Log {
     Log::new(home.join("audit"), "audit")
@@ -97,4 +97,63 @@ fn torn_line_costs_only_itself() {
     log(home.path()).append(b"three").unwrap();
     assert_eq!(lines(&file), ["one", "torn", "two", "torn", "three"]);
     assert_eq!(open.entries(1).unwrap(), [b"three"]);
+}
+
+/// The lines that a reader reports now.
+fn read(reader: &mut LogReader) -> Vec<String> {
+    let mut lines = Vec::new();
+    let line = |line: &[u8]| {
+        lines.push(String::from_utf8_lossy(line).into_owned());
+        Ok(())
+    };
+    reader.read(line).unwrap();
+    lines
+}
+
+#[test]
+fn reader_follows_a_log_across_rotations_and_removals() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("audit");
+    let file = folder.join("audit.jsonl");
+    let mut log = log(home.path());
+    let mut reader = LogReader::new(folder.clone(), "audit");
+    assert_eq!(read(&mut reader), [""; 0]);
+    log.append(b"1").unwrap();
+    log.append(b"2").unwrap();
+    assert_eq!(read(&mut reader), ["1", "2"]);
+    // Two rotations between two looks.
+    for line in ["3", "4", "5"] {
+        log.append(line.as_bytes()).unwrap();
+        if line != "5" {
+            for number in (1..MAX_ROTATED).rev() {
+                let name = |number| folder.join(format!("audit.{number}.jsonl"));
+                let _ = fs::rename(name(number), name(number + 1));
+            }
+            fs::rename(&file, folder.join("audit.1.jsonl")).unwrap();
+        }
+    }
+    assert_eq!(read(&mut reader), ["3", "4", "5"]);
+    let mut another = LogReader::new(folder.clone(), "audit");
+    assert_eq!(read(&mut another), ["1", "2", "3", "4", "5"]);
+    fs::remove_file(&file).unwrap();
+    log.append(b"6").unwrap();
+    assert_eq!(read(&mut reader), ["6"]);
+    fs::write(&file, "").unwrap();
+    assert_eq!(read(&mut reader), [""; 0]);
+    // A line is reported once it is whole; a torn one ends with the next.
+    let add = |text: &[u8]| {
+        let mut file = fs::OpenOptions::new().append(true).open(&file).unwrap();
+        std::io::Write::write_all(&mut file, text).unwrap();
+    };
+    add(b"se");
+    assert_eq!(read(&mut reader), [""; 0]);
+    add(b"ven\n\n");
+    assert_eq!(read(&mut reader), ["seven"]);
+    add(b"torn");
+    log.append(b"8").unwrap();
+    assert_eq!(read(&mut reader), ["torn", "8"]);
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(read(&mut reader), [""; 0]);
+    log.append(b"9").unwrap();
+    assert_eq!(read(&mut reader), ["9"]);
 }

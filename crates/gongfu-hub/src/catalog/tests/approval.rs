@@ -134,7 +134,8 @@ fn person_sees_all_that_decides_and_is_asked_again_when_it_changes() {
         others,
         [
             "starts in: /skill",
-            "reads and writes: workspace as /workspace"
+            "reads and writes: workspace as /workspace",
+            "client: test"
         ]
     );
     assert!(answer(&catalog, &records()[0].id, Reply::Always));
