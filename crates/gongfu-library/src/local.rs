@@ -38,6 +38,9 @@ use state::State;
 
 /// The age from which an answer about unwatched folders is stale, in milliseconds.
 const MAX_AGE: i64 = 1_000;
+/// The same while watches are made, in milliseconds: with ten thousand skills that takes a second, and longer on a
+/// busy machine.
+const MAX_START_AGE: i64 = 5_000;
 /// The number of attempts to lock the state before another thread takes over.
 const LOCK_ATTEMPTS: usize = 64;
 /// The most looks in a row because places appear meanwhile.
@@ -94,7 +97,7 @@ impl LocalSkills {
     /// # Errors
     /// The switches can't be read.
     pub fn current(&self) -> Result<Arc<Library>, PortError> {
-        if let Some(library) = self.recent() {
+        if let Some(library) = self.recent(MAX_AGE) {
             return Ok(library);
         }
         let mut state = self.lock();
@@ -104,10 +107,12 @@ impl LocalSkills {
 
     /// The library, if that takes no look and no waiting for one.
     fn at_once(&self) -> Option<Arc<Library>> {
-        if let Some(library) = self.recent() {
+        if let Some(library) = self.recent(MAX_AGE) {
             return Some(library);
         }
-        let mut state = self.lock_soon()?;
+        let Some(mut state) = self.lock_soon() else {
+            return self.recent(MAX_START_AGE);
+        };
         self.is_current(&mut state)
             .then(|| Arc::clone(&state.library))
     }
@@ -126,20 +131,25 @@ impl LocalSkills {
         None
     }
 
-    /// The last answer, if it is fresh, while watches are made: that locks the state for long.
-    fn recent(&self) -> Option<Arc<Library>> {
+    /// The last answer, if it is younger than this, while watches are made: that locks the state for long.
+    fn recent(&self, age: i64) -> Option<Arc<Library>> {
         let recent = held(&self.recent);
         let (looked, library) = recent.as_ref()?;
-        self.is_fresh(*looked).then(|| Arc::clone(library))
+        self.is_younger(*looked, age).then(|| Arc::clone(library))
     }
 
     fn remember(&self, answer: Option<(Timestamp, Arc<Library>)>) {
         *held(&self.recent) = answer;
     }
 
-    /// Returns whether a look is less than a second old; it isn't where the clock went back.
+    /// Returns whether a look is less than a second old.
     fn is_fresh(&self, looked: Timestamp) -> bool {
-        (0..MAX_AGE).contains(&(self.clock.now().0 - looked.0))
+        self.is_younger(looked, MAX_AGE)
+    }
+
+    /// Returns whether a look is younger than an age; it isn't where the clock went back.
+    fn is_younger(&self, looked: Timestamp, age: i64) -> bool {
+        (0..age).contains(&(self.clock.now().0 - looked.0))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -11,9 +11,11 @@ use gongfu_core::skill::document::{self, MAX_SKILL_FILE};
 use rayon::prelude::*;
 use tokio::runtime::Handle;
 
+use super::Pace;
 use super::group::{self, Group};
 use super::index::Index;
 use super::pool::Pool;
+use super::progress::Progress;
 use super::terms::Terms;
 use super::view::View;
 use gongfu_files::Home;
@@ -35,6 +37,10 @@ pub(super) struct Place<'a> {
     pub(super) words: &'a Pool,
     /// The runtime that reads the skills.
     pub(super) runtime: &'a Handle,
+    /// Shown to a person who waits.
+    pub(super) progress: &'a Progress,
+    /// The urgency.
+    pub(super) pace: Pace,
 }
 
 /// The library, ready to be searched.
@@ -59,6 +65,7 @@ pub(super) fn view(
             index
         } else {
             let all: Vec<u64> = wanted.into_iter().collect();
+            let _running = (all.len() > MANY).then(|| place.progress.begin(all.len()));
             let chunks = all.chunks(64);
             let mut texts = chunks.flat_map(|some| read(place, library, &group, some));
             let index = Index::in_memory(&mut texts);
@@ -79,17 +86,35 @@ fn update(
 ) -> std::io::Result<()> {
     let update =
         |place: &Place<'_>| index.update(wanted, &mut |some| read(place, library, group, some));
-    if index.missing(wanted)? <= MANY {
+    let missing = index.missing(wanted)?;
+    if missing <= MANY {
         return update(place);
     }
+    let _running = place.progress.begin(missing);
     // Readers and threads of its own: both keep memory that isn't needed again.
     let words = &Pool::default();
     let place = &Place { words, ..*place };
-    match rayon::ThreadPoolBuilder::new().build() {
+    let pace = place.pace;
+    let threads = rayon::ThreadPoolBuilder::new().start_handler(move |_| {
+        if pace == Pace::Background {
+            lower_priority();
+        }
+    });
+    match threads.build() {
         Ok(pool) => pool.install(|| update(place)),
         Err(_) => update(place),
     }
 }
+
+/// Lowers the priority of this thread and of those that it starts, which only Linux can.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    // Without it the work is done all the same.
+    let _ = rustix::process::setpriority_process(None, 10);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}
 
 fn unwritable<T>(error: &std::io::Error) -> Option<T> {
     tracing::debug!(%error, "can't write the search index; building it in memory");
@@ -136,5 +161,7 @@ fn read(
         let terms = place.words.with(|words| Terms::of(&text, words));
         Some((identity, terms))
     };
-    found.into_par_iter().filter_map(terms).collect()
+    let terms = found.into_par_iter().filter_map(terms).collect();
+    place.progress.add(identities.len());
+    terms
 }

@@ -20,11 +20,13 @@ mod group;
 mod index;
 mod indexing;
 mod pool;
+mod progress;
 mod score;
 mod terms;
 mod view;
 
 use pool::Pool;
+use progress::Progress;
 use view::View;
 
 /// The most spaces that are ready at once.
@@ -39,6 +41,16 @@ pub struct Search {
     /// The home that keeps the index; without one it is made in memory.
     home: Option<Home>,
     cache: Arc<SearchCache>,
+    progress: Arc<Progress>,
+}
+
+/// The urgency of indexing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    /// Somebody waits.
+    Foreground,
+    /// Nobody waits: other work of the machine comes first.
+    Background,
 }
 
 /// The memory that the searches of all spaces share: spaces that weren't used for long give way.
@@ -86,18 +98,25 @@ impl Search {
             skills,
             home: None,
             cache,
+            progress: Arc::default(),
         }
     }
 
-    /// Brings the index up to date with the library, as a search would.
+    /// Brings the index up to date with the library, as a search would, at a low priority.
     ///
     /// # Errors
     /// The library can't be read.
     pub async fn prepare(&self) -> Result<(), PortError> {
-        self.ready().await.map(drop)
+        self.ready(Pace::Background).await.map(drop)
     }
 
-    async fn ready(&self) -> Result<Ready, PortError> {
+    /// The skills that are being indexed right now: how many are done, and how many there are. `None` while nothing
+    /// is, or only a few are.
+    pub fn indexing(&self) -> Option<(usize, usize)> {
+        self.progress.get()
+    }
+
+    async fn ready(&self, pace: Pace) -> Result<Ready, PortError> {
         let library = self.skills.library().await?;
         let space = self.cache.space(&self.owner);
         if let Some(ready) = space.current(&library) {
@@ -110,12 +129,15 @@ impl Search {
         let (skills, home) = (Arc::clone(&self.skills), self.home.clone());
         let words = Arc::clone(&self.cache.words);
         let (wanted, before) = (Arc::clone(&library), space.view());
+        let progress = Arc::clone(&self.progress);
         let view = tokio::task::spawn_blocking(move || {
             let place = indexing::Place {
                 skills: &*skills,
                 home: home.as_ref(),
                 words: &words,
                 runtime: &Handle::current(),
+                progress: &progress,
+                pace,
             };
             indexing::view(&place, &wanted, before.as_deref())
         });
@@ -208,13 +230,13 @@ impl SkillSearch for Search {
                 words: &self.cache.words,
                 query,
             };
-            let ready = self.ready().await?;
+            let ready = self.ready(Pace::Foreground).await?;
             match asked.answer(&ready.library, &ready.view).await {
                 Err(PortError::Unavailable(reason)) => {
                     // The index was damaged while it was open: it is made again.
                     tracing::warn!(%reason, "reopening the search index");
                     *lock(&self.cache.space(&self.owner).ready) = None;
-                    let ready = self.ready().await?;
+                    let ready = self.ready(Pace::Foreground).await?;
                     asked.answer(&ready.library, &ready.view).await
                 }
                 answered => answered,

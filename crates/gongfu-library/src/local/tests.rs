@@ -19,6 +19,7 @@ use gongfu_records::FileRecords;
 use gongfu_testing::{FixedClock, now};
 
 use super::LocalSkills;
+use super::state::Stage;
 use crate::source::Settings;
 use crate::switches::SwitchRecord;
 
@@ -51,6 +52,31 @@ fn put(root: &Path, folder: &str, description: &str) {
         format!("---\nname: {name}\ndescription: {description}\n---\nbody\n"),
     )
     .unwrap();
+}
+
+#[test]
+fn no_request_waits_while_watches_are_made() {
+    let (home, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    put(root.path(), "one", "first");
+    let settings = Settings {
+        explicit: vec![root.path().to_path_buf()],
+        ..Settings::default()
+    };
+    let clock = FixedClock::stepping(Timestamp(4_000_000_000_000), 1_500);
+    let skills = open(Home::at(home.path()), settings, Arc::new(clock));
+    skills.lock().watch.stage = Stage::Starting;
+    let first = skills.current().unwrap();
+    // As the thread that makes the watches.
+    let busy = skills.lock();
+    let known = skills.at_once().expect("more than a second later");
+    assert_eq!(known.revision(), first.revision());
+    for _ in 0..3 {
+        skills.at_once();
+    }
+    assert!(skills.at_once().is_none(), "it is too old");
+    drop(busy);
+    put(root.path(), "two", "second");
+    assert_eq!(skills.current().unwrap().skills().len(), 2);
 }
 
 fn listed(skills: &LocalSkills) -> Vec<String> {
