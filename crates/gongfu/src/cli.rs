@@ -4,6 +4,7 @@ mod complete;
 mod consent;
 mod find;
 mod mistake;
+mod operator;
 mod value;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub(crate) use consent::{
 };
 pub(crate) use find::{ListArguments, SearchArguments};
 pub(crate) use mistake::{Refusal, parse};
+pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
 
 /// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
 #[derive(Debug, Parser)]
@@ -91,6 +93,15 @@ pub(crate) enum Command {
     /// Add gongfu to your MCP clients, or remove it
     #[command(subcommand, alias = "clients")]
     Client(ClientCommand),
+    /// Show, change and check the settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// List, add and remove skills folders
+    #[command(subcommand, alias = "sources")]
+    Source(SourceCommand),
+    /// Show what was called, by which client, and how it ended
+    #[command(alias = "audit", alias = "logs")]
+    Log(LogArguments),
     /// Create gongfu's home and show what was found and how to connect
     ///
     /// Downloads uv, which installs Python packages for scripts, if it isn't on the PATH.

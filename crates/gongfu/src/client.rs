@@ -23,6 +23,7 @@ mod transport;
 mod yaml;
 
 pub(crate) use change::{Action, Change, Outcome};
+pub(crate) use file::Snapshot;
 pub(crate) use known::{CLIENTS, Client};
 pub(crate) use location::{Location, Scope};
 pub(crate) use problem::Problem;

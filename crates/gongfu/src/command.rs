@@ -6,6 +6,7 @@ mod changes;
 mod check;
 mod client;
 mod complete;
+mod config;
 mod doctor;
 mod env;
 mod generate;
@@ -13,12 +14,14 @@ mod grant;
 mod init;
 mod layer;
 mod list;
+mod log;
 mod mcp;
 mod operate;
 mod run;
 mod search;
 mod serve;
 mod skill;
+mod source;
 mod tool;
 
 use std::process::ExitCode;
@@ -89,6 +92,9 @@ fn dispatch(
         Command::Grant(command) => grant::run(&command, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
+        Command::Config(command) => config::run(&command, environment, terminal),
+        Command::Source(command) => source::run(command, environment, terminal),
+        Command::Log(arguments) => log::run(&arguments, environment, terminal),
         Command::Init {
             offline,
             places,

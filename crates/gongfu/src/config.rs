@@ -1,25 +1,32 @@
 //! The settings file: `config.toml` in gongfu's home.
 
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use gongfu_core::audit::Detail;
 use gongfu_core::network::Rule;
 use gongfu_core::sandbox::{Level, Limits};
-use gongfu_core::skill::SkillPath;
 use gongfu_files::Home;
-use gongfu_files::disk::Root;
 use gongfu_sandbox::Runner;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+pub(crate) mod check;
+pub(crate) mod edit;
+pub(crate) mod effective;
+pub(crate) mod file;
+pub(crate) mod key;
+
+use check::Mistake;
 
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::sandbox::{self, Docker, SandboxLevel};
-
-const LIMIT: u64 = 1024 * 1024;
+use crate::terminal::plain;
 
 /// Settings of gongfu (`config.toml` in its home). Flags and environment variables win over them.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
     /// Folders of skills; they rank with those of `--skills-dir`, behind them. `~/` is the home folder.
@@ -34,11 +41,13 @@ pub(crate) struct Config {
     pub(crate) sandbox: Sandbox,
     /// The packages that scripts of skills need.
     pub(crate) dependencies: Dependencies,
+    /// The audit, which `gongfu log` shows.
+    pub(crate) audit: Audit,
 }
 
 /// The packages that scripts of skills need. They are installed once, in a sandbox that reaches the index
 /// alone, and nothing of them is built unless `build` says so.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Dependencies {
     /// Install what a skill says it needs: `pyproject.toml`, the header of a script, `requirements.txt`,
@@ -120,7 +129,7 @@ impl Dependencies {
 }
 
 /// What scripts of skills are run in, and what each run may use.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Sandbox {
     /// The only sandbox that is good enough; without one the strongest that works here is used. Where
@@ -194,7 +203,7 @@ impl Sandbox {
 }
 
 /// The server that `gongfu serve` starts.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Server {
     /// Where it listens: `127.0.0.1:7878` when nothing is said, `127.0.0.1:0` for any free port, or
@@ -206,7 +215,7 @@ pub(crate) struct Server {
 }
 
 /// The list of skills that clients tell their models.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Catalogue {
     /// How many characters it takes at most: descriptions are shortened first, then skills are left
@@ -223,7 +232,7 @@ impl Default for Catalogue {
 }
 
 /// Where skills are looked for by themselves.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Discovery {
     /// Look at `.agents/skills` and `.claude/skills` below the person's home folder.
@@ -241,61 +250,75 @@ impl Default for Discovery {
     }
 }
 
+/// The audit.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Audit {
+    /// The part of a call's arguments that is kept: `summary` is the skill, the path and the first 500 characters of the
+    /// command; `digest` is only their SHA-256.
+    pub(crate) arguments: AuditArguments,
+}
+
+/// The part of a call's arguments that the audit keeps.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AuditArguments {
+    /// The skill, the path and the start of the command, beside the digest.
+    #[default]
+    Summary,
+    /// Only their digest.
+    Digest,
+}
+
+impl From<AuditArguments> for Detail {
+    fn from(arguments: AuditArguments) -> Self {
+        match arguments {
+            AuditArguments::Summary => Self::Summary,
+            AuditArguments::Digest => Self::Digest,
+        }
+    }
+}
+
 impl Config {
-    /// Reads the settings of a home; without a file all are as they come.
+    /// Reads the settings of a home; without a file all have their defaults.
     pub(crate) fn read(home: &Home) -> anyhow::Result<Self> {
         let path = home.config();
-        let Ok(root) = Root::open(home.path()) else {
-            return Ok(Self::default());
-        };
-        let content = match root.read(&SkillPath::new("config.toml")?, LIMIT) {
-            Ok(content) => content,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
+        match file::read(&path)?.text {
+            Some(text) => {
+                let parsed = Self::parse(&text);
+                Ok(parsed.map_err(|mistakes| invalid(&path, &text, &mistakes))?)
             }
-            Err(error) => {
-                return Err(error).with_context(|| format!("{} can't be read", path.display()));
-            }
-        };
-        let text = String::from_utf8(content.bytes)
-            .with_context(|| format!("{} is not UTF-8 text", path.display()))?;
-        match Self::parse(&text) {
-            Ok(config) => Ok(config),
-            Err(problem) => bail!("{}: {problem}", path.display()),
+            None => Ok(Self::default()),
         }
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the settings of a text, or reports every mistake in it.
+    pub(crate) fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
+        let mistakes = check::mistakes(text);
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
         toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| {
-                text.get(..span.start)
-                    .unwrap_or_default()
-                    .matches('\n')
-                    .count()
-                    + 1
-            });
-            format!(
-                "line {line}: {}; the settings are described in docs/config.schema.json",
-                error.message()
-            )
+            let span = error.span().unwrap_or_default();
+            vec![Mistake::of_format(error.message(), span)]
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Config;
-
-    #[test]
-    fn unknown_settings_are_refused_with_their_line() {
-        let good = Config::parse("skills_dirs = [\"/a\"]\n[discovery]\nhome = false\n").unwrap();
-        assert!(!good.discovery.home && good.discovery.built_in && good.skills_dirs.len() == 1);
-        let bad = Config::parse("skills_dirs = []\n\n[discovery]\nhoem = false\n").unwrap_err();
-        assert!(bad.starts_with("line 4: unknown field `hoem`"), "{bad}");
-        assert!(
-            Config::parse("skills_dirs = 1")
-                .unwrap_err()
-                .starts_with("line 1: invalid type")
+/// Settings that can't be used, with every mistake in them.
+pub(crate) fn invalid(path: &Path, text: &str, mistakes: &[Mistake]) -> Failure {
+    let mut message = format!("{} can't be used:", plain(&path.to_string_lossy()));
+    for mistake in mistakes {
+        let _ = write!(
+            message,
+            "\n  line {}: {}",
+            mistake.line(text),
+            mistake.message
         );
     }
+    let hint = "`gongfu config check` shows each mistake and its fix";
+    Failure::new("CONFIG_INVALID", message, hint)
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ mod command;
 mod config;
 mod environment;
 mod failure;
+mod home;
 mod log;
 mod output;
 mod progress;

@@ -6,6 +6,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 const QUIET_TIME: Duration = Duration::from_millis(500);
+/// The pause between two looks for other words.
+const STEP: Duration = Duration::from_millis(100);
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -17,23 +19,42 @@ pub(crate) fn silence() {
 /// Runs `work`; when it takes longer than half a second, `what` is said on standard error, and a
 /// terminal shows it only until the work is done.
 pub(crate) fn during<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    during_steps(|| what.to_owned(), work)
+}
+
+/// The same with words that change: on a terminal in the same line, elsewhere the first ones are said.
+pub(crate) fn during_steps<T>(what: impl Fn() -> String + Send, work: impl FnOnce() -> T) -> T {
     let (done, waiting) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let slow = waiting.recv_timeout(QUIET_TIME) == Err(mpsc::RecvTimeoutError::Timeout);
-            if slow && !IS_QUIET.load(Ordering::Relaxed) {
-                if !io::stderr().is_terminal() {
-                    let _ = writeln!(io::stderr(), "{what} …");
-                    return;
-                }
-                let _ = write!(io::stderr(), "{what} …");
-                let _ = waiting.recv();
-                let blanks = " ".repeat(what.chars().count() + 2);
-                let _ = write!(io::stderr(), "\r{blanks}\r");
-            }
-        });
+        scope.spawn(move || say(&what, &waiting));
         let outcome = work();
         drop(done);
         outcome
     })
+}
+
+/// Says what is done, until the work is done.
+fn say(what: &impl Fn() -> String, waiting: &mpsc::Receiver<()>) {
+    let is_slow = |time| waiting.recv_timeout(time) == Err(mpsc::RecvTimeoutError::Timeout);
+    let is_terminal = io::stderr().is_terminal();
+    let mut said = String::new();
+    let mut pause = QUIET_TIME;
+    while is_slow(pause) && !IS_QUIET.load(Ordering::Relaxed) {
+        pause = STEP;
+        let words = format!("{} …", what());
+        if !is_terminal {
+            if said.is_empty() {
+                let _ = writeln!(io::stderr(), "{words}");
+                said = words;
+            }
+            continue;
+        }
+        // Nothing of longer words is left.
+        let width = said.chars().count();
+        let _ = write!(io::stderr(), "{words:<width$}\r");
+        said = words;
+    }
+    if is_terminal && !said.is_empty() {
+        let _ = write!(io::stderr(), "{:1$}\r", "", said.chars().count());
+    }
 }

@@ -9,7 +9,7 @@ use gongfu_core::sandbox::Level;
 use gongfu_sandbox::Runner;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A runner of this kind alone, or of the strongest that works here.
 pub(crate) fn runner(wanted: Option<Level>, docker: Docker) -> Runner {
@@ -49,6 +49,12 @@ impl<'de> Deserialize<'de> for SandboxLevel {
     }
 }
 
+impl Serialize for SandboxLevel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0.as_str())
+    }
+}
+
 impl JsonSchema for SandboxLevel {
     fn schema_name() -> Cow<'static, str> {
         "SandboxLevel".into()
@@ -69,7 +75,7 @@ impl JsonSchema for SandboxLevel {
 }
 
 /// The daemon that makes containers, where `level` is `docker`.
-#[derive(Debug, Default, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Docker {
     /// The socket that it listens on, such as `unix:///run/user/1000/docker.sock`; the environment's

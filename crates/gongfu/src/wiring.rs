@@ -31,8 +31,8 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::plain;
 
-/// The time from the start until search is made ready.
-const SETTLING: Duration = Duration::from_secs(1);
+/// The time from the start until search is made ready, at a low priority.
+const SETTLING: Duration = Duration::from_millis(250);
 
 static BUILT_IN: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../../skills");
 
@@ -215,11 +215,12 @@ pub(crate) fn parts_of(
     });
     let spaces = Arc::new(LocalSpaces::new(space.clone()));
     let observer = requests_first(&runner, observer);
+    let catalog = Catalog::new(spaces, Quota::default(), Some(observer));
     Ok(Parts {
         space,
         skills,
         search,
-        catalog: Arc::new(Catalog::new(spaces, Quota::default(), Some(observer))),
+        catalog: Arc::new(catalog.with_audit(config.audit.arguments.into())),
         sandbox: runner,
         environments,
         budget: config.catalogue.budget,
@@ -434,7 +435,8 @@ fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
     files
 }
 
-fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
+/// A folder of the settings: `~/` is the person's home folder.
+pub(crate) fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
     match (folder.strip_prefix("~"), user) {
         (Ok(below), Some(user)) => user.join(below),
         _ => folder.to_owned(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use gongfu_core::port::Change;
 use gongfu_core::skill::SkillPath;
-use gongfu_files::disk::{PutError, Root};
+use gongfu_files::disk::{self, PutError, Root};
 
 use super::problem::Problem;
 
@@ -18,16 +18,16 @@ pub(super) const MAX_SIZE: u64 = 16 * 1024 * 1024;
 
 /// A file as it was read.
 #[derive(Debug)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     /// The file behind any links.
-    pub(super) real: PathBuf,
+    pub(crate) real: PathBuf,
     /// Its content; none where there is no file.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 impl Snapshot {
     /// Reads a file, which may be missing.
-    pub(super) fn read(path: &Path) -> Result<Self, Problem> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Problem> {
         let real = match std::fs::canonicalize(path) {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -70,7 +70,7 @@ impl Snapshot {
 
     /// Writes new content as a whole, as long as the file still holds what was read. With `is_private`
     /// only the file's owner may read it then.
-    pub(super) fn write(&self, text: &str, is_private: bool) -> Result<(), Problem> {
+    pub(crate) fn write(&self, text: &str, is_private: bool) -> Result<(), Problem> {
         let change = Change {
             bytes: text.as_bytes(),
             expected: self.text.as_deref().map(str::as_bytes),
@@ -140,6 +140,12 @@ fn unreadable(error: &io::Error) -> Problem {
 }
 
 fn unwritable(error: &io::Error) -> Problem {
-    let hint = "make its folder writable, then try again; nothing was written";
-    Problem::new("unwritable", format!("it can't be written: {error}"), hint)
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, then try again; nothing was written"
+        }
+        _ => "make its folder writable, then try again; nothing was written",
+    };
+    let why = disk::reason(error);
+    Problem::new("unwritable", format!("it can't be written: {why}"), hint)
 }

@@ -367,7 +367,8 @@ fn home_check(home: &Home) -> Check {
     let path = home.path().display().to_string();
     let name = ".doctor";
     let written = home.open().and_then(|root| {
-        root.replace(name, b"", false)?;
+        // An empty file fits on a full disk.
+        root.replace(name, &[b' '; 4096], false)?;
         root.dir().remove_file(name)
     });
     match written {
@@ -379,8 +380,13 @@ fn home_check(home: &Home) -> Check {
         Ok(()) => Check::ok("home", path),
         Err(error) => Check::fail(
             "home",
-            format!("{path} isn't writable: {error}"),
-            "make it writable, or set GONGFU_HOME to another folder",
+            format!("{path} can't be written: {}", disk::write_reason(&error)),
+            match error.kind() {
+                std::io::ErrorKind::StorageFull => {
+                    "free some space, or set GONGFU_HOME to another folder"
+                }
+                _ => "make it writable, or set GONGFU_HOME to another folder",
+            },
         ),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use gongfu_core::library::Library;
 use gongfu_files::Home;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use crate::environment::Environment;
 use crate::signal::Signals;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::Parts;
-use crate::{progress, table, wiring};
+use crate::{home, progress, table, wiring};
 
 pub(crate) fn run(
     offline: bool,
@@ -24,12 +23,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home(environment)?;
-    let new = home.create().with_context(|| {
-        format!(
-            "can't create gongfu's home {}; set GONGFU_HOME to a writable folder",
-            home.path().display()
-        )
-    })?;
+    let new = home::create(&home)?;
     let parts = wiring::parts(environment, places)?;
     let library = progress::during("reading skills", || parts.skills.current())?;
     if json {

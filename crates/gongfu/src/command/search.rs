@@ -126,6 +126,10 @@ fn called(
     let profiles = [Profile::Standard];
     let request = Request::new(&profiles, tool, arguments, &actor);
     let calling = parts.catalog.call(request);
-    let called = progress::during("searching skills", || runtime.block_on(calling));
+    let doing = || match parts.search.indexing() {
+        Some((done, total)) => format!("indexing {done} of {total} skills, once"),
+        None => "searching skills".to_owned(),
+    };
+    let called = progress::during_steps(doing, || runtime.block_on(calling));
     called.map_err(|error| reported(&error, outcome_of(&error), common.json, terminal))
 }

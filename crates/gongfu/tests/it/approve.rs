@@ -77,6 +77,11 @@ fn approval_once_always_and_never_hold_in_a_running_server() {
         text_at(&listed, "/0/what").starts_with("x=$(cat"),
         "{listed}"
     );
+    assert_eq!(text_at(&listed, "/0/skill"), "gcd");
+    let told = fixture.gongfu(["approve", "list"]).good().text();
+    for line in ["  skill: skills/gcd in ", "  client: test"] {
+        assert!(told.contains(line), "{line}: {told}");
+    }
     // Once is once, in the server that runs already.
     let allowed = fixture.gongfu(["approve", "allow", &id]).good().text();
     assert!(allowed.starts_with("allowed once"), "{allowed}");

@@ -4,6 +4,7 @@ mod document;
 mod file;
 mod folder;
 mod full;
+mod home;
 mod terminal;
 
 use gongfu_testing::json::text_at;

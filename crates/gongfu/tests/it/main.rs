@@ -27,6 +27,8 @@ mod local_user;
 #[cfg(test)]
 mod many;
 #[cfg(test)]
+mod operator;
+#[cfg(test)]
 mod protocol;
 #[cfg(test)]
 mod run;

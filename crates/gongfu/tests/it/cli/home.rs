@@ -179,7 +179,7 @@ fn bad_settings_are_reported_with_their_line() {
         );
         let listed = fixture.only(["skill", "list"]).ends(1);
         assert!(
-            listed.stderr.contains(line) && listed.stderr.starts_with("error["),
+            listed.stderr.contains(line) && listed.stderr.starts_with("error[CONFIG_INVALID]: "),
             "{}",
             listed.stderr
         );
@@ -219,7 +219,9 @@ fn unwritable_home_is_reported_and_skills_are_read() {
         .with("GONGFU_HOME", nowhere)
         .ends(1);
     assert!(
-        disabled.stderr.contains("the audit can't be written"),
+        disabled
+            .stderr
+            .contains("the audit can't be used: /proc/gongfu-home/audit: nothing can be created"),
         "{}",
         disabled.stderr
     );

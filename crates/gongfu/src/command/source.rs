@@ -1,0 +1,247 @@
+//! `gongfu source`: the places where skills are looked for.
+
+use std::path::{Path, PathBuf};
+
+use gongfu_core::library::SourceKind;
+use gongfu_files::Home;
+use gongfu_files::disk::{self, EntryKind};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::cli::{Common, Places, SourceCommand};
+use crate::config::{Config, edit, file, invalid, key};
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::{progress, wiring};
+
+/// The setting that lists a person's own folders.
+const KEY: &str = "skills_dirs";
+
+/// A source as JSON.
+#[derive(Serialize)]
+struct SourceJson {
+    id: String,
+    from: &'static str,
+    path: PathBuf,
+    exists: bool,
+    skills: usize,
+}
+
+pub(crate) fn run(
+    command: SourceCommand,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match command {
+        SourceCommand::List { common } => list(&common, environment, terminal),
+        SourceCommand::Add { folder } => add(&folder, environment, terminal),
+        SourceCommand::Remove { source } => remove(&source, environment, terminal),
+    }
+}
+
+fn list(
+    common: &Common,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let sources = sources(&common.places, environment)?;
+    if common.json {
+        terminal.json(&sources)?;
+        return Ok(Outcome::Good);
+    }
+    let width = sources
+        .iter()
+        .map(|one| one.id.len())
+        .max()
+        .unwrap_or(0)
+        .max(2);
+    let heading = format!("{:<width$}  {:<11}  {:>6}  FOLDER", "ID", "FROM", "SKILLS");
+    terminal.line(&terminal.paint(Paint::Dim, &heading))?;
+    for one in &sources {
+        let path = plain(&one.path.to_string_lossy());
+        let line = if one.exists {
+            format!(
+                "{:<width$}  {:<11}  {:>6}  {path}",
+                one.id, one.from, one.skills
+            )
+        } else {
+            let line = format!(
+                "{:<width$}  {:<11}  {:>6}  {path} (missing)",
+                one.id, one.from, "-"
+            );
+            terminal.paint(Paint::Dim, &line)
+        };
+        terminal.line(&line)?;
+    }
+    let found = sources.iter().filter(|one| one.exists).count();
+    let skills: usize = sources.iter().map(|one| one.skills).sum();
+    terminal.note(&format!(
+        "{skills} skills in {found} of {} folders; a name goes to the first that has it",
+        sources.len()
+    ));
+    Ok(Outcome::Good)
+}
+
+/// Every source in order of precedence.
+fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<SourceJson>> {
+    let parts = wiring::parts(environment, places)?;
+    let library = progress::during("reading the skills folders", || parts.skills.current())?;
+    let flags: Vec<PathBuf> = places.skills_dirs.clone();
+    let count = |id: &str| {
+        let skills = library.skills().iter();
+        skills.filter(|skill| *skill.source == *id).count()
+    };
+    let places = parts.skills.places().into_iter();
+    let sources = places.map(|place| SourceJson {
+        from: match place.kind {
+            SourceKind::Explicit if flags.contains(&place.path) => "flag",
+            SourceKind::Explicit => "settings",
+            SourceKind::Project => "project",
+            SourceKind::Environment => "environment",
+            SourceKind::User => "user",
+            SourceKind::System => "system",
+            SourceKind::BuiltIn => "built-in",
+        },
+        exists: disk::kind_outside(&place.path) == Some(EntryKind::Folder),
+        skills: count(&place.id),
+        id: place.id.to_string(),
+        path: place.path,
+    });
+    Ok(sources.collect())
+}
+
+fn add(
+    folder: &Path,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let shown = plain(&folder.to_string_lossy());
+    let folder = std::path::absolute(wiring::expanded(folder, environment.user.as_deref()))?;
+    match disk::kind_outside(&folder) {
+        Some(EntryKind::Folder) => {}
+        Some(_) => {
+            let hint = "name the folder that holds the skills; unpack an archive first";
+            return Err(Failure::new(
+                "SOURCE_NOT_A_FOLDER",
+                format!("{shown} is not a folder"),
+                hint,
+            )
+            .into());
+        }
+        None => {
+            let hint = "create it first, or check the path";
+            return Err(
+                Failure::new("SOURCE_NOT_FOUND", format!("{shown} does not exist"), hint).into(),
+            );
+        }
+    }
+    let Some(text) = folder.to_str() else {
+        let hint = "settings are UTF-8: rename the folder, or name it with --skills-dir";
+        return Err(Failure::new("SOURCE_NAME", format!("{shown} is not UTF-8"), hint).into());
+    };
+    let home = wiring::home(environment)?;
+    let known = Config::read(&home)?.skills_dirs;
+    let known = known
+        .iter()
+        .any(|known| is_same(known, &folder, environment));
+    if !known {
+        write(&home, |folders| folders.push(text.into()))?;
+    }
+    let sources = sources(&Places::default(), environment)?;
+    let own = sources
+        .iter()
+        .find(|one| is_same_folder(&one.path, &folder));
+    let (id, skills) = own.map_or((shown.as_str(), 0), |one| (one.id.as_str(), one.skills));
+    let verb = if known { "already configured" } else { "added" };
+    terminal.line(&format!(
+        "{verb}: {} as `{id}`, {skills} skills",
+        plain(text)
+    ))?;
+    if skills == 0 {
+        terminal.note("note: no skill was found there; a skill is a folder with a SKILL.md");
+    }
+    if !known {
+        terminal.note("restart running servers to apply it");
+    }
+    Ok(Outcome::Good)
+}
+
+fn remove(
+    source: &Path,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let home = wiring::home(environment)?;
+    let folders = Config::read(&home)?.skills_dirs;
+    let sources = sources(&Places::default(), environment)?;
+    let by_id = sources.iter().find(|one| Path::new(&one.id) == source);
+    let path = match by_id {
+        Some(one) => one.path.clone(),
+        None => std::path::absolute(wiring::expanded(source, environment.user.as_deref()))?,
+    };
+    let is_meant = |known: &PathBuf| is_same(known, &path, environment);
+    let gone: Vec<PathBuf> = folders.into_iter().filter(is_meant).collect();
+    if gone.is_empty() {
+        let shown = plain(&source.to_string_lossy());
+        let known = sources.iter().find(|one| is_same_folder(&one.path, &path));
+        let hint = match known.map(|one| one.from) {
+            Some("user") if *path == home.skills() => {
+                "it belongs to gongfu's home; disable its skills with `gongfu skill disable`"
+            }
+            Some("user") => {
+                "it is a default folder: `gongfu config set discovery.home false` disables those of the user"
+            }
+            Some("environment") => {
+                "it comes from GONGFU_SKILLS_DIRS, LLP_SKILLS_DIRS or SKILL_STORAGE_PATH: unset that variable"
+            }
+            Some("project") => {
+                "it is a default folder of the project: --no-default-dirs ignores those"
+            }
+            Some("built-in") => {
+                "`gongfu config set discovery.built_in false` disables the built-in skills"
+            }
+            Some("system") => "it is the folder for all users; its owner can remove it",
+            _ => "`gongfu source list` shows every source",
+        };
+        let message = format!("{shown} is not in the settings");
+        return Err(Failure::new("SOURCE_UNKNOWN", message, hint).into());
+    }
+    write(&home, |folders| folders.retain(|known| !is_meant(known)))?;
+    for folder in gone {
+        terminal.line(&format!(
+            "removed: {}; its files stay",
+            plain(&folder.to_string_lossy())
+        ))?;
+    }
+    terminal.note("restart running servers to apply it");
+    Ok(Outcome::Good)
+}
+
+/// Returns whether a folder of the settings is this one, by its path or by what is there.
+fn is_same(known: &Path, folder: &Path, environment: &Environment) -> bool {
+    is_same_folder(
+        &wiring::expanded(known, environment.user.as_deref()),
+        folder,
+    )
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    let real = |path| std::fs::canonicalize(path).ok();
+    one == other || real(one).is_some_and(|one| real(other) == Some(one))
+}
+
+/// Changes the folders of the settings.
+fn write(home: &Home, change: impl Fn(&mut Vec<PathBuf>)) -> Result<(), Failure> {
+    let settings = key::settings();
+    let setting = key::setting(&settings, KEY)?;
+    let value = |text: &str| {
+        let config = Config::parse(text);
+        let config = config.map_err(|mistakes| invalid(&home.config(), text, &mistakes))?;
+        let mut folders = config.skills_dirs;
+        change(&mut folders);
+        let folders = folders.iter().map(|one| one.to_string_lossy().into_owned());
+        edit::value(setting, &folders.collect::<Vec<_>>()).map(Some)
+    };
+    file::write(home, setting, value).map(drop)
+}

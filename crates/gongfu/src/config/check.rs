@@ -1,0 +1,191 @@
+//! Every mistake in the text of a settings file, each with its place and its fix.
+//!
+//! Each value is read alone, by the code that reads the whole file: both accept the same.
+
+use std::ops::Range;
+use std::str::FromStr as _;
+
+use gongfu_server::{Address, PublicUrl};
+use serde::Serialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::Config;
+use super::key::{self, Kind, Setting};
+use crate::terminal::plain;
+
+/// A mistake in a settings file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Mistake {
+    /// The setting that it is about; none where the text isn't TOML.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<String>,
+    /// The fault.
+    pub(crate) message: String,
+    /// Advice.
+    pub(crate) hint: String,
+    /// Its place, in bytes.
+    #[serde(skip)]
+    pub(crate) span: Range<usize>,
+}
+
+impl Mistake {
+    /// The text isn't TOML.
+    pub(super) fn of_format(message: &str, span: Range<usize>) -> Self {
+        Self {
+            key: None,
+            message: format!("not valid TOML: {}", plain(message)),
+            hint: "fix this line; text needs quotes, and each setting a line of its own".to_owned(),
+            span,
+        }
+    }
+
+    fn of(key: &str, span: Range<usize>, message: String, hint: String) -> Self {
+        let (message, hint) = (plain(&message), plain(&hint));
+        Self {
+            key: Some(key.to_owned()),
+            message,
+            hint,
+            span,
+        }
+    }
+
+    /// The line that it begins in, from 1.
+    pub(crate) fn line(&self, text: &str) -> usize {
+        let before = text.get(..text.floor_char_boundary(self.span.start));
+        before.unwrap_or_default().matches('\n').count() + 1
+    }
+}
+
+/// Every mistake in a text, in its order.
+pub(crate) fn mistakes(text: &str) -> Vec<Mistake> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let errors = errors.iter();
+    let mut found: Vec<Mistake> = errors
+        .map(|error| Mistake::of_format(error.message(), error.span().unwrap_or_default()))
+        .collect();
+    let broken: Vec<usize> = found.iter().map(|mistake| mistake.line(text)).collect();
+    let mut walk = Walk {
+        text,
+        settings: key::settings(),
+        found: Vec::new(),
+    };
+    walk.table(table.get_ref(), "");
+    // What is read from a line that isn't TOML is a guess.
+    found.extend(
+        walk.found
+            .into_iter()
+            .filter(|one| !broken.contains(&one.line(text))),
+    );
+    found.sort_by_key(|mistake| mistake.span.start);
+    found
+}
+
+struct Walk<'t> {
+    text: &'t str,
+    settings: Vec<Setting>,
+    found: Vec<Mistake>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, table: &DeTable<'_>, above: &str) {
+        for (name, value) in table {
+            let key = if above.is_empty() {
+                name.get_ref().to_string()
+            } else {
+                format!("{above}.{}", name.get_ref())
+            };
+            let setting = self.settings.iter().find(|one| one.key == key).cloned();
+            let is_section = self
+                .settings
+                .iter()
+                .any(|one| key::is_below(&one.key, &key));
+            match (setting, value.get_ref()) {
+                (Some(setting), _) => self.value(&setting, value),
+                (None, DeValue::Table(table)) if is_section => self.table(table, &key),
+                (None, _) if is_section => {
+                    let message = format!("`{key}` is a section, not a setting");
+                    let hint =
+                        format!("write [{key}] on a line of its own, and its settings below");
+                    self.add(&key, name.span(), message, hint);
+                }
+                (None, _) => self.unknown(&key, name),
+            }
+        }
+    }
+
+    fn unknown(&mut self, key: &str, name: &Spanned<toml::de::DeString<'_>>) {
+        let meant = key::meant(&self.settings, key);
+        let hint = meant.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+        let message = format!("there is no setting `{key}`");
+        let hint = format!("{hint}remove it, or update gongfu if a newer version wrote it");
+        self.add(key, name.span(), message, hint);
+    }
+
+    fn value(&mut self, setting: &Setting, value: &Spanned<DeValue<'_>>) {
+        let key = &setting.key;
+        let expects = || format!("write {key} = {}", example(&setting.kind));
+        let is_of_kind = match (&setting.kind, value.get_ref()) {
+            (Kind::Truth, DeValue::Boolean(_))
+            | (Kind::Number(_), DeValue::Integer(_))
+            | (Kind::Text | Kind::Choice(_), DeValue::String(_)) => true,
+            (Kind::List, DeValue::Array(items)) => {
+                let mut items = items.iter();
+                items.all(|item| matches!(item.get_ref(), DeValue::String(_)))
+            }
+            _ => false,
+        };
+        if !is_of_kind {
+            let message = format!("`{key}` must be {}", setting.kind.about());
+            return self.add(key, value.span(), message, expects());
+        }
+        let written = self.text.get(value.span()).unwrap_or_default();
+        let alone = toml::from_str::<Config>(&format!("{key} = {written}"));
+        if let Err(error) = alone {
+            let message = match &setting.kind {
+                Kind::Choice(_) | Kind::Number(_) => {
+                    format!("`{key}` must be {}", setting.kind.about())
+                }
+                _ => format!("`{key}` can't be used: {}", error.message()),
+            };
+            return self.add(key, value.span(), message, expects());
+        }
+        match (&setting.kind, value.get_ref()) {
+            (Kind::Number(least), DeValue::Integer(number))
+                if i64::from_str_radix(number.as_str(), number.radix())
+                    .is_ok_and(|n| n < *least) =>
+            {
+                let message = format!("`{key}` must be {}", setting.kind.about());
+                self.add(key, value.span(), message, expects());
+            }
+            (Kind::Text, DeValue::String(text)) => {
+                let reason = match key.as_str() {
+                    "server.listen" => Address::from_str(text).err().map(|why| why.to_string()),
+                    "server.public_url" => {
+                        PublicUrl::from_str(text).err().map(|why| why.to_string())
+                    }
+                    _ => None,
+                };
+                if let Some(reason) = reason {
+                    let message = format!("`{key}` can't be used: {reason}");
+                    self.add(key, value.span(), message, expects());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, key: &str, span: Range<usize>, message: String, hint: String) {
+        self.found.push(Mistake::of(key, span, message, hint));
+    }
+}
+
+fn example(kind: &Kind) -> String {
+    match kind {
+        Kind::Truth => "true".to_owned(),
+        Kind::Number(least) => least.max(&1).to_string(),
+        Kind::Text => "\"…\"".to_owned(),
+        Kind::Choice(choices) => format!("{:?}", choices.first().map_or("", String::as_str)),
+        Kind::List => "[\"…\"]".to_owned(),
+    }
+}

@@ -1,0 +1,38 @@
+//! Creating gongfu's home, and what to do where that fails.
+
+use std::io;
+
+use gongfu_files::Home;
+use gongfu_files::disk::{self, Root};
+
+use crate::failure::Failure;
+use crate::terminal::plain;
+
+/// Creates the home with its folders; answers whether it is new.
+///
+/// # Errors
+/// It can't be created.
+pub(crate) fn create(home: &Home) -> Result<bool, Failure> {
+    home.create().map_err(|error| unusable(home, &error))
+}
+
+/// Opens the home, which is created where it is missing.
+///
+/// # Errors
+/// It can't be created.
+pub(crate) fn open(home: &Home) -> Result<Root, Failure> {
+    home.open().map_err(|error| unusable(home, &error))
+}
+
+fn unusable(home: &Home, error: &io::Error) -> Failure {
+    let path = plain(&home.path().to_string_lossy());
+    let why = disk::write_reason(error);
+    let message = format!("gongfu's home {path} can't be created: {why}");
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, or set GONGFU_HOME to a folder on another disk"
+        }
+        _ => "set GONGFU_HOME to a folder that you may write to",
+    };
+    Failure::new("HOME_UNUSABLE", message, hint)
+}
