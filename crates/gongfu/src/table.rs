@@ -38,15 +38,25 @@ pub(crate) fn wrap(text: &str, most: Option<usize>) -> Vec<String> {
         let text = Some(text.to_owned());
         return text.into_iter().filter(|text| !text.is_empty()).collect();
     };
-    let mut lines: Vec<String> = Vec::new();
+    let (mut lines, mut held) = (Vec::<String>::new(), String::new());
     for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.width() + 1 + word.width() <= most => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
+        held.push_str(word);
+        // A command between backticks stays on one line, to be copied.
+        if !held.matches('`').count().is_multiple_of(2) && held.width() < most {
+            held.push(' ');
+            continue;
         }
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + held.width() <= most => {
+                line.push(' ');
+                line.push_str(&held);
+            }
+            _ => lines.push(std::mem::take(&mut held)),
+        }
+        held.clear();
+    }
+    if !held.is_empty() {
+        lines.push(held.trim_end().to_owned());
     }
     lines
 }
@@ -81,6 +91,8 @@ mod tests {
         assert_eq!(wrap("one two three", Some(7)), ["one two", "three"]);
         assert_eq!(wrap("one two", None), ["one two"]);
         assert_eq!(wrap("longer than", Some(2)), ["longer", "than"]);
+        assert_eq!(wrap("see `a b` now", Some(6)), ["see", "`a b`", "now"]);
+        assert_eq!(wrap("see `a b", Some(20)), ["see", "`a b"]);
         assert!(wrap(" ", Some(3)).is_empty());
         assert_eq!(wrap("two\n lines", None), ["two\n lines"]);
         assert_eq!(count(1, "skill") + &count(0, " error"), "1 skill0  errors");

@@ -20,7 +20,7 @@ impl Problem {
         let (message, hint) = match self {
             Self::UnknownTool { name, nearest } => (
                 format!("there is no tool `{}`", clipped(name)),
-                listed("the tools are", nearest),
+                guessed(name, "the tools are", nearest),
             ),
             Self::MissingArgument { name, about } => (
                 format!("the argument `{name}` is missing"),
@@ -28,12 +28,7 @@ impl Problem {
             ),
             Self::UnknownArgument { name, known } => (
                 format!("there is no argument `{}`", clipped(name)),
-                match near::meant(name, known.iter().map(String::as_str)) {
-                    Some(meant) => {
-                        format!("did you mean `{meant}`? {}", listed("the arguments are", known))
-                    }
-                    None => listed("the arguments are", known),
-                },
+                guessed(name, "the arguments are", known),
             ),
             Self::WrongType {
                 name,
@@ -90,7 +85,7 @@ impl Problem {
                     "there is no file `{}` in the skill `{skill}`",
                     clipped(path)
                 ),
-                listed("the files are", nearest),
+                guessed(path, "the files are", nearest),
             ),
             Self::FileTooLarge { path, bytes, limit } => (
                 format!("`{}` is {bytes} bytes large", clipped(path)),
@@ -100,7 +95,7 @@ impl Problem {
             ),
             Self::SectionUnknown { section, headings } => (
                 format!("there is no section `{}`", clipped(section)),
-                listed("the headings are", headings),
+                guessed(section, "the headings are", headings),
             ),
             Self::ResourceUri { uri, reason } => (
                 format!("`{}` is not a usable URI: {reason}", clipped(uri)),
@@ -292,6 +287,15 @@ fn skills_hint(nearest: &[String], total: usize) -> String {
         let _ = write!(hint, " ({total} in all: see `skill_list`)");
     }
     hint
+}
+
+/// Names the one that was probably meant, and lists all.
+fn guessed(name: &str, lead: &str, names: &[String]) -> String {
+    let listed = listed(lead, names);
+    match near::meant(name, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{}`? {listed}", clipped(meant)),
+        None => listed,
+    }
 }
 
 fn listed(lead: &str, names: &[String]) -> String {

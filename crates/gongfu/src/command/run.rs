@@ -245,7 +245,7 @@ fn ended(result: ToolResult, about: &About, terminal: &mut Terminal) -> anyhow::
     } else if outcome == Outcome::Code(NOT_FOUND) {
         let (program, skill) = (plain(&about.program), plain(&about.skill));
         terminal.note(&format!(
-            "gongfu: if `{program}` is a file of the skill, use its path below /skill: gongfu skill show {skill}"
+            "gongfu: if `{program}` is a file of the skill, use its path below /skill: `gongfu skill show {skill}`"
         ));
     }
     Ok(outcome)
