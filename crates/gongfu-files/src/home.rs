@@ -3,10 +3,33 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gongfu_core::skill::Digest;
+use gongfu_core::skill::{Digest, SkillPath};
 
 use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
+
+/// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
+const ENTRIES: [&str; 19] = [
+    "skills",
+    "built-in",
+    "index",
+    "search",
+    "audit",
+    "clients",
+    "workspaces",
+    "changes",
+    "layers",
+    "runs",
+    "blobs",
+    "records",
+    "environments",
+    "tools",
+    "approvals.json",
+    "grants.json",
+    "switches.json",
+    "token",
+    "config.toml",
+];
 
 /// The folder of everything that gongfu stores.
 ///
@@ -151,6 +174,67 @@ impl Home {
         self.folder("skills")?;
         Ok(new)
     }
+
+    /// Removes everything that can be derived again or installed again: environments and tools.
+    ///
+    /// # Errors
+    /// A folder can't be removed.
+    pub fn remove_environments(&self) -> io::Result<()> {
+        let Ok(root) = Root::open(&self.path) else {
+            return Ok(());
+        };
+        for name in ["environments", "tools"] {
+            remove_entry(&root, name)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the home; answers the names of entries that stay, because they aren't gongfu's.
+    ///
+    /// # Errors
+    /// An entry can't be removed.
+    pub fn remove(&self) -> io::Result<Vec<String>> {
+        let Ok(root) = Root::open(&self.path) else {
+            return Ok(Vec::new());
+        };
+        let mut rest = Vec::new();
+        for entry in root.list(&SkillPath::new("").map_err(io::Error::other)?)? {
+            if is_own(&entry.name) {
+                remove_entry(&root, &entry.name)?;
+            } else {
+                rest.push(entry.name);
+            }
+        }
+        if let (true, Some(parent), Some(name)) = (
+            rest.is_empty(),
+            root.path().parent(),
+            root.path().file_name(),
+        ) {
+            Root::open(parent)?.dir().remove_dir(name)?;
+        }
+        Ok(rest)
+    }
+}
+
+/// Returns whether gongfu made an entry of its home: by its name, or as the lock of one, or a temporary file.
+fn is_own(name: &str) -> bool {
+    let locked = name.strip_suffix(".lock");
+    let is_locked = |entry: &str| Some(entry.trim_end_matches(".json")) == locked;
+    let mut entries = ENTRIES.iter();
+    disk::is_temporary(name) || entries.any(|entry| *entry == name || is_locked(entry))
+}
+
+/// Removes an entry without following a link in its place.
+fn remove_entry(root: &Root, name: &str) -> io::Result<()> {
+    let removed = match root.dir().symlink_metadata(name) {
+        Ok(entry) if entry.is_dir() => root.dir().remove_dir_all(name),
+        Ok(_) => root.dir().remove_file(name),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 #[cfg(test)]
@@ -195,6 +279,38 @@ mod tests {
             assert!(!home.is_open_to_others());
             set(folder.path(), 0o755).unwrap();
         }
+    }
+
+    #[test]
+    fn removing_a_home_leaves_what_is_not_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = folder.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("mine"), "x").unwrap();
+        let home = Home::at(folder.path().join("home"));
+        assert!(home.remove().unwrap().is_empty());
+        home.create().unwrap();
+        for file in [
+            "skills/x/SKILL.md",
+            "config.toml",
+            "grants.json",
+            "grants.lock",
+            "tools/uv",
+        ] {
+            let file = home.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "x").unwrap();
+        }
+        // A link goes; what it leads to stays.
+        std::os::unix::fs::symlink(&outside, home.path().join("workspaces")).unwrap();
+        fs::write(home.path().join("notes.txt"), "x").unwrap();
+        home.remove_environments().unwrap();
+        assert!(!home.path().join("tools").exists());
+        assert_eq!(home.remove().unwrap(), ["notes.txt"]);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+        fs::remove_file(home.path().join("notes.txt")).unwrap();
+        assert!(home.remove().unwrap().is_empty());
+        assert!(!home.path().exists() && outside.join("mine").exists());
     }
 
     #[test]

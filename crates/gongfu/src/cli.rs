@@ -5,6 +5,7 @@ mod consent;
 mod find;
 mod mistake;
 mod operator;
+mod uninstall;
 mod value;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub(crate) use consent::{
 pub(crate) use find::{ListArguments, SearchArguments};
 pub(crate) use mistake::{Refusal, parse};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
+pub(crate) use uninstall::UninstallArguments;
 
 /// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
 #[derive(Debug, Parser)]
@@ -146,6 +148,10 @@ pub(crate) enum Command {
     /// List and call the tools that agents see
     #[command(subcommand, alias = "tools")]
     Tool(ToolCommand),
+    /// Remove gongfu from clients, with its packages and its home
+    ///
+    /// Asks before each. The program stays: the last line says how to remove it.
+    Uninstall(UninstallArguments),
     /// Print a shell completion script
     ///
     /// The scripts for bash, zsh and fish also complete the names of skills, sources and profiles.
@@ -444,6 +450,9 @@ pub(crate) enum ClientCommand {
         /// Client
         #[arg(value_name = "CLIENT", value_parser = client_names())]
         name: Option<String>,
+        /// Print only the link that adds it (Cursor, VS Code)
+        #[arg(long)]
+        link: bool,
         #[command(flatten)]
         reach: Reach,
         #[arg(from_global)]

@@ -13,6 +13,7 @@ mod folders;
 mod format;
 mod json;
 mod known;
+mod link;
 mod location;
 mod problem;
 mod status;
@@ -30,11 +31,12 @@ pub(crate) use problem::Problem;
 pub(crate) use status::Status;
 pub(crate) use transport::{DEFAULT_URL, Transport};
 
+use crate::channel::Program;
 use crate::environment::Environment;
 
 /// The path of this program for a configuration: as it was called. A link stays when a package
 /// manager puts the next version elsewhere.
-pub(crate) fn program(environment: &Environment) -> String {
+fn program(environment: &Environment) -> String {
     let Ok(real) = std::env::current_exe() else {
         return "gongfu".to_owned();
     };
@@ -55,9 +57,19 @@ pub(crate) fn program(environment: &Environment) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// The command and the first arguments that start the server, for a configuration.
+pub(crate) fn start(environment: &Environment) -> (String, Vec<String>) {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    // A cache is emptied some day; what fills it stays.
+    match Program::current().channel().launcher {
+        [command, rest @ ..] => ((*command).to_owned(), words(&[rest, &["mcp"]].concat())),
+        [] => (program(environment), words(&["mcp"])),
+    }
+}
+
 /// The configuration that most clients take, to be pasted.
-pub(crate) fn snippet(program: &str) -> String {
-    let configuration =
-        serde_json::json!({ "mcpServers": { "gongfu": { "command": program, "args": ["mcp"] } } });
+pub(crate) fn snippet(environment: &Environment) -> String {
+    let (command, arguments) = start(environment);
+    let configuration = serde_json::json!({ "mcpServers": { "gongfu": { "command": command, "args": arguments } } });
     format!("{configuration:#}")
 }

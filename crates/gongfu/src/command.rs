@@ -23,6 +23,7 @@ mod serve;
 mod skill;
 mod source;
 mod tool;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -105,6 +106,7 @@ fn dispatch(
             attack,
             json,
         } => doctor::run(&places, attack, json, environment, terminal),
+        Command::Uninstall(arguments) => uninstall::run(&arguments, environment, terminal),
         Command::Completions { shell } => {
             terminal.bytes(&cli::script(shell))?;
             Ok(Outcome::Good)

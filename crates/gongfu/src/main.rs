@@ -2,6 +2,7 @@
 //!
 //! Only starts: reads the command line, runs the command, turns its outcome into an exit code.
 
+mod channel;
 mod cli;
 mod client;
 mod clock;

@@ -142,6 +142,17 @@ impl Terminal {
         }
     }
 
+    /// Asks a question whose answer is no unless a person says yes.
+    pub(crate) fn ask(&mut self, question: &str) -> io::Result<bool> {
+        let mut error = self.error.lock();
+        write!(error, "{} [y/N] ", shown(question))?;
+        error.flush()?;
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer)?;
+        let answer = answer.trim().to_lowercase();
+        Ok(answer == "y" || answer == "yes")
+    }
+
     /// Writes a note to standard error, unless only results and errors are wanted.
     pub(crate) fn note(&mut self, text: &str) {
         if self.wanted.quiet {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::folders::{Folders, Platform};
 use super::format::Format;
+use super::link;
 use super::transport::Transport;
 
 /// The name of the entry.
@@ -35,6 +36,8 @@ pub(crate) struct Client {
     pub(super) headers: &'static str,
     /// Advice for a client that takes no address in its file.
     pub(super) no_http: Option<&'static str>,
+    /// Makes a link of the entry that the client opens to add it.
+    pub(super) link: Option<fn(&Value) -> String>,
 }
 
 impl Client {
@@ -55,6 +58,7 @@ const DEFAULTS: Client = Client {
     entry: |transport, _| plain(transport, "url"),
     headers: "headers",
     no_http: None,
+    link: None,
 };
 
 /// All clients, by id.
@@ -95,6 +99,7 @@ pub(crate) const CLIENTS: [Client; 10] = [
         folder: |folders| folders.user.join(".cursor"),
         files: &["mcp.json"],
         project: &[".cursor/mcp.json"],
+        link: Some(link::cursor),
         ..DEFAULTS
     },
     Client {
@@ -181,6 +186,7 @@ pub(crate) const CLIENTS: [Client; 10] = [
         },
         files: &["mcp.json"],
         project: &[".vscode/mcp.json"],
+        link: Some(link::vscode),
         entry: |transport, _| typed(transport),
         ..DEFAULTS
     },

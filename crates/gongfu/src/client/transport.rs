@@ -5,6 +5,9 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::known::NAME;
+use crate::channel;
+
 /// The address of `gongfu serve` without settings.
 pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7878/mcp";
 
@@ -80,8 +83,17 @@ impl Transport {
         match self {
             Self::Stdio { command, arguments } => {
                 let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
-                name.to_ascii_lowercase().starts_with("gongfu")
-                    && arguments.first().is_some_and(|first| first == "mcp")
+                let own = if channel::is_launcher(name) {
+                    let position = arguments
+                        .iter()
+                        .position(|word| word == NAME || word.starts_with("gongfu@"));
+                    position.and_then(|position| arguments.get(position + 1..))
+                } else {
+                    let is_own = name.to_ascii_lowercase().starts_with(NAME);
+                    is_own.then_some(arguments.as_slice())
+                };
+                own.and_then(<[String]>::first)
+                    .is_some_and(|first| first == "mcp")
             }
             Self::Http { url } => url.ends_with("/mcp"),
         }

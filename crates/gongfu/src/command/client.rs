@@ -38,7 +38,12 @@ pub(crate) fn run(
             let home = wiring::home(environment)?;
             change_all(&Action::Uninstall, &change, &home, environment, terminal)
         }
-        ClientCommand::Print { name, reach, json } => {
+        ClientCommand::Print {
+            name,
+            link,
+            reach,
+            json,
+        } => {
             let name = name.or_else(|| client_after_http(&reach));
             let Some(client) = name.as_deref().and_then(Client::by_id) else {
                 list(Scope::User, json, environment, terminal)?;
@@ -47,11 +52,18 @@ pub(crate) fn run(
             };
             let transport = transport(&reach, environment)?;
             let snippet = client.snippet(&transport).map_err(Failure::from)?;
-            if json {
+            let address = client.install_link(&transport);
+            if link {
+                let address = address.ok_or_else(|| Failure::from(client.no_link()))?;
+                terminal.line(&address)?;
+            } else if json {
                 let file = client.location(Scope::User, environment).file;
-                terminal.json(&json!({ "name": client.id, "file": file, "entry": snippet }))?;
+                terminal.json(&json!({ "name": client.id, "file": file, "entry": snippet, "link": address }))?;
             } else {
                 terminal.bytes(snippet.as_bytes())?;
+                if let Some(address) = address {
+                    terminal.note(&format!("or open this link in {}:\n{address}", client.title));
+                }
             }
             Ok(Outcome::Good)
         }
@@ -90,9 +102,10 @@ fn transport(reach: &Reach, environment: &Environment) -> Result<Transport, Fail
         };
         return Ok(Transport::Http { url });
     }
-    let mut arguments = vec!["mcp".to_owned()];
-    arguments.extend(with_absolute_paths(&reach.arguments, environment));
-    let words = std::iter::once("gongfu").chain(arguments.iter().map(String::as_str));
+    let (command, mut arguments) = client::start(environment);
+    let own = with_absolute_paths(&reach.arguments, environment);
+    let words = ["gongfu", "mcp"].into_iter();
+    let words = words.chain(own.iter().map(String::as_str));
     match cli::parse(words.map(Into::into).collect()) {
         Err((_, Refusal::Mistake(mistake))) => {
             return Err(Failure {
@@ -113,10 +126,8 @@ fn transport(reach: &Reach, environment: &Environment) -> Result<Transport, Fail
         }
         Ok(_) => {}
     }
-    Ok(Transport::Stdio {
-        command: client::program(environment),
-        arguments,
-    })
+    arguments.extend(own);
+    Ok(Transport::Stdio { command, arguments })
 }
 
 /// The arguments with absolute paths: a client starts the server in a folder of its own choice.

@@ -19,6 +19,7 @@ use gongfu_records::FileRecords;
 use serde::Serialize;
 
 use super::Outcome;
+use crate::channel::Program;
 use crate::cli::Places;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -187,6 +188,7 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
             std::env::consts::ARCH
         ),
     )];
+    checks.push(installation_check());
     let home = match wiring::home(environment) {
         Ok(home) => home,
         Err(error) => {
@@ -237,6 +239,17 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     }
     checks.extend(client::checks(environment));
     checks
+}
+
+/// The channel that installed this program, and how to update it.
+fn installation_check() -> Check {
+    let program = Program::current();
+    let (title, path) = (program.channel().title, program.path().display());
+    let update = program.update();
+    Check::ok(
+        "install",
+        format!("{path}, installed by {title}; to update: {update}"),
+    )
 }
 
 /// The installers of packages that scripts need, and their indexes.

@@ -92,7 +92,7 @@ pub(crate) fn run(
         "{} gongfu client install NAME, or paste this into a client's configuration:",
         heading(terminal, "connect")
     ))?;
-    terminal.line(&client::snippet(&client::program(environment)))?;
+    terminal.line(&client::snippet(environment))?;
     Ok(Outcome::Good)
 }
 

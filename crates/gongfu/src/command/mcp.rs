@@ -59,12 +59,11 @@ pub(crate) fn run(
 
 /// A person who started the server by hand sees that it works, and what to do with it.
 fn greet(skills: usize, places: usize, environment: &Environment, terminal: &mut Terminal) {
-    let program = client::program(environment);
     terminal.note(&format!(
         "gongfu {} is ready: {skills} skills from {places} places.",
         env!("CARGO_PKG_VERSION")
     ));
     terminal.note("It speaks MCP over stdio and is started by a client: run `gongfu client install NAME`, or paste this into one:");
-    terminal.note(&client::snippet(&program));
+    terminal.note(&client::snippet(environment));
     terminal.note("Press Ctrl-D to stop.");
 }

@@ -142,6 +142,12 @@ impl Run {
         self
     }
 
+    /// Starts a copy of the program that lies elsewhere.
+    pub(crate) fn at(mut self, program: &std::path::Path) -> Self {
+        program.clone_into(&mut self.program);
+        self
+    }
+
     /// Starts a copy of it as another user; only root can.
     pub(crate) fn owned_by(mut self, program: PathBuf, user: u32) -> Self {
         self.program = program;

@@ -38,3 +38,5 @@ mod site;
 mod stdio;
 #[cfg(test)]
 mod story;
+#[cfg(test)]
+mod uninstall;

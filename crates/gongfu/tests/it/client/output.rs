@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use gongfu_testing::json::{at, list_at, text_at};
 use serde_json::json;
 
@@ -146,6 +148,86 @@ fn print_shows_what_install_writes() {
         }
     }
     insta::assert_snapshot!(shown(&fixture, &all));
+}
+
+#[test]
+fn links_hold_the_entry() {
+    let fixture = Fixture::new();
+    let link = |name: &str, how: &[&str]| {
+        let arguments = [&["client", "print", name, "--link"], how].concat();
+        let link = fixture.gongfu(arguments).good().text();
+        let beside = fixture
+            .gongfu([&["client", "print", name], how].concat())
+            .good();
+        assert!(beside.stderr.contains(link.trim()), "{}", beside.stderr);
+        link.trim().to_owned()
+    };
+    let decoded = |text: &str| {
+        let pair = format!("value={text}");
+        let (_, value) = form_urlencoded::parse(pair.as_bytes()).next().unwrap();
+        value.into_owned()
+    };
+    let program = env!("CARGO_BIN_EXE_gongfu");
+
+    let cursor = link("cursor", &["--", "--skills-dir", "/a b+c/é"]);
+    let config =
+        cursor.strip_prefix("cursor://anysphere.cursor-deeplink/mcp/install?name=gongfu&config=");
+    let entry = STANDARD.decode(decoded(config.unwrap())).unwrap();
+    let entry: serde_json::Value = serde_json::from_slice(&entry).unwrap();
+    assert_eq!(
+        entry,
+        json!({ "command": program, "args": ["mcp", "--skills-dir", "/a b+c/é"] })
+    );
+
+    let vscode = link("vscode", &["--http", "http://127.0.0.1:7878/mcp"]);
+    let entry = decoded(vscode.strip_prefix("vscode:mcp/install?").unwrap());
+    let entry: serde_json::Value = serde_json::from_str(&entry).unwrap();
+    assert_eq!(
+        entry,
+        json!({ "name": "gongfu", "type": "http", "url": "http://127.0.0.1:7878/mcp" })
+    );
+
+    let none = fixture
+        .gongfu(["client", "print", "codex", "--link"])
+        .ends(1);
+    assert!(none.stderr.contains("error[no-link]") && none.stderr.contains("cursor and vscode"));
+}
+
+#[test]
+fn program_in_a_cache_is_entered_by_what_fills_the_cache() {
+    let fixture = Fixture::new();
+    for (folder, command, arguments) in [
+        (
+            "user/.cache/uv/archive-v0/x/bin",
+            "uvx",
+            &["gongfu", "mcp"][..],
+        ),
+        (
+            "user/.npm/_npx/x/node_modules/g/bin",
+            "npx",
+            &["-y", "gongfu", "mcp"],
+        ),
+    ] {
+        let program = fixture.path(folder).join("gongfu");
+        fs::create_dir_all(fixture.path(folder)).unwrap();
+        fs::hard_link(env!("CARGO_BIN_EXE_gongfu"), &program)
+            .or_else(|_| fs::copy(env!("CARGO_BIN_EXE_gongfu"), &program).map(drop))
+            .unwrap();
+        let run = |arguments: &[&str]| fixture.gongfu(arguments).at(&program).good();
+        run(&["client", "install", "cursor"]);
+        let entry: serde_json::Value =
+            serde_json::from_str(&fixture.read("user/.cursor/mcp.json")).unwrap();
+        assert_eq!(
+            entry["mcpServers"]["gongfu"],
+            json!({ "command": command, "args": arguments })
+        );
+        // It is known as gongfu's again.
+        assert!(
+            run(&["client", "uninstall", "cursor"])
+                .text()
+                .contains("removed")
+        );
+    }
 }
 
 #[test]
