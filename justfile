@@ -162,6 +162,62 @@ prove-memory *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/memory.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Pack one program for every channel, into dist/: wheel, npm, archive, deb, bundle, image (`--binary FILE`, `--only deb`)
+dist *ARGUMENTS: dist-tools
+    {{ tools }}/dist-venv/bin/python scripts/dist --clean {{ ARGUMENTS }}
+
+# Install the tools of `just dist` below .tools/
+[private]
+dist-tools:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    want="{{ tools }} $(cat scripts/requirements-dist.txt scripts/dist/files/package.json | cksum)"
+    [[ $(cat {{ tools }}/dist-venv/.installed 2>/dev/null) == "$want" ]] && exit
+    rm -rf {{ tools }}/dist-venv {{ tools }}/dist-node
+    python3 -m venv {{ tools }}/dist-venv
+    {{ tools }}/dist-venv/bin/python -m pip install --quiet --disable-pip-version-check \
+      --requirement scripts/requirements-dist.txt
+    mkdir {{ tools }}/dist-node
+    cp scripts/dist/files/package.json {{ tools }}/dist-node
+    (cd {{ tools }}/dist-node && npm install --silent --no-fund --no-audit)
+    printf '%s\n' "$want" >{{ tools }}/dist-venv/.installed
+
+# Check what `just dist` is made of: scripts, manifests, units, and that the committed files hold the version
+dist-check: dist-tools
+    #!/usr/bin/env bash
+    set -euo pipefail
+    export PATH={{ tools }}/dist-venv/bin:{{ tools }}/dist-node/node_modules/.bin:$PATH
+    python scripts/dist check
+    shellcheck scripts/dist/files/install.sh
+    claude plugin validate --strict .
+    claude plugin validate --strict plugins/gongfu
+    {{ python }} scripts/dist/check_action.py
+    if command -v systemd-analyze >/dev/null; then
+      folder=$(mktemp -d)
+      trap 'rm -rf "$folder"' EXIT
+      for kind in system user; do
+        # The program isn't installed here.
+        sed 's|^ExecStart=[^ ]*|ExecStart=/bin/true|' "scripts/dist/files/systemd/$kind/gongfu.service" >"$folder/gongfu.service"
+        systemd-analyze verify --man=no "--$kind" "$folder/gongfu.service"
+      done
+    fi
+
+# Prove that each package of dist/ installs without Rust, starts in seconds, and is removed without a trace
+prove-dist *ARGUMENTS:
+    {{ python }} scripts/dist/prove.py {{ ARGUMENTS }}
+
+# The same with the packages that an unoptimised program is soon packed in
+prove-dist-short: programs
+    #!/usr/bin/env bash
+    set -euo pipefail
+    python3 scripts/dist check
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    strip -o "$folder/gongfu" target/debug/gongfu
+    export GONGFU_DIST=$folder/dist GONGFU_DIST_FAST=1
+    python3 scripts/dist --binary "$folder/gongfu" --only npm archive deb
+    {{ python }} scripts/dist/prove.py --short
+
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`
 fuzz TARGET SECONDS="60" *OPTIONS:
     #!/usr/bin/env bash

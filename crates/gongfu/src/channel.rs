@@ -34,7 +34,7 @@ const CHANNELS: [Channel; 13] = [
     Channel { title: "the container image", installed: |program| program.marker() == "image", update: "docker pull ghcr.io/gongfu-skills/gongfu", remove: "docker image rm ghcr.io/gongfu-skills/gongfu", launcher: &[] },
     Channel { title: "an .mcpb bundle", installed: |program| program.marker() == "bundle", update: "install the new bundle in your client", remove: "remove the extension in your client", launcher: &[] },
     Channel { title: "the installer", installed: |program| program.marker() == "archive", update: "run the installer of the new version", remove: "rm {program} {folder}/.gongfu-channel", launcher: &[] },
-    Channel { title: "the Debian package", installed: |program| program.is_at("/usr/bin") && program.has("/var/lib/dpkg/info/gongfu.list"), update: "sudo apt install ./gongfu_VERSION.deb", remove: "sudo apt remove gongfu", launcher: &[] },
+    Channel { title: "the Debian package", installed: |program| program.is_at("/usr/bin") && program.has("/var/lib/dpkg/info/gongfu.list"), update: "sudo apt install ./gongfu_VERSION.deb", remove: "sudo apt purge gongfu", launcher: &[] },
     Channel { title: "npx, in its cache", installed: |program| program.is_below("node_modules") && program.is_below("_npx"), update: "npx gongfu@latest --version", remove: "rm -r {package}", launcher: &["npx", "-y", "gongfu"] },
     Channel { title: "npm", installed: |program| program.is_below("node_modules") && program.is_below("lib"), update: "npm install --global gongfu@latest", remove: "npm uninstall --global gongfu", launcher: &[] },
     Channel { title: "npm, in a project", installed: |program| program.is_below("node_modules"), update: "npm install gongfu@latest", remove: "npm uninstall gongfu", launcher: &[] },
