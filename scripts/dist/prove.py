@@ -46,8 +46,8 @@ WHEEL = next((file.name for file in DIST.glob("*.whl")), "gongfu.whl")
 INSTALLER = f"sh {RELEASE}/install.sh"
 # What package managers keep for themselves, whatever they install.
 OF_MANAGERS = re.compile(
-    r"^/home/stranger/(\.npm/(_logs|_cacache|_update-notifier-last-checked|_npx$)|\.npm$|\.npm-global|\.cache/uv|\.local/share/uv)|"
-    r"^/var/(log|cache|lib/(dpkg|apt|systemd))/|^/root/|^/tmp/(node-compile-cache|uv-|npm-)"
+    r"^/home/user/(\.npm/(_logs|_cacache|_update-notifier-last-checked|_npx$)|\.npm$|\.npm-global|\.cache/uv|\.local/share/uv)|"
+    r"^/var/(log|cache|lib/(dpkg|apt|systemd))/|^/root\b|^/tmp/(node-compile-cache|uv-|npm-)"
 )
 
 

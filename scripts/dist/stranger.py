@@ -22,7 +22,7 @@ from pathlib import Path
 from release import TOOLS
 
 USER = 1000
-HOME = "/home/stranger"
+HOME = "/home/user"
 # Where the packages are.
 RELEASE = "/release"
 # What stands for the package indexes: index.py.

@@ -18,7 +18,7 @@ const MAX_MARKER: u64 = 64;
 pub(crate) struct Channel {
     /// The channel in words, after "installed by".
     pub(crate) title: &'static str,
-    /// Whether it installed the program.
+    /// The test that it installed the program.
     installed: fn(&Program) -> bool,
     /// The command that updates, with `{program}`, its `{folder}` and npm's `{package}` folder filled in.
     update: &'static str,
@@ -46,7 +46,7 @@ const CHANNELS: [Channel; 13] = [
     Channel { title: "a build of the sources", installed: |program| program.is_below("target"), update: "git pull, and build again", remove: "rm {program}", launcher: &[] },
 ];
 
-/// Whether a command is one that starts gongfu from a package manager's cache.
+/// Returns whether a command is one that starts gongfu from a package manager's cache.
 pub(crate) fn is_launcher(command: &str) -> bool {
     let mut launchers = CHANNELS.iter().map(|channel| channel.launcher.first());
     launchers.any(|first| first == Some(&command))
@@ -116,7 +116,7 @@ impl Program {
         self.path.parent().unwrap_or(&self.root)
     }
 
-    /// What the file beside it says.
+    /// The text of the file beside it.
     fn marker(&self) -> String {
         let read = || {
             let folder = Root::open(self.folder()).ok()?;
@@ -135,7 +135,7 @@ impl Program {
         self.path.components().any(|part| part.as_os_str() == name)
     }
 
-    /// Whether a file exists: below the root, or in the folder above the program's.
+    /// Returns whether a file exists: below the root, or in the folder above the program's.
     fn has(&self, file: &str) -> bool {
         let base = if file.starts_with('/') {
             Some(self.root.as_path())
@@ -146,7 +146,7 @@ impl Program {
         path.is_some_and(|path| disk::kind_outside(&path) == Some(EntryKind::File))
     }
 
-    /// Whether a wheel put it there: the folder of its metadata lies in the same environment.
+    /// Returns whether a wheel put it there: the folder of its metadata lies in the same environment.
     fn is_wheel(&self) -> bool {
         let names = |folder: &Path| {
             let root = Root::open(folder).ok();

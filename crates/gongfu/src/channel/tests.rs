@@ -8,7 +8,7 @@ use super::{CHANNELS, Program};
 /// Files with their text.
 type Files = &'static [(&'static str, &'static str)];
 
-/// Where a channel puts the program, and what else it leaves there.
+/// The places where channels put the program, and the files that they leave.
 const PLACES: [(&str, &str, Files); 16] = [
     (
         "the container image",

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::file::Snapshot;
 use super::format::lookup;
-use super::known::Client;
+use super::known::{CLIENTS, Client};
 use super::problem::Problem;
 use super::transport::Transport;
 
@@ -83,6 +83,23 @@ impl Client {
         let path = self.path("")?;
         let entry = (self.entry)(transport, path);
         self.format.edit("", path, Some(&entry))
+    }
+
+    /// The link that adds gongfu to this client, which must be one that has such links.
+    pub(crate) fn install_link(&self, transport: &Transport) -> Option<String> {
+        let path = self.path("").ok()?;
+        self.link.map(|link| link(&(self.entry)(transport, path)))
+    }
+
+    /// The problem that the client opens no links.
+    pub(crate) fn no_link(&self) -> Problem {
+        let others = CLIENTS.iter().filter(|client| client.link.is_some());
+        let ids: Vec<&str> = others.map(|client| client.id).collect();
+        Problem::new(
+            "no-link",
+            format!("{} has no install links", self.title),
+            format!("omit --link; {} have one", ids.join(" and ")),
+        )
     }
 }
 

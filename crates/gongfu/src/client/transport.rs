@@ -5,7 +5,6 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::known::NAME;
 use crate::channel;
 
 /// The address of `gongfu serve` without settings.
@@ -86,10 +85,10 @@ impl Transport {
                 let own = if channel::is_launcher(name) {
                     let position = arguments
                         .iter()
-                        .position(|word| word == NAME || word.starts_with("gongfu@"));
+                        .position(|word| word == "gongfu" || word.starts_with("gongfu@"));
                     position.and_then(|position| arguments.get(position + 1..))
                 } else {
-                    let is_own = name.to_ascii_lowercase().starts_with(NAME);
+                    let is_own = name.to_ascii_lowercase().starts_with("gongfu");
                     is_own.then_some(arguments.as_slice())
                 };
                 own.and_then(<[String]>::first)

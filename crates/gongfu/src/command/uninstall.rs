@@ -28,7 +28,7 @@ const YOURS: [&str; 7] = [
     "config.toml",
 ];
 
-/// How questions are answered.
+/// The answers to the questions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Answers {
     Ask,
@@ -199,7 +199,7 @@ fn names(home: &Home) -> Vec<String> {
     entries(home, "")
 }
 
-/// Whether the home has a file of this name, or a folder with something in it.
+/// Returns whether the home has a file of this name, or a folder with something in it.
 fn holds(home: &Home, name: &str) -> bool {
     names(home).iter().any(|one| one == name)
         && (name.contains('.') || !entries(home, name).is_empty())
