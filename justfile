@@ -188,13 +188,20 @@ dist-check: dist-tools
     set -euo pipefail
     export PATH={{ tools }}/dist-venv/bin:{{ tools }}/dist-node/node_modules/.bin:$PATH
     python scripts/dist check
+    cargo build --quiet
     shellcheck scripts/dist/files/install.sh
     claude plugin validate --strict .
     claude plugin validate --strict plugins/gongfu
     {{ python }} scripts/dist/check_action.py
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+    # Claude Code installs the plugin, and its server answers.
+    (
+      export HOME=$folder PATH=$PWD/target/debug:$PATH
+      claude plugin marketplace add "$PWD" && claude plugin install gongfu@gongfu
+      claude mcp list | tee "$folder/servers" && grep -q Connected "$folder/servers"
+    )
     if command -v systemd-analyze >/dev/null; then
-      folder=$(mktemp -d)
-      trap 'rm -rf "$folder"' EXIT
       for kind in system user; do
         # The program isn't installed here.
         sed 's|^ExecStart=[^ ]*|ExecStart=/bin/true|' "scripts/dist/files/systemd/$kind/gongfu.service" >"$folder/gongfu.service"

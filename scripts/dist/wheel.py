@@ -5,6 +5,7 @@ maturin compiles the program for it, on Linux against an old glibc by zig. All o
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from release import DIST, REPOSITORY, Build, Failed, Platform, run, tool
@@ -20,8 +21,9 @@ def compile_program(platform: Platform) -> Path:
     command = [tool("maturin"), "build", "--target", platform.target, "--out", DIST]
     if platform.system == "linux":
         command += ["--zig", "--compatibility", GLIBC]
-    # maturin looks for zig as a module of the Python beside it, and starts cargo from PATH.
-    run(*command, cwd=REPOSITORY)
+    # maturin finds zig as a module of the first Python on PATH.
+    path = f"{Path(tool('maturin')).parent}{os.pathsep}{os.environ['PATH']}"
+    run(*command, cwd=REPOSITORY, env={**os.environ, "PATH": path})
     return REPOSITORY / "target" / platform.target / "dist" / "gongfu"
 
 
