@@ -28,7 +28,6 @@ def join() -> list[Path]:
                 {
                     "registryType": "mcpb",
                     "identifier": address,
-                    "version": VERSION,
                     "fileSha256": digest(bundle),
                     "transport": {"type": "stdio"},
                 }
