@@ -219,12 +219,12 @@ prove-dist *ARGUMENTS:
 prove-dist-short: programs
     #!/usr/bin/env bash
     set -euo pipefail
-    python3 scripts/dist check
+    {{ python }} scripts/dist check
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
     strip -o "$folder/gongfu" target/debug/gongfu
     export GONGFU_DIST=$folder/dist GONGFU_DIST_FAST=1
-    python3 scripts/dist --binary "$folder/gongfu" --only npm archive deb
+    {{ python }} scripts/dist --binary "$folder/gongfu" --only npm archive deb
     {{ python }} scripts/dist/prove.py --short
 
 # Feed a reader with inputs that find new ways through it: `just fuzz document 60`

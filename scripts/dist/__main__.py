@@ -48,7 +48,8 @@ def host() -> Platform:
 
 
 def pack(options: argparse.Namespace, scratch: Path) -> None:
-    target = next((one for one in PLATFORMS if one.target == options.target), None) or host()
+    named = [one for one in PLATFORMS if one.target == options.target]
+    target = named[0] if named else host()
     DIST.mkdir(exist_ok=True)
     binary = options.binary or wheel.compile_program(target)
     build = Build(binary.resolve(), target, scratch)
@@ -76,7 +77,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", nargs="?", choices=["pack", "join", "check"], default="pack")
     parser.add_argument("--binary", type=Path, help="a compiled program, for all but the wheel")
-    parser.add_argument("--target", help="the platform of the program; this machine's by default")
+    parser.add_argument("--target", choices=[one.target for one in PLATFORMS], help="the platform of the program; this machine's by default")
     parser.add_argument("--only", nargs="+", choices=CHANNELS, default=[])
     parser.add_argument("--fix", action="store_true", help="write the files that `check` finds stale")
     parser.add_argument("--local-base", action="store_true", help="make the base of the image of Debian's packages")

@@ -214,9 +214,10 @@ def controls(machine: Stranger, release: Path, program: str) -> list[tuple[str, 
     refused("archive without the program", empty, "can't be unpacked")
     refused("home that can't be written", "rmdir ~/.local/bin && chmod 500 ~/.local", "can't be created")
 
-    machine.reset()
-    other = machine.run(f"echo x > ~/.local/bin/gongfu; {INSTALLER} --uninstall")
-    outcomes.append(("removing another one's program", other.returncode == 1))
+    for name, argument in [("replacing another one's program", ""), ("removing another one's program", " --uninstall")]:
+        machine.reset()
+        other = machine.run(f"echo x > ~/.local/bin/gongfu; GONGFU_BASE={RELEASE} {INSTALLER}{argument}; cat ~/.local/bin/gongfu")
+        outcomes.append((name, "error:" in other.stderr and other.stdout == "x\n"))
     without = Case("npm", NPM[:1], "gongfu mcp", "npm",
                    "npm install --global gongfu && rm -r ~/.npm-global/lib/node_modules/gongfu/node_modules")
     outcomes.append(("npm without the program", bool(prove(machine, without, release, program).problems)))

@@ -53,6 +53,9 @@ install() {
   if [ "$(uname -s)" = Linux ] && ! [ -e /lib64/ld-linux-x86-64.so.2 ] && ! [ -e /lib/ld-linux-aarch64.so.1 ]; then
     fail 'this system has no glibc' 'build gongfu from source'
   fi
+  if [ -e "$bin/gongfu" ] && [ "$(cat "$bin/.gongfu-channel" 2>/dev/null)" != archive ]; then
+    fail "$bin/gongfu was installed by something else" 'remove it first, or set GONGFU_BIN to another folder'
+  fi
   folder=$(mktemp -d)
   trap 'rm -rf "$folder"' EXIT
   fetch SHA256SUMS "$folder"

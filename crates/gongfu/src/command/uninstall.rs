@@ -17,8 +17,8 @@ use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
-/// The entries of the home that nothing can bring back.
-const YOURS: [&str; 7] = [
+/// The entries of the home that a person may miss.
+const YOURS: [&str; 8] = [
     "skills",
     "workspaces",
     "changes",
@@ -26,6 +26,8 @@ const YOURS: [&str; 7] = [
     "approvals.json",
     "grants.json",
     "config.toml",
+    // Here only if a person just kept it.
+    "environments",
 ];
 
 /// The answers to the questions.
