@@ -58,11 +58,16 @@ pub(crate) fn run(
                 terminal.line(&address)?;
             } else if json {
                 let file = client.location(Scope::User, environment).file;
-                terminal.json(&json!({ "name": client.id, "file": file, "entry": snippet, "link": address }))?;
+                terminal.json(
+                    &json!({ "name": client.id, "file": file, "entry": snippet, "link": address }),
+                )?;
             } else {
                 terminal.bytes(snippet.as_bytes())?;
                 if let Some(address) = address {
-                    terminal.note(&format!("or open this link in {}:\n{address}", client.title));
+                    terminal.note(&format!(
+                        "or open this link in {}:\n{address}",
+                        client.title
+                    ));
                 }
             }
             Ok(Outcome::Good)

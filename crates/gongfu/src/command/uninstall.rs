@@ -14,6 +14,7 @@ use crate::cli::UninstallArguments;
 use crate::client::{Action, CLIENTS, Scope};
 use crate::clock::SystemClock;
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 
@@ -48,10 +49,12 @@ pub(crate) fn run(
         (_, true) => Answers::DryRun,
         _ if std::io::stdin().is_terminal() => Answers::Ask,
         _ => {
-            terminal.note(
-                "error[no-terminal]: there is no terminal to ask on\n  pass --yes to remove everything, or --dry-run to list it",
-            );
-            return Ok(Outcome::WrongUse);
+            return Err(Failure::usage(
+                "NO_TERMINAL",
+                "there is no terminal to ask on",
+                "pass --yes to remove everything, or --dry-run to list it",
+            )
+            .into());
         }
     };
     let home = wiring::home(environment)?;
@@ -127,7 +130,7 @@ impl Removal<'_> {
             match home.remove_environments() {
                 Ok(()) => self.removed(what)?,
                 Err(error) => self.failed(
-                    "not-removed",
+                    "NOT_REMOVED",
                     &error.to_string(),
                     "stop every gongfu, and try again",
                 ),
@@ -159,7 +162,7 @@ impl Removal<'_> {
                         .line(&format!("kept      {path}: gongfu did not create {rest}"))?;
                 }
                 Err(error) => self.failed(
-                    "not-removed",
+                    "NOT_REMOVED",
                     &error.to_string(),
                     "stop every gongfu, and try again",
                 ),
@@ -191,8 +194,7 @@ impl Removal<'_> {
 
     fn failed(&mut self, code: &str, message: &str, hint: &str) {
         self.is_complete = false;
-        self.terminal
-            .note(&format!("error[{code}]: {message}\n  {hint}"));
+        self.terminal.problem(code, message, hint);
     }
 }
 

@@ -61,7 +61,7 @@ fn uninstall_removes_every_entry_and_the_home() {
 fn uninstall_without_a_terminal_needs_a_yes() {
     let fixture = installed();
     let refused = fixture.gongfu(["uninstall"]).ends(2);
-    assert!(refused.stderr.contains("error[no-terminal]") && refused.stderr.contains("--yes"));
+    assert!(refused.stderr.contains("NO_TERMINAL") && refused.stderr.contains("--yes"));
     assert!(fixture.path("home/skills/mine/SKILL.md").exists());
     fixture.gongfu(["client", "status", "cursor"]).good();
 }
