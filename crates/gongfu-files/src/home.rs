@@ -9,12 +9,13 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 19] = [
+const ENTRIES: [&str; 20] = [
     "skills",
     "built-in",
     "index",
     "search",
     "audit",
+    "uses",
     "clients",
     "workspaces",
     "changes",
