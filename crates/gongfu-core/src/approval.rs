@@ -34,6 +34,8 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// The version of the skill that does it; `None` without a skill.
     pub skill: Option<SkillVersion>,
+    /// The project that an approval for always trusts, instead of this one call.
+    pub trust: Option<String>,
 }
 
 impl ApprovalRequest {
@@ -89,6 +91,9 @@ pub struct Approval {
     /// The version of the skill, to tell what is different when another one asks the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<SkillVersion>,
+    /// The project that an approval for always trusts, instead of this one call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<String>,
     /// The time of the last such call, in milliseconds since 1970.
     pub asked: i64,
     /// The person's answer.
@@ -205,6 +210,7 @@ impl Approvals {
                     details: request.details.clone(),
                     reason: request.reason.clone(),
                     skill: request.skill.clone(),
+                    trust: request.trust.clone(),
                     asked: now.0,
                     answer: Answer::Waiting,
                     until: Some(now.0.saturating_add(WAIT_LIMIT)),
@@ -253,6 +259,9 @@ impl Approvals {
     }
 
     /// Records a person's answer to the call with an id, or with the only id that begins so; returns its record.
+    ///
+    /// Trusting a project allows this call once: further ones need no approval. Trust has no end, so an answer
+    /// with one is about this call.
     pub fn answer(
         &mut self,
         id: &str,
@@ -278,7 +287,12 @@ impl Approvals {
         let Some(known) = self.all.get_mut(at).filter(is_meant) else {
             return Lookup::Unknown;
         };
-        known.answer = answer;
+        known.answer = match answer {
+            Answer::Allowed(Scope::Always) if known.trust.is_some() && until.is_none() => {
+                Answer::Allowed(Scope::Once)
+            }
+            answer => answer,
+        };
         known.until = until.map(|until| until.0);
         Lookup::Found(known.clone())
     }

@@ -20,10 +20,12 @@ pub mod network;
 pub mod place;
 
 pub mod port;
+pub mod project;
 pub mod sandbox;
 pub mod search;
 pub mod shell;
 pub mod skill;
 pub mod switches;
 pub mod text;
+pub mod trust;
 pub mod uses;

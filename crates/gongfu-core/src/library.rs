@@ -30,7 +30,7 @@ pub const MAX_NEAREST: usize = 200;
 pub enum SourceKind {
     /// Named by `--skills-dir` or the configuration.
     Explicit,
-    /// A conventional folder of the project.
+    /// A conventional folder of a project that a person trusts.
     Project,
     /// Named by an environment variable.
     Environment,
@@ -40,6 +40,8 @@ pub enum SourceKind {
     System,
     /// Comes with gongfu.
     BuiltIn,
+    /// A conventional folder of a project that nobody trusted yet: it takes no name from another source.
+    Untrusted,
 }
 
 /// A place where skills come from.
@@ -51,6 +53,8 @@ pub struct Source {
     pub kind: SourceKind,
     /// The folder, for people.
     pub root: String,
+    /// The project that it belongs to, if it belongs to one.
+    pub project: Option<Arc<str>>,
 }
 
 /// The number of findings of each severity of a skill.
@@ -256,6 +260,14 @@ impl Library {
     /// The sources in order of precedence.
     pub fn sources(&self) -> &[Source] {
         &self.sources
+    }
+
+    /// The project that nobody trusted yet, if a skill comes from one.
+    pub fn untrusted_project(&self, skill: &Skill) -> Option<&Arc<str>> {
+        let mut sources = self.sources.iter();
+        let source = sources.find(|source| source.id == skill.source)?;
+        let is_untrusted = source.kind == SourceKind::Untrusted;
+        source.project.as_ref().filter(|_| is_untrusted)
     }
 
     /// Returns the skills that can't be loaded or were left out.

@@ -9,7 +9,7 @@ use crate::disk::{self, EntryKind, Root};
 use crate::slug::slug;
 
 /// The names of the entries of a home, for removing it. Others in its folder aren't gongfu's.
-const ENTRIES: [&str; 20] = [
+const ENTRIES: [&str; 21] = [
     "skills",
     "built-in",
     "index",
@@ -28,6 +28,7 @@ const ENTRIES: [&str; 20] = [
     "approvals.json",
     "grants.json",
     "switches.json",
+    "trust.json",
     "token",
     "config.toml",
 ];

@@ -279,6 +279,12 @@ fn stores_of(home: &Path) -> Vec<PathBuf> {
     STORES.iter().map(|store| home.join(store)).collect()
 }
 
+/// Returns whether a folder is one of a home's with keys and passwords, or lies in one.
+pub(crate) fn is_store(home: &Path, folder: &Path) -> bool {
+    let below = folder.strip_prefix(home);
+    below.is_ok_and(|below| STORES.iter().any(|store| below.starts_with(store)))
+}
+
 /// Returns whether a folder looks like the home of somebody who isn't in the list of users.
 fn is_home(folder: &Path) -> bool {
     let has = |name: &str| kind_outside(&folder.join(name)).is_some();
@@ -286,7 +292,7 @@ fn is_home(folder: &Path) -> bool {
 }
 
 /// The homes that the list of users names.
-fn homes_of_users() -> Vec<PathBuf> {
+pub(crate) fn homes_of_users() -> Vec<PathBuf> {
     let users = Root::open(Path::new("/etc")).and_then(|settings| {
         settings.read(
             &SkillPath::new(USERS).map_err(std::io::Error::other)?,

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gongfu_core::place::Location;
 use gongfu_core::port::{Change, FileContent, Files, FolderEntry, Pending, PortError, ready};
@@ -20,13 +20,19 @@ use crate::private::PrivatePaths;
 /// The workspace of one owner.
 #[derive(Debug)]
 pub struct LocalWorkspace {
-    path: PathBuf,
-    root: Mutex<Option<Arc<Root>>>,
-    /// The folder with the long outputs of runs, if they are shown.
-    logs: Option<PathBuf>,
+    folder: Mutex<Folder>,
     private: Option<PrivatePaths>,
     /// The longest guest path first, so that the innermost mount is found.
     mounts: Vec<(Mount, Arc<Root>)>,
+}
+
+/// The folder of a workspace.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    root: Option<Arc<Root>>,
+    /// The folder with the long outputs of runs, if they are shown.
+    logs: Option<PathBuf>,
 }
 
 /// A folder that a location leads into.
@@ -64,9 +70,11 @@ impl LocalWorkspace {
         }
         open.sort_by_key(|(mount, _)| std::cmp::Reverse(mount.guest.as_str().len()));
         Ok(Self {
-            path,
-            root: Mutex::default(),
-            logs: None,
+            folder: Mutex::new(Folder {
+                path,
+                root: None,
+                logs: None,
+            }),
             private: None,
             mounts: open,
         })
@@ -75,8 +83,27 @@ impl LocalWorkspace {
     /// The same workspace with the long outputs of runs, which lie in this folder, as [`LOGS`].
     #[must_use]
     pub fn with_logs(self, logs: PathBuf) -> Self {
-        let logs = Some(logs);
-        Self { logs, ..self }
+        self.lock().logs = Some(logs);
+        self
+    }
+
+    /// Moves the workspace to another folder, with the long outputs of its runs: for a client that says only
+    /// after the start where it works.
+    ///
+    /// # Errors
+    /// The folder is private.
+    pub fn move_to(&self, path: PathBuf, logs: PathBuf) -> io::Result<()> {
+        self.check_own(&real_outside(&path))?;
+        *self.lock() = Folder {
+            path,
+            root: None,
+            logs: Some(logs),
+        };
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Folder> {
+        self.folder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same workspace in which these are hidden.
@@ -84,20 +111,26 @@ impl LocalWorkspace {
     /// # Errors
     /// The workspace itself or a mount is one of them.
     pub fn with_private(self, private: PrivatePaths) -> io::Result<Self> {
-        let workspace = real_outside(&self.path);
-        let mounts = self.mounts.iter().map(|(mount, _)| &mount.host);
-        if let Some(folder) = mounts
-            .chain([&workspace])
-            .find(|folder| private.refuses(folder))
-        {
+        let private = Some(private);
+        let workspace = Self { private, ..self };
+        workspace.check_own(&real_outside(&workspace.path()))?;
+        for mount in workspace.mounts() {
+            workspace.check_own(&mount.host)?;
+        }
+        Ok(workspace)
+    }
+
+    /// Refuses gongfu's own folder.
+    fn check_own(&self, folder: &Path) -> io::Result<()> {
+        let private = self.private.as_ref();
+        if private.is_some_and(|private| private.refuses(folder)) {
             let text = format!(
                 "{} is gongfu's own folder; choose another one",
                 folder.display()
             );
             return Err(io::Error::other(text));
         }
-        let private = Some(private);
-        Ok(Self { private, ..self })
+        Ok(())
     }
 
     /// The guest paths that are hidden in mounts.
@@ -124,7 +157,7 @@ impl LocalWorkspace {
         let target = self.find(place, false).ok()?;
         let root = match &target.root {
             Some(root) => root.path().to_owned(),
-            None => real_outside(&self.path),
+            None => real_outside(&self.path()),
         };
         Some((root, PathBuf::from(target.path.as_str())))
     }
@@ -165,28 +198,28 @@ impl LocalWorkspace {
     }
 
     /// The path of the workspace.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn path(&self) -> PathBuf {
+        self.lock().path.clone()
     }
 
     /// The handle of the workspace, opened once, and again when its folder was removed; `None` where
     /// it is missing, unless it is to be created.
     fn open(&self, create: bool) -> io::Result<Option<Arc<Root>>> {
-        let mut open = self.root.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(root) = open.as_ref().filter(|root| root.is_linked()) {
+        let mut folder = self.lock();
+        if let Some(root) = folder.root.as_ref().filter(|root| root.is_linked()) {
             return Ok(Some(Arc::clone(root)));
         }
         let opened = if create {
-            Root::create_private(&self.path)
+            Root::create_private(&folder.path)
         } else {
-            Root::open(&self.path)
+            Root::open(&folder.path)
         };
-        *open = match opened {
+        folder.root = match opened {
             Ok(root) => Some(Arc::new(root)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        Ok(open.clone())
+        Ok(folder.root.clone())
     }
 
     /// Finds the folder that a location leads into: the workspace, the outputs of runs, or a mount.
@@ -207,7 +240,8 @@ impl LocalWorkspace {
             }
             Location::Absolute(path) => path,
         };
-        if let Some(logs) = &self.logs
+        let logs = self.lock().logs.clone();
+        if let Some(logs) = &logs
             && let Some(below) = below(path, LOGS.trim_start_matches('/'))?
         {
             return Ok(Target {

@@ -60,6 +60,8 @@ pub struct Question {
     pub serial: u64,
     /// The whole question, for people.
     pub text: String,
+    /// The effect of an answer for always, for people.
+    pub always: String,
 }
 
 /// True if the person behind a call answered; that may take as long as a person takes.
@@ -142,6 +144,8 @@ pub struct Proposal {
     pub digest: Digest,
     /// The version of the skill that does it, to tell what is different when another one asks the same.
     pub skill: Option<SkillVersion>,
+    /// The project that an answer for always trusts, instead of this one call.
+    pub trust: Option<Arc<str>>,
 }
 
 impl Call {

@@ -82,6 +82,8 @@ error_codes! {
     Forbidden = "FORBIDDEN", 403, 1;
     /// A person has to agree first.
     ApprovalRequired = "APPROVAL_REQUIRED", 403, 1;
+    /// The skill is from a project that isn't trusted.
+    ProjectUntrusted = "PROJECT_UNTRUSTED", 403, 1;
     /// The command is refused.
     CommandBlocked = "COMMAND_BLOCKED", 403, 1;
     /// The declared needs of a skill can't be read or can't be met.

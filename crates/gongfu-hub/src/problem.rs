@@ -99,6 +99,7 @@ problems! {
     Cancelled = Cancelled;
     PartBroken { part: &'static str, reason: String } = Unavailable;
     SandboxUnavailable { reason: String } = SandboxUnavailable;
+    ProjectUntrusted { skill: String, project: String } = ProjectUntrusted;
     RunRefused { reason: String } = InvalidArgument;
     CommandBlocked { reason: String } = CommandBlocked;
     Fault { reason: String } = Internal;

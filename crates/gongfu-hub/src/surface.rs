@@ -19,6 +19,7 @@ pub mod prompt;
 pub mod resource;
 pub mod substitution;
 pub mod switch;
+pub mod trust;
 pub(crate) mod view;
 mod word;
 

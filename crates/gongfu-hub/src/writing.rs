@@ -194,6 +194,7 @@ fn proposal(
         reason: why.to_owned(),
         digest: Digest::of(&digest),
         skill: None,
+        trust: None,
     })
 }
 

@@ -13,8 +13,10 @@ mod reading;
 mod scoped_pool;
 pub mod source;
 mod switches;
+mod trust;
 pub mod walk;
 pub mod watch;
 
 pub use local::{LocalSkills, WatchStatus};
 pub use switches::SwitchRecord;
+pub use trust::TrustRecord;

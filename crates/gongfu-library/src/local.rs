@@ -15,6 +15,7 @@ mod unlisted;
 mod watch_thread;
 mod writing;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use gongfu_core::library::{Library, Revision, Skill};
@@ -30,6 +31,7 @@ use tokio::sync::watch::Sender;
 
 use crate::source::{self, Place, Settings};
 use crate::switches::SwitchRecord;
+use crate::trust::TrustRecord;
 
 pub use state::WatchStatus;
 
@@ -49,8 +51,9 @@ const MAX_LOOKS: usize = 8;
 /// The skills on this machine, as one library.
 pub struct LocalSkills {
     home: Home,
-    settings: Settings,
+    settings: Mutex<Arc<Settings>>,
     switches: SwitchRecord,
+    trusts: Option<TrustRecord>,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
     /// The roots of the last look, by the ids of their places: reading a file doesn't wait for a look.
@@ -75,8 +78,9 @@ impl LocalSkills {
         state.watch.switch_file = switches.file().map(ToOwned::to_owned);
         Self {
             home,
-            settings,
+            settings: Mutex::new(Arc::new(settings)),
             switches,
+            trusts: None,
             clock,
             state: Mutex::new(state),
             open: Mutex::default(),
@@ -86,10 +90,34 @@ impl LocalSkills {
         }
     }
 
+    /// The same skills, of which those of a project that is trusted in this record keep their names.
+    #[must_use]
+    pub fn with_trusts(mut self, trusts: TrustRecord) -> Self {
+        self.lock().watch.trust_file = Some(trusts.file().to_owned());
+        self.trusts = Some(trusts);
+        self
+    }
+
+    /// Looks for the skills of a project from this folder on.
+    pub fn set_project(&self, start: Option<PathBuf>) {
+        let settings = Settings {
+            project: start,
+            ..(*self.settings()).clone()
+        };
+        *held(&self.settings) = Arc::new(settings);
+        self.lock().watch.places_changed = true;
+        self.look_again();
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&held(&self.settings))
+    }
+
     /// The places where skills may be, in order of precedence, as they are now: a person may link
     /// folders into their own at any time.
     pub fn places(&self) -> Vec<Place> {
-        source::places(&self.settings, &self.home)
+        let trusts = self.trusts.as_ref().map(TrustRecord::read);
+        source::places(&self.settings(), &self.home, &trusts.unwrap_or_default())
     }
 
     /// The library as it is on disk now.

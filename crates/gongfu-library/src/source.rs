@@ -8,13 +8,17 @@ use std::sync::Arc;
 
 use gongfu_core::library::SourceKind;
 use gongfu_core::skill::SkillPath;
+use gongfu_core::trust::Trusts;
 
 use crate::walk::{CONVENTIONAL, Limits, NAMED};
 use gongfu_files::disk::{self, EntryKind, Root};
-use gongfu_files::{Home, slug};
+use gongfu_files::{Home, project_of, slug};
+
+/// Returns whether another program of the person trusts a project.
+pub type TrustedElsewhere = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// The settings that decide about the places.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Settings {
     /// Folders named by a flag or the configuration, in that order.
     pub explicit: Vec<PathBuf>,
@@ -22,6 +26,8 @@ pub struct Settings {
     pub environment: Vec<PathBuf>,
     /// The folder from which the project's conventional folders are searched.
     pub project: Option<PathBuf>,
+    /// The projects that another program of the person trusts.
+    pub trusted_elsewhere: Option<TrustedElsewhere>,
     /// The person's home folder.
     pub user: Option<PathBuf>,
     /// True if there are other places than `explicit`.
@@ -43,6 +49,8 @@ pub struct Place {
     pub kind: SourceKind,
     /// The folder.
     pub path: PathBuf,
+    /// The project that it belongs to, if it belongs to one.
+    pub project: Option<Arc<str>>,
     /// The limits of a walk.
     pub limits: Limits,
 }
@@ -68,7 +76,9 @@ const USER: [(&str, &str); 2] = [
 const SYSTEM: &str = "/etc/gongfu/skills";
 
 /// Lists the places in order of precedence; the same folder is never listed twice.
-pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
+///
+/// A project that nobody trusts comes last: its skills take no name from another place.
+pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
     let mut places = Places::default();
     for folder in &settings.explicit {
         // `.` and `x/..` have a real name.
@@ -81,16 +91,12 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
         places.add(&name, SourceKind::Explicit, folder.clone(), NAMED);
     }
     if settings.default_dirs {
-        for level in settings
-            .project
-            .as_deref()
-            .map(|start| levels(start, settings.user.as_deref()))
-            .unwrap_or_default()
-        {
-            for (id, below) in PROJECT {
-                places.add(id, SourceKind::Project, level.join(below), CONVENTIONAL);
-            }
-        }
+        let project = Project::of(settings, home, trusts);
+        let (trusted, untrusted) = match project {
+            Some(project) if project.is_trusted => (Some(project), None),
+            other => (None, other),
+        };
+        places.add_project(trusted);
         for folder in &settings.environment {
             let child = folder.join("skills");
             let read = if disk::kind_outside(&child) == Some(EntryKind::Folder) {
@@ -120,34 +126,50 @@ pub fn places(settings: &Settings, home: &Home) -> Vec<Place> {
         if let Some(folder) = &settings.built_in {
             places.add("built-in", SourceKind::BuiltIn, folder.clone(), NAMED);
         }
+        places.add_project(untrusted);
     }
     places.list
 }
 
-/// The project that a folder belongs to: the root of its repository, else the folder itself.
-pub fn project_root(start: &Path, user: Option<&Path>) -> PathBuf {
-    let levels = levels(start, user);
-    levels.last().map_or_else(|| start.to_owned(), Clone::clone)
+/// The project whose folders are places.
+struct Project {
+    /// Its conventional folders, from the one where somebody works up to the root.
+    folders: Vec<(&'static str, PathBuf)>,
+    /// The root, by its real path.
+    root: Arc<str>,
+    is_trusted: bool,
 }
 
-/// From a folder up to the root of its repository; without a repository, the folder alone.
-///
-/// A person's home folder is no project, even where it is a repository: it belongs to the user's
-/// sources.
-fn levels(start: &Path, user: Option<&Path>) -> Vec<PathBuf> {
-    let start = std::path::absolute(start).unwrap_or_else(|_| start.to_owned());
-    let up: Vec<&Path> = start
-        .ancestors()
-        .take(64)
-        .take_while(|folder| Some(*folder) != user)
-        .collect();
-    let root = up
-        .iter()
-        .position(|folder| disk::kind_outside(&folder.join(".git")).is_some());
-    up.iter()
-        .take(root.map_or(1, |root| root + 1))
-        .map(|folder| (*folder).to_owned())
-        .collect()
+impl Project {
+    /// The project that these settings lead to, where there is one.
+    fn of(settings: &Settings, home: &Home, trusts: &Trusts) -> Option<Self> {
+        let start = disk::real_outside(settings.project.as_deref()?);
+        let root = project_of(&start, settings.user.as_deref(), home).ok()?;
+        let own = disk::real_outside(home.path());
+        let levels = start
+            .ancestors()
+            .take_while(|level| level.starts_with(&root));
+        let folders = levels.flat_map(|level| PROJECT.map(|(id, below)| (id, level.join(below))));
+        let folders: Vec<_> = folders
+            .filter(|(_, folder)| !folder.starts_with(&own))
+            .collect();
+        let name: Arc<str> = root.to_string_lossy().into();
+        // A project without skills needn't be trusted, so no file of a client is read for it.
+        let has_skills = folders
+            .iter()
+            .any(|(_, folder)| disk::kind_outside(folder).is_some());
+        let is_trusted = !has_skills
+            || trusts.is_trusted(&name)
+            || settings
+                .trusted_elsewhere
+                .as_ref()
+                .is_some_and(|is_trusted| is_trusted(&root));
+        Some(Self {
+            folders,
+            root: name,
+            is_trusted,
+        })
+    }
 }
 
 #[derive(Default)]
@@ -174,8 +196,26 @@ impl Places {
             id,
             kind,
             path,
+            project: None,
             limits,
         });
+    }
+
+    /// Adds the conventional folders of a project.
+    fn add_project(&mut self, project: Option<Project>) {
+        let Some(project) = project else { return };
+        let kind = if project.is_trusted {
+            SourceKind::Project
+        } else {
+            SourceKind::Untrusted
+        };
+        let start = self.list.len();
+        for (id, folder) in project.folders {
+            self.add(id, kind, folder, CONVENTIONAL);
+        }
+        for place in self.list.iter_mut().skip(start) {
+            place.project = Some(Arc::clone(&project.root));
+        }
     }
 }
 
@@ -219,9 +259,11 @@ impl Places {
     reason = "tests make the folders that they look at"
 )]
 mod tests {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
 
     use gongfu_core::library::SourceKind;
+    use gongfu_core::trust::Trusts;
 
     use super::{Settings, places};
     use gongfu_files::Home;
@@ -232,8 +274,10 @@ mod tests {
         let project = folder.path().join("repo/a/b");
         std::fs::create_dir_all(&project).unwrap();
         std::fs::create_dir_all(folder.path().join("repo/.git")).unwrap();
+        std::fs::create_dir_all(project.join(".agents/skills")).unwrap();
         std::fs::create_dir_all(folder.path().join("env/skills")).unwrap();
         let settings = Settings {
+            trusted_elsewhere: None,
             explicit: vec![
                 "/x/My Skills".into(),
                 "/y/my-skills".into(),
@@ -247,7 +291,11 @@ mod tests {
             built_in: Some("/b".into()),
             writable: None,
         };
-        let found = places(&settings, &Home::at("/h"));
+        let repository = folder.path().join("repo").to_string_lossy().into_owned();
+        let trusts = Trusts {
+            projects: [(repository.clone(), 0)].into(),
+        };
+        let found = places(&settings, &Home::at("/h"), &trusts);
         let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
         assert_eq!(ids[..3], ["my-skills", "my-skills-2", "project-agents"]);
         assert_eq!(
@@ -263,12 +311,35 @@ mod tests {
                 .iter()
                 .any(|place| place.path == folder.path().join("env/skills"))
         );
+        // Nobody trusts the folder above it, or one in it.
+        for other in [folder.path(), &folder.path().join("repo/a")] {
+            let trusts = Trusts {
+                projects: [(other.to_string_lossy().into_owned(), 0)].into(),
+            };
+            let found = places(&settings, &Home::at("/h"), &trusts);
+            assert!(found.is_sorted_by_key(|place| place.kind));
+            let last: Vec<_> = found.iter().rev().take(12).collect();
+            assert!(
+                last.iter().all(|place| place.kind == SourceKind::Untrusted
+                    && place.project.as_deref() == Some(&repository)),
+                "{last:?}"
+            );
+        }
+        let elsewhere = Settings {
+            trusted_elsewhere: Some(Arc::new(|project| project.ends_with("repo"))),
+            ..settings.clone()
+        };
+        assert_eq!(
+            places(&elsewhere, &Home::at("/h"), &Trusts::default()),
+            found
+        );
         let only = places(
             &Settings {
                 default_dirs: false,
                 ..settings
             },
             &Home::at("/h"),
+            &trusts,
         );
         assert!(only.iter().all(|place| place.kind == SourceKind::Explicit));
     }
@@ -294,7 +365,7 @@ mod tests {
             discover_user: true,
             ..Settings::default()
         };
-        let found = places(&settings, &Home::at("/h"));
+        let found = places(&settings, &Home::at("/h"), &Trusts::default());
         let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
         assert!(ids.contains(&"user-claude-linked"), "{ids:?}");
         assert!(
@@ -306,12 +377,13 @@ mod tests {
     #[test]
     fn only_the_folder_itself_counts_outside_of_a_repository() {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("x/y")).unwrap();
         let settings = Settings {
             project: Some(folder.path().join("x/y")),
             default_dirs: true,
             ..Settings::default()
         };
-        let roots: Vec<PathBuf> = places(&settings, &Home::at("/h"))
+        let roots: Vec<PathBuf> = places(&settings, &Home::at("/h"), &Trusts::default())
             .into_iter()
             .filter(|place| place.kind == SourceKind::Project)
             .map(|place| place.path)
@@ -322,5 +394,30 @@ mod tests {
                 .all(|root| root.starts_with(folder.path().join("x/y"))),
             "{roots:?}"
         );
+    }
+
+    #[test]
+    fn folder_that_is_no_project_and_gongfus_home_have_no_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let (user, project) = (folder.path().join("me"), folder.path().join("project"));
+        for path in [&user.join("skills"), &project.join("skills/skills")] {
+            std::fs::create_dir_all(path).unwrap();
+        }
+        let of_project = |start: &Path| {
+            let settings = Settings {
+                project: Some(start.to_owned()),
+                user: Some(user.clone()),
+                default_dirs: true,
+                ..Settings::default()
+            };
+            let home = Home::at(project.join("skills"));
+            let places = places(&settings, &home, &Trusts::default());
+            let places = places.into_iter().filter(|place| place.project.is_some());
+            places.map(|place| place.path).collect::<Vec<_>>()
+        };
+        assert_eq!(of_project(Path::new("/")), [""; 0].map(PathBuf::from));
+        assert_eq!(of_project(&user), [""; 0].map(PathBuf::from));
+        let conventional = [".agents/skills", ".claude/skills"].map(|below| project.join(below));
+        assert_eq!(of_project(&project), conventional);
     }
 }

@@ -12,5 +12,5 @@ mod visible;
 mod wire;
 
 pub use http::{Handler, HttpEndpoint, HttpResponse, HttpSettings};
-pub use server::{Adopt, Server, Settings};
+pub use server::{Adopt, AdoptRoots, Server, Settings};
 pub use stdio::{StdioError, serve_stdio, serve_streams};

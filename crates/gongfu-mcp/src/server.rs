@@ -38,14 +38,18 @@ mod operation;
 mod progress;
 mod prompt;
 mod resource;
+mod roots;
 mod skill;
 
 use change::SubscribedFiles;
+use roots::Roots;
+
+pub use roots::AdoptRoots;
 
 /// The longest text that a client may call itself in the audit, in characters.
 const MAX_CLIENT: usize = 200;
 /// The settings of a server.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     /// The profiles whose tools it shows.
     pub profiles: Vec<Profile>,
@@ -56,6 +60,8 @@ pub struct Settings {
     /// Makes a request a part of the trace that its `_meta` names (SEP-414), if that is of
     /// interest.
     pub adopt: Option<Adopt>,
+    /// Takes the folders that a client says it works in, where the server has no project of its own.
+    pub roots: Option<AdoptRoots>,
 }
 
 /// Makes a span part of the trace that a request brings, in the members that the function finds.
@@ -78,6 +84,8 @@ pub struct Server {
     tasks: TaskManager,
     /// The codec that seals states that clients keep for the next round.
     codec: Option<RequestStateCodec>,
+    /// The roots of the client.
+    roots: Roots,
 }
 
 impl Server {
@@ -85,6 +93,7 @@ impl Server {
     pub fn new(catalog: Arc<Catalog>, settings: Settings) -> Self {
         Self {
             catalog,
+            roots: Roots::new(settings.roots.clone()),
             settings: Arc::new(settings),
             telling: Arc::default(),
             said_less: Arc::default(),
@@ -107,6 +116,7 @@ impl Server {
             end: CancellationToken::new(),
             tasks: self.tasks.clone(),
             codec: self.codec.clone(),
+            roots: self.roots.connection(),
         }
     }
 
@@ -242,6 +252,7 @@ impl ServerHandler for Server {
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
         let mut result = self.negotiate_initialize(&request)?;
+        self.roots.expect(has_roots(&request));
         result.instructions = Some(self.instructions(&context).await);
         shown(Ok(result))
     }
@@ -258,6 +269,9 @@ impl ServerHandler for Server {
 
     /// A client of the older revisions is told of changes without asking for it.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.roots.is_expected() {
+            self.roots.ask(&context.peer).await;
+        }
         let (mut server, peer) = (self.clone(), context.peer);
         // A task that held its own set would outlive the connection.
         server.telling = Arc::default();
@@ -272,6 +286,11 @@ impl ServerHandler for Server {
                 }
             }
         });
+    }
+
+    /// A client that has other roots is asked again.
+    async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
+        self.roots.ask(&context.peer).await;
     }
 
     /// A client of 2026-07-28 is told when it asks for it.
@@ -423,6 +442,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.roots.settled().await;
         shown(call::tool(self, request, context).await)
     }
 
@@ -452,6 +472,11 @@ impl ServerHandler for Server {
     ) -> Result<(), ErrorData> {
         self.tasks.cancel_task(&request.task_id)
     }
+}
+
+/// Returns whether a client says that it has roots.
+fn has_roots(request: &InitializeRequestParams) -> bool {
+    request.capabilities.roots.is_some()
 }
 
 /// The requests that 2026-07-28 took out, with the sessions that they were about.

@@ -25,7 +25,9 @@ pub(super) fn groups(library: &Library) -> Vec<Group> {
     for source in library.sources() {
         let family = match source.kind {
             SourceKind::Explicit => format!("explicit {}", source.root),
-            SourceKind::Project | SourceKind::Environment => "project".to_owned(),
+            SourceKind::Project | SourceKind::Untrusted | SourceKind::Environment => {
+                "project".to_owned()
+            }
             SourceKind::User | SourceKind::System | SourceKind::BuiltIn => "person".to_owned(),
         };
         of_source.insert(&source.id, family.clone());

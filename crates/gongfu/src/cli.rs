@@ -5,6 +5,7 @@ mod consent;
 mod find;
 mod mistake;
 mod operator;
+mod project;
 mod uninstall;
 mod value;
 
@@ -26,6 +27,7 @@ pub(crate) use consent::{
 pub(crate) use find::{ListArguments, SearchArguments};
 pub(crate) use mistake::{Refusal, parse};
 pub(crate) use operator::{ConfigCommand, LogArguments, SourceCommand};
+pub(crate) use project::{TrustArguments, TrustCommand};
 pub(crate) use uninstall::UninstallArguments;
 
 /// Keep a library of Agent Skills, serve them to AI agents over MCP, and run their scripts in a sandbox.
@@ -139,6 +141,12 @@ pub(crate) enum Command {
     /// Manage the hosts that a skill's scripts may reach (default: none)
     #[command(subcommand, alias = "grants")]
     Grant(GrantCommand),
+    /// Trust the skills of a project: their scripts may run, and they may take names
+    ///
+    /// Skills of a project (`.agents/skills`, `.claude/skills`, `skills`) are listed and can be read at once. Until
+    /// the project is trusted, they take no name from other skills, and none of their scripts runs. A project that
+    /// you trusted in Claude Code, Codex or Gemini CLI is trusted. It is known by its path.
+    Trust(TrustArguments),
     /// List or clear files that runs wrote into their copy of a skill
     #[command(subcommand, alias = "layers")]
     Layer(LayerCommand),
@@ -186,7 +194,7 @@ pub(crate) struct Places {
     /// Use only --skills-dir: ignore default directories, environment variables and built-in skills
     #[arg(long, help_heading = PLACES)]
     pub(crate) no_default_dirs: bool,
-    /// Project mounted read-write at /workspace (default: a private empty directory)
+    /// Folder mounted read-write at /workspace (default: the current project; for serve, a private folder)
     #[arg(long, value_name = "DIR", help_heading = PLACES)]
     pub(crate) workspace: Option<PathBuf>,
 }

@@ -21,6 +21,7 @@ mod status;
 mod tests;
 mod toml;
 mod transport;
+mod trust;
 mod yaml;
 
 pub(crate) use change::{Action, Change, Outcome};
@@ -30,6 +31,7 @@ pub(crate) use location::{Location, Scope};
 pub(crate) use problem::Problem;
 pub(crate) use status::Status;
 pub(crate) use transport::{DEFAULT_URL, Transport};
+pub(crate) use trust::trusting_client;
 
 use crate::channel::Program;
 use crate::environment::Environment;

@@ -23,6 +23,7 @@ mod serve;
 mod skill;
 mod source;
 mod tool;
+mod trust;
 mod uninstall;
 
 use std::process::ExitCode;
@@ -91,6 +92,7 @@ fn dispatch(
         Command::Changes(command) => changes::run(command, environment, terminal),
         Command::Layer(command) => layer::run(command, environment, terminal),
         Command::Grant(command) => grant::run(&command, environment, terminal),
+        Command::Trust(arguments) => trust::run(arguments, environment, terminal),
         Command::Env(command) => env::run(command, environment, terminal),
         Command::Client(command) => client::run(command, environment, terminal),
         Command::Config(command) => config::run(&command, environment, terminal),

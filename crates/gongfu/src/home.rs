@@ -1,12 +1,32 @@
-//! Creating gongfu's home, and what to do where that fails.
+//! Finding and creating gongfu's home, and what to do where that fails.
 
 use std::io;
 
 use gongfu_files::Home;
 use gongfu_files::disk::{self, Root};
 
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::terminal::plain;
+
+/// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
+///
+/// # Errors
+/// The environment names no folder.
+pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
+    let path = environment
+        .home
+        .clone()
+        .or_else(|| environment.data.as_ref().map(|data| data.join("gongfu")));
+    let Some(path) = path else {
+        let (message, hint) = (
+            "there is no home folder",
+            "set GONGFU_HOME to a writable folder",
+        );
+        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
+    };
+    Ok(Home::at(std::path::absolute(path)?))
+}
 
 /// Creates the home with its folders; answers whether it is new.
 ///

@@ -14,6 +14,7 @@ mod home;
 mod log;
 mod output;
 mod progress;
+mod project;
 mod report;
 mod sandbox;
 mod signal;

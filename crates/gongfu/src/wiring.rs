@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use gongfu_core::account::Owner;
 use gongfu_core::capability::Access;
 use gongfu_core::dependency::Installs;
@@ -13,12 +13,13 @@ use gongfu_core::port::{
 };
 use gongfu_core::sandbox::Level;
 use gongfu_core::switches::Switches;
+use gongfu_core::trust::Trusts;
 use gongfu_environments::{self as environments, Interpreters, LocalEnvironments};
 use gongfu_files::disk::{self, EntryKind};
 use gongfu_files::{FileLayers, Home, LocalRunFolders, LocalWorkspace, Mount, PrivatePaths};
 use gongfu_hub::{AuditObserver, Catalog, Quota};
-use gongfu_library::source::{self, Settings};
-use gongfu_library::{LocalSkills, SwitchRecord, built_in};
+use gongfu_library::source::Settings;
+use gongfu_library::{LocalSkills, SwitchRecord, TrustRecord, built_in};
 use gongfu_records::{FileBlobs, FileRecords};
 use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
@@ -29,6 +30,8 @@ use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
 use crate::failure::Failure;
+pub(crate) use crate::home::home;
+use crate::project::{self, Workspace};
 use crate::terminal::plain;
 
 /// The time from the start until search is made ready, at a low priority.
@@ -50,6 +53,10 @@ pub(crate) struct Parts {
     pub(crate) budget: usize,
     /// The notes for a person about the folders of skills that they named.
     pub(crate) doubtful: Vec<String>,
+    /// The folder that it works in.
+    pub(crate) workspace: Workspace,
+    /// The same, to be moved.
+    pub(crate) files: Arc<LocalWorkspace>,
 }
 
 impl Parts {
@@ -70,23 +77,7 @@ impl Parts {
     }
 }
 
-/// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
-pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
-    let path = environment
-        .home
-        .clone()
-        .or_else(|| environment.data.as_ref().map(|data| data.join("gongfu")));
-    let Some(path) = path else {
-        let (message, hint) = (
-            "there is no home folder",
-            "set GONGFU_HOME to a writable folder",
-        );
-        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
-    };
-    Ok(Home::at(std::path::absolute(path)?))
-}
-
-/// The same for a server, which can inform nobody later on that there can't be a home.
+/// gongfu's home for a server, which can inform nobody later on that there can't be one.
 pub(crate) fn home_of_server(environment: &Environment) -> anyhow::Result<Home> {
     let home = home(environment)?;
     if let Some(file) = home.blocked_by() {
@@ -117,11 +108,34 @@ pub(crate) fn parts_with(
     for folder in &places.skills_dirs {
         check_folder(folder)?;
     }
-    parts_of(environment, places, mounts, None)
+    parts_of_client(environment, places, mounts)
 }
 
-/// The same, with an observer of the audit.
-pub(crate) fn parts_of(
+/// The same for a server of one client, which waits for folders of skills that are missing.
+pub(crate) fn parts_of_client(
+    environment: &Environment,
+    places: &Places,
+    mounts: &[Mount],
+) -> anyhow::Result<Parts> {
+    let home = home(environment)?;
+    let workspace = Workspace::of(places.workspace.as_deref(), false, environment, &home)?;
+    parts_in(workspace, environment, places, mounts, None)
+}
+
+/// The same for a server, which works in no folder that nobody named, with an observer of the audit.
+pub(crate) fn parts_of_server(
+    environment: &Environment,
+    places: &Places,
+    mounts: &[Mount],
+    observer: AuditObserver,
+) -> anyhow::Result<Parts> {
+    let home = home(environment)?;
+    let workspace = Workspace::of(places.workspace.as_deref(), true, environment, &home)?;
+    parts_in(workspace, environment, places, mounts, Some(observer))
+}
+
+fn parts_in(
+    workspace: Workspace,
     environment: &Environment,
     places: &Places,
     mounts: &[Mount],
@@ -129,27 +143,23 @@ pub(crate) fn parts_of(
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let config = Config::read(&home)?;
-    let settings = settings(environment, places, &home, &config)?;
+    let settings = settings(environment, places, &home, &config);
     let doubtful = doubtful(&settings);
-    let workspace = workspace(environment, places, &home)?;
-    let logs = home.logs_of(&workspace);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
-    let workspace = Arc::new(
-        LocalWorkspace::new(workspace, mounts)?
-            .with_logs(logs)
+    let local_workspace = Arc::new(
+        LocalWorkspace::new(workspace.folder().to_owned(), mounts)?
+            .with_logs(home.logs_of(&disk::real_outside(workspace.folder())))
             .with_private(private)?,
     );
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let files = FileRecords::new(home.clone());
     let switch_file = files.path_of(&Switches::key()?);
+    let trust_file = files.path_of(&Trusts::key()?);
     let records: Arc<dyn Records> = Arc::new(files);
     let switches = SwitchRecord::new(Arc::clone(&records)).in_file(switch_file);
-    let skills = Arc::new(LocalSkills::new(
-        home.clone(),
-        settings,
-        switches,
-        Arc::clone(&clock),
-    ));
+    let trusts = TrustRecord::new(Arc::clone(&records), trust_file);
+    let skills = LocalSkills::new(home.clone(), settings, switches, Arc::clone(&clock));
+    let skills = Arc::new(skills.with_trusts(trusts));
     let store: Arc<dyn SkillStore> = Arc::<LocalSkills>::clone(&skills);
     let materialize: Arc<dyn Materialize> = Arc::<LocalSkills>::clone(&skills);
     let search = Arc::new(Search::new(Arc::clone(&store), Some(home.clone())));
@@ -165,7 +175,7 @@ pub(crate) fn parts_of(
         home.clone(),
         Arc::clone(&materialize),
         Arc::<FileLayers>::clone(&layers),
-        Arc::clone(&workspace),
+        Arc::clone(&local_workspace),
         Box::new(move || programs.others().to_vec()),
         Box::new(move || {
             places
@@ -198,7 +208,7 @@ pub(crate) fn parts_of(
         skills: store,
         search: Arc::<Search>::clone(&search),
         materialize,
-        files: workspace,
+        files: Arc::<LocalWorkspace>::clone(&local_workspace),
         layers,
         records,
         blobs: Arc::new(FileBlobs::new(home)),
@@ -225,6 +235,8 @@ pub(crate) fn parts_of(
         environments,
         budget: config.catalogue.budget,
         doubtful,
+        workspace,
+        files: local_workspace,
     })
 }
 
@@ -351,33 +363,9 @@ fn doubtful(settings: &Settings) -> Vec<String> {
     doubtful.collect()
 }
 
-/// The folder that the tools for files work in: the one that was named, else one of the home for
-/// each project, so that a project's own files are touched only when a person says so.
-fn workspace(environment: &Environment, places: &Places, home: &Home) -> anyhow::Result<PathBuf> {
-    if let Some(named) = &places.workspace {
-        return Ok(std::path::absolute(named)?);
-    }
-    let folder = environment.directory.clone().unwrap_or_default();
-    let project = source::project_root(&folder, environment.user.as_deref());
-    Ok(home.workspace_of(&project))
-}
-
-fn settings(
-    environment: &Environment,
-    places: &Places,
-    home: &Home,
-    config: &Config,
-) -> anyhow::Result<Settings> {
-    let project = match &places.workspace {
-        Some(folder) if disk::kind_outside(folder) == Some(EntryKind::Folder) => {
-            Some(folder.clone())
-        }
-        Some(folder) => bail!(
-            "{} is not a folder; give --workspace one that exists",
-            folder.display()
-        ),
-        None => environment.directory.clone(),
-    };
+fn settings(environment: &Environment, places: &Places, home: &Home, config: &Config) -> Settings {
+    let named = places.workspace.clone();
+    let project = named.or_else(|| environment.directory.clone());
     let mut named = environment.skills_dirs.clone();
     if config.skills_dirs.is_empty() {
         named.extend(environment.storage_path.clone());
@@ -397,16 +385,17 @@ fn settings(
     } else {
         None
     };
-    Ok(Settings {
+    Settings {
         explicit,
         environment: named,
         project,
+        trusted_elsewhere: Some(project::trusted_elsewhere(environment)),
         user: environment.user.clone(),
         default_dirs,
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
         built_in,
         writable: places.skills_dirs.first().cloned(),
-    })
+    }
 }
 
 /// The built-in skills on disk; without a home that can be written they are left out, loudly.

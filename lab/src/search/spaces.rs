@@ -90,6 +90,7 @@ impl Few {
             id: "space".into(),
             kind: SourceKind::User,
             root: String::new(),
+            project: None,
         };
         Self {
             shelf: Arc::clone(shelf),

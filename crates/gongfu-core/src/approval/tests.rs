@@ -16,6 +16,7 @@ fn request(what: &str) -> ApprovalRequest {
         details: Vec::new(),
         reason: "it is unknown".to_owned(),
         skill: None,
+        trust: None,
     }
 }
 
@@ -193,4 +194,25 @@ fn waiting_call_loses_its_place_only_when_its_caller_is_gone() {
     assert_eq!(names.take(2).collect::<Vec<_>>(), ["kept", "2"]);
     approvals.expire(Timestamp(later.0 + WAIT_LIMIT));
     assert_eq!(approvals.all.len(), 1);
+}
+
+#[test]
+fn always_for_a_project_is_once_for_the_call_unless_it_has_an_end() {
+    let asked = ApprovalRequest {
+        trust: Some("/a/project".to_owned()),
+        ..request("sh x.sh")
+    };
+    let always = Answer::Allowed(Scope::Always);
+    let answered = |until| {
+        let mut approvals = Approvals::default();
+        assert!(waits(&mut approvals, &asked, NOW));
+        let found = approvals.answer(&asked.id(), AnswerTarget::Any, always, until, NOW);
+        let Lookup::Found(record) = found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(record.trust.as_deref(), Some("/a/project"));
+        record.answer
+    };
+    assert_eq!(answered(None), Answer::Allowed(Scope::Once));
+    assert_eq!(answered(Some(Timestamp(NOW.0 + 1))), always);
 }

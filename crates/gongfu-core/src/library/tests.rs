@@ -61,6 +61,7 @@ fn catalogue_begins_with_ones_own_and_what_was_used_most() {
         id: id.into(),
         kind,
         root: String::new(),
+        project: None,
     };
     let in_source = |full_name: &str| {
         let (source, name) = full_name.split_once('/').unwrap();

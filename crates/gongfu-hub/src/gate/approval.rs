@@ -52,6 +52,7 @@ async fn settle(call: &Call, proposal: Proposal) -> Result<(), ToolError> {
         details: proposal.details,
         reason: proposal.reason,
         skill: proposal.skill,
+        trust: proposal.trust.map(|project| project.to_string()),
     };
     request
         .details
@@ -130,6 +131,10 @@ fn question(request: &ApprovalRequest, action: &str, serial: u64) -> Question {
         id: request.id(),
         serial,
         text,
+        always: match &request.trust {
+            Some(project) => format!("always: trust the project {}", visible(project)),
+            None => "always, with the same arguments".to_owned(),
+        },
     }
 }
 

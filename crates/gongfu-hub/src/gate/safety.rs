@@ -33,6 +33,7 @@ impl Stage for SafetyLevel {
                     reason: format!("its safety level is {:?}", spec.safety),
                     digest: passage.call.digest(),
                     skill: None,
+                    trust: None,
                 })
             });
             Ok(())

@@ -247,6 +247,17 @@ impl Problem {
                     "nothing was run; a person can allow it with `gongfu approve allow {id}`; then call again with the same arguments"
                 ),
             ),
+            Self::ProjectUntrusted { skill, project } => (
+                format!(
+                    "{} is from the project {}, which isn't trusted yet",
+                    clipped(skill),
+                    clipped(project)
+                ),
+                format!(
+                    "nothing was run; review the project's skills, then: gongfu trust {}",
+                    clipped(project)
+                ),
+            ),
             Self::Dependencies {
                 language,
                 from,

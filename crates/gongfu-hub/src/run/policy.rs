@@ -1,5 +1,7 @@
 //! The command policy: whether a command is refused, or needs a person.
 
+use std::sync::Arc;
+
 use gongfu_core::command::{self, Policy, Verdict};
 use gongfu_core::sandbox::{Command, Input};
 
@@ -8,6 +10,7 @@ use super::proposal::proposal;
 use crate::call::{Call, Proposal};
 use crate::error::ToolError;
 use crate::problem::Problem;
+use crate::shelf;
 
 /// The command as a proposal where a person must allow it.
 ///
@@ -34,14 +37,47 @@ pub(super) async fn review(
         Command::Line(line) => command::judge_line(line, &policy),
         Command::Program(words) => command::judge_program(words, &policy),
     };
-    match verdict {
-        Verdict::Allow => Ok(None),
+    let reason = match verdict {
+        Verdict::Allow => None,
         Verdict::Block(reason) => {
             let reason = reason.to_string();
-            Err(Problem::CommandBlocked { reason }.error())
+            return Err(Problem::CommandBlocked { reason }.error());
         }
-        Verdict::Ask(reason) => proposal(call, request, &folders, reason.to_string())
-            .await
-            .map(Some),
+        Verdict::Ask(reason) => Some(reason.to_string()),
+    };
+    let untrusted = untrusted_project(call, request).await?;
+    if let (Some((skill, project)), true) = (&untrusted, call.actor.role.is_person()) {
+        return Err(Problem::ProjectUntrusted {
+            skill: skill.clone(),
+            project: project.to_string(),
+        }
+        .error());
     }
+    let trust = untrusted.map(|(_, project)| project);
+    let untrusted = trust
+        .as_ref()
+        .map(|project| format!("the skill is from the project {project}, which isn't trusted yet"));
+    let reasons: Vec<String> = reason.clone().into_iter().chain(untrusted).collect();
+    if reasons.is_empty() {
+        return Ok(None);
+    }
+    let proposal = proposal(call, request, &folders, reasons.join("; ")).await?;
+    Ok(Some(Proposal {
+        // Trust covers no command that always needs a person.
+        trust: trust.filter(|_| reason.is_none()),
+        ..proposal
+    }))
+}
+
+/// The full name of the skill, and its project that nobody trusted yet.
+async fn untrusted_project(
+    call: &Call,
+    request: &RunRequest,
+) -> Result<Option<(String, Arc<str>)>, ToolError> {
+    let Some(skill) = &request.skill else {
+        return Ok(None);
+    };
+    let library = shelf::library(call).await?;
+    let project = library.untrusted_project(skill).cloned();
+    Ok(project.map(|project| (skill.full_name.to_string(), project)))
 }

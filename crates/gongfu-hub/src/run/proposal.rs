@@ -93,6 +93,7 @@ pub(super) async fn proposal(
         reason,
         digest: Digest::of(all.to_string().as_bytes()),
         skill: skill.map(SkillVersion::of),
+        trust: None,
     })
 }
 

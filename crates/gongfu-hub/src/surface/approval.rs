@@ -2,6 +2,7 @@
 
 use gongfu_core::approval::{Answer, AnswerTarget, Approval, Approvals, Lookup, Scope};
 use gongfu_core::port::Timestamp;
+use gongfu_core::trust::Trusts;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -23,7 +24,7 @@ const HOUR: i64 = 60 * 60 * 1000;
 pub enum Reply {
     /// Allow the next such call.
     Once,
-    /// Allow every call with the same arguments.
+    /// Allow every call with the same arguments; for a skill of a project that isn't trusted, trust the project.
     Always,
     /// Deny it for now: for an hour.
     No,
@@ -65,7 +66,15 @@ impl Operation for ApprovalAnswer {
             approvals.answer(&self.approval, self.target, answer, until, now)
         });
         match answering.await.map_err(|error| broken(&error))? {
-            Lookup::Found(approval) => Ok(Some(approval)),
+            Lookup::Found(approval) => {
+                if let (Some(project), Reply::Always, None) =
+                    (&approval.trust, self.reply, self.hours)
+                {
+                    let trusting = Trusts::add(call.space.records(), project, now);
+                    trusting.await.map_err(|error| broken(&error))?;
+                }
+                Ok(Some(approval))
+            }
             Lookup::Unknown => Ok(None),
             Lookup::Ambiguous => Err(Problem::WrongValue {
                 name: "approval".to_owned(),

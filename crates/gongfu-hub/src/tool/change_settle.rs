@@ -115,5 +115,6 @@ fn proposal(shown: &ShownSet) -> Proposal {
             .to_owned(),
         digest: shown.digest(),
         skill: None,
+        trust: None,
     }
 }

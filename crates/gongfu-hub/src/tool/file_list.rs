@@ -3,7 +3,11 @@
 use std::fmt::Write as _;
 
 use gongfu_core::capability::{Access, Safety};
+use gongfu_core::place::Location;
 use gongfu_core::port::FolderEntryKind;
+use gongfu_core::sandbox::WORKSPACE;
+use gongfu_core::skill::SkillPath;
+use gongfu_core::text::visible;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +36,9 @@ pub(crate) struct FileList {
 /// A folder.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FolderPage {
+    /// The folder on this machine that the workspace is; missing where another folder is listed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
     /// Its files and folders, by name.
     entries: Vec<Entry>,
     /// How many entries there are in all.
@@ -98,12 +105,24 @@ impl Tool for FileList {
         if all.is_empty() {
             text.push_str("the folder is empty\n");
         }
+        let workspace = workspace(call).filter(|_| place == Location::Workspace(SkillPath::root()));
+        if let Some(folder) = &workspace {
+            let _ = writeln!(text, "(/workspace is {} on this machine)", visible(folder));
+        }
         let total = all.len();
         let data = FolderPage {
+            workspace,
             entries,
             total,
             next,
         };
         Ok(Data { data, text })
     }
+}
+
+/// The folder on this machine that the workspace is, if it is known.
+fn workspace(call: &Call) -> Option<String> {
+    let folders = call.space.run_folders().folders(false);
+    let mut folders = folders.into_iter();
+    folders.find(|folder| folder.guest == WORKSPACE)?.host
 }

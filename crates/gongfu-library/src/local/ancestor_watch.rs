@@ -6,12 +6,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use gongfu_files::disk::Root;
+use gongfu_core::project::MARKERS;
+use gongfu_files::disk::{Root, real_outside};
 
 use super::LocalSkills;
 use super::root::RootState;
 use super::state::State;
 use crate::source::Place;
+use crate::trust::TrustRecord;
 use crate::watch::Unwatchable;
 
 /// The most folders above a project in which a repository is looked for.
@@ -32,8 +34,13 @@ impl LocalSkills {
             let Some(folder) = path.parent() else {
                 continue;
             };
-            let is_switches = state.watch.switch_file.as_deref() == Some(path);
-            match watches.entry(folder, path.to_owned(), is_switches) {
+            let mut records = state
+                .watch
+                .switch_file
+                .iter()
+                .chain(&state.watch.trust_file);
+            let is_record = records.any(|record| record == path);
+            match watches.entry(folder, path.to_owned(), is_record) {
                 Ok(mark) => drop(entries.insert((mark, path.to_owned()))),
                 Err(Unwatchable::Gone) => {}
                 // Not everybody may read every folder above their own. That one is renamed is then
@@ -63,32 +70,25 @@ impl LocalSkills {
 
     /// The paths that decide about a place; everything above them matters as well.
     fn ends(&self, roots: &[(Place, RootState)]) -> BTreeSet<PathBuf> {
-        let mut ends: Vec<PathBuf> = self
-            .switches
-            .file()
-            .map(Path::to_owned)
-            .into_iter()
-            .collect();
+        let settings = self.settings();
+        let records = self.switches.file().into_iter();
+        let records = records.chain(self.trusts.as_ref().map(TrustRecord::file));
+        let mut ends: Vec<PathBuf> = records.map(Path::to_owned).collect();
         for (place, state) in roots {
             ends.push(place.path.clone());
             // Its path, and its real path: either may be renamed.
             ends.extend(state.root.as_ref().map(|root| root.path().to_owned()));
         }
-        let environment = self.settings.environment.iter();
+        let environment = settings.environment.iter();
         ends.extend(environment.map(|folder| folder.join("skills")));
-        if let Some(project) = self
-            .settings
+        if let Some(project) = settings
             .project
             .as_deref()
-            .filter(|_| self.settings.default_dirs)
+            .filter(|_| settings.default_dirs)
         {
-            let start = std::path::absolute(project).unwrap_or_else(|_| project.to_owned());
-            ends.extend(
-                start
-                    .ancestors()
-                    .take(MAX_LEVELS)
-                    .map(|folder| folder.join(".git")),
-            );
+            let start = real_outside(project);
+            let above = start.ancestors().take(MAX_LEVELS);
+            ends.extend(above.flat_map(|folder| MARKERS.map(|marker| folder.join(marker))));
         }
         let absolute = |end: &PathBuf| std::path::absolute(end).unwrap_or_else(|_| end.clone());
         ends.iter().map(absolute).collect()

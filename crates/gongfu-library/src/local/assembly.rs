@@ -26,6 +26,7 @@ pub(super) fn library(roots: &[(Place, RootState)], switches: &Switches) -> Libr
             id: Arc::clone(&place.id),
             kind: place.kind,
             root: root.path().to_string_lossy().into_owned(),
+            project: place.project.clone(),
         });
         let mut cached: Vec<(&SkillPath, &CachedSkill)> = state.skills.iter().collect();
         cached.par_sort_unstable_by_key(|(below, _)| *below);

@@ -48,6 +48,8 @@ pub(super) struct WatchState {
     pub(super) ancestors_watched: bool,
     /// The file of the switches.
     pub(super) switch_file: Option<PathBuf>,
+    /// The file of the trusted projects, which decide about the places.
+    pub(super) trust_file: Option<PathBuf>,
     pub(super) stage: Stage,
     pub(super) waiter: Option<Waiter>,
     /// The reason why nothing at all can be watched.

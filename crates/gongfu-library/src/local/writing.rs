@@ -18,7 +18,7 @@ use gongfu_files::disk::{self, Root};
 impl LocalSkills {
     /// The folder that skills are written to.
     fn writable_path(&self) -> PathBuf {
-        let named = self.settings.writable.clone();
+        let named = self.settings().writable.clone();
         named.unwrap_or_else(|| self.home.skills())
     }
 

@@ -76,7 +76,7 @@ fn form(question: &Question) -> Result<ElicitRequest, ErrorData> {
                 "description": "Decline to refuse it.",
                 "oneOf": [
                     { "const": "once", "title": "once" },
-                    { "const": "always", "title": "always, with the same arguments" },
+                    { "const": "always", "title": question.always },
                 ],
                 "default": "once",
             },

@@ -73,6 +73,7 @@ impl Server {
     where
         O::Output: 'static,
     {
+        self.roots.settled().await;
         let (catalog, actor) = (Arc::clone(&self.catalog), Self::actor(context));
         let mut running = JoinSet::new();
         running.spawn(async move { catalog.operate(operation, &actor).await });

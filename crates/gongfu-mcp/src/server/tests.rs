@@ -213,6 +213,7 @@ fn world() -> (Arc<MemorySpace>, Arc<Catalog>, Server) {
         catalogue: 1_000,
         version: "1".to_owned(),
         adopt: None,
+        roots: None,
     };
     let server = Server::new(Arc::clone(&catalog), settings);
     (space, catalog, server)

@@ -108,11 +108,16 @@ impl MemorySkills {
     fn rebuild(&self, state: &mut State) {
         let skills = state.skills.iter();
         let skills = skills.filter_map(skill);
-        let sources = [("lib", "/x/lib"), ("user", "/x/user")];
-        let sources = sources.map(|(id, root)| Source {
+        let sources = [
+            ("lib", "/x/lib", SourceKind::Explicit),
+            ("user", "/x/user", SourceKind::Explicit),
+            ("untrusted", "/x/project/skills", SourceKind::Untrusted),
+        ];
+        let sources = sources.map(|(id, root, kind)| Source {
             id: id.into(),
-            kind: SourceKind::Explicit,
+            kind,
             root: root.to_owned(),
+            project: (kind == SourceKind::Untrusted).then(|| "/x/project".into()),
         });
         let revision = state.library.revision().next();
         let library = Library::new(sources.into(), skills.collect(), Vec::new());

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use gongfu_files::disk;
-use gongfu_library::source;
+use gongfu_files::{disk, project_of};
 use serde::Serialize;
 
 use super::folders::Folders;
 use super::known::Client;
 use crate::environment::Environment;
+use crate::home;
 
 /// The owner of a configuration: a person, or a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, clap::ValueEnum)]
@@ -65,7 +65,10 @@ impl Client {
             Scope::Project => {
                 let environment = folders.environment;
                 let folder = environment.directory.clone().unwrap_or_default();
-                let root = source::project_root(&folder, environment.user.as_deref());
+                let user = environment.user.as_deref();
+                let home = home::home(environment).ok();
+                let root = home.and_then(|home| project_of(&folder, user, &home).ok());
+                let root = root.unwrap_or(folder);
                 let files = below(&root, self.project);
                 (root, files)
             }

@@ -82,7 +82,7 @@ fn roots(
         return Ok(arguments.paths.iter().map(named).collect());
     }
     // A folder that is missing is a finding here.
-    let parts = wiring::parts_of(environment, &arguments.common.places, &[], None)?;
+    let parts = wiring::parts_of_client(environment, &arguments.common.places, &[])?;
     let places = parts.skills.places().into_iter();
     let roots = places.map(|place| CheckedRoot {
         named: place.is_named(),

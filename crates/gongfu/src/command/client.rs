@@ -31,7 +31,7 @@ pub(crate) fn run(
         }
         ClientCommand::Install { mut change, reach } => {
             change.names.extend(client_after_http(&reach));
-            let transport = transport(&reach, environment)?;
+            let transport = transport(&reach, Some(change.scope), environment)?;
             install(&transport, &change, environment, terminal)
         }
         ClientCommand::Uninstall { change } => {
@@ -50,7 +50,7 @@ pub(crate) fn run(
                 terminal.note("to print an entry: gongfu client print NAME");
                 return Ok(Outcome::Good);
             };
-            let transport = transport(&reach, environment)?;
+            let transport = transport(&reach, None, environment)?;
             let snippet = client.snippet(&transport).map_err(Failure::from)?;
             let address = client.install_link(&transport);
             if link {
@@ -97,9 +97,13 @@ fn client_after_http(reach: &Reach) -> Option<String> {
     }
 }
 
-/// The transport to configure. Arguments that `gongfu mcp` wouldn't take are refused here, because a
-/// client would only report that the server exited.
-fn transport(reach: &Reach, environment: &Environment) -> Result<Transport, Failure> {
+/// The transport to configure, for all projects or one; a snippet has no scope. Arguments that `gongfu mcp` wouldn't
+/// take are refused here, because a client would only report that the server exited.
+fn transport(
+    reach: &Reach,
+    scope: Option<Scope>,
+    environment: &Environment,
+) -> Result<Transport, Failure> {
     if let Some(url) = &reach.http {
         let url = match url {
             Some(UrlOrClient::Url(url)) => url.clone(),
@@ -108,7 +112,13 @@ fn transport(reach: &Reach, environment: &Environment) -> Result<Transport, Fail
         return Ok(Transport::Http { url });
     }
     let (command, mut arguments) = client::start(environment);
-    let own = with_absolute_paths(&reach.arguments, environment);
+    let own = with_absolute_paths(&reach.arguments, scope, environment).map_err(|path| {
+        Failure::usage(
+            "RELATIVE_WORKSPACE",
+            format!("`--workspace {}` would be another folder in each project", plain(&path)),
+            "leave it out: gongfu works on the project that the client starts it in; or add --scope project, or use an absolute path; nothing was written",
+        )
+    })?;
     let words = ["gongfu", "mcp"].into_iter();
     let words = words.chain(own.iter().map(String::as_str));
     match cli::parse(words.map(Into::into).collect()) {
@@ -135,24 +145,37 @@ fn transport(reach: &Reach, environment: &Environment) -> Result<Transport, Fail
     Ok(Transport::Stdio { command, arguments })
 }
 
-/// The arguments with absolute paths: a client starts the server in a folder of its own choice.
-fn with_absolute_paths(arguments: &[String], environment: &Environment) -> Vec<String> {
-    const PATHS: [&str; 3] = ["--skills-dir", "--workspace", "--mount"];
-    let absolute = |path: &str| match &environment.directory {
-        Some(folder) if Path::new(path).is_relative() && !path.is_empty() => {
-            folder.join(path).to_string_lossy().into_owned()
-        }
-        _ => path.to_owned(),
+/// The arguments with absolute paths: a client starts the server in a folder of its own choice. A workspace of a
+/// project's entry stays relative: the client starts the server in the project.
+///
+/// # Errors
+/// The workspace is relative in an entry for all projects.
+fn with_absolute_paths(
+    arguments: &[String],
+    scope: Option<Scope>,
+    environment: &Environment,
+) -> Result<Vec<String>, String> {
+    const WORKSPACE: &str = "--workspace";
+    const PATHS: [&str; 3] = ["--skills-dir", WORKSPACE, "--mount"];
+    let absolute = |name: &str, path: &str| match &environment.directory {
+        Some(folder) if Path::new(path).is_relative() && !path.is_empty() => match (name, scope) {
+            (WORKSPACE, Some(Scope::User)) => Err(path.to_owned()),
+            (WORKSPACE, _) => Ok(path.to_owned()),
+            _ => Ok(folder.join(path).to_string_lossy().into_owned()),
+        },
+        _ => Ok(path.to_owned()),
     };
-    let mut is_path = false;
+    let mut path_of = None;
     let arguments = arguments.iter().map(|argument| {
-        if std::mem::take(&mut is_path) {
-            return absolute(argument);
+        if let Some(name) = path_of.take() {
+            return absolute(name, argument);
         }
-        is_path = PATHS.contains(&argument.as_str());
+        path_of = PATHS.into_iter().find(|name| name == argument);
         match argument.split_once('=') {
-            Some((name, path)) if PATHS.contains(&name) => format!("{name}={}", absolute(path)),
-            _ => argument.clone(),
+            Some((name, path)) if PATHS.contains(&name) => {
+                Ok(format!("{name}={}", absolute(name, path)?))
+            }
+            _ => Ok(argument.clone()),
         }
     });
     arguments.collect()

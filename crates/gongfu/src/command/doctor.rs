@@ -23,6 +23,7 @@ use crate::channel::Program;
 use crate::cli::Places;
 use crate::config::Config;
 use crate::environment::Environment;
+use crate::project::Workspace;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::Parts;
 use crate::{progress, table, wiring};
@@ -219,6 +220,8 @@ fn checks(places: &Places, environment: &Environment) -> Vec<Check> {
     match wiring::parts(environment, places) {
         Ok(parts) => match parts.skills.current() {
             Ok(library) => {
+                checks.push(project_check(&parts.workspace));
+                checks.extend(trust_check(&library));
                 checks.push(packages_check(&parts));
                 checks.extend(plain_index_check(&parts));
                 checks.extend(library_checks(&library, &parts.skills.places()));
@@ -250,6 +253,29 @@ fn installation_check() -> Check {
         "install",
         format!("{path}, installed by {title}; to update: {update}"),
     )
+}
+
+/// The folder that runs and the tools for files work in.
+fn project_check(workspace: &Workspace) -> Check {
+    match workspace {
+        Workspace::Named(folder) | Workspace::Project(folder) | Workspace::Server(folder) => {
+            Check::ok("project", folder.display().to_string())
+        }
+        Workspace::Private { .. } => Check::ok("project", workspace.note().unwrap_or_default()),
+    }
+}
+
+/// A warning of a project whose skills don't run yet.
+fn trust_check(library: &Library) -> Option<Check> {
+    let skills = library.skills().iter();
+    let mut projects = skills.filter_map(|skill| library.untrusted_project(skill));
+    let project = projects.next()?;
+    let count = projects.count() + 1;
+    Some(Check::warn(
+        "trust",
+        format!("{project} isn't trusted: scripts of its skills ({count}) don't run"),
+        format!("review them, then: gongfu trust {project}"),
+    ))
 }
 
 /// The installers of packages that scripts need, and their indexes.

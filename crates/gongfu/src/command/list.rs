@@ -61,8 +61,22 @@ pub(crate) fn run(
         return Ok(Outcome::Good);
     }
     print(&shown, &library, terminal)?;
+    note_untrusted(&library, terminal);
     terminal.note(&summary(&shown, &library, is_filtered));
     Ok(Outcome::Good)
+}
+
+/// Says which project isn't trusted, where one with skills isn't.
+fn note_untrusted(library: &Library, terminal: &mut Terminal) {
+    let skills = library.skills().iter();
+    let mut projects = skills.filter_map(|skill| library.untrusted_project(skill));
+    if let Some(project) = projects.next() {
+        let project = plain(project);
+        let skills = count(projects.count() + 1, "skill");
+        terminal.note(&format!(
+            "note: the project {project} isn't trusted, so scripts of its {skills} don't run; review them, then: gongfu trust {project}"
+        ));
+    }
 }
 
 /// Reads the library, with a sign of life where that takes long.
@@ -85,6 +99,10 @@ pub(super) fn entry(library: &Library, skill: &Skill) -> Value {
         "bytes": skill.bytes(),
         "diagnostics": skill.findings.total(),
     });
+    if let (Some(project), Value::Object(members)) = (library.untrusted_project(skill), &mut entry)
+    {
+        members.insert("untrusted_project".to_owned(), (&**project).into());
+    }
     if let (Some(winner), Value::Object(members)) = (library.shadowed_by(skill), &mut entry) {
         members.insert(
             "shadowed_by".to_owned(),
@@ -128,6 +146,7 @@ impl Row {
         let marks: Vec<String> = [
             (!skill.enabled).then(|| "disabled".to_owned()),
             is_shadowed.then(|| "shadowed".to_owned()),
+            (library.untrusted_project(skill).is_some()).then(|| "not trusted".to_owned()),
             errors,
         ]
         .into_iter()

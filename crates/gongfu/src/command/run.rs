@@ -1,5 +1,8 @@
 //! `gongfu run`: a command in the folder of a skill, through the same gate as every tool.
 
+mod hint;
+mod summary;
+
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +13,7 @@ use gongfu_hub::{Event, EventSink, Events, Profile, Request, ToolResult};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use self::summary::HostFolders;
 use super::Outcome;
 use super::call_error::{outcome_of, reported};
 use super::operate::person;
@@ -39,6 +43,9 @@ pub(crate) fn run(
 ) -> anyhow::Result<Outcome> {
     let parts = wiring::parts_with(environment, &arguments.places, &arguments.mounts)?;
     parts.warn();
+    if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
+        terminal.note(&format!("gongfu: {note}"));
+    }
     let mut command = arguments.command.into_iter();
     let program = command.next().unwrap_or_default();
     let words: Vec<String> = command.collect();
@@ -47,7 +54,7 @@ pub(crate) fn run(
     let call = json!({
         "skill_name": arguments.skill,
         "command": program,
-        "arguments": (!is_line).then_some(words),
+        "arguments": (!is_line).then_some(&words),
         "timeout": arguments.timeout,
         "output_limit": SHOWN,
         "hold": arguments.hold,
@@ -89,7 +96,16 @@ pub(crate) fn run(
     });
     let error = match outcome {
         Some(Ok(result)) => {
-            let ended = ended(result, &about, terminal);
+            let library = parts.skills.current()?;
+            let skill = library.resolve(&about.skill).ok();
+            let folders = HostFolders::of(skill.map(|skill| &**skill), &parts, environment);
+            let folders = runtime.block_on(folders);
+            let ended = ended(result, &folders, &about, terminal);
+            if let (Ok(Outcome::Code(_)), Some(skill), false) = (&ended, skill, about.json) {
+                for hint in hint::hints(&words, skill, &folders, environment) {
+                    terminal.note(&format!("gongfu: {hint}"));
+                }
+            }
             runtime.block_on(async {
                 let mut signals = Signals::listen();
                 tokio::select! {
@@ -205,7 +221,12 @@ pub(super) fn outcome_of_run(data: &Map<String, Value>) -> Option<Outcome> {
     })
 }
 
-fn ended(result: ToolResult, about: &About, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+fn ended(
+    result: ToolResult,
+    folders: &HostFolders,
+    about: &About,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
     let Some(Value::Object(ran)) = result.structured_content else {
         anyhow::bail!("the run reported nothing about its end");
     };
@@ -215,7 +236,7 @@ fn ended(result: ToolResult, about: &About, terminal: &mut Terminal) -> anyhow::
         .and_then(Value::as_str)
         .unwrap_or_default();
     if about.json {
-        terminal.json(&told(ran))?;
+        terminal.json(&told(summary::with_host_paths(ran, folders)))?;
         return Ok(outcome);
     }
     for (list, member, what) in [
@@ -232,13 +253,10 @@ fn ended(result: ToolResult, about: &About, terminal: &mut Terminal) -> anyhow::
             terminal.note(&format!("gongfu: {what}: {}", plain(why)));
         }
     }
-    for line in left_behind(&ran) {
+    let lines = summary::written(&ran, folders).into_iter();
+    let lines = lines.chain(left_behind(&ran)).chain(summary::waiting(&ran));
+    for line in lines {
         terminal.note(&format!("gongfu: {line}"));
-    }
-    if let Some(id) = ran.get("held").and_then(|held| held.get("id")?.as_str()) {
-        terminal.note(&format!(
-            "gongfu: changes wait for your approval: gongfu changes show {id}"
-        ));
     }
     if let Some(why) = stopped(reason, about) {
         terminal.complain(&format!("gongfu: {why}"));

@@ -65,7 +65,7 @@ pub(crate) fn run(
     let metrics = Arc::new(Metrics::new(env!("CARGO_PKG_VERSION"), readings));
     let counted = Arc::clone(&metrics);
     let observer: AuditObserver = Arc::new(move |entry| counted.count(entry));
-    let parts = wiring::parts_of(environment, places, &profiles.mounts, Some(observer))?;
+    let parts = wiring::parts_of_server(environment, places, &profiles.mounts, observer)?;
     parts.warn();
     parts.skills.watch(Limit::default());
     gongfu_server::raise_descriptor_limit();
@@ -138,6 +138,7 @@ async fn serve(
             catalogue: parts.budget,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             adopt: Some(telemetry::adopt),
+            roots: None,
         },
     );
     let endpoint = HttpEndpoint::new(move || server.connection(), settings);

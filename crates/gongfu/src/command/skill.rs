@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gongfu_core::library::{Library, ResolveError, Skill};
+use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use gongfu_hub::surface::switch::SkillSwitch;
 use gongfu_hub::{Content, Problem, Profile, Request};
@@ -102,6 +103,12 @@ fn show(
             plain(&winner.full_name)
         ))?;
     }
+    if let Some(project) = library.untrusted_project(&skill) {
+        terminal.line(&format!(
+            "trust      its project isn't trusted, so no script runs: gongfu trust {}",
+            plain(project)
+        ))?;
+    }
     let more = frontmatter
         .as_object()
         .into_iter()
@@ -188,37 +195,48 @@ fn read(
     });
     let problem = match SkillPath::new(wanted) {
         Err(why) => Problem::bad_path(wanted, why),
-        Ok(path) => {
-            match wiring::runtime()?.block_on(parts.space.skills().read(&skill, &path, MAX_SHOWN)) {
-                Ok(content) if content.is_cut() => Problem::FileTooLarge {
-                    path: wanted.to_owned(),
-                    bytes: content.size,
-                    limit: MAX_SHOWN,
-                },
-                Ok(content) => {
-                    terminal.file(&content.bytes)?;
-                    return Ok(Outcome::Good);
-                }
-                Err(gongfu_core::port::PortError::NotFound) => {
-                    let nearest = gongfu_core::near::nearest_first(
-                        wanted,
-                        skill.files.iter().map(|file| file.path.as_str()),
-                    );
-                    Problem::FileUnknown {
-                        skill: skill.name.to_string(),
-                        path: wanted.to_owned(),
-                        nearest: nearest.into_iter().map(str::to_owned).collect(),
-                    }
-                }
-                Err(error) => Problem::FilePath {
-                    path: wanted.to_owned(),
-                    reason: error.to_string(),
-                },
+        Ok(path) => match wiring::runtime()?.block_on(content(parts, &skill, &path)) {
+            Ok(content) if content.is_cut() => Problem::FileTooLarge {
+                path: wanted.to_owned(),
+                bytes: content.size,
+                limit: MAX_SHOWN,
+            },
+            Ok(content) => {
+                terminal.file(&content.bytes)?;
+                return Ok(Outcome::Good);
             }
-        }
+            Err(PortError::NotFound) => {
+                let left = wiring::runtime()?.block_on(parts.space.layers().list(&skill));
+                let left = left.unwrap_or_default();
+                let own = skill.files.iter().map(|file| &file.path);
+                let all = own.chain(left.iter().map(|(path, _)| path));
+                let nearest = gongfu_core::near::nearest_first(wanted, all.map(SkillPath::as_str));
+                Problem::FileUnknown {
+                    skill: skill.name.to_string(),
+                    path: wanted.to_owned(),
+                    nearest: nearest.into_iter().map(str::to_owned).collect(),
+                }
+            }
+            Err(error) => Problem::FilePath {
+                path: wanted.to_owned(),
+                reason: error.to_string(),
+            },
+        },
     };
     let error = problem.error();
     Err(reported(&error, Outcome::Findings, false, terminal))
+}
+
+/// A file as the tools for agents read it: what a run left comes before the skill's own, except for the
+/// instructions.
+async fn content(parts: &Parts, skill: &Skill, path: &SkillPath) -> Result<FileContent, PortError> {
+    if !matches!(path.as_str(), SKILL_FILE | SKILL_FILE_LOWER) {
+        let left = parts.space.layers().read(skill, path, MAX_SHOWN).await;
+        if left.is_ok() {
+            return left;
+        }
+    }
+    parts.space.skills().read(skill, path, MAX_SHOWN).await
 }
 
 /// Reading parts, or as JSON, is what the tools do for agents.

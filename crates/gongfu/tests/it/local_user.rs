@@ -276,6 +276,7 @@ fn finding_9_other_users_open_neither_the_socket_nor_the_home() {
     let write = "echo a >note; echo a >/workspace/note";
     fixture
         .only(["run", "writer", "--", "sh", "-c", write])
+        .within(fixture.path("user"))
         .good();
     fixture
         .only(["grant", "add", "writer", "example.com"])

@@ -28,6 +28,7 @@ mod local_user;
 mod many;
 #[cfg(test)]
 mod operator;
+mod project;
 #[cfg(test)]
 mod protocol;
 #[cfg(test)]
@@ -38,5 +39,8 @@ mod site;
 mod stdio;
 #[cfg(test)]
 mod story;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod trust;
 #[cfg(test)]
 mod uninstall;

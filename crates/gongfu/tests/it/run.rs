@@ -146,9 +146,13 @@ fn run_json_reports_the_end() {
     assert_eq!(text_at(&good, "/reason"), "ok");
     assert_eq!(text_at(&good, "/stdout"), "setting up\n");
     assert_eq!(at(&good, "/truncated"), false);
+    let host = text_at(&good, "/artifacts/0/host_path");
+    assert_eq!(fs::read_to_string(host).unwrap(), "42\n");
     assert_eq!(
         at(&good, "/artifacts"),
-        &json!([{ "path": "/skill/output/data/result.txt", "change": "written", "bytes": 3 }])
+        &json!([{
+            "path": "/skill/output/data/result.txt", "change": "written", "bytes": 3, "host_path": host,
+        }])
     );
     let ended = ran(
         &["--timeout", "1", "--", "sh", "-c", "echo half; sleep 60"],

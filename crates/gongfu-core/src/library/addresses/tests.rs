@@ -53,6 +53,7 @@ fn library(skills: &[(&str, &str)], files: &[&str]) -> Library {
         id: "s".into(),
         kind: SourceKind::Explicit,
         root: "/x".to_owned(),
+        project: None,
     };
     Library::new(vec![source], made.collect(), Vec::new())
 }

@@ -19,7 +19,10 @@ fn tried(catalog: &Catalog, tool: &str, arguments: Value) -> String {
 fn file_write_creates_and_edits() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| tried(&catalog, tool, arguments);
-    assert_eq!(said("file_list", json!({})), "the folder is empty\n");
+    assert_eq!(
+        said("file_list", json!({})),
+        "the folder is empty\n(/workspace is workspace on this machine)\n"
+    );
     let write = json!({ "path": "a.txt", "content": "one\r\ntwo\r\n" });
     assert_eq!(said("file_write", write), "wrote 10 bytes to a.txt\n");
     let edit = json!({ "path": "/workspace/a.txt", "old_text": "two\n", "new_text": "2\n3\n" });
@@ -38,7 +41,10 @@ fn file_write_creates_and_edits() {
         ),
         "2\r\n"
     );
-    assert_eq!(said("file_list", json!({})), "a.txt  (11 bytes)\n");
+    assert_eq!(
+        said("file_list", json!({})),
+        "a.txt  (11 bytes)\n(/workspace is workspace on this machine)\n"
+    );
     for refused in [
         r#"file_write {"path": "a.txt"} MISSING_ARGUMENT: pass `content`"#,
         r#"file_write {"path": "a.txt", "old_text": "1"} MISSING_ARGUMENT: pass `new_text`"#,

@@ -51,18 +51,13 @@ fn sources_have_this_precedence() {
             fixture.path("flag"),
         ])
         .with("GONGFU_SKILLS_DIRS", fixture.path("variable"));
-    let wanted = [
-        "flag",
-        "settings",
-        "agents",
-        "claude",
-        "project",
-        "variable",
-        "home",
-        "user-agents",
-        "user-claude",
-    ];
-    assert_eq!(listed(&run), wanted);
+    let before = ["flag", "settings"];
+    let of_project = ["agents", "claude", "project"];
+    let others = ["variable", "home", "user-agents", "user-claude"];
+    // A project that nobody trusts takes no name from anybody.
+    assert_eq!(listed(&run), [&before[..], &others, &of_project].concat());
+    fixture.gongfu(["trust"]).good();
+    assert_eq!(listed(&run), [&before[..], &of_project, &others].concat());
     let all = run.good().json();
     let winners =
         all.as_array().unwrap().iter().filter(|skill| {

@@ -3,7 +3,7 @@
 use crate::fixture::Fixture;
 
 #[test]
-fn project_has_its_own_workspace_in_the_home() {
+fn workspace_is_the_project_else_a_private_folder() {
     let fixture = Fixture::new();
     fixture.write("project/.git/config", "");
     std::fs::create_dir_all(fixture.path("project/deep")).unwrap();
@@ -18,17 +18,20 @@ fn project_has_its_own_workspace_in_the_home() {
     };
     call("project", &["file_write", "path=a.txt", "content=one"]);
     assert_eq!(call("project/deep", &["file_read", "a.txt"]), "one\n");
-    assert_eq!(call("user", &["file_list"]), "the folder is empty\n");
+    assert_eq!(fixture.read("project/a.txt"), "one");
+    let empty = call("user", &["file_list"]);
     assert!(
-        !fixture.path("project/a.txt").exists(),
-        "the project is not touched"
+        empty.starts_with("the folder is empty\n(/workspace is "),
+        "{empty}"
     );
+    call("user", &["file_write", "path=b.txt", "content=one"]);
+    assert!(!fixture.path("user/b.txt").exists(), "a home is no project");
     let made: Vec<String> = std::fs::read_dir(fixture.path("home/workspaces"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(made.len(), 1, "{made:?}");
-    assert!(made[0].starts_with("project-"), "{made:?}");
+    assert!(made[0].starts_with("user-"), "{made:?}");
     let named = [
         "file_write",
         "path=a.txt",
@@ -36,8 +39,8 @@ fn project_has_its_own_workspace_in_the_home() {
         "--workspace",
         ".",
     ];
-    call("project", &named);
-    assert_eq!(fixture.read("project/a.txt"), "two");
+    call("project/deep", &named);
+    assert_eq!(fixture.read("project/deep/a.txt"), "two");
 }
 
 #[test]

@@ -241,17 +241,45 @@ fn relative_paths_become_absolute() {
             "--",
             "--skills-dir",
             "here",
-            "--workspace=there",
+            "--mount=there",
         ])
         .good()
         .json();
     let arguments = list_at(&printed, "/mcpServers/gongfu/args");
     for (place, end) in [(2, "/here"), (3, "/there")] {
         let argument = arguments[place].as_str().unwrap();
-        let path = argument.trim_start_matches("--workspace=");
+        let path = argument.trim_start_matches("--mount=");
         assert!(
             Path::new(path).is_absolute() && path.ends_with(end),
             "{argument}"
         );
     }
+}
+
+#[test]
+fn relative_workspace_is_for_an_entry_of_a_project() {
+    let fixture = Fixture::new();
+    let install = |arguments: &[&str]| {
+        let all = ["client", "install", "cursor"].iter().chain(arguments);
+        fixture.gongfu(all)
+    };
+    for workspace in [&["--workspace", "."][..], &["--workspace=sub"]] {
+        let mut arguments = vec!["--"];
+        arguments.extend(workspace);
+        let refused = install(&arguments).ends(2);
+        assert!(
+            refused.stderr.contains("--scope project") && refused.stderr.contains("leave it out"),
+            "{}",
+            refused.stderr
+        );
+        assert!(!fixture.path("user/.cursor").exists());
+    }
+    install(&["--scope", "project", "--", "--workspace", "."]).good();
+    let entry: serde_json::Value =
+        serde_json::from_str(&fixture.read("project/.cursor/mcp.json")).unwrap();
+    let arguments = list_at(&entry, "/mcpServers/gongfu/args");
+    assert_eq!(arguments, &["mcp", "--workspace", "."]);
+    // An absolute one is the same folder everywhere.
+    let folder = fixture.path("project").display().to_string();
+    install(&["--", "--workspace", &folder]).good();
 }

@@ -1,0 +1,188 @@
+//! `gongfu trust [list|remove]`: the projects whose skills may run scripts and take names.
+
+use std::path::{Path, PathBuf};
+
+use gongfu_core::library::SourceKind;
+use gongfu_core::port::Timestamp;
+use gongfu_files::project_of;
+use gongfu_hub::surface::trust::{TrustAdd, TrustList, TrustRemove};
+use serde_json::{Value, json};
+
+use super::Outcome;
+use super::list::library;
+use super::operate::operate;
+use crate::cli::{Places, TrustArguments, TrustCommand};
+use crate::client;
+use crate::environment::Environment;
+use crate::terminal::{Paint, Terminal, plain};
+use crate::wiring::{self, Parts};
+
+/// The most skills that are named.
+const NAMED: usize = 10;
+
+pub(crate) fn run(
+    arguments: TrustArguments,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    match arguments.command {
+        None => add(arguments.folder, environment, terminal),
+        Some(TrustCommand::List { json }) => list(json, environment, terminal),
+        Some(TrustCommand::Remove { folder }) => remove(folder, environment, terminal),
+    }
+}
+
+fn add(
+    folder: Option<PathBuf>,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let folder = folder_or_current(folder, environment);
+    let home = wiring::home(environment)?;
+    let project = match project_of(&folder, environment.user.as_deref(), &home) {
+        Ok(project) => project,
+        Err(why) => anyhow::bail!(
+            "{} is not a project: {why}; specify the folder of a project",
+            shown(&folder)
+        ),
+    };
+    if project.to_str().is_none() {
+        anyhow::bail!(
+            "{}: the folder's name is not valid UTF-8; rename it first",
+            shown(&project)
+        );
+    }
+    let places = Places {
+        workspace: Some(project.clone()),
+        ..Places::default()
+    };
+    let parts = wiring::parts(environment, &places)?;
+    let skills = skills_of(&project, &parts)?;
+    let trust = TrustAdd {
+        project: project.to_string_lossy().into_owned(),
+    };
+    let is_new = operate(trust, &parts, false, terminal)?;
+    let what = if is_new { "trusted" } else { "already trusted" };
+    terminal.line(&format!("{what}: {}", shown(&project)))?;
+    let named: Vec<String> = skills.iter().take(NAMED).map(|name| plain(name)).collect();
+    let more = skills.len().saturating_sub(NAMED);
+    let rest = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    terminal.line(&match skills.len() {
+        0 => "  it has no skills yet".to_owned(),
+        1 => format!("  1 skill: {}", named.join(", ")),
+        count => format!("  {count} skills: {}{rest}", named.join(", ")),
+    })?;
+    terminal.line(&format!("  undo: gongfu trust remove {}", shown(&project)))?;
+    Ok(Outcome::Good)
+}
+
+fn remove(
+    folder: Option<PathBuf>,
+    environment: &Environment,
+    terminal: &mut Terminal,
+) -> anyhow::Result<Outcome> {
+    let folder = folder_or_current(folder, environment);
+    let home = wiring::home(environment)?;
+    let project = project_of(&folder, environment.user.as_deref(), &home);
+    // A project that is gone is known by its path alone.
+    let project = project.or_else(|_| std::path::absolute(&folder))?;
+    let parts = wiring::parts(environment, &Places::default())?;
+    let trust = TrustRemove {
+        project: project.to_string_lossy().into_owned(),
+    };
+    if !operate(trust, &parts, false, terminal)? {
+        anyhow::bail!(
+            "{} isn't trusted; gongfu trust list shows what is",
+            shown(&project)
+        );
+    }
+    terminal.line(&format!("no longer trusted: {}", shown(&project)))?;
+    if let Some(client) = client::trusting_client(&project, environment) {
+        terminal.note(&format!(
+            "note: {client} trusts it as well, which counts; remove it there, too"
+        ));
+    }
+    Ok(Outcome::Good)
+}
+
+fn list(json: bool, environment: &Environment, terminal: &mut Terminal) -> anyhow::Result<Outcome> {
+    let parts = wiring::parts(environment, &Places::default())?;
+    let trusts = operate(TrustList {}, &parts, json, terminal)?;
+    let current = current(&parts, environment)?;
+    let current = current.filter(|(project, _, _)| !trusts.is_trusted(project));
+    if json {
+        let own = trusts.projects.iter().map(|(project, since)| {
+            json!({ "project": project, "trusted": true, "by": "you", "since": Timestamp(*since) })
+        });
+        let current = current.map(|(project, by, skills)| {
+            json!({ "project": project, "trusted": by.is_some(), "by": by, "skills": skills })
+        });
+        terminal.json(&own.chain(current).collect::<Vec<Value>>())?;
+        return Ok(Outcome::Good);
+    }
+    for (project, since) in &trusts.projects {
+        let since = terminal.paint(Paint::Dim, &Timestamp(*since).to_seconds());
+        terminal.line(&format!("{}  by you, {since}", plain(project)))?;
+    }
+    match &current {
+        Some((project, Some(client), _)) => {
+            terminal.line(&format!("{}  by {client}", plain(project)))?;
+        }
+        Some((project, None, skills)) => terminal.note(&format!(
+            "not trusted: {}. Review its skills ({skills}), then: gongfu trust",
+            plain(project)
+        )),
+        None if trusts.projects.is_empty() => terminal.note("no trusted projects"),
+        None => {}
+    }
+    Ok(Outcome::Good)
+}
+
+/// The current project where it has skills: its folder, the client that trusts it, the number of its skills.
+fn current(
+    parts: &Parts,
+    environment: &Environment,
+) -> anyhow::Result<Option<(String, Option<&'static str>, usize)>> {
+    let library = library(parts)?;
+    let source = library.sources().iter().find_map(|source| {
+        let project = source.project.as_ref()?;
+        Some((project, source.kind == SourceKind::Untrusted))
+    });
+    let Some((project, is_untrusted)) = source else {
+        return Ok(None);
+    };
+    let client = client::trusting_client(Path::new(&**project), environment);
+    let skills = skills_of(Path::new(&**project), parts)?.len();
+    let client = client.filter(|_| !is_untrusted);
+    Ok((skills > 0).then(|| (project.to_string(), client, skills)))
+}
+
+/// The names of the skills of a project.
+fn skills_of(project: &Path, parts: &Parts) -> anyhow::Result<Vec<String>> {
+    let library = library(parts)?;
+    let project = project.to_string_lossy();
+    let is_of = |id: &str| {
+        let mut sources = library.sources().iter();
+        sources.any(|source| &*source.id == id && source.project.as_deref() == Some(&*project))
+    };
+    let skills = library.skills().iter();
+    let skills = skills.filter(|skill| is_of(&skill.source));
+    Ok(skills.map(|skill| skill.name.to_string()).collect())
+}
+
+fn folder_or_current(folder: Option<PathBuf>, environment: &Environment) -> PathBuf {
+    folder
+        .or_else(|| environment.directory.clone())
+        .unwrap_or_default()
+}
+
+fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "the current folder".to_owned();
+    }
+    plain(&path.to_string_lossy())
+}
