@@ -22,7 +22,7 @@ impl Progress {
         self.done.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many are done, and how many there are.
+    /// The texts that are done, and all of them.
     pub(super) fn get(&self) -> Option<(usize, usize)> {
         let total = self.total.load(Ordering::Relaxed);
         let done = self.done.load(Ordering::Relaxed);
