@@ -157,6 +157,10 @@ prove-clients *ARGUMENTS:
     cargo build --quiet --release --package gongfu
     {{ python }} scripts/prove_clients.py --gongfu target/release/gongfu {{ ARGUMENTS }}
 
+# Prove with 200 imports of strangers that a check proposes the packages that a run would install
+prove-imports *ARGUMENTS: programs
+    {{ python }} scripts/import_agreement.py --gongfu target/debug/gongfu --cache .tools/strangers {{ ARGUMENTS }}
+
 # Prove that a server gives back the memory that a hostile load took
 prove-memory *ARGUMENTS:
     cargo build --quiet --release --package gongfu

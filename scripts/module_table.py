@@ -24,7 +24,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-FOLDER = Path(__file__).resolve().parent.parent / "crates/gongfu-core/src/dependency"
+FOLDER = Path(__file__).resolve().parent.parent / "crates/gongfu-core/src/import"
 TABLE = FOLDER / "python_modules.txt"
 NODE_TABLE = FOLDER / "node_packages.txt"
 

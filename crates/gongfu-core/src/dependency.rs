@@ -5,7 +5,6 @@
 
 mod command;
 mod failure;
-mod import;
 mod left_out;
 mod npm;
 mod pyproject;
@@ -17,11 +16,11 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+pub use crate::import::{Guess, Imports, Language, guesses, is_known_package, missing_modules};
 pub use command::{added_packages, languages, named_scripts};
 pub use failure::{Failure, FailureKind};
-pub use import::{Guess, Imports, guesses, is_known_package, missing_modules};
 pub use left_out::{left_out_entry, shortened};
 pub use record::{PackageVersion, Record, locked_packages};
 pub use requirement::{is_digest, requirement_problem};
@@ -70,47 +69,6 @@ impl Default for Installs {
             declared: true,
             inferred: false,
         }
-    }
-}
-
-/// A language whose packages can be installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    /// Python, with packages from a Python package index.
-    Python,
-    /// JavaScript or TypeScript on Node.js, with packages from an npm registry.
-    Node,
-}
-
-impl Language {
-    /// Every language.
-    pub const ALL: [Self; 2] = [Self::Python, Self::Node];
-
-    /// The name in answers and records.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Python => "python",
-            Self::Node => "node",
-        }
-    }
-
-    /// The name for people.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Python => "Python",
-            Self::Node => "Node.js",
-        }
-    }
-
-    /// Checks by the name of a file that it is a script of this language.
-    fn owns(self, file: &str) -> bool {
-        let extensions: &[&str] = match self {
-            Self::Python => &["py", "pyw"],
-            Self::Node => &["js", "mjs", "cjs", "ts", "mts", "jsx"],
-        };
-        let extension = file.rsplit_once('.').map(|(_, extension)| extension);
-        extension.is_some_and(|extension| extensions.contains(&extension))
     }
 }
 

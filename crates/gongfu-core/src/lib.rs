@@ -14,6 +14,7 @@ pub mod command;
 pub mod dependency;
 pub mod edit;
 pub mod grant;
+pub mod import;
 pub mod library;
 pub mod near;
 pub mod network;

@@ -318,13 +318,12 @@ impl Library {
         {
             return Err(ResolveError::Invalid(error));
         }
-        let alike = self.answering(wanted);
-        let exact: Vec<&Arc<Skill>> = alike
-            .iter()
-            .copied()
-            .filter(|skill| skill.name.as_str() == wanted.trim())
-            .collect();
-        let candidates = if exact.is_empty() { alike } else { exact };
+        let exact = self.named(wanted);
+        let candidates = if exact.is_empty() {
+            self.answering(wanted)
+        } else {
+            exact
+        };
         match candidates
             .iter()
             .find(|skill| skill.enabled)
@@ -335,15 +334,12 @@ impl Library {
         }
     }
 
-    /// The skill that somebody means who switches it on or off.
+    /// The skill that somebody means who enables or disables it.
     ///
-    /// Of several with one bare name, the first whose switch stands the other way.
+    /// Of several with one bare name, the first that would change.
     pub fn resolve_switch(&self, wanted: &str, enabled: bool) -> Result<&Arc<Skill>, ResolveError> {
-        let exact = self
-            .answering(wanted)
-            .into_iter()
-            .filter(|skill| skill.name.as_str() == wanted.trim());
-        if let Some(skill) = exact.clone().find(|skill| skill.enabled != enabled) {
+        let mut named = self.named(wanted).into_iter();
+        if let Some(skill) = named.find(|skill| skill.enabled != enabled) {
             return Ok(skill);
         }
         match self.resolve(wanted) {
@@ -374,13 +370,27 @@ impl Library {
 
     /// Returns the skill that holds the bare name of a skill, when that is another one.
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
-        let rivals = self.answering(skill.name.as_str());
-        let mut same = rivals.into_iter().filter(|rival| rival.name == skill.name);
-        let winner = same
-            .clone()
-            .find(|rival| rival.enabled)
-            .or_else(|| same.next())?;
+        let rivals = self.named(skill.name.as_str());
+        let mut enabled = rivals.iter().filter(|rival| rival.enabled);
+        let winner = enabled.next().or(rivals.first()).copied()?;
         (winner.full_name != skill.full_name).then_some(winner)
+    }
+
+    /// The skills of exactly this name in order of precedence, disabled ones included.
+    pub fn named(&self, name: &str) -> Vec<&Arc<Skill>> {
+        let mut skills = self.answering(name);
+        skills.retain(|skill| skill.name.as_str() == name.trim());
+        skills
+    }
+
+    /// The skills that answers by name leave out, because this one holds their name.
+    pub fn shadows(&self, skill: &Skill) -> Vec<&Arc<Skill>> {
+        if !skill.enabled || self.shadowed_by(skill).is_some() {
+            return Vec::new();
+        }
+        let mut others = self.named(skill.name.as_str());
+        others.retain(|other| other.enabled && other.full_name != skill.full_name);
+        others
     }
 
     fn answering(&self, name: &str) -> Vec<&Arc<Skill>> {

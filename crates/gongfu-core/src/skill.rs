@@ -16,6 +16,7 @@ pub mod frontmatter;
 pub mod loader;
 pub mod name;
 pub mod path;
+pub mod placeholder;
 pub mod section;
 pub mod severity;
 pub mod source_text;

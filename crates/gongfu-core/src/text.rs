@@ -3,9 +3,11 @@
 //! Messages are lower-case fragments without a full stop: what is wrong. Hints say what to do.
 
 mod english;
+mod explanation;
 mod visible;
 
 pub use english::finding;
+pub use explanation::{Explanation, explanation, explanations};
 pub use visible::{visible, visible_lines};
 
 /// The text about one problem.

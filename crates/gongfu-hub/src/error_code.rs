@@ -1,19 +1,29 @@
 //! The closed list of error codes, and what each is on every surface.
 
+mod explanation;
+
 use std::fmt;
 
 /// Declares the codes, each with its name, its HTTP status and its exit code.
 macro_rules! error_codes {
-    ($($(#[$about:meta])+ $code:ident = $name:literal, $http:literal, $exit:literal;)+) => {
+    ($($(#[doc = $about:literal])+ $code:ident = $name:literal, $http:literal, $exit:literal;)+) => {
         /// Everything that can go wrong with a call, for programs to branch on.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
-            $($(#[$about])+ $code,)+
+            $($(#[doc = $about])+ $code,)+
         }
 
         impl ErrorCode {
             /// Every code, for documentation and tests.
             pub const ALL: &[Self] = &[$(Self::$code,)+];
+
+            /// Its meaning, in one sentence.
+            pub fn meaning(self) -> &'static str {
+                let text = match self {
+                    $(Self::$code => concat!($($about),+),)+
+                };
+                text.trim_start()
+            }
 
             /// The name, the HTTP status and the exit code.
             fn row(self) -> (&'static str, u16, u8) {
@@ -40,7 +50,7 @@ error_codes! {
     InvalidSkillName = "INVALID_SKILL_NAME", 422, 1;
     /// There is no such skill.
     SkillNotFound = "SKILL_NOT_FOUND", 404, 1;
-    /// The skill is switched off.
+    /// The skill is disabled.
     SkillDeactivated = "SKILL_DEACTIVATED", 409, 1;
     /// The skill is there but can't be read.
     SkillsReadError = "SKILLS_READ_ERROR", 500, 1;

@@ -2,19 +2,22 @@
 //!
 //! Reads everything from disk, never from the index.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use gongfu_core::library::Unloadable;
+use gongfu_core::near;
 use gongfu_core::skill::document::is_valid;
+use gongfu_core::skill::fix;
 use gongfu_core::skill::source_text::SourceText;
 use gongfu_core::skill::strict::Refusal;
 use gongfu_core::skill::{Diagnostic, Finding, Position, SKILL_FILE};
 use rayon::prelude::*;
 
 use crate::copy::{self, Candidate};
+use crate::left_out;
 use crate::reading::{self, Reading};
-use crate::walk::{self, Limits, Walk, WalkFolder};
+use crate::walk::{self, Limits, Walk};
 use gongfu_files::disk::{self, EntryKind, Root};
 
 /// The verdict on one skill.
@@ -28,13 +31,16 @@ pub struct Verdict {
     pub loadable: bool,
     /// True if it is valid: without errors, or, when strict, by the reference's verdict.
     pub valid: bool,
+    /// True if a fix must not change its name, though it isn't its folder's: another skill has the folder's name, or the
+    /// folder is a clone of a repository, which may be called anything.
+    pub keeps_name: bool,
     /// All findings.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Checks a skill's folder, a folder of skills, or a SKILL.md. Never fails: an impossible path is one
-/// verdict with the reason.
-pub fn check(path: &Path, limits: Limits, strict: bool) -> Vec<Verdict> {
+/// Checks a skill's folder, a folder of skills, or a SKILL.md; links to skills in one of `places` are ordinary. Never
+/// fails: an impossible path is one verdict with the reason.
+pub fn check(path: &Path, places: &[PathBuf], limits: Limits, strict: bool) -> Vec<Verdict> {
     let root = match open(path) {
         Ok(root) => root,
         Err(checked) => return vec![*checked],
@@ -51,23 +57,14 @@ pub fn check(path: &Path, limits: Limits, strict: bool) -> Vec<Verdict> {
         .into_iter()
         .map(|(at, reading)| judge(&root, &walk, at, reading, strict))
         .collect();
-    for (_, left) in walk::left_out(&root, &walk, true) {
+    for (_, left) in left_out::left_out(&root, &walk, Some(places)) {
         add_left_out(&mut checked, left, strict);
     }
     if checked.is_empty() {
-        let misspelt = walk.folders.first().and_then(misspelt);
-        let findings = misspelt.into_iter().chain([Finding::SkillFileMissing]);
-        let diagnostics = findings.map(Diagnostic::about_folder).collect();
+        let diagnostics = vec![Diagnostic::about_folder(Finding::SkillFileMissing)];
         checked.push(without_skill(root.path().to_owned(), diagnostics));
     }
     checked
-}
-
-/// A SKILL.md in the wrong case.
-fn misspelt(folder: &WalkFolder) -> Option<Finding> {
-    let mut names = folder.entries.iter().map(|entry| &entry.name);
-    let name = names.find(|name| name.eq_ignore_ascii_case(SKILL_FILE))?;
-    Some(Finding::SkillFileSpelling { name: name.clone() })
 }
 
 /// Adds findings to the skill of their path, or as a verdict of their own.
@@ -93,6 +90,7 @@ fn without_skill(path: PathBuf, diagnostics: Vec<Diagnostic>) -> Verdict {
         path,
         loadable: false,
         valid: is_valid(&diagnostics),
+        keeps_name: false,
         diagnostics,
     }
 }
@@ -168,10 +166,11 @@ fn judge(root: &Root, walk: &Walk, at: usize, reading: Reading, strict: bool) ->
         root.path().join(below)
     };
     Verdict {
-        path,
         name,
         loadable,
         valid,
+        keeps_name: disk::kind_outside(&path.join(".git")).is_some(),
+        path,
         diagnostics,
     }
 }
@@ -186,6 +185,38 @@ fn placed(refusal: Refusal, source: Option<&SourceText>) -> Diagnostic {
         position,
         ..Diagnostic::about_file(Finding::Strict(refusal.reason), SKILL_FILE)
     }
+}
+
+/// Takes the fixes away that would give a skill the name of another one, or that of a clone of a repository.
+pub fn withhold_names(checked: &mut [Verdict]) {
+    let writes_name = |found: &Diagnostic| found.fixable() && fix::writes_name(&found.finding);
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for skill in checked.iter() {
+        let names = wanted_name(skill)
+            .filter(|_| skill.diagnostics.iter().any(writes_name))
+            .into_iter()
+            .chain([skill.name.clone()]);
+        let names: HashSet<String> = names.map(|name| near::folded(&name)).collect();
+        for name in names {
+            *count.entry(name).or_default() += 1;
+        }
+    }
+    for skill in checked {
+        let wanted = wanted_name(skill).map(|name| near::folded(&name));
+        skill.keeps_name |= wanted.is_some_and(|name| count.get(&name) > Some(&1));
+        if skill.keeps_name {
+            let mut found = skill.diagnostics.iter_mut();
+            if let Some(found) = found.find(|found| writes_name(found)) {
+                found.fix = None;
+            }
+        }
+    }
+}
+
+/// The name of a skill's folder.
+fn wanted_name(skill: &Verdict) -> Option<String> {
+    let name = skill.path.file_name()?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 /// Reports skills whose name an earlier one has.

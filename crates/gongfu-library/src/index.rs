@@ -23,7 +23,7 @@ use records::{Reader, Writer, damaged};
 
 /// Raise it when the layout below changes; a new version of gongfu reads everything again as well,
 /// because its checks may differ.
-const SCHEMA: &str = concat!("4/", env!("CARGO_PKG_VERSION"));
+const SCHEMA: &str = concat!("5/", env!("CARGO_PKG_VERSION"));
 const FOLDER: &str = "index";
 
 /// A skill in the index.

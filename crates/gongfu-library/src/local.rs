@@ -228,7 +228,9 @@ impl LocalSkills {
         let mut before = std::mem::take(&mut state.roots);
         let mut changed = state.looked.is_none() || switches != state.switches;
         let mut moved = false;
-        for place in self.places() {
+        let places = self.places();
+        let folders: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
+        for place in places {
             let known = before.iter().position(|(known, _)| *known == place);
             let (mut root, first) = match known {
                 Some(at) => (before.swap_remove(at).1, false),
@@ -239,6 +241,7 @@ impl LocalSkills {
             if first || !root.dirty.is_empty() {
                 let look = Look {
                     place: &place,
+                    places: &folders,
                     home: &self.home,
                     now,
                     watches: state.watch.watches.as_mut(),

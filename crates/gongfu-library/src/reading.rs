@@ -318,7 +318,7 @@ fn hidden_text(path: &SkillPath, bytes: &[u8]) -> Option<Diagnostic> {
     })
 }
 
-/// Renames findings about the SKILL.md, because the file is called `skill.md`.
+/// Names the file `skill.md` in findings about the SKILL.md, and adds one about its spelling.
 fn report_spelling(diagnostics: &mut Vec<Diagnostic>) {
     for found in diagnostics.iter_mut() {
         if found.file.as_deref() == Some(SKILL_FILE) {
@@ -328,7 +328,8 @@ fn report_spelling(diagnostics: &mut Vec<Diagnostic>) {
     let finding = Finding::SkillFileSpelling {
         name: SKILL_FILE_LOWER.to_owned(),
     };
-    diagnostics.push(Diagnostic::about_file(finding, SKILL_FILE_LOWER));
+    let found = Diagnostic::about_file(finding, SKILL_FILE_LOWER);
+    diagnostics.push(found.with_rename(SKILL_FILE));
 }
 
 type FileBytes = (Option<Digest>, FileKind, Vec<u8>);

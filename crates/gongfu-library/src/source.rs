@@ -53,9 +53,21 @@ pub struct Place {
     pub project: Option<Arc<str>>,
     /// The limits of a walk.
     pub limits: Limits,
+    /// The full name of the folder itself, where it is a link in another place.
+    pub linked_as: Option<Arc<str>>,
 }
 
 impl Place {
+    /// The full name of the skill in a folder below.
+    pub(crate) fn full_name(&self, folder: &SkillPath) -> Arc<str> {
+        let start = self.linked_as.as_ref().unwrap_or(&self.id);
+        match (&self.linked_as, folder.is_root()) {
+            (Some(name), true) => Arc::clone(name),
+            (None, true) => format!("{start}/.").into(),
+            (_, false) => format!("{start}/{folder}").into(),
+        }
+    }
+
     /// Returns whether a person named it, so that its absence is reported.
     pub fn is_named(&self) -> bool {
         matches!(self.kind, SourceKind::Explicit | SourceKind::Environment)
@@ -113,8 +125,8 @@ pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
             }
             // A target inside of an earlier place is found there.
             let known = places.roots();
-            for (id, below) in USER {
-                places.add_linked(id, &user.join(below), &known);
+            for (_, below) in USER {
+                places.add_linked(&user.join(below), &known);
             }
         }
         places.add(
@@ -198,6 +210,7 @@ impl Places {
             path,
             project: None,
             limits,
+            linked_as: None,
         });
     }
 
@@ -230,7 +243,11 @@ impl Places {
 
     /// Folders that a person linked into one of their own: each is a place, because nothing leads out
     /// of the folder itself. Links in other folders are not followed.
-    fn add_linked(&mut self, id: &str, folder: &Path, known: &[Root]) {
+    fn add_linked(&mut self, folder: &Path, known: &[Root]) {
+        let holder = self.list.iter().find(|place| place.path == folder);
+        let Some(id) = holder.map(|place| Arc::clone(&place.id)) else {
+            return;
+        };
         let Ok(root) = Root::open(folder) else { return };
         let entries = root.list(&SkillPath::root()).unwrap_or_default();
         for link in entries.iter().filter(|entry| entry.kind == EntryKind::Link) {
@@ -240,14 +257,14 @@ impl Places {
             else {
                 continue;
             };
-            let known = known.iter().any(|root| target.starts_with(root.path()));
-            if !known {
-                self.add(
-                    &format!("{id}-{}", link.name),
-                    SourceKind::User,
-                    target,
-                    CONVENTIONAL,
-                );
+            if known.iter().any(|root| target.starts_with(root.path())) {
+                continue;
+            }
+            let count = self.list.len();
+            let name = format!("{id}-{}", link.name);
+            self.add(&name, SourceKind::User, target, CONVENTIONAL);
+            if let Some(place) = self.list.get_mut(count) {
+                place.linked_as = Some(format!("{id}/{}", link.name).into());
             }
         }
     }

@@ -3,9 +3,6 @@
 //! Level by level in sorted order, so that a limit cuts at the same place every time. Folders are
 //! opened by their path below the root and closed again: a tree of any size needs few handles.
 
-use std::path::Path;
-
-use gongfu_core::library::Unloadable;
 use gongfu_core::skill::{Diagnostic, Finding, SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
 use rayon::prelude::*;
 
@@ -302,82 +299,6 @@ fn clipped(path: &str) -> String {
         Some((at, _)) if surplus > 0 => format!("…{}", path.get(at..).unwrap_or_default()),
         _ => path.to_owned(),
     }
-}
-
-/// Findings about folders that are no skills: limits that were reached, unreadable folders, skills in
-/// code only and, with `links`, links that lead out to skills; each with the folder that it lies in.
-pub(crate) fn left_out(root: &Root, walk: &Walk, links: bool) -> Vec<(SkillPath, Unloadable)> {
-    let about = |path: &SkillPath, diagnostics: Vec<Diagnostic>| {
-        let path = if path.is_root() {
-            root.path().to_owned()
-        } else {
-            root.path().join(path.as_str())
-        };
-        Unloadable {
-            path: path.to_string_lossy().into_owned(),
-            diagnostics,
-        }
-    };
-    let mut unloadable = Vec::new();
-    if !walk.left_out.is_empty() {
-        let all = about(&SkillPath::root(), walk.left_out.clone());
-        unloadable.push((SkillPath::root(), all));
-    }
-    for folder in walk.folders.iter().filter(|folder| !folder.in_skill) {
-        let finding = match &folder.unreadable {
-            Some(reason) => Some(Finding::FolderUnreadable {
-                reason: reason.clone(),
-            }),
-            None if folder.level > 1 => None,
-            None => code_marker(root, folder).map(|marker| Finding::SkillFileIsCode { marker }),
-        };
-        if let Some(finding) = finding {
-            let diagnostics = vec![Diagnostic::about_folder(finding)];
-            unloadable.push((folder.path.clone(), about(&folder.path, diagnostics)));
-        }
-    }
-    if links {
-        for link in links_to_skills(root, walk) {
-            let finding = Finding::SkillLinkOutside;
-            let found = about(&link, vec![Diagnostic::about_folder(finding)]);
-            unloadable.push((link.parent(), found));
-        }
-    }
-    unloadable
-}
-
-/// Links that lead out of the root to the folder of a skill: they are reported, not followed.
-fn links_to_skills(root: &Root, walk: &Walk) -> Vec<SkillPath> {
-    let folders = walk.folders.iter().filter(|folder| !folder.in_skill);
-    let links = folders.flat_map(|folder| {
-        let links = folder
-            .entries
-            .iter()
-            .filter(|entry| entry.kind == EntryKind::Link);
-        links.filter_map(|link| folder.path.join(&link.name).ok())
-    });
-    let is_skill = |link: &SkillPath| {
-        let target = root.outside(link);
-        target.is_some_and(|target| disk::kind_outside(&target.join(SKILL_FILE)).is_some())
-    };
-    links.filter(is_skill).collect()
-}
-
-/// The marker of a Python file that defines a skill in code, without a SKILL.md (seed 004).
-fn code_marker(root: &Root, folder: &WalkFolder) -> Option<&'static str> {
-    const MARKERS: [&str; 2] = ["SKILL_MANIFEST", "register_skill"];
-    let python = folder.entries.iter().filter(|entry| {
-        entry.kind == EntryKind::File
-            && Path::new(&entry.name)
-                .extension()
-                .is_some_and(|ending| ending == "py")
-    });
-    python.take(5).find_map(|entry| {
-        let path = folder.path.join(&entry.name).ok()?;
-        let content = root.read(&path, 64 * 1024).ok()?;
-        let text = String::from_utf8_lossy(&content.bytes).into_owned();
-        MARKERS.into_iter().find(|marker| text.contains(marker))
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The command line: every command, flag and word of help.
 
+mod check;
 mod complete;
 mod consent;
 mod find;
@@ -20,6 +21,7 @@ use gongfu_server::{Address, PublicUrl};
 use crate::client::{CLIENTS, DEFAULT_URL, Scope};
 use crate::output::OutputArguments;
 
+pub(crate) use check::{CheckArguments, CheckFormat, ExplainArguments, NewArguments, NewTarget};
 pub(crate) use complete::{Candidate, WordKind, script, wanted};
 pub(crate) use consent::{
     ApproveCommand, ChangesCommand, GrantArguments, GrantCommand, LayerCommand,
@@ -160,6 +162,8 @@ pub(crate) enum Command {
     ///
     /// Asks before each. The program stays: the last line says how to remove it.
     Uninstall(UninstallArguments),
+    /// Explain an error or a finding: what its code means, an example, the fix
+    Explain(ExplainArguments),
     /// Print a shell completion script
     ///
     /// The scripts for bash, zsh and fish also complete the names of skills, sources and profiles.
@@ -324,6 +328,9 @@ pub(crate) enum SkillCommand {
     /// Check skills: what is wrong, where, and how to fix it
     #[command(visible_alias = "lint")]
     Check(CheckArguments),
+    /// Create a skill from a template, and print its folder
+    #[command(alias = "create")]
+    New(NewArguments),
     /// Enable a skill
     Enable(SwitchArguments),
     /// Disable a skill for all clients
@@ -331,28 +338,13 @@ pub(crate) enum SkillCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct CheckArguments {
-    /// Skill folders, folders of skills, or SKILL.md files (default: the whole library)
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
-    /// Also give the verdict of the format's reference validator
-    #[arg(long)]
-    pub(crate) strict: bool,
-    /// Fix what needs no judgement, in the given paths
-    #[arg(long)]
-    pub(crate) fix: bool,
-    /// Show what --fix would change, as a diff
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    pub(crate) common: Common,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct SwitchArguments {
     /// Name or full name of the skill
     #[arg(value_name = "SKILL")]
     pub(crate) name: String,
+    /// Every skill of this name, not only the one that the name means
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -9,6 +9,7 @@ mod complete;
 mod config;
 mod doctor;
 mod env;
+mod explain;
 mod generate;
 mod grant;
 mod init;
@@ -16,12 +17,14 @@ mod layer;
 mod list;
 mod log;
 mod mcp;
+mod new;
 mod operate;
 mod run;
 mod search;
 mod serve;
 mod skill;
 mod source;
+mod switch;
 mod tool;
 mod trust;
 mod uninstall;
@@ -109,6 +112,7 @@ fn dispatch(
             json,
         } => doctor::run(&places, attack, json, environment, terminal),
         Command::Uninstall(arguments) => uninstall::run(&arguments, environment, terminal),
+        Command::Explain(arguments) => explain::run(&arguments, terminal),
         Command::Completions { shell } => {
             terminal.bytes(&cli::script(shell))?;
             Ok(Outcome::Good)

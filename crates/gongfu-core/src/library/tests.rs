@@ -53,6 +53,10 @@ fn first_enabled_skill_wins_a_name_and_none_is_lost() {
         Some("user/pdf")
     );
     assert!(library.shadowed_by(&library.skills()[1]).is_none());
+    let shadowed = |at: usize| library.shadows(&library.skills()[at]);
+    assert_eq!(shadowed(1), [&library.skills()[2]]);
+    assert!(shadowed(0).is_empty() && shadowed(2).is_empty() && shadowed(3).is_empty());
+    assert_eq!(library.named("pdf").len(), 3);
 }
 
 #[test]

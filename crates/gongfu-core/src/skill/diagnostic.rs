@@ -52,11 +52,26 @@ impl Diagnostic {
     /// Adds the change that fixes it.
     #[must_use]
     pub fn with_fix(mut self, edits: Vec<Edit>) -> Self {
-        self.fix = Some(Fix { edits });
+        self.fix = Some(Fix::Edits(edits));
         self
     }
 
-    /// Returns true if `--fix` repairs it.
+    /// Adds the new name of its file that fixes it.
+    #[must_use]
+    pub fn with_rename(mut self, name: &'static str) -> Self {
+        self.fix = Some(Fix::Rename(name));
+        self
+    }
+
+    /// The edits that fix it, if edits do.
+    pub fn edits(&self) -> Option<&[Edit]> {
+        match &self.fix {
+            Some(Fix::Edits(edits)) => Some(edits),
+            Some(Fix::Rename(_)) | None => None,
+        }
+    }
+
+    /// Returns true if `--fix` fixes it.
     pub fn fixable(&self) -> bool {
         self.fix.is_some()
     }
@@ -76,9 +91,11 @@ impl Diagnostic {
 
 /// A change of one file that needs no judgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fix {
-    /// The replacements; in any order, never overlapping.
-    pub edits: Vec<Edit>,
+pub enum Fix {
+    /// Replacements in it; in any order, never overlapping.
+    Edits(Vec<Edit>),
+    /// Another name for it, in the same folder.
+    Rename(&'static str),
 }
 
 /// One replacement in a file.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::SKILL_FILE;
 use super::diagnostic::Diagnostic;
+use super::draft;
 use super::field;
 use super::finding::Finding;
 use super::frontmatter::{self, Frontmatter};
@@ -47,28 +48,50 @@ pub fn parse(bytes: &[u8], folder: &str) -> Option<Document> {
 /// The meaning of a file, apart from its form: enough to check that a fix kept it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Essence {
+    description: String,
     fields: Map<String, Value>,
     body: String,
+}
+
+/// The parts that a fix is meant to change.
+#[derive(Debug, Default)]
+pub(super) struct Purpose<'a> {
+    /// The name that it writes.
+    pub(super) name: Option<&'a str>,
+    /// True if it writes the description that was taken from the text.
+    pub(super) description: bool,
+    /// True if it writes the allowed tools in another form.
+    pub(super) tools: bool,
 }
 
 impl Essence {
     pub(super) fn of(document: &Document) -> Self {
         Self {
+            description: document.description.clone(),
             fields: document.frontmatter.clone(),
-            body: document.body().to_owned(),
+            body: document.body().trim_start().to_owned(),
         }
     }
 
-    /// Returns true if `after` says the same, but perhaps another name.
-    pub(super) fn is_kept_by(&self, after: &Self, name: Option<&str>) -> bool {
-        let Some(name) = name else {
-            return self == after;
-        };
+    /// Returns true if `after` says the same, but for what a fix is meant to change.
+    pub(super) fn is_kept_by(&self, after: &Self, purpose: &Purpose<'_>) -> bool {
         let mut wanted = self.fields.clone();
+        if let Some(name) = purpose.name {
+            wanted.insert("name".to_owned(), name.into());
+        }
+        if purpose.description {
+            let description = self.description.as_str();
+            wanted.insert("description".to_owned(), description.into());
+        }
         let mut given = after.fields.clone();
-        wanted.remove("name");
-        let named = given.remove("name");
-        named.is_some_and(|given| given == name) && wanted == given && self.body == after.body
+        if purpose.tools {
+            for fields in [&mut wanted, &mut given] {
+                if let Some(tools) = fields.get_mut("allowed-tools") {
+                    *tools = field::tools(tools).into();
+                }
+            }
+        }
+        wanted == given && self.description == after.description && self.body == after.body
     }
 }
 
@@ -115,22 +138,17 @@ pub(super) fn read(
     let source = decoded(bytes, diagnostics)?;
     let frontmatter = Frontmatter::read(&source, diagnostics);
     let name = field::check(&source, &frontmatter, folder, diagnostics);
-    let declared = field::description(&source, &frontmatter, diagnostics);
+    let declared = field::description(&source, &frontmatter, &name, diagnostics);
     let body = frontmatter.body;
     let body_text = source.text.get(body..).unwrap_or_default();
     let description = declared.unwrap_or_else(|| {
-        let stand_in = section::summary(body_text).map(|text| shortened(&text));
-        let at = frontmatter.span.start;
-        if !diagnostics
-            .iter()
-            .any(|known| known.finding == Finding::DescriptionNotText)
-        {
-            let finding = Finding::DescriptionMissing {
-                stand_in: stand_in.is_some(),
-            };
-            diagnostics.push(source.found(finding, at, at));
+        let summary = section::summary(body_text).map(|text| shortened(&text));
+        if frontmatter.present {
+            report_description(&source, &frontmatter, summary.is_some(), diagnostics);
+        } else if let Some(summary) = &summary {
+            add_frontmatter(&source, folder, summary, diagnostics);
         }
-        stand_in.unwrap_or_default()
+        summary.unwrap_or_default()
     });
     Some(Document {
         name,
@@ -139,6 +157,40 @@ pub(super) fn read(
         source,
         body,
     })
+}
+
+fn report_description(
+    source: &SourceText,
+    frontmatter: &Frontmatter,
+    stand_in: bool,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let mut known = diagnostics.iter();
+    if !known.any(|known| known.finding == Finding::DescriptionNotText) {
+        let at = frontmatter.span.start;
+        let finding = Finding::DescriptionMissing { stand_in };
+        diagnostics.push(source.found(finding, at, at));
+    }
+}
+
+/// Offers the frontmatter that says what is read without one.
+fn add_frontmatter(
+    source: &SourceText,
+    folder: &str,
+    description: &str,
+    diagnostics: &mut [Diagnostic],
+) {
+    let mut known = diagnostics.iter_mut();
+    let missing = known.find(|known| known.finding == Finding::FrontmatterMissing);
+    if let Some(found) = missing.filter(|_| field::is_writable_name(folder)) {
+        let newline = source.newline();
+        let lines = draft::frontmatter(folder, description).replace('\n', newline);
+        let edit = source.edit(0, 0, format!("{lines}{newline}"));
+        *found = match edit {
+            Some(edit) => found.clone().with_fix(vec![edit]),
+            None => return,
+        };
+    }
 }
 
 /// Returns true if a skill with these findings is valid: none of them is an error.

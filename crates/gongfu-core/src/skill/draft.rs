@@ -6,11 +6,7 @@ use std::fmt::Write as _;
 ///
 /// The description may be any text: what no YAML scalar holds as it stands is escaped.
 pub fn document(name: &str, description: &str, instructions: &str) -> String {
-    let mut text = format!(
-        "---\nname: {}\ndescription: {}\n---\n\n",
-        scalar(name),
-        scalar(description.trim())
-    );
+    let mut text = frontmatter(name, description) + "\n";
     let body = instructions.trim_start_matches(['\r', '\n']);
     if body.trim().is_empty() {
         text.push_str(&template(name));
@@ -21,6 +17,15 @@ pub fn document(name: &str, description: &str, instructions: &str) -> String {
         }
     }
     text
+}
+
+/// The frontmatter with its two fences.
+pub(super) fn frontmatter(name: &str, description: &str) -> String {
+    format!(
+        "---\nname: {}\ndescription: {}\n---\n",
+        scalar(name),
+        scalar(description.trim())
+    )
 }
 
 /// The body of a skill that nobody has written yet.

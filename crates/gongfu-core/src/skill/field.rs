@@ -1,9 +1,14 @@
 //! The rules of the format for the fields of the frontmatter.
 
+use std::ops::Range;
+
+use serde_json::Value;
+
 use super::diagnostic::{Diagnostic, Edit};
 use super::finding::Finding;
 use super::frontmatter::{Field, Frontmatter};
 use super::name::{self, SkillName};
+use super::placeholder;
 use super::source_text::SourceText;
 use super::yaml::Kind;
 use crate::near;
@@ -60,6 +65,7 @@ pub fn check(
 pub fn description(
     source: &SourceText,
     frontmatter: &Frontmatter,
+    name: &SkillName,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<String> {
     let field = frontmatter.get("description")?;
@@ -82,6 +88,12 @@ pub fn description(
             },
         ));
     }
+    if placeholder::is_template(text) {
+        let text = text.to_owned();
+        diagnostics.push(at_value(source, field, Finding::TemplateUntouched { text }));
+    } else if placeholder::is_vague(text, name.as_str()) {
+        diagnostics.push(at_value(source, field, Finding::DescriptionVague));
+    }
     Some(text.to_owned())
 }
 
@@ -96,27 +108,13 @@ fn check_name(
         folder: folder.to_owned(),
     };
     let Some(field) = frontmatter.get("name") else {
-        let found = source.found(missing, frontmatter.span.start, frontmatter.span.start);
-        // The folder's name stands in already; where it is a good name, writing it down is no judgement.
-        let clean = frontmatter.present && name::faults(folder).is_empty();
-        let before = source
-            .text
-            .get(..frontmatter.span.start)
-            .unwrap_or_default();
-        let newline = if before.ends_with("\r\n") {
-            "\r\n"
-        } else {
-            "\n"
-        };
-        let edit = source.edit(
-            frontmatter.span.start,
-            frontmatter.span.start,
-            format!("name: {folder}{newline}"),
-        );
-        diagnostics.push(match edit.filter(|_| clean && needs_no_quotes(folder)) {
-            Some(edit) => found.with_fix(vec![edit]),
-            None => found,
-        });
+        // Without a frontmatter that is reported.
+        if frontmatter.present {
+            let start = frontmatter.span.start;
+            let line = format!("name: {folder}{}", source.newline());
+            let found = source.found(missing, start, start);
+            diagnostics.push(with_name(source, found, folder, start..start, &line));
+        }
         return stand_in;
     };
     let Some(text) = field.value.as_text() else {
@@ -124,7 +122,11 @@ fn check_name(
         return stand_in;
     };
     if text.trim().is_empty() || field.value.is_null() {
-        diagnostics.push(at_value(source, field, missing));
+        let found = at_value(source, field, missing);
+        let end = field.value.span.end.max(field.span.end + 1);
+        let value = format!(": {folder}");
+        let span = field.span.end..end;
+        diagnostics.push(with_name(source, found, folder, span, &value));
         return stand_in;
     }
     for fault in name::faults(text) {
@@ -164,8 +166,6 @@ fn check_name(
     }
 }
 
-/// Only where name and folder differ in nothing but case, blanks and underscores, and the folder's
-/// is a good name, is it plain which of them is meant.
 fn differing(source: &SourceText, field: &Field, declared: &str, folder: &str) -> Diagnostic {
     let found = at_value(
         source,
@@ -175,20 +175,44 @@ fn differing(source: &SourceText, field: &Field, declared: &str, folder: &str) -
             folder: folder.to_owned(),
         },
     );
-    let plain = near::folded(declared) == near::folded(folder)
-        && name::faults(folder).is_empty()
-        && needs_no_quotes(folder);
-    let edit: Option<Edit> = source.edit(field.value.span.start, field.value.span.end, folder);
-    match edit.filter(|_| {
-        plain
-            && source
-                .text
-                .get(field.value.span.clone())
-                .is_some_and(|written| !written.contains('\n'))
-    }) {
+    let start = field.value.span.start;
+    let written = source.text.get(field.value.span.clone());
+    match written.and_then(scalar_length) {
+        Some(length) => with_name(source, found, folder, start..start + length, folder),
+        None => found,
+    }
+}
+
+/// The length of a scalar in one line, without the comment after it; `None` where escapes make that hard to say.
+fn scalar_length(written: &str) -> Option<usize> {
+    let quote = written.chars().next()?;
+    if !matches!(quote, '"' | '\'') {
+        return Some(written.trim_end().len());
+    }
+    let (inner, rest) = written.get(1..)?.split_once(quote)?;
+    let is_plain = !inner.contains('\\') && !rest.starts_with(quote);
+    is_plain.then_some(inner.len() + 2)
+}
+
+/// Adds the edit that writes the folder's name, where that is a good one.
+fn with_name(
+    source: &SourceText,
+    found: Diagnostic,
+    folder: &str,
+    span: Range<usize>,
+    replacement: &str,
+) -> Diagnostic {
+    let written = source.text.get(span.clone()).unwrap_or_default();
+    let edit = source.edit(span.start, span.end, replacement);
+    match edit.filter(|_| is_writable_name(folder) && !written.contains('\n')) {
         Some(edit) => found.with_fix(vec![edit]),
         None => found,
     }
+}
+
+/// Returns true if a folder's name is a name of the format that needs no quotes.
+pub(super) fn is_writable_name(folder: &str) -> bool {
+    name::faults(folder).is_empty() && needs_no_quotes(folder)
 }
 
 /// Returns true if a name, written as it is, is read as a text by YAML.
@@ -275,21 +299,81 @@ fn check_allowed_tools(
     let Some(field) = frontmatter.get("allowed-tools") else {
         return;
     };
-    // A comma inside of `Bash(git:*, ls)` belongs to the tool; one between tools doesn't.
-    let commas = |text: &str| {
-        let mut depth = 0_usize;
-        text.chars().any(|c| {
-            match c {
-                '(' => depth += 1,
-                ')' => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            c == ',' && depth == 0
-        })
+    let is_list = match field.value.as_text() {
+        None => true,
+        // A comma inside of `Bash(git:*, ls)` belongs to the tool; one between tools doesn't.
+        Some(text) => split_tools(text).1,
     };
-    if field.value.as_text().is_none_or(commas) {
-        diagnostics.push(at_value(source, field, Finding::AllowedToolsShape));
+    if !is_list {
+        return;
     }
+    let found = at_value(source, field, Finding::AllowedToolsShape);
+    diagnostics.push(match tools_edit(source, field) {
+        Some(edit) => found.with_fix(vec![edit]),
+        None => found,
+    });
+}
+
+/// The edit that writes allowed tools as one text. `None` where a tool has blanks in it: it would be several.
+fn tools_edit(source: &SourceText, field: &Field) -> Option<Edit> {
+    let tools = tools(&field.value.to_json());
+    let is_plain = |tool: &String| {
+        let starts = tool.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        starts && !tool.contains(|c: char| c.is_whitespace() || "#\"'[]{}".contains(c))
+    };
+    let span = field.span.end..field.value.span.end;
+    let mut end = span.end;
+    let written = source.text.get(span.clone())?;
+    let rest = source.text.get(end..)?;
+    if written.trim_start_matches([':', ' ']).starts_with('[') {
+        // The span of a list ends with its last item.
+        let close = rest.find(']')?;
+        let between = rest.get(..close)?;
+        if !between.chars().all(|c| c.is_whitespace() || c == ',') {
+            return None;
+        }
+        end += close + 1;
+    }
+    let line = source.text.get(end..)?.lines().next().unwrap_or_default();
+    let is_commented = written.contains('#') || !line.trim().is_empty();
+    let is_whole = match &field.value.kind {
+        Kind::Sequence(items) => items.len() == tools.len(),
+        Kind::Scalar { .. } => true,
+        Kind::Mapping(_) => false,
+    };
+    if tools.is_empty() || !is_whole || !tools.iter().all(is_plain) || is_commented {
+        return None;
+    }
+    source.edit(span.start, end, format!(": {}", tools.join(" ")))
+}
+
+/// The allowed tools, in whichever form they are written.
+pub(super) fn tools(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(items) => {
+            let texts = items.iter().filter_map(Value::as_str);
+            texts.map(|text| text.trim().to_owned()).collect()
+        }
+        Value::String(text) => split_tools(text).0,
+        _ => Vec::new(),
+    }
+}
+
+/// Splits a text at blanks and commas outside of brackets; true if there was such a comma.
+fn split_tools(text: &str) -> (Vec<String>, bool) {
+    let mut depth = 0_usize;
+    let mut has_comma = false;
+    let parts = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        has_comma |= c == ',' && depth == 0;
+        depth == 0 && (c == ',' || c.is_whitespace())
+    });
+    let tools = parts.filter(|part| !part.is_empty()).map(str::to_owned);
+    (tools.collect(), has_comma)
 }
 
 fn at_value(source: &SourceText, field: &Field, finding: Finding) -> Diagnostic {

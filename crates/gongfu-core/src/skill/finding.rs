@@ -6,6 +6,7 @@ use gongfu_skills_ref::Reason;
 
 use super::name::NameFault;
 use super::severity::Severity::{self, Error, Info, Warning};
+use crate::import::Language;
 
 /// Declares the findings, each with its parameters, its code and its severity.
 macro_rules! findings {
@@ -25,6 +26,16 @@ macro_rules! findings {
         }
 
         impl Finding {
+            /// Every code with its severity, except those of the reference validator.
+            pub const CODES: &'static [(&'static str, Severity)] = &[
+                $(($code, $severity),)+
+                ("name-too-long", Error),
+                ("name-uppercase", Error),
+                ("name-edge-hyphen", Error),
+                ("name-double-hyphen", Error),
+                ("name-character", Error),
+            ];
+
             /// The code and the severity.
             fn class(&self) -> (&'static str, Severity) {
                 match self {
@@ -43,6 +54,7 @@ findings! {
     PathNotAFolder { path: String } = "path-not-a-folder", Error;
     FolderUnreadable { reason: String } = "folder-unreadable", Error;
     SkillFileMissing = "skill-file-missing", Error;
+    SkillPacked = "skill-packed", Error;
     SkillFileIsCode { marker: &'static str } = "skill-file-is-code", Error;
     SkillFileSpelling { name: String } = "skill-file-spelling", Warning;
     SkillFileEmpty = "skill-file-empty", Error;
@@ -63,6 +75,7 @@ findings! {
     // The frontmatter as YAML.
     FrontmatterMissing = "frontmatter-missing", Error;
     FrontmatterNotFirst = "frontmatter-not-first", Error;
+    FrontmatterUnopened = "frontmatter-unopened", Error;
     FrontmatterUnclosed = "frontmatter-unclosed", Error;
     FrontmatterTooLarge { bytes: usize, limit: usize } = "frontmatter-too-large", Error;
     YamlUnquoted { field: String } = "yaml-unquoted", Error;
@@ -80,6 +93,7 @@ findings! {
     NameMixedScript { name: String, odd: char } = "name-mixed-script", Warning;
     NameNotInUri { name: String } = "name-not-in-uri", Warning;
     DescriptionMissing { stand_in: bool } = "description-missing", Error;
+    DescriptionVague = "description-vague", Warning;
     DescriptionNotText = "description-not-text", Error;
     DescriptionTooLong { length: usize, limit: usize } = "description-too-long", Error;
     CompatibilityNotText = "compatibility-not-text", Error;
@@ -90,6 +104,7 @@ findings! {
     FieldUnknown { field: String, near: Option<&'static str> } = "field-unknown", Warning;
 
     // The body and the files.
+    TemplateUntouched { text: String } = "template-untouched", Warning;
     BodyEmpty = "body-empty", Warning;
     BodyTooLong { lines: usize, tokens: usize } = "body-too-long", Warning;
     ReferenceDangling { target: String } = "reference-dangling", Warning;
@@ -105,7 +120,7 @@ findings! {
     SkillTooLarge { bytes: u64, limit: u64 } = "skill-too-large", Warning;
     ScriptWithoutInterpreter = "script-without-interpreter", Warning;
     ScriptShebangCarriageReturn = "script-shebang-carriage-return", Warning;
-    ScriptDependenciesUndeclared { packages: Vec<String>, manifest: &'static str } = "script-dependencies-undeclared", Warning;
+    ScriptDependenciesUndeclared { language: Language, packages: Vec<String>, unknown: Vec<String> } = "script-dependencies-undeclared", Warning;
 
     // Several skills together.
     NameTaken { name: String, winner: String } = "name-taken", Warning;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::diagnostic::{Diagnostic, Edit};
-use super::document::{self, Essence};
+use super::document::{self, Essence, Purpose};
 use super::finding::Finding;
 use super::severity::Severity;
 
@@ -15,7 +15,7 @@ use super::severity::Severity;
 pub struct FixedFile {
     /// The file's new content.
     pub bytes: Vec<u8>,
-    /// The number of diagnostics that were repaired.
+    /// The number of findings that were fixed.
     pub applied: usize,
 }
 
@@ -23,21 +23,19 @@ pub struct FixedFile {
 pub fn apply(bytes: &[u8], file: &str, diagnostics: &[Diagnostic]) -> Option<FixedFile> {
     let mut accepted: Vec<&Edit> = Vec::new();
     let mut applied = 0;
-    for fix in diagnostics
+    for edits in diagnostics
         .iter()
         .filter(|found| found.file.as_deref() == Some(file))
-        .filter_map(|found| found.fix.as_ref())
+        .filter_map(Diagnostic::edits)
     {
-        let sound = fix
-            .edits
+        let sound = edits
             .iter()
             .all(|edit| edit.start <= edit.end && edit.end <= bytes.len());
-        let clashes = fix
-            .edits
+        let clashes = edits
             .iter()
             .any(|edit| accepted.iter().any(|known| overlap(edit, known)));
         if sound && !clashes {
-            accepted.extend(&fix.edits);
+            accepted.extend(edits);
             applied += 1;
         }
     }
@@ -67,18 +65,22 @@ pub(super) fn keep_sound(
     diagnostics: &mut [Diagnostic],
 ) {
     let offered: Vec<usize> = (0..diagnostics.len())
-        .filter(|&at| diagnostics.get(at).is_some_and(Diagnostic::fixable))
+        .filter(|&at| {
+            diagnostics
+                .get(at)
+                .is_some_and(|found| found.edits().is_some())
+        })
         .collect();
     if offered.is_empty() {
         return;
     }
     let errors = errors_of(diagnostics);
     let is_sound = |chosen: &[Diagnostic]| {
-        let renames = chosen.iter().any(|found| is_about_name(&found.finding));
+        let purpose = purpose(chosen, folder);
         let fixed = apply(bytes, super::SKILL_FILE, chosen);
         fixed.is_some_and(|fixed| {
             let (after, found) = document::essence(&fixed.bytes, folder);
-            after.is_some_and(|after| before.is_kept_by(&after, renames.then_some(folder)))
+            after.is_some_and(|after| before.is_kept_by(&after, &purpose))
                 && errors_of(&found)
                     .iter()
                     .all(|(code, count)| errors.get(code).is_some_and(|known| count <= known))
@@ -97,7 +99,22 @@ pub(super) fn keep_sound(
     }
 }
 
-fn is_about_name(finding: &Finding) -> bool {
+fn purpose<'a>(chosen: &[Diagnostic], folder: &'a str) -> Purpose<'a> {
+    let fixes = |is_meant: fn(&Finding) -> bool| {
+        let mut fixed = chosen.iter().filter(|found| found.fixable());
+        fixed.any(|found| is_meant(&found.finding))
+    };
+    let description = fixes(|finding| *finding == Finding::FrontmatterMissing);
+    let name = description || fixes(writes_name);
+    Purpose {
+        name: name.then_some(folder),
+        description,
+        tools: fixes(|finding| *finding == Finding::AllowedToolsShape),
+    }
+}
+
+/// Returns true for a finding whose fix writes the name of the folder.
+pub fn writes_name(finding: &Finding) -> bool {
     matches!(
         finding,
         Finding::NameMissing { .. } | Finding::NameDiffersFromFolder { .. }
@@ -126,7 +143,7 @@ mod tests {
     use super::apply;
     use crate::skill::loader::load;
 
-    /// Mends until nothing changes, as the command does.
+    /// Fixes until nothing changes, as the command does.
     fn fix(text: &str, folder: &str) -> String {
         let mut bytes = text.as_bytes().to_vec();
         for _ in 0..4 {
@@ -163,22 +180,94 @@ mod tests {
                 "---\nname: A\ndescription: d\n---\nb\n",
                 "---\nname: a\ndescription: d\n---\nb\n",
             ),
+            (
+                "---\nname: \"Other Name\" # mine\ndescription: d\n---\nb\n",
+                "---\nname: a # mine\ndescription: d\n---\nb\n",
+            ),
+            (
+                "---\nname:\ndescription: d\n---\nb\n",
+                "---\nname: a\ndescription: d\n---\nb\n",
+            ),
+            (
+                "\u{feff}# Title\r\n\r\nReads: \"PDF\" files.\r\n",
+                "---\r\nname: a\r\ndescription: \"Reads: \\\"PDF\\\" files.\"\r\n---\r\n\r\n# Title\r\n\r\nReads: \"PDF\" files.\r\n",
+            ),
+            (
+                "---\n\n# T\n\nReads files.\n",
+                "---\nname: a\ndescription: Reads files.\n---\n\n---\n\n# T\n\nReads files.\n",
+            ),
+            (
+                "name: a\ndescription: Use: this\n---\nb\n",
+                "---\nname: a\ndescription: \"Use: this\"\n---\nb\n",
+            ),
+            (
+                "---\nname: a\ndescription: d\n\n# T\nText\n",
+                "---\nname: a\ndescription: d\n---\n\n# T\nText\n",
+            ),
+            (
+                "---\nname: a\n\ndescription: d\n\nProse: more of it.\n",
+                "---\nname: a\n\ndescription: d\n---\n\nProse: more of it.\n",
+            ),
+            (
+                "---\nname: a\ndescription: d\n—\nText\n",
+                "---\nname: a\ndescription: d\n---\nText\n",
+            ),
+            (
+                "---\nname: a\ndescription: d\n\n# T\nSome text: with: colons\n\n---\nb\n",
+                "---\nname: a\ndescription: d\n---\n\n# T\nSome text: with: colons\n\n---\nb\n",
+            ),
+            (
+                "---\nname: a\ndescription: d",
+                "---\nname: a\ndescription: d\n---\n",
+            ),
+            (
+                "---\nname: a\ndescription: d\nallowed-tools: Read, Bash(git:*,ls), Write\n---\nb\n",
+                "---\nname: a\ndescription: d\nallowed-tools: Read Bash(git:*,ls) Write\n---\nb\n",
+            ),
+            (
+                "---\nallowed-tools:\n  - Read\n  - \"Bash(git:*)\"\nname: a\ndescription: d\n---\nb\n",
+                "---\nallowed-tools: Read Bash(git:*)\nname: a\ndescription: d\n---\nb\n",
+            ),
+            (
+                "---\nname: a\ndescription: d\nallowed-tools: [Read, 'Grep', ]\n---\nb\n",
+                "---\nname: a\ndescription: d\nallowed-tools: Read Grep\n---\nb\n",
+            ),
         ] {
-            assert_eq!(fix(given, "a"), wanted, "{given:?}");
+            let fixed = fix(given, "a");
+            assert_eq!(fixed, wanted, "{given:?}");
+            assert_eq!(fix(&fixed, "a"), wanted, "it stays fixed");
+            let mut left = Vec::new();
+            load(fixed.as_bytes(), "a", &mut left);
+            let errors: Vec<_> = left
+                .iter()
+                .filter(|found| found.severity() == crate::skill::Severity::Error)
+                .collect();
+            assert!(errors.is_empty(), "{given:?}: {errors:?}");
         }
     }
 
     #[test]
     fn unsound_fix_is_not_offered() {
         for text in [
-            "---\nname: b\ndescription: d\n---\nb\n",
             "---\n  description: d\n---\nb",
             "---\n{description: d}\n---\nb",
             "---\ndescription:yes\n---\nb",
             "---\nname: &n A\nmetadata:\n  t: *n\n---\nb",
-            "---\nname: a\ndescription: d\n\n# T\nSome text: with: colons\n\n---\nb\n",
+            "---\nname: a\ndescription: This is long\nand goes on here\n\n# T\n",
+            "Name: x\n---\ntext\n",
+            "name: no field\nbut prose\n---\ntext\n",
+            "---\nname: a\ndescription: d\nallowed-tools: [Bash(git add:*), Read]\n---\nb\n",
+            "---\nname: a\ndescription: d\nallowed-tools: # all\n  - Read\n---\nb\n",
+            "---\nname: a\ndescription: d\nallowed-tools: [Read, 1]\n---\nb\n",
+            "---\nname: &n b\ndescription: *n\n---\nb\n",
         ] {
-            assert_eq!(fix(text, "a"), text, "{text:?}");
+            let fixed = fix(text, "a");
+            let is_kept = fixed == text || fixed.starts_with("---\nname: a\ndescription: ");
+            assert!(is_kept, "{text:?} {fixed:?}");
+        }
+        for folder in ["A b", "yes", "2nd", "a--b"] {
+            let text = "---\nname: good\ndescription: d\n---\nb\n";
+            assert_eq!(fix(text, folder), text, "{folder}");
         }
     }
 

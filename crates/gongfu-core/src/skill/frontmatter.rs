@@ -11,8 +11,10 @@ use super::finding::Finding;
 use super::source_text::SourceText;
 use super::yaml::{self, Kind, Node, YamlError};
 
+mod fence;
 mod repair;
 
+use fence::Fences;
 use repair::{Entry, Repair, WayBack};
 
 /// The largest frontmatter that is read as YAML, in bytes.
@@ -38,7 +40,7 @@ pub struct Frontmatter {
     pub span: Range<usize>,
     /// The offset of the body.
     pub body: usize,
-    /// True if there are fences at all.
+    /// True if there is a frontmatter at all.
     pub present: bool,
 }
 
@@ -76,7 +78,14 @@ impl Frontmatter {
             diagnostics.push(source.found(finding, fences.yaml.start, fences.yaml.start));
             found.fields = by_line(text);
         } else {
+            let before = diagnostics.len();
             found.fields = read_fields(source, &fences.yaml, text, diagnostics);
+            if fences.is_guess {
+                // The missing fence is why it is no YAML.
+                let mut read = diagnostics.split_off(before);
+                read.retain(|found| !is_about_form(&found.finding));
+                diagnostics.append(&mut read);
+            }
         }
         for field in &mut found.fields {
             field.span = shifted(&field.span, fences.yaml.start);
@@ -92,6 +101,13 @@ pub(super) fn body(source: &SourceText) -> usize {
     Fences::of(source, &mut Vec::new()).map_or(0, |fences| fences.body)
 }
 
+fn is_about_form(finding: &Finding) -> bool {
+    matches!(
+        finding,
+        Finding::YamlInvalid { .. } | Finding::YamlNotAMapping
+    )
+}
+
 fn report_duplicates(source: &SourceText, fields: &[Field], diagnostics: &mut Vec<Diagnostic>) {
     let mut seen = HashSet::new();
     for field in fields {
@@ -102,125 +118,6 @@ fn report_duplicates(source: &SourceText, fields: &[Field], diagnostics: &mut Ve
             diagnostics.push(source.found(finding, field.span.start, field.span.end));
         }
     }
-}
-
-struct Fences {
-    yaml: Range<usize>,
-    body: usize,
-}
-
-impl Fences {
-    /// Finds the frontmatter and the body; `None` when there is no frontmatter.
-    fn of(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
-        let fences = find_fences(source, diagnostics)?;
-        Some(without_prose(source, fences, diagnostics))
-    }
-}
-
-/// Finds the two lines of dashes; a fence is a line of three or more `-` and nothing else.
-fn find_fences(source: &SourceText, diagnostics: &mut Vec<Diagnostic>) -> Option<Fences> {
-    let text = source.text.as_str();
-    let blank = text.len() - text.trim_start().len();
-    let count = source.line_count();
-    let first = source.position(blank).line;
-    let open = source.line_start(first);
-    if !is_fence(line(source, first)) {
-        let end = source.line_start(first + 1);
-        diagnostics.push(source.found(Finding::FrontmatterMissing, open.min(text.len()), end));
-        return None;
-    }
-    if open > 0 {
-        let found = source.found(Finding::FrontmatterNotFirst, 0, open);
-        let edit = source.edit(0, open, "");
-        diagnostics.push(if let Some(edit) = edit {
-            found.with_fix(vec![edit])
-        } else {
-            found
-        });
-    }
-    let start = source.line_start(first + 1);
-    let closing = (first + 1..=count)
-        .find(|&number| is_fence(line(source, number)) || line(source, number).trim_end() == "...");
-    let indented = || (first + 1..=count).find(|&number| line(source, number).trim() == "---");
-    if let Some(number) = closing.or_else(indented) {
-        return Some(Fences {
-            yaml: start..source.line_start(number),
-            body: source.line_start(number + 1),
-        });
-    }
-    diagnostics.push(source.found(
-        Finding::FrontmatterUnclosed,
-        open,
-        source.line_start(first + 1),
-    ));
-    // What looks like fields ends where the text begins: at a blank line or a heading.
-    let prose = |number: &usize| {
-        let content = line(source, *number);
-        content.trim().is_empty() || content.starts_with("# ") || content.starts_with("## ")
-    };
-    let end = source.line_start((first + 1..=count).find(prose).unwrap_or(count + 1));
-    Some(Fences {
-        yaml: start..end,
-        body: end,
-    })
-}
-
-/// Moves the end of the frontmatter up when the closing fence is missing and a rule in the body was
-/// taken for it: the text up to a blank line is YAML, the whole is not, and prose stands below.
-fn without_prose(source: &SourceText, fences: Fences, diagnostics: &mut Vec<Diagnostic>) -> Fences {
-    let text = source.text.get(fences.yaml.clone()).unwrap_or_default();
-    let blank = text
-        .find("\n\n")
-        .or_else(|| text.find("\n\r\n"))
-        .map(|at| at + 1);
-    let Some((fields, below)) = blank.and_then(|at| text.split_at_checked(at)) else {
-        return fences;
-    };
-    let is_prose = below
-        .lines()
-        .any(|line| !line.trim().is_empty() && !could_be_yaml(line));
-    if text.len() > MAX_FRONTMATTER || !is_prose || yaml::parse(text).is_ok() {
-        return fences;
-    }
-    let (parsed, _) = repair::parse(fields);
-    if !matches!(
-        parsed,
-        Ok(Some(Node {
-            kind: Kind::Mapping(_),
-            ..
-        }))
-    ) {
-        return fences;
-    }
-    let open = source.line_start(source.position(fences.yaml.start).line.saturating_sub(1));
-    diagnostics.push(source.found(Finding::FrontmatterUnclosed, open, fences.yaml.start));
-    let end = fences.yaml.start + fields.len();
-    Fences {
-        yaml: fences.yaml.start..end,
-        body: end,
-    }
-}
-
-/// Returns true if a line could stand in a frontmatter: a field, a comment, or the inside of a value.
-fn could_be_yaml(line: &str) -> bool {
-    let key = line.split(':').next().unwrap_or_default();
-    let is_key = line.contains(':')
-        && key
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    line.starts_with([' ', '\t', '#', '-', ']', '}']) || is_key
-}
-
-fn line(source: &SourceText, number: usize) -> &str {
-    source
-        .text
-        .get(source.line_start(number)..source.line_start(number + 1))
-        .unwrap_or_default()
-}
-
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_end();
-    line.len() >= 3 && line.bytes().all(|byte| byte == b'-')
 }
 
 /// Reads the fields, quoting values that break YAML until it parses or nothing is left to quote.

@@ -173,6 +173,16 @@ impl SourceText {
         start.unwrap_or(self.text.len())
     }
 
+    /// The line break of the first line; a line feed where there is one line alone.
+    pub fn newline(&self) -> &'static str {
+        let first = self.text.get(..self.line_start(2)).unwrap_or_default();
+        if first.ends_with("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        }
+    }
+
     fn lines(&self) -> &[usize] {
         self.lines.get_or_init(|| line_starts(&self.text))
     }

@@ -3,6 +3,7 @@
 use gongfu_skills_ref::Reason;
 
 use super::Text;
+use crate::import::Language;
 use crate::skill::Finding;
 use crate::skill::name::NameFault;
 
@@ -13,66 +14,73 @@ use crate::skill::name::NameFault;
 )]
 pub fn finding(finding: &Finding) -> Text {
     match finding {
-        Finding::PathMissing { path } => Text::new(
-            format!("there is nothing at {path}"),
-            "check the spelling of the path",
+        Finding::PathMissing { path } => {
+            Text::new(format!("{path} doesn't exist"), "check the path")
+        }
+        Finding::PathNotAFolder { path } if is_archive(path) => Text::new(
+            format!("{path} is an archive, not a folder"),
+            "unpack it, and pass the folder that holds SKILL.md",
         ),
         Finding::PathNotAFolder { path } => Text::new(
             format!("{path} is not a folder"),
-            "name a skill's folder, a folder of skills, or a SKILL.md",
+            "pass a skill's folder, a folder of skills, or a SKILL.md",
         ),
         Finding::FolderUnreadable { reason } => Text::new(
             format!("the folder can't be read: {reason}"),
-            "make it readable for you, or name another one",
+            "make it readable, or pass another one",
         ),
         Finding::SkillFileMissing => Text::new(
             "the folder has no SKILL.md",
-            "create SKILL.md with a frontmatter that holds `name` and `description`",
+            "create SKILL.md with `name` and `description` in its frontmatter; `gongfu skill new` does",
+        ),
+        Finding::SkillPacked => Text::new(
+            "this skill is packed, and gongfu doesn't load archives",
+            "unpack it here: a folder of its own, with SKILL.md at the top",
         ),
         Finding::SkillFileIsCode { marker } => Text::new(
             format!("the skill is defined in Python only (`{marker}`)"),
-            "write its name, description and instructions into a SKILL.md; gongfu never imports code to find skills",
+            "put its name, description and instructions in a SKILL.md; gongfu never runs code to find skills",
         ),
         Finding::SkillFileSpelling { name } => Text::new(
-            format!("the file is called {name}"),
-            "rename it to SKILL.md; many clients look for that spelling only",
+            format!("the file is called {name}, not SKILL.md"),
+            "rename it; many clients accept only SKILL.md",
         ),
         Finding::SkillFileEmpty => Text::new(
             "SKILL.md is empty",
-            "add a frontmatter with `name` and `description`, and the instructions below it",
+            "write `name` and `description` in its frontmatter, and the instructions below",
         ),
         Finding::SkillFileUnreadable { reason } => Text::new(
             format!("SKILL.md can't be read: {reason}"),
-            "make it a regular file inside the skill's folder that you may read",
+            "it must be a readable, regular file in the skill's folder",
         ),
         Finding::SkillFileNotText => Text::new("SKILL.md is not text", "save it as UTF-8 text"),
         Finding::SkillFileTooLarge { bytes, limit } => Text::new(
-            format!("SKILL.md is {bytes} bytes long"),
-            format!("keep it below {limit} bytes; move material to references/"),
+            format!("SKILL.md is {bytes} bytes long; the limit is {limit}"),
+            "move material to references/",
         ),
         Finding::EntriesLeftOut { limit } => Text::new(
-            format!("more than {limit} files and folders; the rest was left out"),
-            "name a smaller folder",
+            format!("more than {limit} files and folders; the rest was skipped"),
+            "pass a smaller folder",
         ),
         Finding::FoldersLeftOut { limit, example } => Text::new(
             format!(
-                "more than {limit} folders below this one; {example} and what follows was left out"
+                "more than {limit} folders in this one; {example} and everything after it were skipped"
             ),
-            "name the folder that you mean by --skills-dir, which reads much larger trees",
+            "pass the folder with the skills as --skills-dir, which has higher limits",
         ),
         Finding::DepthLeftOut { limit, example } => Text::new(
-            format!("{example} lies more than {limit} levels deep and was left out"),
-            "move its skills up, or name the folder by --skills-dir",
+            format!("{example} is more than {limit} levels deep and was skipped"),
+            "move its skills up, or pass the folder as --skills-dir",
         ),
         Finding::ByteOrderMark => Text::new(
             "the file starts with a byte order mark",
-            "save it as UTF-8 without a mark; many readers take the frontmatter for missing",
+            "save it as UTF-8 without the mark; many readers don't see the frontmatter after it",
         ),
         Finding::EncodingUtf16 => Text::new("the file is UTF-16", "save it as UTF-8"),
         Finding::EncodingInvalid { count } => Text::new(
             format!(
-                "{count} {} no UTF-8",
-                plural(*count, "sequence is", "sequences are")
+                "{count} {} not UTF-8",
+                plural(*count, "byte sequence is", "byte sequences are")
             ),
             "save the file as UTF-8",
         ),
@@ -82,7 +90,7 @@ pub fn finding(finding: &Finding) -> Text {
                 plural(*count, "character", "characters"),
                 u32::from(*first)
             ),
-            "remove them; YAML and many readers refuse them",
+            "remove them; YAML and many readers reject them",
         ),
         Finding::HiddenCharacters { count, first } => Text::new(
             format!(
@@ -90,34 +98,38 @@ pub fn finding(finding: &Finding) -> Text {
                 plural(*count, "character", "characters"),
                 u32::from(*first)
             ),
-            "look at what they hide before you trust this skill, and remove them: a model reads what a person doesn't see",
+            "see what they hide before you trust this skill, and remove them: a model reads text that people can't see",
         ),
         Finding::FrontmatterMissing => Text::new(
             "there is no frontmatter",
             "start the file with a line `---`, then `name:` and `description:`, then another `---`",
         ),
         Finding::FrontmatterNotFirst => Text::new(
-            "something blank stands before the frontmatter",
-            "make `---` the first line of the file",
+            "blank lines before the frontmatter",
+            "make `---` the first line",
+        ),
+        Finding::FrontmatterUnopened => Text::new(
+            "the frontmatter has no opening `---`",
+            "make `---` the first line",
         ),
         Finding::FrontmatterUnclosed => Text::new(
             "the frontmatter has no closing `---`",
-            "put a line `---` between the fields and the text",
+            "add a line `---` between the fields and the text",
         ),
         Finding::FrontmatterTooLarge { bytes, limit } => Text::new(
-            format!("the frontmatter is {bytes} bytes long"),
-            format!("keep it below {limit} bytes; move text into the body"),
+            format!("the frontmatter is {bytes} bytes long; the limit is {limit}"),
+            "move text to the body",
         ),
         Finding::YamlUnquoted { field } => Text::new(
-            format!("the value of `{field}` needs quotes to be YAML"),
+            format!("the value of `{field}` is not valid YAML without quotes"),
             "put the value in double quotes, with `\\` before each `\"` in it",
         ),
         Finding::YamlInvalid { problem } => Text::new(
-            format!("the frontmatter is not YAML: {problem}"),
-            "fix the YAML at this place; only plain `key: value` lines were read",
+            format!("the frontmatter is not valid YAML: {problem}"),
+            "fix the YAML here; until then only plain `key: value` lines are read",
         ),
         Finding::YamlNotAMapping => Text::new(
-            "the frontmatter is not a list of fields",
+            "the frontmatter has no fields",
             "write `key: value` lines between the two `---`",
         ),
         Finding::YamlTooDeep { limit } => Text::new(
@@ -125,157 +137,163 @@ pub fn finding(finding: &Finding) -> Text {
             "flatten it",
         ),
         Finding::YamlTooManyNodes { limit } => Text::new(
-            format!("the frontmatter holds more than {limit} values"),
+            format!("the frontmatter has more than {limit} values"),
             "shorten it, and don't nest aliases",
         ),
         Finding::YamlDuplicateKey { key } => Text::new(
-            format!("the field `{key}` is given twice"),
-            "keep one of them; the last one counts here",
+            format!("duplicate field `{key}`"),
+            "keep one; gongfu uses the last",
         ),
         Finding::NameMissing { folder } => Text::new(
             "the field `name` is missing",
-            format!("add `name: {folder}`; the folder's name stands in"),
+            format!("add `name: {folder}`; until then the folder's name is used"),
         ),
         Finding::NameNotText => Text::new(
-            "the field `name` is not a text",
+            "the field `name` is not a string",
             "write the name as one word",
         ),
         Finding::NameUnusable { reason } => Text::new(
             format!("the name can't be used: {reason}"),
-            "use lower-case letters, digits and single hyphens; the folder's name stands in",
+            "use lower-case letters, digits and single hyphens; until then the folder's name is used",
         ),
         Finding::NameBreaksRule { name, fault } => name_fault(name, *fault),
         Finding::NameDiffersFromFolder { name, folder } => Text::new(
             format!(
-                "the name `{}` differs from the folder's, `{}`",
+                "the name `{}` differs from its folder `{}`",
                 clipped(name),
                 clipped(folder)
             ),
-            "rename the folder or change `name` so that they are equal",
+            "rename one of them; they must be equal",
         ),
         Finding::NameMixedScript { name, odd } => Text::new(
             format!(
-                "the name `{}` mixes letters of several scripts, U+{:04X} for one",
+                "the name `{}` mixes letters of several scripts, such as U+{:04X}",
                 clipped(name),
                 u32::from(*odd)
             ),
-            "look whether it is to pass for another skill before you trust it; write the name in letters of one script",
+            "check that it doesn't imitate another skill before you trust it; use letters of one script",
         ),
         Finding::NameNotInUri { name } => Text::new(
-            format!("the name `{}` can't stand in a URI as it is", clipped(name)),
-            "use ASCII letters, digits and hyphens; until then hosts that load skills by URI don't see it, tools and prompts do",
+            format!("the name `{}` must be escaped in a URI", clipped(name)),
+            "use ASCII letters, digits and hyphens; clients that load skills by URI don't see it otherwise",
         ),
         Finding::DescriptionMissing { stand_in: true } => Text::new(
             "the field `description` is missing",
-            "say what the skill does and when to use it; the first paragraph stands in",
+            "say what the skill does and when to use it; until then the first paragraph is used",
         ),
         Finding::DescriptionMissing { stand_in: false } => Text::new(
             "the field `description` is missing",
-            "say what the skill does and when to use it; without it no agent will find the skill",
+            "say what the skill does and when to use it; without it no agent finds the skill",
+        ),
+        Finding::DescriptionVague => Text::new(
+            "the description fits any skill",
+            "say what this one does and when to use it, in words that people use for the task",
         ),
         Finding::DescriptionNotText => Text::new(
-            "the field `description` is not a text",
-            "write it as one text",
+            "the field `description` is not a string",
+            "write it as one string",
         ),
         Finding::DescriptionTooLong { length, limit } => Text::new(
-            format!("the description is {length} characters long"),
-            format!("shorten it to {limit}; details belong in the body"),
+            format!("the description is {length} characters long; the limit is {limit}"),
+            "shorten it; details belong in the body",
         ),
         Finding::CompatibilityNotText => Text::new(
-            "the field `compatibility` is not a text",
-            "write it as one text",
+            "the field `compatibility` is not a string",
+            "write it as one string",
         ),
         Finding::CompatibilityTooLong { length, limit } => Text::new(
-            format!("`compatibility` is {length} characters long"),
-            format!("shorten it to {limit}"),
+            format!("`compatibility` is {length} characters long; the limit is {limit}"),
+            "shorten it",
         ),
         Finding::MetadataNotAMapping => Text::new(
-            "the field `metadata` is not a list of fields",
-            "write `key: value` lines below it",
+            "the field `metadata` has no fields",
+            "write indented `key: value` lines below it",
         ),
         Finding::MetadataNested { key } => Text::new(
-            format!("`metadata.{key}` holds more than a text"),
-            "write a text; clients that follow the format turn anything else into one",
+            format!("`metadata.{key}` is not a string"),
+            "write a string; clients that follow the format convert anything else to one",
         ),
         Finding::AllowedToolsShape => Text::new(
-            "`allowed-tools` is not a list separated by blanks",
-            "write one text, e.g. `allowed-tools: Bash(git:*) Read`",
+            "`allowed-tools` is not a space-separated string",
+            "write one string, such as `allowed-tools: Bash(git:*) Read`",
         ),
         Finding::FieldUnknown {
             field,
             near: Some(near),
         } => Text::new(
-            format!("the field `{}` is not known", clipped(field)),
-            format!("did you mean `{near}`? What is your own belongs below `metadata`"),
+            format!("unknown field `{}`", clipped(field)),
+            format!("did you mean `{near}`? Fields of your own belong in `metadata`"),
         ),
         Finding::FieldUnknown { field, near: None } => Text::new(
-            format!("the field `{}` is not known", clipped(field)),
-            "move it below `metadata`",
+            format!("unknown field `{}`", clipped(field)),
+            "move it to `metadata`",
+        ),
+        Finding::TemplateUntouched { text } => Text::new(
+            format!("text of the template: \"{}\"", clipped(text)),
+            "replace it with your own",
         ),
         Finding::BodyEmpty => Text::new(
-            "there are no instructions below the frontmatter",
+            "no instructions after the frontmatter",
             "write what an agent should do",
         ),
         Finding::BodyTooLong { lines, tokens } => Text::new(
             format!("the body is long: {lines} lines, about {tokens} tokens"),
-            "keep it below 500 lines and 5,000 tokens; move details to references/ and link to them",
+            "keep it under 500 lines and 5,000 tokens; move details to references/ and link to them",
         ),
         Finding::ReferenceDangling { target } => Text::new(
             format!("`{}` is not in the skill", clipped(target)),
-            "add the file, or correct the path (relative to the skill's folder)",
+            "add the file, or fix the path; it is relative to the skill's folder",
         ),
         Finding::ReferenceOutside { target } => Text::new(
-            format!("`{}` leads out of the skill", clipped(target)),
-            "name the other skill instead, or copy the file into this one; what lies outside is never served",
+            format!("`{}` is outside the skill", clipped(target)),
+            "refer to the other skill by name, or copy the file into this one; files outside are never served",
         ),
         Finding::FileUnreadable { reason } => Text::new(
             format!("the file can't be read: {reason}"),
             "make it readable, or remove it",
         ),
         Finding::FileSpecial { kind } => Text::new(
-            format!("{kind} is not a file"),
+            format!("{kind} is not a regular file"),
             "remove it; only regular files are served",
         ),
         Finding::FileNameUnusable { name } => Text::new(
             format!("the file name {} can't be served", clipped(name)),
-            "rename it: UTF-8, without backslashes and control characters, not `~` and no drive letter",
+            "rename it: UTF-8, no backslashes or control characters, not `~`, no drive letter",
         ),
         Finding::LinkOutside => Text::new(
-            "the link leads out of the folder",
-            "copy what it points to here, or name its folder by --skills-dir; links out are never followed",
+            "the link leads out of the skill",
+            "copy its target into the skill; links that lead out are never followed",
         ),
         Finding::SkillLinkOutside => Text::new(
-            "the skill's folder is a link that leads out of the one that was looked at",
-            "name the real folder by --skills-dir; links out are never followed",
+            "the link leads to a skill in a folder that is no source of skills",
+            "pass the real folder as --skills-dir; links to other folders are not followed",
         ),
-        Finding::LinkDangling => Text::new("the link points to nothing", "fix or remove it"),
-        Finding::LinkLoop => Text::new("the link leads to itself", "remove it"),
+        Finding::LinkDangling => Text::new("broken link", "fix or remove it"),
+        Finding::LinkLoop => Text::new("the link leads back to itself", "remove it"),
         Finding::FilesTooMany { files, limit } => Text::new(
-            format!("the skill has {files} files"),
-            format!(
-                "keep it at {limit} or less; over MCP it is served without digests, and some hosts refuse it"
-            ),
+            format!("the skill has {files} files; clients accept {limit}"),
+            "remove some; over MCP it is served without digests, and some clients reject it",
         ),
         Finding::SkillTooLarge { bytes, limit } => Text::new(
-            format!("the skill is {bytes} bytes large"),
-            format!(
-                "keep it at {limit} or less; over MCP it is served without digests, and some hosts refuse it"
-            ),
+            format!("the skill is {bytes} bytes; clients accept {limit}"),
+            "shrink it; over MCP it is served without digests, and some clients reject it",
         ),
         Finding::ScriptWithoutInterpreter => Text::new(
-            "nothing says what runs this script",
-            "start it with a line like `#!/usr/bin/env python3`, or give it an ending",
+            "the script names no interpreter",
+            "start it with a line like `#!/usr/bin/env python3`, or add an extension",
         ),
         Finding::ScriptShebangCarriageReturn => Text::new(
             "the first line ends with a carriage return",
-            "end it with a line feed alone; the system looks for an interpreter of that name otherwise",
+            "end it with a line feed only; the carriage return becomes part of the interpreter's name",
         ),
-        Finding::ScriptDependenciesUndeclared { packages, manifest } => {
-            undeclared(packages, manifest)
-        }
+        Finding::ScriptDependenciesUndeclared {
+            language,
+            packages,
+            unknown,
+        } => undeclared(*language, packages, unknown),
         Finding::NameTaken { name, winner } => Text::new(
-            format!("the name `{}` belongs to {winner}", clipped(name)),
-            "use the full name to reach this one, rename it, or disable the other",
+            format!("the name `{}` is taken by {winner}", clipped(name)),
+            "use the full name, rename it, or disable the other",
         ),
         Finding::Strict(reason) => Text::new(reason.to_string(), strict_hint(reason)),
     }
@@ -285,8 +303,8 @@ fn name_fault(name: &str, fault: NameFault) -> Text {
     let name = clipped(name);
     match fault {
         NameFault::TooLong(length) => Text::new(
-            format!("the name is {length} characters long"),
-            "shorten it to 64",
+            format!("the name is {length} characters long; the limit is 64"),
+            "shorten it",
         ),
         NameFault::Uppercase => Text::new(
             format!("the name `{name}` has upper-case letters"),
@@ -301,8 +319,8 @@ fn name_fault(name: &str, fault: NameFault) -> Text {
             "use single hyphens",
         ),
         NameFault::Character(odd) => Text::new(
-            format!("the name `{name}` holds {odd:?}"),
-            "use letters, digits and hyphens only",
+            format!("the name `{name}` contains {odd:?}"),
+            "use only letters, digits and hyphens",
         ),
     }
 }
@@ -310,44 +328,66 @@ fn name_fault(name: &str, fault: NameFault) -> Text {
 fn strict_hint(reason: &Reason) -> &'static str {
     match reason {
         Reason::NotUtf8 => "save the file as UTF-8",
-        Reason::MissingFrontmatter => {
-            "make `---` the very first characters of the file, without a byte order mark"
-        }
-        Reason::UnclosedFrontmatter => "put a line `---` between the fields and the text",
+        Reason::MissingFrontmatter => "start the file with `---`, without a byte order mark",
+        Reason::UnclosedFrontmatter => "add a line `---` between the fields and the text",
         Reason::Yaml { .. } | Reason::Crash { .. } => {
-            "the reference reads a small part of YAML only: block style, each key once, no flow collections, anchors or tags, and no `---` inside a value"
+            "the reference reads a subset of YAML: block style, each key once, no flow collections, anchors or tags, no `---` inside a value"
         }
         Reason::NotAMapping => "write `key: value` lines between the two `---`",
-        Reason::UnexpectedFields { .. } => "move them below `metadata`",
-        _ => "change the field as the format asks",
+        Reason::UnexpectedFields { .. } => "move them to `metadata`",
+        _ => "change the field to what the format allows",
     }
 }
 
-fn undeclared(packages: &[String], manifest: &str) -> Text {
-    let names = packages.join(", ");
-    let hint = if manifest == "package.json" {
-        "add a package.json with these dependencies".to_owned()
-    } else {
-        let list: Vec<String> = packages
+fn undeclared(language: Language, packages: &[String], unknown: &[String]) -> Text {
+    let names = |names: &[String], mark: &str| {
+        let quoted: Vec<String> = names
             .iter()
-            .map(|package| format!("\"{package}\""))
+            .map(|name| format!("{mark}{name}{mark}"))
             .collect();
-        format!(
-            "declare them in the script (PEP 723): `# /// script`, `# dependencies = [{}]`, `# ///`; or add a requirements.txt",
-            list.join(", ")
-        )
+        quoted.join(", ")
     };
+    let mut undeclared = Vec::new();
+    let mut hints = Vec::new();
+    if !packages.is_empty() {
+        let what = plural(packages.len(), "the package", "the packages");
+        undeclared.push(format!("{what} {}", names(packages, "")));
+        hints.push(match language {
+            Language::Python => format!(
+                "declare them in the script (PEP 723): `# /// script`, `# dependencies = [{}]`, `# ///`; or add a requirements.txt",
+                names(packages, "\"")
+            ),
+            Language::Node => "add a package.json with these dependencies".to_owned(),
+        });
+    }
+    if !unknown.is_empty() {
+        let what = match (language, unknown.len()) {
+            (Language::Python, 1) => "the module",
+            (Language::Python, _) => "the modules",
+            (Language::Node, 1) => "the import",
+            (Language::Node, _) => "the imports",
+        };
+        undeclared.push(format!("{what} {}", names(unknown, "`")));
+        hints.push(format!(
+            "gongfu doesn't know which {} {}: look up the package before you declare it",
+            plural(unknown.len(), "package provides", "packages provide"),
+            names(unknown, "`")
+        ));
+    }
     Text::new(
-        format!(
-            "imports {} nowhere: {names}",
-            plural(
-                packages.len(),
-                "a package that is declared",
-                "packages that are declared"
-            )
-        ),
-        hint,
+        format!("undeclared dependencies: {}", undeclared.join(" and ")),
+        hints.join("; "),
     )
+}
+
+/// Returns true if a path is that of a packed skill.
+fn is_archive(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|extension| {
+        ["zip", "skill"]
+            .iter()
+            .any(|archive| extension.eq_ignore_ascii_case(archive))
+    })
 }
 
 fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {

@@ -170,6 +170,28 @@ impl Root {
         self.dir().open(".")?.sync_all()
     }
 
+    /// Gives a file of this folder another name.
+    ///
+    /// # Errors
+    /// An entry of that name exists (`AlreadyExists`), or the file can't be renamed; then nothing changed.
+    pub fn rename_file(&self, from: &str, to: &str) -> io::Result<()> {
+        let entries = self.list(&SkillPath::root())?;
+        if entries.iter().any(|entry| entry.name == to) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        match self.rename_new(from, to) {
+            // Without letter case, both names mean the file itself.
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists
+                    && from.eq_ignore_ascii_case(to) =>
+            {
+                self.dir().rename(from, self.dir(), to)?;
+            }
+            renamed => renamed?,
+        }
+        self.dir().open(".")?.sync_all()
+    }
+
     fn fill(&self, files: &[(&str, &[u8])]) -> io::Result<()> {
         for (path, bytes) in files {
             let path = SkillPath::new(path).map_err(io::Error::other)?;

@@ -110,6 +110,13 @@ pub fn join(root: &str, below: &str) -> String {
     uri
 }
 
+/// A path as it stands in a URI.
+pub fn encode_path(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len() + 16);
+    encode_into(&mut uri, path);
+    uri
+}
+
 fn encode_into(uri: &mut String, path: &str) {
     if path.bytes().all(|byte| is_plain(byte) || byte == b'/') {
         uri.push_str(path);

@@ -1,5 +1,6 @@
 //! A skill as it was last read, and reading it again when it changed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use gongfu_core::library::{FindingCount, Skill, Unloadable};
@@ -40,16 +41,16 @@ impl CachedSkill {
     pub(super) fn revive(
         row: &Row<'_>,
         files: Arc<[FileEntry]>,
-        source: &Arc<str>,
+        place: &Place,
         root: &Root,
     ) -> Result<Self, PathError> {
         let folder = SkillPath::new(row.folder)?;
         let skill = Skill {
             name: SkillName::new(row.name).unwrap_or_else(|_| SkillName::from_folder(row.name)),
-            full_name: full_name(source, &folder),
+            full_name: place.full_name(&folder),
             description: row.description.to_owned(),
             frontmatter: row.frontmatter.into(),
-            source: Arc::clone(source),
+            source: Arc::clone(&place.id),
             path: shown(root, &folder),
             folder,
             files,
@@ -72,6 +73,8 @@ pub(super) struct Scene<'a> {
     pub(super) place: &'a Place,
     pub(super) root: &'a Root,
     pub(super) now: Timestamp,
+    /// The folders of all places.
+    pub(super) places: &'a [PathBuf],
     /// True if another machine keeps the times of the files, by its own clock.
     pub(super) remote: bool,
 }
@@ -179,7 +182,7 @@ fn read(
     let settled = is_settled(scene.now, scene.remote, latest.unwrap_or(0));
     let skill = Skill {
         name: document.name,
-        full_name: full_name(&place.id, &folder),
+        full_name: place.full_name(&folder),
         description: document.description,
         frontmatter: serde_json::Value::Object(document.frontmatter)
             .to_string()
@@ -198,14 +201,6 @@ fn read(
         odd,
         settled,
     })
-}
-
-fn full_name(source: &Arc<str>, folder: &SkillPath) -> Arc<str> {
-    if folder.is_root() {
-        format!("{source}/.").into()
-    } else {
-        format!("{source}/{folder}").into()
-    }
 }
 
 fn shown(root: &Root, folder: &SkillPath) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use gongfu_core::library::{SourceKind, Unloadable};
@@ -13,6 +14,7 @@ use super::cached_skill::{CachedSkill, FoundSkill, Outcome, Scene};
 use super::listings;
 use super::tree::{Part, Tree};
 use crate::index;
+use crate::left_out;
 use crate::scoped_pool::{self, Pace};
 use crate::source::Place;
 use crate::walk::{self, Walk};
@@ -70,6 +72,8 @@ impl Dirty {
 /// The circumstances of a look.
 pub(super) struct Look<'a> {
     pub(super) place: &'a Place,
+    /// The folders of all places.
+    pub(super) places: &'a [PathBuf],
     pub(super) home: &'a Home,
     pub(super) now: Timestamp,
     /// The watches, when folders are to be watched.
@@ -82,6 +86,7 @@ impl<'a> Look<'a> {
     fn scene(&self, root: &'a Root, remote: bool) -> Scene<'a> {
         Scene {
             place: self.place,
+            places: self.places,
             root,
             now: self.now,
             remote,
@@ -158,7 +163,7 @@ impl RootState {
         let watched = look.watches.is_some() && self.unwatched.is_none();
         let scene = look.scene(&root, self.remote);
         let revive = |row: &index::Row<'_>, files| {
-            let skill = CachedSkill::revive(row, files, &place.id, &root)?;
+            let skill = CachedSkill::revive(row, files, place, &root)?;
             Ok((skill.skill.folder.clone(), skill))
         };
         // Both wait for the disk in different ways: in parallel they take half the time.
@@ -355,10 +360,10 @@ impl RootState {
             unsaved: !cached.is_empty(),
         };
         // A link in a person's own folders is a place of its own.
-        let links = scene.place.kind != SourceKind::User;
+        let places = (scene.place.kind != SourceKind::User).then_some(scene.places);
         let mut unloadable: BTreeMap<SkillPath, Vec<Unloadable>> = BTreeMap::new();
         for walk in walks {
-            for (folder, left) in walk::left_out(scene.root, walk, links) {
+            for (folder, left) in left_out::left_out(scene.root, walk, places) {
                 unloadable.entry(folder).or_default().push(left);
             }
         }

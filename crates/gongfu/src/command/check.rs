@@ -1,21 +1,28 @@
-//! `gongfu skill check`: the judge of skills.
+//! `gongfu skill check`: what is wrong with skills, and fixing it.
 
-use std::collections::HashSet;
+mod sarif;
+
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use gongfu_core::skill::{Diagnostic, Finding, Severity};
+use gongfu_core::trust::Trusts;
 use gongfu_files::disk;
 use gongfu_library::check::{self, Verdict};
-use gongfu_library::fix;
+use gongfu_library::fix::{self, Rename};
+use gongfu_library::source::{self, Place, Settings};
 use gongfu_library::walk::{Limits, NAMED};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::cli::CheckArguments;
+use crate::cli::{CheckArguments, CheckFormat};
 use crate::environment::Environment;
 use crate::report::Report;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
+
+/// The most rounds of fixing and checking: a renamed file can be fixed only then.
+const MAX_ROUNDS: usize = 3;
 
 pub(crate) fn run(
     arguments: &CheckArguments,
@@ -31,30 +38,41 @@ pub(crate) fn run(
         );
         return Ok(Outcome::WrongUse);
     }
-    let roots = roots(arguments, environment)?;
+    let places = places(arguments, environment)?;
+    let folders: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
+    let roots = roots(arguments, places);
     if roots.is_empty() {
         let hint = "pass one: gongfu skill check PATH";
         terminal.problem("FOLDER_NOT_FOUND", "there are no skills folders here", hint);
         return Ok(Outcome::WrongUse);
     }
-    let mut skills = judged(&roots, arguments);
+    let mut skills = judged(&roots, &folders, arguments);
     let mut fixed = 0;
-    if fix {
-        fixed = skills
+    for _ in 0..MAX_ROUNDS {
+        if !fix {
+            break;
+        }
+        let count: usize = skills
             .iter()
             .map(|skill| fix_skill(skill, arguments, terminal))
             .sum();
-        if fixed > 0 && !arguments.dry_run {
-            skills = judged(&roots, arguments);
+        fixed += count;
+        if count == 0 || arguments.dry_run {
+            break;
         }
+        skills = judged(&roots, &folders, arguments);
     }
-    if arguments.common.json {
-        terminal.json(&as_json(&skills, fix.then_some(fixed)))?;
-    } else {
-        if !arguments.dry_run {
-            show(&skills, environment, terminal)?;
+    match arguments.format() {
+        CheckFormat::Json => terminal.json(&as_json(&skills, fix.then_some(fixed)))?,
+        CheckFormat::Sarif => {
+            terminal.json(&sarif::log(&skills, environment.directory.as_deref()))?;
         }
-        summarise(&skills, arguments, fixed, terminal)?;
+        CheckFormat::Text => {
+            if !arguments.dry_run {
+                show(&skills, environment, terminal)?;
+            }
+            summarise(&skills, arguments, fixed, terminal)?;
+        }
     }
     let errors = skills.iter().any(|skill| !skill.valid);
     Ok(Outcome::of(!errors))
@@ -68,37 +86,53 @@ struct CheckedRoot {
     named: bool,
 }
 
-/// Returns the places named on the command line, else every place of the library.
-fn roots(
-    arguments: &CheckArguments,
-    environment: &Environment,
-) -> anyhow::Result<Vec<CheckedRoot>> {
+/// Returns the places of the library. Where paths are named, only conventional ones, without asking settings: their
+/// skills may be linked.
+fn places(arguments: &CheckArguments, environment: &Environment) -> anyhow::Result<Vec<Place>> {
+    if arguments.paths.is_empty() {
+        // A folder that is missing is a finding here.
+        let parts = wiring::parts_of_client(environment, &arguments.common.places, &[])?;
+        return Ok(parts.skills.places());
+    }
+    let settings = Settings {
+        explicit: arguments.common.places.skills_dirs.clone(),
+        project: environment.directory.clone(),
+        user: environment.user.clone(),
+        default_dirs: true,
+        discover_user: true,
+        ..Settings::default()
+    };
+    let home = wiring::home(environment);
+    Ok(home.map_or_else(
+        |_| Vec::new(),
+        |home| source::places(&settings, &home, &Trusts::default()),
+    ))
+}
+
+/// Returns the paths named on the command line, else every place of the library.
+fn roots(arguments: &CheckArguments, places: Vec<Place>) -> Vec<CheckedRoot> {
     if !arguments.paths.is_empty() {
         let named = |path: &PathBuf| CheckedRoot {
             path: path.clone(),
             limits: NAMED,
             named: true,
         };
-        return Ok(arguments.paths.iter().map(named).collect());
+        return arguments.paths.iter().map(named).collect();
     }
-    // A folder that is missing is a finding here.
-    let parts = wiring::parts_of_client(environment, &arguments.common.places, &[])?;
-    let places = parts.skills.places().into_iter();
-    let roots = places.map(|place| CheckedRoot {
+    let places = places.into_iter().map(|place| CheckedRoot {
         named: place.is_named(),
         limits: place.limits,
         path: place.path,
     });
-    Ok(roots
-        .filter(|root| root.named || disk::kind_outside(&root.path).is_some())
-        .collect())
+    let is_there = |root: &CheckedRoot| root.named || disk::kind_outside(&root.path).is_some();
+    places.filter(is_there).collect()
 }
 
-fn judged(roots: &[CheckedRoot], arguments: &CheckArguments) -> Vec<Verdict> {
+fn judged(roots: &[CheckedRoot], places: &[PathBuf], arguments: &CheckArguments) -> Vec<Verdict> {
     let mut seen = HashSet::new();
     let mut skills = progress::during("checking skills", || {
         let of_root = |root: &CheckedRoot| {
-            let mut skills = check::check(&root.path, root.limits, arguments.strict);
+            let mut skills = check::check(&root.path, places, root.limits, arguments.strict);
             // A place of the library that holds nothing is no fault.
             skills.retain(|skill| root.named || !is_empty(skill));
             skills
@@ -106,6 +140,7 @@ fn judged(roots: &[CheckedRoot], arguments: &CheckArguments) -> Vec<Verdict> {
         roots.iter().flat_map(of_root).collect::<Vec<_>>()
     });
     skills.retain(|skill| seen.insert(skill.path.clone()));
+    check::withhold_names(&mut skills);
     check::report_taken(&mut skills);
     skills
 }
@@ -116,25 +151,32 @@ fn is_empty(skill: &Verdict) -> bool {
 
 /// Applies the fixes of one skill; answers how many.
 fn fix_skill(skill: &Verdict, arguments: &CheckArguments, terminal: &mut Terminal) -> usize {
-    let files: HashSet<&str> = skill
+    let files: BTreeSet<&str> = skill
         .diagnostics
         .iter()
-        .filter(|found| found.fixable())
+        .filter(|found| found.edits().is_some())
         .filter_map(|found| found.file.as_deref())
         .collect();
+    let changes = files
+        .into_iter()
+        .map(|file| (file, fix_file(skill, file, arguments.dry_run)));
+    let mut changes: Vec<_> = changes.collect();
+    if let Some(rename) = fix::rename(skill) {
+        changes.push((rename.from, rename_file(skill, rename, arguments.dry_run)));
+    }
     let mut fixed = 0;
-    for file in files {
-        match mend_file(skill, file, arguments.dry_run) {
+    for (file, change) in changes {
+        match change {
             Ok(Some((applied, diff))) => {
                 fixed += applied;
-                if arguments.dry_run && !arguments.common.json {
-                    // Nobody is left to tell when standard output is gone.
-                    let _ = terminal.text(&diff);
+                if arguments.dry_run && arguments.format() == CheckFormat::Text {
+                    // Nobody reads it when standard output is gone.
+                    let _ = terminal.file(diff.as_bytes());
                 }
             }
             Ok(None) => {}
             Err(error) => terminal.note(&format!(
-                "error: {}/{file} was left as it is: {error}",
+                "error: {}/{file} was not changed: {error}",
                 plain(&skill.path.to_string_lossy())
             )),
         }
@@ -142,13 +184,9 @@ fn fix_skill(skill: &Verdict, arguments: &CheckArguments, terminal: &mut Termina
     fixed
 }
 
-/// Mends a file; answers how many findings, and the change as a diff when nothing is to be written.
-fn mend_file(
-    skill: &Verdict,
-    file: &str,
-    dry_run: bool,
-) -> anyhow::Result<Option<(usize, String)>> {
-    let Some(proposal) = fix::propose(&skill.path, file)? else {
+/// Fixes a file; answers how many findings, and the change as a diff when nothing is to be written.
+fn fix_file(skill: &Verdict, file: &str, dry_run: bool) -> anyhow::Result<Option<(usize, String)>> {
+    let Some(proposal) = fix::propose(skill, file)? else {
         return Ok(None);
     };
     let applied = proposal.fixed.applied;
@@ -166,6 +204,21 @@ fn mend_file(
         .header(&name, &name)
         .to_string();
     Ok(Some((applied, diff)))
+}
+
+/// Renames a file; the change in the form of git when nothing is to be written.
+fn rename_file(
+    skill: &Verdict,
+    rename: Rename<'_>,
+    dry_run: bool,
+) -> anyhow::Result<Option<(usize, String)>> {
+    if !dry_run {
+        rename.write()?;
+        return Ok(Some((1, String::new())));
+    }
+    let shown = |name: &str| skill.path.join(name).display().to_string();
+    let (from, to) = (shown(rename.from), shown(rename.to));
+    Ok(Some((1, format!("rename from {from}\nrename to {to}\n"))))
 }
 
 fn show(
@@ -210,11 +263,11 @@ fn summarise(
         .count();
     let more = match (arguments.fix, arguments.dry_run) {
         (_, true) => format!(
-            "; {} would be fixed by --fix without --dry-run",
+            "; --fix without --dry-run would fix {}",
             counted(fixed, "finding")
         ),
         (true, false) => format!("; {} fixed", counted(fixed, "finding")),
-        _ if fixable > 0 => format!("; {fixable} can be fixed by --fix"),
+        _ if fixable > 0 => format!("; --fix can fix {fixable}"),
         _ => String::new(),
     };
     terminal.line(&format!("{line}{more}"))?;

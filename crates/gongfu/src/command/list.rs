@@ -52,7 +52,8 @@ pub(crate) fn run(
     for left in library.unloadable().iter().filter(|_| !is_filtered) {
         for found in &left.diagnostics {
             let text = gongfu_core::text::finding(&found.finding);
-            terminal.note(&format!("note: {}: {}", left.path, text.message));
+            let (message, hint) = (text.message, text.hint);
+            terminal.note(&format!("note: {}: {message}; {hint}", left.path));
         }
     }
     if common.json {

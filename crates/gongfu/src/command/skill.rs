@@ -1,24 +1,25 @@
-//! `gongfu skill show|read|enable|disable`.
+//! `gongfu skill show|read`, and the rest of `gongfu skill`.
 
 use std::sync::Arc;
 
 use gongfu_core::library::{Library, ResolveError, Skill};
 use gongfu_core::port::{FileContent, PortError};
 use gongfu_core::skill::{SKILL_FILE, SKILL_FILE_LOWER, SkillPath};
-use gongfu_hub::surface::switch::SkillSwitch;
 use gongfu_hub::{Content, Problem, Profile, Request};
 use gongfu_library::walk::NAMED;
 use serde_json::{Map, Value, json};
 
 use super::call_error::reported;
 use super::list::{entry, library};
-use super::operate::{operate, person};
-use super::{Outcome, check, layer, list, search};
-use crate::cli::{Common, SkillCommand, SwitchArguments};
+use super::operate::person;
+use super::{Outcome, check, layer, list, new, search, switch};
+use crate::cli::{Common, SkillCommand};
 use crate::environment::Environment;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring::{self, Parts};
 
+/// The most shadowed skills that are named.
+const MAX_SHADOWED: usize = 10;
 /// The largest file that is printed, in bytes.
 const MAX_SHOWN: u64 = 1024 * 1024 * 1024;
 
@@ -44,9 +45,10 @@ pub(crate) fn run(
             }
             read(&parts, &name, path.as_deref(), terminal)
         }
-        SkillCommand::Enable(arguments) => switch(&arguments, true, environment, terminal),
-        SkillCommand::Disable(arguments) => switch(&arguments, false, environment, terminal),
+        SkillCommand::Enable(arguments) => switch::run(&arguments, true, environment, terminal),
+        SkillCommand::Disable(arguments) => switch::run(&arguments, false, environment, terminal),
         SkillCommand::Check(arguments) => check::run(&arguments, environment, terminal),
+        SkillCommand::New(arguments) => new::run(&arguments, environment, terminal),
     }
 }
 
@@ -62,7 +64,7 @@ fn show(
     let frontmatter: Value = serde_json::from_str(&skill.frontmatter).unwrap_or_default();
     let layers = wiring::runtime()?.block_on(parts.space.layers().all(Some(&skill)))?;
     let left = layers.iter().find(|layer| layer.is_current);
-    let checked = gongfu_library::check::check(skill.path.as_ref(), NAMED, false);
+    let checked = gongfu_library::check::check(skill.path.as_ref(), &[], NAMED, false);
     let mine: Vec<_> = checked
         .into_iter()
         .filter(|checked| checked.path.to_string_lossy() == skill.path)
@@ -76,6 +78,9 @@ fn show(
         let mut shown = entry(&library, &skill);
         if let Value::Object(members) = &mut shown {
             members.insert("files".to_owned(), files.into());
+            let shadows = library.shadows(&skill).into_iter();
+            let shadows: Vec<&str> = shadows.map(|other| &*other.full_name).collect();
+            members.insert("shadows".to_owned(), shadows.into());
             let left = left.map(|left| json!({ "files": left.files, "bytes": left.bytes }));
             members.insert("left_by_runs".to_owned(), left.into());
             members.insert("frontmatter".to_owned(), frontmatter);
@@ -97,18 +102,13 @@ fn show(
         "state      {}",
         if skill.enabled { "enabled" } else { "disabled" }
     ))?;
-    if let Some(winner) = library.shadowed_by(&skill) {
-        terminal.line(&format!(
-            "shadowed   by {}; use the full name to reach this one",
-            plain(&winner.full_name)
-        ))?;
-    }
     if let Some(project) = library.untrusted_project(&skill) {
         terminal.line(&format!(
             "trust      its project isn't trusted, so no script runs: gongfu trust {}",
             plain(project)
         ))?;
     }
+    show_rivals(&library, &skill, terminal)?;
     let more = frontmatter
         .as_object()
         .into_iter()
@@ -156,6 +156,25 @@ fn show(
         ))?;
     }
     Ok(Outcome::Good)
+}
+
+/// Names the skill that has the name of this one, or those whose name this one has.
+fn show_rivals(library: &Library, skill: &Skill, terminal: &mut Terminal) -> anyhow::Result<()> {
+    if let Some(winner) = library.shadowed_by(skill) {
+        terminal.line(&format!(
+            "shadowed   by {}; use the full name to reach this one",
+            plain(&winner.full_name)
+        ))?;
+    }
+    let shadows = library.shadows(skill);
+    for (at, other) in shadows.iter().take(MAX_SHADOWED).enumerate() {
+        let label = if at == 0 { "shadows" } else { "" };
+        terminal.line(&format!("{label:<10} {}", plain(&other.full_name)))?;
+    }
+    if let Some(more) = shadows.len().checked_sub(MAX_SHADOWED + 1) {
+        terminal.line(&format!("{:<10} and {} more", "", more + 1))?;
+    }
+    Ok(())
 }
 
 /// Finds a skill, disabled or not, or reports why it isn't found.
@@ -275,29 +294,6 @@ fn read_by_tool(
         if let Content::Text { text } = content {
             terminal.file(text.as_bytes())?;
         }
-    }
-    Ok(Outcome::Good)
-}
-
-fn switch(
-    arguments: &SwitchArguments,
-    enabled: bool,
-    environment: &Environment,
-    terminal: &mut Terminal,
-) -> anyhow::Result<Outcome> {
-    let parts = wiring::parts(environment, &arguments.common.places)?;
-    let switch = SkillSwitch {
-        skill: arguments.name.clone(),
-        enabled,
-    };
-    let change = operate(switch, &parts, arguments.common.json, terminal)?;
-    let (name, changed) = (&*change.skill, change.is_changed);
-    let state = if enabled { "enabled" } else { "disabled" };
-    if arguments.common.json {
-        terminal.json(&json!({ "full_name": name, "enabled": enabled, "changed": changed }))?;
-    } else {
-        let already = if changed { "" } else { "already " };
-        terminal.line(&format!("{} is {already}{state}", plain(name)))?;
     }
     Ok(Outcome::Good)
 }

@@ -1,5 +1,6 @@
 //! The command line: what people and their scripts rely on.
 
+mod author;
 mod check;
 mod doctor;
 mod fix;
@@ -8,6 +9,7 @@ mod list;
 mod mistakes;
 mod output;
 mod place;
+mod switch;
 mod workspace;
 
 use gongfu_testing::json::list_at;

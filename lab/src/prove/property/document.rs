@@ -56,7 +56,7 @@ fn places(bytes: &[u8], diagnostics: &[Diagnostic]) -> Verdict {
         ensure(!text::finding(&found.finding).message.is_empty(), || {
             format!("{code} has no words")
         })?;
-        for edit in found.fix.iter().flat_map(|fix| &fix.edits) {
+        for edit in found.edits().unwrap_or_default() {
             ensure(edit.start <= edit.end && edit.end <= bytes.len(), || {
                 format!("{code} would edit {edit:?} of {} bytes", bytes.len())
             })?;
@@ -80,7 +80,7 @@ fn whole(document: &Document) -> Verdict {
 fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
     let fixable = diagnostics.iter().filter(|found| found.fix.is_some());
     for found in fixable.take(ALONE) {
-        let Some(edits) = found.fix.as_ref().map(|fix| fix.edits.clone()) else {
+        let Some(edits) = found.edits() else {
             continue;
         };
         let code = found.finding.code();
@@ -88,7 +88,7 @@ fn alone(bytes: &[u8], folder: &str, diagnostics: &[Diagnostic]) -> Verdict {
         let Some(fixed) = fixed else {
             return Err(format!("{code} has a fix that can't be applied alone"));
         };
-        ensure(fixed.bytes == edited(bytes, edits), || {
+        ensure(fixed.bytes == edited(bytes, edits.to_vec()), || {
             format!("the fix of {code} changes other bytes than it says")
         })?;
         let mut after = Vec::new();
@@ -160,10 +160,7 @@ fn fixed(bytes: &[u8], folder: &str, before: &Document, first: Vec<Diagnostic>) 
 
 /// Checks that the text before the first edit and after the last one is unchanged.
 fn outside(old: &[u8], new: &[u8], diagnostics: &[Diagnostic]) -> Verdict {
-    let edits = diagnostics
-        .iter()
-        .filter_map(|found| found.fix.as_ref())
-        .flat_map(|fix| &fix.edits);
+    let edits = diagnostics.iter().filter_map(Diagnostic::edits).flatten();
     let first = edits.clone().map(|edit| edit.start).min().unwrap_or(0);
     let last = edits.map(|edit| edit.end).max().unwrap_or(old.len());
     let tail = old.get(last..).unwrap_or_default();

@@ -5,12 +5,16 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use super::declaration::{UndeclaredPackages, declared_near};
+use super::declaration::declared_near;
 use crate::skill::folder::Folder;
 use crate::skill::path::SkillPath;
 
-/// The packages of a script that no `package.json` of the skill declares.
-pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<UndeclaredPackages> {
+/// The packages of a script that no `package.json` of the skill declares, and the line of the first.
+pub fn undeclared(
+    path: &SkillPath,
+    text: &str,
+    folder: &Folder,
+) -> Option<(BTreeSet<String>, usize)> {
     if declared_near(
         path,
         &["package.json", "scripts/package.json", "deno.json"],
@@ -38,11 +42,7 @@ pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<Undec
             packages.insert(package.to_owned());
         }
     }
-    first.map(|line| UndeclaredPackages {
-        packages: packages.into_iter().collect(),
-        manifest: "package.json",
-        line,
-    })
+    first.map(|line| (packages, line))
 }
 
 /// Returns the import of a line: `require("x")`, `import … from "x"`, `import "x"`.

@@ -1,11 +1,12 @@
 //! The imports of a Python script, and whether they are declared.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashSet;
 
-use super::declaration::{UndeclaredPackages, declared_near};
+use super::declaration::declared_near;
 use crate::skill::folder::Folder;
 use crate::skill::path::SkillPath;
 
@@ -20,36 +21,38 @@ const MANIFESTS: [&str; 7] = [
     "environment.yml",
 ];
 
-/// The third-party packages of a script that neither it (PEP 723) nor the skill declares.
+/// The most lines of one import.
+const MAX_NAMES: usize = 1_000;
+
+/// The third-party modules of a script that neither it (PEP 723) nor the skill declares, and the line of the first.
 ///
 /// Imports inside of `try:` and for type checkers are optional by custom and don't count; nor do modules of the skill.
-pub fn undeclared(path: &SkillPath, text: &str, folder: &Folder) -> Option<UndeclaredPackages> {
+pub fn undeclared(
+    path: &SkillPath,
+    text: &str,
+    folder: &Folder,
+) -> Option<(BTreeSet<String>, usize)> {
     if text.contains("# /// script") || declared_near(path, &MANIFESTS, folder) {
         return None;
     }
-    let imports = imports(text);
-    let foreign: Vec<&(String, usize)> = imports
-        .iter()
-        .filter(|(module, _)| !is_standard(module) && !is_local(module, folder))
-        .collect();
+    let mut foreign = imports(text);
+    foreign.retain(|(module, _)| {
+        let top = module.split('.').next().unwrap_or_default();
+        !is_standard(top) && !is_local(top, folder)
+    });
     let line = foreign.iter().map(|(_, line)| *line).min()?;
-    let packages: BTreeSet<String> = foreign
-        .into_iter()
-        .map(|(module, _)| module.clone())
-        .collect();
-    Some(UndeclaredPackages {
-        packages: packages.into_iter().collect(),
-        manifest: "pep 723",
-        line,
-    })
+    let modules = foreign.into_iter().map(|(module, _)| module);
+    Some((modules.collect(), line))
 }
 
-/// The top-level modules that a script imports, with their lines.
+/// The full names of the modules that a script imports, with their lines. What comes of a module may be one as well, so
+/// `from a import b` names `a.b`, as for a run.
 fn imports(text: &str) -> Vec<(String, usize)> {
     let mut found = Vec::new();
     let mut quote: Option<&str> = None;
     let mut guarded: Option<usize> = None;
-    for (number, line) in text.lines().enumerate() {
+    let mut lines = text.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
         if let Some(open) = quote {
             if line.contains(open) {
                 quote = None;
@@ -68,15 +71,31 @@ fn imports(text: &str) -> Vec<(String, usize)> {
         }
         let guard =
             code.starts_with("try:") || (code.starts_with("if ") && code.contains("TYPE_CHECKING"));
+        let mut code = Cow::Borrowed(code);
+        if code.starts_with("from ") && code.contains('(') && !code.contains(')') {
+            // The names are on the lines below.
+            for (_, line) in lines.by_ref().take(MAX_NAMES) {
+                let names = without_comment(line);
+                let whole = without_comment(&code).to_owned() + " " + names;
+                code = whole.into();
+                if names.contains(')') {
+                    break;
+                }
+            }
+        }
         if guard {
             guarded = guarded.or(Some(indent));
         } else if guarded.is_none() {
             let statements = code.split("; ").flat_map(imported);
             found.extend(statements.map(|module| (module, number + 1)));
         }
-        quote = opened_quote(code);
+        quote = opened_quote(&code);
     }
     found
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split('#').next().unwrap_or_default()
 }
 
 /// The kind of triple quotes that a line leaves open.
@@ -87,26 +106,32 @@ fn opened_quote(code: &str) -> Option<&'static str> {
 }
 
 fn imported(code: &str) -> Vec<String> {
-    let root = |dotted: &str| {
-        dotted
-            .trim()
-            .split(['.', ' ', ';', '#'])
-            .next()
-            .unwrap_or_default()
-            .to_owned()
+    let code = without_comment(code);
+    // Without `as name`, brackets and what follows.
+    let name = |text: &str| {
+        let text = text.trim_start_matches([' ', '(']);
+        let end = text.find([' ', ';', ')', '\\']).unwrap_or(text.len());
+        text.get(..end).unwrap_or_default().to_owned()
     };
-    let is_module =
-        |name: &String| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     let modules: Vec<String> = if let Some(rest) = code.strip_prefix("import ") {
-        rest.split(',').map(root).collect()
-    } else if let Some(rest) = code.strip_prefix("from ") {
-        if rest.contains(" import") {
-            vec![root(rest)]
-        } else {
-            Vec::new()
-        }
+        rest.split(',').map(name).collect()
+    } else if let Some((module, names)) = code
+        .strip_prefix("from ")
+        .and_then(|rest| rest.split_once(" import"))
+    {
+        let module = name(module);
+        let below = |part: String| match part.as_str() {
+            "*" => module.clone(),
+            part => format!("{module}.{part}"),
+        };
+        let parts = names.split(',').map(name);
+        parts.filter(|part| !part.is_empty()).map(below).collect()
     } else {
         Vec::new()
+    };
+    let is_module = |module: &String| {
+        let mut parts = module.split('.');
+        parts.all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_'))
     };
     modules.into_iter().filter(is_module).collect()
 }

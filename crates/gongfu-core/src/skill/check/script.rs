@@ -1,6 +1,8 @@
 //! Scripts: whether something can run them, and whether what they import is declared.
 
+use super::declaration::proposed;
 use super::{javascript, python};
+use crate::import::Language;
 use crate::skill::diagnostic::{Diagnostic, Edit, Position};
 use crate::skill::finding::Finding;
 use crate::skill::folder::Folder;
@@ -42,17 +44,19 @@ pub fn check(path: &SkillPath, bytes: &[u8], folder: &Folder, diagnostics: &mut 
     if !is_run(path) {
         return;
     }
-    let undeclared = match extension.as_str() {
-        "py" => python::undeclared(path, text, folder),
-        "js" | "mjs" | "cjs" | "ts" => javascript::undeclared(path, text, folder),
-        _ => None,
+    let (language, undeclared) = match extension.as_str() {
+        "py" => (Language::Python, python::undeclared(path, text, folder)),
+        "js" | "mjs" | "cjs" | "ts" => (Language::Node, javascript::undeclared(path, text, folder)),
+        _ => return,
     };
-    if let Some(undeclared) = undeclared {
+    if let Some((modules, line)) = undeclared {
+        let (packages, unknown) = proposed(language, &modules);
         let finding = Finding::ScriptDependenciesUndeclared {
-            packages: undeclared.packages,
-            manifest: undeclared.manifest,
+            language,
+            packages,
+            unknown,
         };
-        diagnostics.push(placed(finding, path, undeclared.line));
+        diagnostics.push(placed(finding, path, line));
     }
 }
 

@@ -129,14 +129,14 @@ fn invalid_skill_is_refused_before_anything_is_written() {
 fn new_skill_needs_a_valid_name_and_is_loaded_at_once() {
     let catalog = catalog();
     let said = |tool: &str, arguments: Value| tried(&catalog, tool, arguments);
-    let create = |name: &str| json!({ "name": name, "description": "It: \"does\"\nit" });
+    let create = |name: &str| json!({ "name": name, "description": "It: \"folds\"\npaper" });
     assert_eq!(
         said("skill_create", create("my-tool")),
-        "created the skill lib/my-tool\n"
+        "created the skill lib/my-tool\nwarning[template-untouched] line 10: text of the template: \"What this skill achieves, and when to use it.\"; replace it with your own\n"
     );
     let whole = said("skill_load", json!({ "skill_name": "my-tool" }));
     assert!(
-        whole.contains("description: \"It: \\\"does\\\"\\nit\"\n"),
+        whole.contains("description: \"It: \\\"folds\\\"\\npaper\"\n"),
         "{whole}"
     );
     assert!(whole.contains("## Quality standards"), "{whole}");

@@ -21,7 +21,7 @@ fn checked(fixture: &Fixture, paths: &[&str], more: &[&str], code: i32) -> Value
 #[test]
 fn check_json_has_exactly_this_shape() {
     let fixture = Fixture::new();
-    fixture.skill("good", "Does good.");
+    fixture.skill("good", "Does good deeds.");
     fixture.write(
         "skills/bad/SKILL.md",
         "---\nname: Bad\ndescription: Does harm: badly.\n---\n\n[gone](gone.md)\n",
@@ -80,7 +80,7 @@ fn check_json_has_exactly_this_shape() {
 #[test]
 fn exit_codes_are_0_for_good_1_for_findings_2_for_wrong_use() {
     let fixture = Fixture::new();
-    fixture.skill("good", "Does good.");
+    fixture.skill("good", "Does good deeds.");
     fixture.write(
         "skills/warned/SKILL.md",
         "---\nname: warned\ndescription: Warns.\ncolour: red\n---\n\nText.\n",
@@ -98,7 +98,7 @@ fn exit_codes_are_0_for_good_1_for_findings_2_for_wrong_use() {
 #[test]
 fn strict_is_the_verdict_of_the_reference() {
     let fixture = Fixture::new();
-    fixture.skill("good", "Does good.");
+    fixture.skill("good", "Does good deeds.");
     // A field of one's own is a warning here, and a refusal there.
     fixture.write(
         "skills/own/SKILL.md",
@@ -161,7 +161,7 @@ fn path_without_a_skill_is_a_finding() {
 #[test]
 fn check_takes_a_skill_its_file_or_the_folder_above() {
     let fixture = Fixture::new();
-    fixture.skill("good", "Does good.");
+    fixture.skill("good", "Does good deeds.");
     let wanted = fixture.path("skills/good");
     for path in [
         "skills",
@@ -223,7 +223,7 @@ fn check_shows_finding_place_and_repair() {
         "SKILL.md:3:",
         "description: Does harm: badly.",
         "--fix does it",
-        "1 skill, 1 loadable, 0 valid; 1 error, 0 warnings; 1 can be fixed by --fix",
+        "1 skill, 1 loadable, 0 valid; 1 error, 0 warnings; --fix can fix 1",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -232,7 +232,7 @@ fn check_shows_finding_place_and_repair() {
 #[test]
 fn missing_skills_dir_is_an_error() {
     let fixture = Fixture::new();
-    fixture.skill("good", "Does good.");
+    fixture.skill("good", "Does good deeds.");
     let ran = fixture
         .gongfu([
             "skill",

@@ -1,6 +1,7 @@
 //! Scripts of every kind, in a folder and alone.
 
 use super::{check, is_script};
+use crate::import::{self, Language};
 use crate::skill::{FileEntry, FileKind, Finding, Folder, SkillPath};
 
 fn path(path: &str) -> SkillPath {
@@ -53,7 +54,7 @@ fn undeclared_imports_are_named_once() {
     let others = ["scripts/own.py", "scripts/lib/part.py"];
     assert_eq!(
         packages(&found("scripts/run.py", text, &others)),
-        ["numpy", "pandas", "yaml"]
+        ["numpy", "pandas", "pyyaml"]
     );
     assert_eq!(
         packages(&found("scripts/run.py", text, &["requirements.txt"])),
@@ -100,4 +101,51 @@ fn a_script_needs_somebody_to_run_it() {
     assert!(
         is_script(&path("scripts/run")) && is_script(&path("a.py")) && !is_script(&path("LICENSE"))
     );
+}
+
+#[test]
+fn packages_are_proposed_by_the_table_of_runs() {
+    let text = "import PIL.Image, yaml\nfrom google.cloud import (\n    storage,  # buckets\n    bigquery as bq,\n)\nfrom sklearn import *\nimport gongfu_none.part as x\n";
+    let found = found("scripts/run.py", text, &[]);
+    let [
+        finding @ Finding::ScriptDependenciesUndeclared {
+            packages, unknown, ..
+        },
+    ] = &*found
+    else {
+        panic!("{found:?}");
+    };
+    let expected = [
+        "google-cloud-bigquery",
+        "google-cloud-storage",
+        "pillow",
+        "pyyaml",
+        "scikit-learn",
+    ];
+    let packages: Vec<String> = packages.iter().map(|name| name.to_lowercase()).collect();
+    assert_eq!(packages, expected);
+    assert_eq!(*unknown, ["gongfu_none"]);
+    let text = crate::text::finding(finding);
+    let (proposed, rest) = text.hint.split_once("]`").unwrap();
+    assert!(!proposed.contains("gongfu"), "{}", text.hint);
+    assert!(rest.contains("`gongfu_none`"), "{}", text.hint);
+}
+
+#[test]
+fn every_module_of_the_table_is_proposed_as_a_run_does() {
+    for row in include_str!("../../../import/python_modules.txt").lines() {
+        let module = row.split(' ').next().unwrap_or_default();
+        if module.is_empty() || module.starts_with('#') {
+            continue;
+        }
+        let of_run = import::guesses(Language::Python, [module]);
+        let of_run: Vec<String> = of_run.into_iter().map(|guess| guess.package).collect();
+        let text = format!("import {module}\n");
+        let of_check = found("scripts/a.py", &text, &[]);
+        // What comes with Python is no package.
+        if of_check.is_empty() {
+            continue;
+        }
+        assert_eq!(packages(&of_check), of_run, "{module}");
+    }
 }

@@ -197,14 +197,14 @@ fn places_that_come_later_are_found() {
     )
     .unwrap();
     assert!(
-        listed(&watched).contains(&"user-agents-far/h: x".to_owned()),
+        listed(&watched).contains(&"user-agents/far/h: x".to_owned()),
         "{:?}",
         listed(&watched)
     );
     fixture.skill("far/h", "y");
-    assert!(listed(&watched).contains(&"user-agents-far/h: y".to_owned()));
+    assert!(listed(&watched).contains(&"user-agents/far/h: y".to_owned()));
     fs::remove_file(fixture.path("person/.agents/skills/far")).unwrap();
-    assert!(!listed(&watched).contains(&"user-agents-far/h: y".to_owned()));
+    assert!(!listed(&watched).contains(&"user-agents/far/h: y".to_owned()));
     assert_eq!(listed(&control), old);
 }
 

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Guess, Imports, guesses, is_known_package, missing_modules};
-use crate::dependency::Language;
+use super::{Guess, Imports, Language, guesses, is_known_package, missing_modules};
 
 fn guessed(language: Language, modules: &[&str]) -> Vec<(String, bool)> {
     let guesses = guesses(language, modules.iter().copied()).into_iter();

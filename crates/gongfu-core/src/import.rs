@@ -1,4 +1,4 @@
-//! The packages behind the modules that scripts import, where a skill declares none.
+//! The packages of the modules that scripts import, where a skill declares none: one table for checks and runs.
 //!
 //! Anybody can publish a package under a name that somebody imports. So only packages of a kept table are
 //! installed by themselves; a name outside of it waits for a person.
@@ -8,15 +8,54 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Language;
-
 /// The table for Python: a module, and its package where that has another name.
-const PYTHON_MODULES: &str = include_str!("python_modules.txt");
+const PYTHON_MODULES: &str = include_str!("import/python_modules.txt");
 /// The table for Node.js: packages, which are imported by their own names.
-const NODE_PACKAGES: &str = include_str!("node_packages.txt");
+const NODE_PACKAGES: &str = include_str!("import/node_packages.txt");
 
 /// The longest module that may be a package, in bytes.
 const MAX_MODULE: usize = 214;
+
+/// A language whose packages can be installed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Language {
+    /// Python, with packages from a Python package index.
+    Python,
+    /// JavaScript or TypeScript on Node.js, with packages from an npm registry.
+    Node,
+}
+
+impl Language {
+    /// Every language.
+    pub const ALL: [Self; 2] = [Self::Python, Self::Node];
+
+    /// The name in answers and records.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Node => "node",
+        }
+    }
+
+    /// The name for people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Python => "Python",
+            Self::Node => "Node.js",
+        }
+    }
+
+    /// Checks by the name of a file that it is a script of this language.
+    pub(crate) fn owns(self, file: &str) -> bool {
+        let extensions: &[&str] = match self {
+            Self::Python => &["py", "pyw"],
+            Self::Node => &["js", "mjs", "cjs", "ts", "mts", "jsx"],
+        };
+        let extension = file.rsplit_once('.').map(|(_, extension)| extension);
+        extension.is_some_and(|extension| extensions.contains(&extension))
+    }
+}
 
 /// The modules that scripts import and that belong neither to the language nor to the skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -49,8 +88,7 @@ impl Imports {
         let doubtful = self.doubtful.into_iter();
         let doubtful = doubtful.filter(|(module, _)| known(language, module).is_some());
         for (module, scripts) in self.modules.into_iter().chain(doubtful) {
-            let short = known(language, &module).map(|(module, _)| module);
-            let short = short.unwrap_or_else(|| unknown(language, &module));
+            let short = shortest(language, &module);
             let entry = modules.entry(short.to_owned()).or_default();
             entry.extend(scripts);
             entry.sort();
@@ -99,7 +137,7 @@ pub fn is_known_package(language: Language, package: &str) -> bool {
 }
 
 /// A name as indexes compare it (PEP 503).
-pub(super) fn normal(name: &str) -> String {
+pub(crate) fn normal(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '.'], "-")
 }
 
@@ -140,6 +178,14 @@ fn known(language: Language, module: &str) -> Option<(&str, String)> {
     }
 }
 
+/// The shortest name of a module that tells its package.
+pub fn shortest(language: Language, module: &str) -> &str {
+    match known(language, module) {
+        Some((known, _)) => known,
+        None => unknown(language, module),
+    }
+}
+
 /// The part of a module outside of the table that may be the name of a package.
 fn unknown(language: Language, module: &str) -> &str {
     if language == Language::Node {
@@ -169,8 +215,7 @@ pub fn missing_modules(output: &str) -> Vec<(Language, String)> {
         let node = node.filter(|module| !module.starts_with(['.', '/']) && !module.contains(':'));
         let missing = match (python, node) {
             (Some(module), _) => {
-                let known = known(Language::Python, module).map(|(module, _)| module);
-                let short = known.unwrap_or_else(|| unknown(Language::Python, module));
+                let short = shortest(Language::Python, module);
                 (Language::Python, short.to_owned())
             }
             (None, Some(module)) => {
