@@ -13,7 +13,7 @@ use crate::terminal::{Paint, Terminal, plain};
 const MAX_NEAREST: usize = 3;
 
 /// The codes of the command line and the HTTP server.
-const OWN: [(&str, &str, &str, &str); 20] = [
+const OWN: [(&str, &str, &str, &str); 33] = [
     (
         "UNKNOWN_COMMAND",
         "There is no such command.",
@@ -192,7 +192,7 @@ const OWN: [(&str, &str, &str, &str); 20] = [
         "LOG_SINCE",
         "The time isn't one that can be read.",
         "gongfu log --since yesterdy", // typos: ignore
-        "Pass a duration such as 2h or 3d, or a date such as 2026-11-24.",
+        "Pass a duration such as 30m, 6h or 2d, or a time such as 2026-11-24T08:00:00Z.",
     ),
     (
         "NO_TERMINAL",
