@@ -24,6 +24,7 @@ use gongfu_core::port::{
     ready,
 };
 use gongfu_core::skill::{SkillName, SkillPath};
+use gongfu_core::trust::Trusts;
 use gongfu_files::Home;
 use gongfu_files::disk::{self, Root};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -48,6 +49,13 @@ const LOCK_ATTEMPTS: usize = 64;
 /// The most looks in a row because places appear meanwhile.
 const MAX_LOOKS: usize = 8;
 
+/// An answer with the time and the trusted projects of its look.
+struct Recent {
+    looked: Timestamp,
+    trusts: Trusts,
+    library: Arc<Library>,
+}
+
 /// The skills on this machine, as one library.
 pub struct LocalSkills {
     home: Home,
@@ -61,7 +69,7 @@ pub struct LocalSkills {
     /// Held by the request that looks.
     looking: tokio::sync::Mutex<()>,
     /// The last answer, while watches are made.
-    recent: Mutex<Option<(Timestamp, Arc<Library>)>>,
+    recent: Mutex<Option<Recent>>,
     /// The revision that was reported last.
     reported: Sender<Revision>,
 }
@@ -116,8 +124,13 @@ impl LocalSkills {
     /// The places where skills may be, in order of precedence, as they are now: a person may link
     /// folders into their own at any time.
     pub fn places(&self) -> Vec<Place> {
+        source::places(&self.settings(), &self.home, &self.trusted())
+    }
+
+    /// The projects that are trusted now.
+    fn trusted(&self) -> Trusts {
         let trusts = self.trusts.as_ref().map(TrustRecord::read);
-        source::places(&self.settings(), &self.home, &trusts.unwrap_or_default())
+        trusts.unwrap_or_default()
     }
 
     /// The library as it is on disk now.
@@ -162,11 +175,13 @@ impl LocalSkills {
     /// The last answer, if it is younger than this, while watches are made: that locks the state for long.
     fn recent(&self, age: i64) -> Option<Arc<Library>> {
         let recent = held(&self.recent);
-        let (looked, library) = recent.as_ref()?;
-        self.is_younger(*looked, age).then(|| Arc::clone(library))
+        let recent = recent.as_ref()?;
+        // A person who has just answered must not be asked again.
+        let is_valid = self.is_younger(recent.looked, age) && self.trusted() == recent.trusts;
+        is_valid.then(|| Arc::clone(&recent.library))
     }
 
-    fn remember(&self, answer: Option<(Timestamp, Arc<Library>)>) {
+    fn remember(&self, answer: Option<Recent>) {
         *held(&self.recent) = answer;
     }
 
@@ -196,7 +211,7 @@ impl LocalSkills {
     fn is_current(&self, state: &mut State) -> bool {
         let fresh = state.looked.is_some_and(|looked| self.is_fresh(looked));
         if !state.watch.is_ready() {
-            return fresh;
+            return fresh && self.trusted() == state.trusts;
         }
         state.absorb();
         if !fresh {
@@ -228,7 +243,8 @@ impl LocalSkills {
         let mut before = std::mem::take(&mut state.roots);
         let mut changed = state.looked.is_none() || switches != state.switches;
         let mut moved = false;
-        let places = self.places();
+        let trusts = self.trusted();
+        let places = source::places(&self.settings(), &self.home, &trusts);
         let folders: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
         for place in places {
             let known = before.iter().position(|(known, _)| *known == place);
@@ -283,7 +299,12 @@ impl LocalSkills {
         let looked = self.clock.now();
         state.looked = Some(looked);
         let starting = state.watch.is_starting();
-        self.remember(starting.then(|| (looked, Arc::clone(&state.library))));
+        self.remember(starting.then(|| Recent {
+            looked,
+            trusts: trusts.clone(),
+            library: Arc::clone(&state.library),
+        }));
+        state.trusts = trusts;
         // The first state is no change; later ones are reported by the thread when a burst is over.
         if first || !state.watch.has_thread() {
             self.report(state.library.revision());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gongfu_core::library::{Library, UseCounts};
 use gongfu_core::port::Timestamp;
 use gongfu_core::switches::Switches;
+use gongfu_core::trust::Trusts;
 
 use super::root::RootState;
 use crate::source::Place;
@@ -18,6 +19,8 @@ pub(super) struct State {
     pub(super) looked: Option<Timestamp>,
     pub(super) roots: Vec<(Place, RootState)>,
     pub(super) switches: Switches,
+    /// The trusted projects of the last look.
+    pub(super) trusts: Trusts,
     /// The uses of skills before the first look.
     pub(super) uses: Arc<UseCounts>,
     pub(super) library: Arc<Library>,

@@ -328,7 +328,7 @@ fn cases() -> Vec<(Difference, &'static [&'static str], bool)> {
                 kept: kept(Some("/workspace/.git/config.run-1a2b3c4d")),
                 ..difference(written(), file("old\n"), Some("run\n"))
             },
-            &["beside it, as /workspace/.git/config.run-1a2b3c4d)"],
+            &["beside it as /workspace/.git/config.run-1a2b3c4d)"],
         ),
         good(
             Difference {

@@ -153,7 +153,7 @@ fn create(
             let home = wiring::home(environment)?;
             project_of(&std::path::absolute(start)?, user, &home).map_err(|why| {
                 let message = format!("{} can't be used: {why}", plain(&start.to_string_lossy()));
-                Failure::usage("NO_PROJECT", message, "go to a project, or use --in user")
+                Failure::new("NO_PROJECT", message, "go to a project, or use --in user")
             })?
         }
     };

@@ -136,7 +136,7 @@ fn folders_that_nobody_means_are_no_workspace() {
     let doctor = fixture.only(["doctor"]).run().text();
     let project = fs::canonicalize(fixture.path("project")).unwrap();
     assert!(
-        doctor.contains(&format!("project      {}", project.display())),
+        doctor.contains(&format!("project    {}", project.display())),
         "{doctor}"
     );
 }

@@ -44,11 +44,11 @@ fn skills_of_a_project_are_read_at_once_and_run_once_it_is_trusted() {
     let list = || fixture.gongfu(["skill", "list"]).good();
     assert_eq!(holder(&fixture, "pdf"), "The person's.");
     assert!(
-        list().text().contains("lint [not trusted]"),
+        list().text().contains("[not trusted] Lints."),
         "{}",
         list().text()
     );
-    let note = format!("the project {project} isn't trusted: scripts of its skills (2) don't run");
+    let note = format!("the project {project} isn't trusted, so scripts of its 2 skills don't run");
     assert!(list().stderr.contains(&note), "{}", list().stderr);
     fixture.gongfu(["skill", "read", "lint"]).good();
     let shown = fixture.gongfu(["skill", "show", "lint"]).good().text();

@@ -8,7 +8,7 @@ use crate::terminal::{Paint, Terminal, plain};
 const MIN_WIDTHS: [usize; COLUMNS] = [11, 6, 7, 9, 8, 8];
 /// The widest that a column gets; one without a width is left out.
 const MAX_WIDTHS: [usize; COLUMNS] = [19, 20, 8, 24, 32, 24];
-/// The same in a terminal of fewer than 100 columns, and of fewer than 60.
+/// The same in a terminal of fewer than 150 columns, and of fewer than 60.
 const MAX_NARROW: [usize; COLUMNS] = [11, 10, 0, 12, 16, 0];
 const MAX_NARROWEST: [usize; COLUMNS] = [11, 10, 0, 0, 0, 0];
 const COLUMNS: usize = 6;
@@ -30,7 +30,7 @@ impl Table {
     pub(super) fn new<'e>(entries: impl Iterator<Item = &'e Entry>, width: Option<usize>) -> Self {
         let max = match width {
             Some(..60) => MAX_NARROWEST,
-            Some(..100) => MAX_NARROW,
+            Some(..150) => MAX_NARROW,
             _ => MAX_WIDTHS,
         };
         let mut table = Self {

@@ -47,7 +47,7 @@ fn links_of_the_installer_are_ordinary() {
     let (names, noted) = listed(&fixture);
     assert_eq!(
         names,
-        ["project-agents/project-pdf", "user-agents/user-pdf"]
+        ["user-agents/user-pdf", "project-agents/project-pdf"]
     );
     assert!(!noted.contains("note"), "{noted}");
     let checked = fixture.gongfu(["skill", "check", "--json"]).run().json();
@@ -192,9 +192,9 @@ fn new_skill_passes_a_check_but_for_its_template() {
     assert_eq!(ran.text().trim(), folder.to_str().unwrap());
     let (names, noted) = listed(&fixture);
     let expected = [
-        "project-agents/csv-report",
         "home/merge",
         "user-agents/notes",
+        "project-agents/csv-report",
     ];
     assert_eq!(names, expected, "{noted}");
 }
