@@ -265,6 +265,19 @@ compare-reference-short: programs
     [ -d ../shared/corpus ] && corpus=(../shared/corpus)
     {{ python }} scripts/compare_reference.py --gongfu target/debug/gongfu --adversarial --fuzz 300 "${corpus[@]}"
 
+# Run the commands of the README and the guides, and compare what they print with what the documents show
+guides *DOCUMENTS: programs
+    {{ python }} scripts/guides.py --gongfu target/debug/gongfu {{ DOCUMENTS }}
+
+# Draw the picture of the README from a real session
+picture: programs
+    #!/usr/bin/env bash
+    set -euo pipefail
+    venv={{ tools }}/picture-venv
+    [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check rich==15.0.0
+    "$venv/bin/python" scripts/picture.py --gongfu target/debug/gongfu docs/session.svg
+
 # Let real MCP clients speak with the server, over standard input and output and over HTTP
 clients *ARGUMENTS: programs
     {{ python }} scripts/clients.py --gongfu target/debug/gongfu {{ ARGUMENTS }}
@@ -305,7 +318,7 @@ ci:
     #!/usr/bin/env bash
     set -uo pipefail
     export NEXTEST_PROFILE=ci
-    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc clients replay environments prove-scripts-short conformance
+    exec scripts/steps fmt-check typos tidy deny shear clippy gen-check test prove-parse-short bench-search-short compare-reference-short prove-races-short prove-malformed-short doc guides clients replay environments prove-scripts-short conformance
 
 # Check the format
 fmt-check:

@@ -311,10 +311,6 @@ fn entries() -> Vec<Entry> {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the test reads the sources that use the codes"
-)]
 mod tests {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};

@@ -207,7 +207,9 @@ fn server(fixture: &Fixture, folder: &str, capabilities: Value) -> Client {
 
 /// Answers the server's request for roots.
 fn answer_roots(client: &mut Client, roots: &[String]) {
-    let request = client.receive(TIMEOUT).unwrap();
+    let Some(request) = client.receive(TIMEOUT) else {
+        panic!("the server asked for no roots");
+    };
     assert_eq!(text_at(&request, "/method"), "roots/list", "{request}");
     let roots: Vec<Value> = roots.iter().map(|uri| json!({ "uri": uri })).collect();
     client.send(
