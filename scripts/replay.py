@@ -315,7 +315,7 @@ def skills() -> list[Example]:
 
     def refused(name: str) -> str:
         return (
-            f"Error: the argument `name` can't be used: `{name}` is no skill name\n"
+            f"Error: the argument `name` can't be used: `{name}` is not a skill name\n"
             "hint: use lower-case letters, numbers and hyphens only, beginning with a letter"
         )
 

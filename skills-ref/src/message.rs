@@ -27,7 +27,7 @@ impl fmt::Display for Reason {
                 let name = excerpt(name);
                 return write!(
                     formatter,
-                    "the name `{name}` holds more than letters, digits and hyphens"
+                    "the name `{name}` has more than letters, digits and hyphens"
                 );
             }
             Self::NameMismatch { name, folder } => {

@@ -150,7 +150,7 @@ impl Places {
             });
             let baselines = baselines.collect::<io::Result<BTreeMap<_, _>>>();
             let sandboxes = sandboxes.into_iter().map(|(level, thread)| {
-                let panicked = |_| Err(io::Error::other("a probe couldn't be begun"));
+                let panicked = |_| Err(io::Error::other("a probe couldn't be started"));
                 let finding = thread.join().unwrap_or_else(panicked)?;
                 Ok((level, weigh(&outside, finding)))
             });

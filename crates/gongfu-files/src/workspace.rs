@@ -59,7 +59,7 @@ impl LocalWorkspace {
             }
             let root = Root::open(&mount.host).map_err(|error| {
                 let host = mount.host.display();
-                let text = format!("{host} can't be mounted: {error}; give a folder that exists");
+                let text = format!("{host} can't be mounted: {error}; use a folder that exists");
                 io::Error::new(error.kind(), text)
             })?;
             let mount = Mount {

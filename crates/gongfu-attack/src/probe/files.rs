@@ -183,7 +183,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .path("/proc/partitions"),
     Probe::new(
         "files::kallsyms",
-        "Reads where the functions of the kernel lie.",
+        "Reads where the functions of the kernel are.",
         |_| {
             let mut some = [0; 64];
             reached_if(fs::File::open("/proc/kallsyms")?.read(&mut some)? > 0)
@@ -192,7 +192,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .path("/proc/kallsyms"),
     Probe::new(
         "files::kernel_command_line",
-        "Reads what the kernel was begun with.",
+        "Reads what the kernel was started with.",
         |_| reached_if(!fs::read("/proc/cmdline")?.is_empty()),
     ),
     Probe::new(
@@ -244,7 +244,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .depends_on("a processor that makes machines"),
     Probe::new(
         "files::disk_made",
-        "Makes a device of the disk that the machine's files lie on, and opens it.",
+        "Makes a device of the disk that the machine's files are on, and opens it.",
         |_| {
             let disk = fs::metadata("/usr")?.dev();
             let path = c_path(temporary("disk"))?;

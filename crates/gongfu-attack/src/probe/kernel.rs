@@ -162,7 +162,7 @@ pub(crate) const PROBES: &[Probe] = &[
             call!(libc::SYS_io_uring_setup, 4, &mut parameters[..]).map(drop)
         },
     )
-    .depends_on("io_uring that isn't switched off"),
+    .depends_on("io_uring that isn't disabled"),
     Probe::new(
         "kernel::fanotify",
         "Has itself asked about every file that anybody opens.",
@@ -330,7 +330,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .depends_on("32-bit programs"),
     Probe::new(
         "kernel::tiocsti",
-        "Types into a terminal of its own, as into that of whoever began it.",
+        "Types into a terminal of its own, as into that of its starter.",
         |_| terminal(),
     )
     .root()

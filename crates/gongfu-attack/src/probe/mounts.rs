@@ -39,7 +39,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .root(),
     Probe::new(
         "kernel::umount",
-        "Takes a mount away, and sees what lies below it.",
+        "Takes a mount away, and sees what is below it.",
         |bait| {
             own_mounts(bait)?;
             call!(libc::SYS_umount2, c"/proc", libc::MNT_DETACH).map(drop)

@@ -122,7 +122,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .root(),
     Probe::new(
         "kernel::maps_of_parent",
-        "Reads where the memory of what watches over it lies.",
+        "Reads where the memory of its supervisor is.",
         |_| {
             let path = format!("/proc/{}/maps", std::os::unix::process::parent_id());
             reached_if(!fs::read(path)?.is_empty())
@@ -268,7 +268,7 @@ pub(crate) const PROBES: &[Probe] = &[
     ),
     Probe::new(
         "kernel::setuid_program",
-        "Begins a program that runs as root, whoever begins it.",
+        "Starts a set-user-id program of root.",
         |bait| {
             be_nobody();
             let output = Command::new(bait.shown.join("id")).arg("-u").output()?;
@@ -279,7 +279,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .path("/usr/bin/id"),
     Probe::new(
         "kernel::capable_program",
-        "Begins a program that has capabilities, whoever begins it.",
+        "Starts a program with file capabilities.",
         |bait| {
             be_nobody();
             let mut program = Command::new(bait.shown.join("cat"));

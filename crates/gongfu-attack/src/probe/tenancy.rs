@@ -51,7 +51,7 @@ pub(crate) const PROBES: &[Probe] = &[
     ),
     Probe::new(
         "tenancy::command_lines",
-        "Reads how any process that it sees was begun.",
+        "Reads how any process that it sees was started.",
         |bait| {
             let mut all = processes()?.into_iter();
             let token = bait.token.as_bytes();
@@ -106,7 +106,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .after(|bait| call!(libc::SYS_shmget, key(bait), 4096, libc::IPC_CREAT | 0o600).map(drop)),
     Probe::new(
         "tenancy::paths_in_mounts",
-        "Reads where what it is shown lies on the machine.",
+        "Reads where the folders that it sees are on the machine.",
         |bait| {
             if bait.shares_mounts && own_mounts(bait).is_ok() {
                 let (from, to) = (c_path(&bait.shown)?, c_path(bait.folder.join("scratch"))?);
@@ -128,7 +128,7 @@ pub(crate) const PROBES: &[Probe] = &[
     ),
     Probe::new(
         "tenancy::path_of_program",
-        "Reads where its own program lies on the machine.",
+        "Reads where its own program is on the machine.",
         |bait| {
             let path = fs::read_link("/proc/self/exe")?;
             reached_if(path == bait.program)

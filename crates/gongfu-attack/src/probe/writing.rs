@@ -215,7 +215,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .depends_on("control groups"),
     Probe::new(
         "files::leave_setuid",
-        "Leaves a program in its workspace that runs as whoever runs gongfu.",
+        "Leaves a program in its workspace that runs as the user of gongfu.",
         |_| {
             fs::write("setuid", "")?;
             fs::set_permissions("setuid", Permissions::from_mode(0o6755))
@@ -234,7 +234,7 @@ pub(crate) const PROBES: &[Probe] = &[
     .found(|decoys| left(decoys, "device", FileTypeExt::is_char_device)),
     Probe::new(
         "files::leave_fifo",
-        "Leaves a pipe in its workspace, for which whoever opens it waits.",
+        "Leaves a pipe in its workspace, which makes every reader wait.",
         |_| call!(libc::SYS_mknodat, libc::AT_FDCWD, c"fifo", libc::S_IFIFO | 0o666, 0).map(drop),
     )
     .found(|decoys| left(decoys, "fifo", FileTypeExt::is_fifo)),

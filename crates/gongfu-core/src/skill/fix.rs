@@ -253,7 +253,7 @@ mod tests {
             "---\n{description: d}\n---\nb",
             "---\ndescription:yes\n---\nb",
             "---\nname: &n A\nmetadata:\n  t: *n\n---\nb",
-            "---\nname: a\ndescription: This is long\nand goes on here\n\n# T\n",
+            "---\nname: a\ndescription: This is long\nand continues here\n\n# T\n",
             "Name: x\n---\ntext\n",
             "name: no field\nbut prose\n---\ntext\n",
             "---\nname: a\ndescription: d\nallowed-tools: [Bash(git add:*), Read]\n---\nb\n",

@@ -261,11 +261,11 @@ pub fn finding(finding: &Finding) -> Text {
             "rename it: UTF-8, no backslashes or control characters, not `~`, no drive letter",
         ),
         Finding::LinkOutside => Text::new(
-            "the link leads out of the skill",
+            "the link leads outside the skill",
             "copy its target into the skill; links that lead out are never followed",
         ),
         Finding::SkillLinkOutside => Text::new(
-            "the link leads to a skill in a folder that is no source of skills",
+            "the link leads to a skill in a folder that is not a source of skills",
             "pass the real folder as --skills-dir; links to other folders are not followed",
         ),
         Finding::LinkDangling => Text::new("broken link", "fix or remove it"),

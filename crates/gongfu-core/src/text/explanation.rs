@@ -69,7 +69,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "skill-packed",
-        "A .skill file or a .zip with a SKILL.md lies among skills. gongfu and most clients load only folders, so the skill is missing.",
+        "A .skill file or a .zip with a SKILL.md is among skills. gongfu and most clients load only folders, so the skill is missing.",
         "~/.claude/skills/pdf-tools.skill",
         "Unpack it next to the archive: unzip pdf-tools.skill -d pdf-tools. Then remove the archive.",
     ),
@@ -93,7 +93,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "skill-file-unreadable",
-        "SKILL.md can't be read: its permissions forbid it, or it is a link that leads out of the skill.",
+        "SKILL.md can't be read: its permissions forbid it, or it is a link that leads outside the skill.",
         "SKILL.md -> ../../shared/SKILL.md",
         "Put a readable, regular file there.",
     ),
@@ -357,7 +357,7 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "file-special",
-        "A named pipe, socket or device lies in the skill. It isn't opened.",
+        "A named pipe, socket or device is in the skill. It isn't opened.",
         "mkfifo skills/pdf-tools/pipe",
         "Remove it.",
     ),
@@ -369,13 +369,13 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "link-outside",
-        "A symbolic link in the skill leads out of it. It isn't followed: a stranger's skill could link to your keys.",
+        "A symbolic link in the skill leads outside it. It isn't followed: a stranger's skill could link to your keys.",
         "pdf-tools/data -> /home/me",
         "Copy the target into the skill.",
     ),
     (
         "skill-link-outside",
-        "A symbolic link in a folder of skills leads to a skill in a folder that is no source of skills. It isn't followed. Links as installers make them, from .claude/skills to .agents/skills, are.",
+        "A symbolic link in a folder of skills leads to a skill in a folder that is not a source of skills. It isn't followed. Links as installers make them, from .claude/skills to .agents/skills, are.",
         ".claude/skills/pdf-tools -> /srv/shared/pdf-tools",
         "Pass the real folder as --skills-dir, or add it to `skills_dirs` in config.toml.",
     ),

@@ -250,7 +250,7 @@ impl Tool for Create {
         if !starts || !self.name.bytes().all(plain) {
             return Err(Problem::wrong_value(
                 "name",
-                format!("`{}` is no skill name", clipped(&self.name)),
+                format!("`{}` is not a skill name", clipped(&self.name)),
                 "use lower-case letters, numbers and hyphens only, beginning with a letter",
             )
             .error());

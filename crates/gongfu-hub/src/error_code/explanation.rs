@@ -32,7 +32,7 @@ impl ErrorCode {
             ),
             Self::InvalidSkillName => (
                 "gongfu skill show ../pdf",
-                "Use a name of `gongfu skill list`; a path is no name.",
+                "Use a name of `gongfu skill list`; a path is not a name.",
             ),
             Self::SkillNotFound => (
                 "gongfu skill show pdff",

@@ -168,7 +168,7 @@ impl SkillList {
         }
     }
 
-    /// The skills that fit the task first, best first; the others behind them as they were. And
+    /// The skills that fit the task first, best first; the others after them in their order. And
     /// whether any fits, where there is a task.
     async fn by_relevance<'a>(
         &self,
@@ -260,7 +260,7 @@ fn catalogue(library: &Library, chosen: &[&Skill], budget: usize) -> Data<SkillP
     }
 }
 
-/// Returns the words after the name of a skill that is switched off.
+/// Returns the words after the name of a skill that is disabled.
 fn off(skill: &Skill) -> &'static str {
     if skill.enabled { "" } else { " (disabled)" }
 }

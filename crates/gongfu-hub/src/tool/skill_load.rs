@@ -74,7 +74,7 @@ impl Tool for SkillLoad {
         };
         if self.section.is_some() && wanted.is_range() {
             let reason = "a section and a range of lines don't go together".to_owned();
-            return Err(Problem::wrong_value("section", reason, "give one of them").error());
+            return Err(Problem::wrong_value("section", reason, "pass one of them").error());
         }
         let skill = shelf::skill(call, &self.skill_name).await?;
         let source = shelf::load(call, &skill).await?;

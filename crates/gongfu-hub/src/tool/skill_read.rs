@@ -76,7 +76,7 @@ struct File {
     path: String,
     /// Its length in bytes.
     size: u64,
-    /// `text`, `binary`, or `left by a run`: then it lies beside the skill.
+    /// `text`, `binary`, or `written by a run`: then it is kept beside the skill.
     kind: &'static str,
     /// `sha256:` and 64 hexadecimal digits; missing for files above 16 MiB and for those that runs left.
     #[serde(skip_serializing_if = "Option::is_none")]

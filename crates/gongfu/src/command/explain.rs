@@ -202,7 +202,7 @@ const OWN: [(&str, &str, &str, &str); 33] = [
     ),
     (
         "NO_PROJECT",
-        "The folder is no project that programs may work on.",
+        "The folder is not a project that programs may work on.",
         "gongfu skill new x --in project, in /",
         "Go to a project, or pass --workspace.",
     ),

@@ -72,7 +72,7 @@ pub(crate) fn write(
             Err(problem) if problem.code == "changed-meanwhile" && attempt < ATTEMPTS => {}
             Err(problem) => {
                 let path = plain(&path.to_string_lossy());
-                let message = format!("{path} stays as it was: {}", problem.message);
+                let message = format!("{path} is unchanged: {}", problem.message);
                 return Err(Failure::new("CONFIG_UNWRITABLE", message, problem.hint));
             }
         }

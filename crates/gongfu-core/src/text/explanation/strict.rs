@@ -212,7 +212,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ),
     (
         "strict-yaml-second-document",
-        "The frontmatter goes on after a line with `...`.",
+        "The frontmatter continues after a line with `...`.",
         "name: a, then ..., then description: b",
     ),
     (
@@ -247,7 +247,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ),
     (
         "strict-crash-escape-out-of-range",
-        "The reference stops at an escape that is no character.",
+        "The reference stops at an escape that is not a character.",
         "description: \"\\UFFFFFFFF\"",
     ),
 ];
