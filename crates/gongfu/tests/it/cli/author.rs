@@ -84,7 +84,7 @@ fn linked_skill_of_a_person_has_a_proper_name_and_others_stay_refused() {
     fs::remove_file(fixture.path("user/.claude/skills/docx")).unwrap();
     let (names, noted) = listed(&fixture);
     assert_eq!(names, ["user-claude/many/one"]);
-    assert!(noted.contains("no source of skills"), "{noted}");
+    assert!(noted.contains("not a source of skills"), "{noted}");
 }
 
 /// A zip of stored files, with their names in its directory.

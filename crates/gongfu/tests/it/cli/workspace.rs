@@ -49,7 +49,7 @@ fn wrong_mount_is_refused_with_the_reason() {
     fixture.write("file", "");
     let file = fixture.path("file").to_string_lossy().into_owned();
     for (mount, code, words) in [
-        ("/nowhere/at/all", 1, "give a folder that exists"),
+        ("/nowhere/at/all", 1, "use a folder that exists"),
         (file.as_str(), 1, "can't be mounted"),
         ("/a:b", 2, "HOST:GUEST:ro"),
         ("/a:/workspace", 2, "reserved for the workspace"),
