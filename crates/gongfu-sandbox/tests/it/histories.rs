@@ -660,9 +660,13 @@ impl History {
                     path.strip_prefix(folder)
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 };
+                // Where a file took the place of a folder, the run's folder is beside that.
+                let mut folders = Path::new(one).ancestors().filter_map(Path::to_str);
                 is_below(path, one)
                     || is_below(one, path)
-                    || path.starts_with(&format!("{one}.run-"))
+                    || folders.any(|folder| {
+                        !folder.is_empty() && path.starts_with(&format!("{folder}.run-"))
+                    })
             })
         };
         let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
