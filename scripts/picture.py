@@ -23,7 +23,7 @@ from rich.text import Text
 COLUMNS = 80
 # `{id}` is the id of the change set.
 COMMANDS = [
-    "gongfu client install claude-code cursor",
+    "gongfu client install cursor",
     'gongfu search "greatest common divisor"',
     "gongfu run gcd-calculator python3 scripts/gcd.py 48 36",
     "gongfu run notes sh scripts/notes.sh",
