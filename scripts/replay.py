@@ -209,8 +209,7 @@ def pattern(text: str) -> Judge:
 HEAD = 'Available skills (each line is "- <skill_name>: <skill_description>"):'
 HINT_PATH = "use a path relative to the skill's folder, e.g. references/guide.md"
 HINT_PLACE = (
-    "give a path below the workspace, e.g. src/main.py, or an absolute one below a folder that the operator "
-    "mounted (--mount)"
+    "use a path in the workspace, e.g. src/main.py, or an absolute path in a mounted folder (--mount)"
 )
 TOOLS = "tools/list"
 
@@ -261,7 +260,7 @@ def agentskills() -> list[Example]:
             {"skill_name": "pdf", "file_name": "../../outside.md"},
             payload(
                 "INVALID_FILE_PATH",
-                f"`../../outside.md` is no path inside of the skill: the path contains `..`; {HINT_PATH}",
+                f"`../../outside.md` is not a path inside the skill: the path contains `..`; {HINT_PATH}",
             ),
             True,
         ),
@@ -270,15 +269,15 @@ def agentskills() -> list[Example]:
             {"skill_name": "../pdf"},
             payload(
                 "INVALID_SKILL_NAME",
-                "`../pdf` can't be the name of a skill: the name contains a path separator or a control character; "
-                "give a name, never a path",
+                "`../pdf` is not a valid skill name: the name contains a path separator or a control character; "
+                "pass a name, not a path",
             ),
             True,
         ),
         example(
             "load_skill",
             {},
-            payload("MISSING_ARGUMENT", "the argument `skill_name` is missing; give `skill_name`: Name of the skill."),
+            payload("MISSING_ARGUMENT", "the argument `skill_name` is missing; pass `skill_name`: Name of the skill."),
             True,
         ),
         example("run_shell_command", {"skill_name": "pdf", "command": "python scripts/fill.py"}, "done\n\n"),
@@ -300,7 +299,7 @@ def agentskills() -> list[Example]:
 
 
 CREATED = (
-    '---\nname: my-tool\ndescription: Does something useful\n---\n\n# My Tool\n\n## Usage\n运行 '
+    '---\nname: my-tool\ndescription: Counts the words of a text; use it for word counts\n---\n\n# My Tool\n\n## Usage\n运行 '
     '`skills_run(name="my-tool", command="python scripts/main.py")`\n'
 )
 INSTRUCTIONS = '# My Tool\n\n## Usage\n运行 `skills_run(name="my-tool", command="python scripts/main.py")`'
@@ -319,7 +318,7 @@ def skills() -> list[Example]:
             "hint: use lower-case letters, numbers and hyphens only, beginning with a letter"
         )
 
-    new = {"description": "Does something useful", "instructions": INSTRUCTIONS}
+    new = {"description": "Counts the words of a text; use it for word counts", "instructions": INSTRUCTIONS}
     root = "Contents of '{}' (2 items):\n  data.bin  (1 bytes)\n  src/"
     wrong = [example("create", {"name": name, **new}, refused(name), True) for name in ("Code-Reviewer", "dataAnalyzer", "my_tool")]
     right = [example("create", {"name": name, **new}, created(name)) for name in ("code-reviewer", "data-analyzer", "pdf2image")]
@@ -392,7 +391,7 @@ def skills() -> list[Example]:
         example(
             "read",
             {"path": "/etc/hostname"},
-            "Error: `/etc/hostname` can't be reached: it lies below no mount (there are /Users/me, /locked)"
+            "Error: `/etc/hostname` can't be reached: it isn't in a mounted folder (there are /Users/me, /locked)"
             f"\nhint: {HINT_PLACE}",
             True,
         ),
@@ -400,7 +399,7 @@ def skills() -> list[Example]:
         example(
             "write",
             {"path": "/locked/file.txt", "content": "x"},
-            "Error: `/locked` is not written to\nhint: a person can name a folder to write to: --skills-dir for "
+            "Error: `/locked` is read-only\nhint: a person can add a writable folder: --skills-dir for "
             "skills, --mount without `:ro` for files",
             True,
         ),
@@ -434,7 +433,7 @@ def skills() -> list[Example]:
         example(
             "read",
             {},
-            "Error: the argument `path` is missing\nhint: give `path`: The path of the file.",
+            "Error: the argument `path` is missing\nhint: pass `path`: The path of the file.",
             True,
         ),
     ]
@@ -529,7 +528,7 @@ def autosnippet() -> list[Example]:
             failed(
                 "MISSING_PARAM",
                 "the argument `skillName` is missing",
-                hint="give `skillName`: The name of the skill, as `autosnippet_list_skills` shows it.",
+                hint="pass `skillName`: The name of the skill, as `autosnippet_list_skills` shows it.",
             ),
             True,
         ),
@@ -597,6 +596,9 @@ async def replay(client: Any, example: Example) -> None:
     else:
         result = await client.call_tool(example.tool, example.arguments)
         text, error = shown(result), bool(result.is_error)
+        if example.tool == "file_list":
+            # The folder is made for this run.
+            text = re.sub(r"\(/workspace is .* on this machine\)\n", "", text)
         expect("the canary outside" not in text, "something from outside is in the answer")
         if example.tool not in ("file_list", "run_shell_command"):
             expect(result.structured_content is None, "the text is sent twice")

@@ -79,9 +79,11 @@ impl SourceText {
         if utf16 {
             diagnostics.push(Diagnostic::about_file(Finding::EncodingUtf16, file));
         } else if lead > 0 {
+            // A second mark would be one again.
+            let marks = source.text.trim_start_matches('\u{feff}');
             let mark = Edit {
                 start: 0,
-                end: lead,
+                end: lead + source.text.len() - marks.len(),
                 replacement: String::new(),
             };
             let found = Diagnostic {

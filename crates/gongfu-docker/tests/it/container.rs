@@ -256,8 +256,8 @@ fn missing_daemon_is_explained() {
     drop(std::os::unix::net::UnixListener::bind(&deaf).unwrap());
     let cases = [
         (absent, "install and start Docker"),
-        (deaf.display().to_string(), "start it again"),
-        ("tcp://127.0.0.1:1".to_owned(), "unix:///a/path"),
+        (deaf.display().to_string(), "start it ("),
+        ("tcp://127.0.0.1:1".to_owned(), "unix:///path"),
     ];
     for (socket, words) in cases {
         let docker = Settings {

@@ -336,7 +336,7 @@ fn a_mount_is_declared_in_one_line() {
     let missing = "/nowhere/at/all".parse().unwrap();
     let error = LocalWorkspace::new("/w".into(), &[missing]).unwrap_err();
     assert!(
-        error.to_string().contains("give a folder that exists"),
+        error.to_string().contains("use a folder that exists"),
         "{error}"
     );
 }

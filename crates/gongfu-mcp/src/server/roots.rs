@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rmcp::model::{ClientResult, ServerRequest};
@@ -23,6 +24,8 @@ const MAX_ROOTS: usize = 64;
 #[derive(Clone)]
 pub(super) struct Roots {
     adopt: Option<AdoptRoots>,
+    /// True for a client that said that it has roots; no other one is asked.
+    is_offered: Arc<AtomicBool>,
     /// True while the client is to be asked, or is asked.
     is_pending: Sender<bool>,
 }
@@ -31,6 +34,7 @@ impl Roots {
     pub(super) fn new(adopt: Option<AdoptRoots>) -> Self {
         Self {
             adopt,
+            is_offered: Arc::default(),
             is_pending: Sender::new(false),
         }
     }
@@ -42,6 +46,7 @@ impl Roots {
 
     /// Makes calls wait, because a client said that it has roots.
     pub(super) fn expect(&self, has_roots: bool) {
+        self.is_offered.store(has_roots, Ordering::Relaxed);
         self.is_pending
             .send_replace(has_roots && self.adopt.is_some());
     }
@@ -53,7 +58,10 @@ impl Roots {
 
     /// Asks a client, and lets the calls go on that wait for its answer.
     pub(super) async fn ask(&self, peer: &Peer<RoleServer>) {
-        let Some(adopt) = &self.adopt else { return };
+        let is_offered = self.is_offered.load(Ordering::Relaxed);
+        let Some(adopt) = self.adopt.as_ref().filter(|_| is_offered) else {
+            return;
+        };
         if let Some(roots) = listed(peer).await {
             let adopt = Arc::clone(adopt);
             let _ = tokio::task::spawn_blocking(move || adopt(roots)).await;

@@ -129,7 +129,7 @@ pub(super) mod tests {
         let named = Hello::new().take(&greeting(Some("evil.test"), 99), None);
         assert!(named.unwrap_err().contains("evil.test"));
         let plain = Hello::new().take(b"GET / HTTP/1.1\r\n\r\n", None);
-        assert!(plain.unwrap_err().contains("isn't TLS"));
+        assert!(plain.unwrap_err().contains("not TLS"));
     }
 
     #[test]
@@ -138,9 +138,9 @@ pub(super) mod tests {
         let said = |bytes: &[u8]| Hello::new().take(bytes, Some(&host)).unwrap_err();
         assert!(said(&greeting(Some("evil.test"), 99)).contains("evil.test"));
         assert!(said(&greeting(Some("a.example.com"), 99)).contains("another host"));
-        assert!(said(&greeting(None, 99)).contains("no host"));
-        assert!(said(b"GET / HTTP/1.1\r\n\r\n").contains("isn't TLS"));
-        assert!(said(b"SSH-2.0-x\r\n").contains("isn't TLS"));
+        assert!(said(&greeting(None, 99)).contains("no TLS server name"));
+        assert!(said(b"GET / HTTP/1.1\r\n\r\n").contains("not TLS"));
+        assert!(said(b"SSH-2.0-x\r\n").contains("not TLS"));
         // A greeting for the host after another one isn't looked at any more than that one.
         let mut two = greeting(Some("evil.test"), 99);
         two.extend(greeting(Some("example.com"), 99));

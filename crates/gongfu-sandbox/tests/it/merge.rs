@@ -341,7 +341,7 @@ fn source_that_became_a_link_is_not_shown(level: Level) {
         symlink(fixture.path("victim"), fixture.path(name)).unwrap();
         let ran = fixture.run(Command::Line("cat key /workspace/key".to_owned()));
         let error = ran.unwrap_err().to_string();
-        assert!(error.contains("is a link now"), "{error}");
+        assert!(error.contains("is now a link"), "{error}");
         std::fs::remove_file(fixture.path(name)).unwrap();
         std::fs::rename(fixture.path("away"), fixture.path(name)).unwrap();
     }

@@ -227,7 +227,10 @@ fn missing_program_is_reported_as_by_a_shell(level: Level) {
         .run(Command::Program(vec!["no-such-program".to_owned()]))
         .unwrap();
     assert_eq!(outcome.exit, Some(Exit::Code(127)));
-    assert!(text(&outcome.stderr).contains("no-such-program: command not found"));
+    assert!(
+        text(&outcome.stderr)
+            .contains("no-such-program: command (or its #! interpreter) not found")
+    );
     let (said, hears) = std::sync::mpsc::channel();
     let listener = Arc::new(move |stream, bytes: &[u8]| {
         let _ = said.send((stream, bytes.to_vec()));

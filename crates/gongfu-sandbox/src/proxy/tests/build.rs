@@ -168,7 +168,7 @@ fn index_by_https_and_a_granted_host_get_no_plain_text() {
     let at = host.at.to_string();
     let secure = || of(build_reach(host.at, false));
     let (_, contacts) = ask(secure(), &connect_to(&at), b"GET / HTTP/1.1\r\n\r\n");
-    assert!(contacts[0].refused.as_ref().unwrap().contains("isn't TLS"));
+    assert!(contacts[0].refused.as_ref().unwrap().contains("not TLS"));
     assert!(ask(secure(), &get(&at), b"").0.starts_with("HTTP/1.1 403"));
     // By TLS nothing is named for an address.
     let (_, contacts) = ask(secure(), &connect_to(&at), &greeting(Some("evil.test"), 99));
@@ -204,7 +204,7 @@ fn index_by_https_and_a_granted_host_get_no_plain_text() {
             .starts_with("HTTP/1.1 400")
     );
     let (_, contacts) = ask(granted(), &connect_to(&name), b"GET / HTTP/1.1\r\n\r\n");
-    assert!(contacts[0].refused.as_ref().unwrap().contains("isn't TLS"));
+    assert!(contacts[0].refused.as_ref().unwrap().contains("not TLS"));
     // The control: it is granted, and by TLS it is reached.
     let (answer, _) = ask(
         granted(),
@@ -280,7 +280,7 @@ fn build_goes_by_the_proxy_of_the_operator() {
         assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
     }
     let (_, contacts) = ask(reach(Some(LOGIN)), &tunnel, b"GET / HTTP/1.1\r\n\r\n");
-    assert!(contacts[0].refused.as_ref().unwrap().contains("isn't TLS"));
+    assert!(contacts[0].refused.as_ref().unwrap().contains("not TLS"));
     assert_eq!(proxy.heard().len(), before + 1);
 }
 
