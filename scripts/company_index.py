@@ -278,7 +278,7 @@ def uv_by_pip(world: Company) -> None:
         world.use(index, GONGFU_HOME=str(home), PATH=f"{folder}:/usr/bin:/bin")
         index.asked.clear()
         done = world.tell("init")
-        expect("from the package index" in done.stdout, f"uv is there: {done.stdout}{done.stderr}")
+        expect("/tools/uv/bin/uv" in done.stdout, f"uv is there: {done.stdout}{done.stderr}")
         expect(any(path.startswith("/files/uv-") for path in index.asked), f"it came from there: {index.asked}")
 
 

@@ -253,7 +253,7 @@ async def poisoned(world: World, table: list[Row]) -> None:
         roots[0].write_bytes(text + b"#")
         changed = world.tell("env", "list", "--verify")
         roots[0].write_bytes(text)
-        expect(changed.returncode == 1 and "aren't as they were made" in changed.stdout, f"a change is seen: {changed.stdout}")
+        expect(changed.returncode == 1 and "its files have changed" in changed.stdout, f"a change is seen: {changed.stdout}")
         expect(before.returncode == 0, f"they are whole before as well: {before.stdout}")
     except Exception as error:
         problem = described(error)
