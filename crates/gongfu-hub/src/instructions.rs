@@ -9,9 +9,9 @@ use crate::profile::{self, Profile};
 /// The room for the instructions of a server, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstructionRoom {
-    /// What the list of skills may take.
+    /// The size limit of the list of skills.
     pub catalogue: usize,
-    /// What the client shows its model of the whole text; it cuts the rest off.
+    /// The part of the whole text that the client shows its model; it cuts the rest off.
     pub total: usize,
 }
 
