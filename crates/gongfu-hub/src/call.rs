@@ -34,6 +34,8 @@ pub struct Call {
     pub events: Events,
     /// Ends the call and everything that it started.
     pub cancel: CancellationToken,
+    /// The digest of the proposal that a person allowed; set by the gate.
+    pub(crate) allowed: Option<Digest>,
 }
 
 /// Something that happens during a call.

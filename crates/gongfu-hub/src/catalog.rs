@@ -284,6 +284,7 @@ impl Catalog {
             arguments: Arc::new(request.arguments),
             events: request.events,
             cancel: request.cancel,
+            allowed: None,
         };
         let now = call.space.now();
         let outcome = self
@@ -340,6 +341,7 @@ impl Catalog {
             arguments: Arc::new(arguments),
             events,
             cancel: CancellationToken::new(),
+            allowed: None,
         };
         let run = |call: Call| async move { operation.run(&call).await };
         self.gate.pass(call, spec, &NeverAsks, run).await

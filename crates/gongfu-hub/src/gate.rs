@@ -12,6 +12,7 @@ use gongfu_core::audit::{self, AuditEntry, Detail, Phase, Summary};
 use gongfu_core::capability::Access;
 use gongfu_core::port::PortError;
 use gongfu_core::sandbox::{Contact, Input};
+use gongfu_core::skill::Digest;
 use serde_json::Value;
 
 use crate::call::{Asking, Call, Event, EventSink, Events, Proposal, Question};
@@ -51,6 +52,8 @@ pub(crate) struct Passage<'a> {
     pub(crate) review: &'a dyn Review,
     /// The action that a person must allow; set by the safety stage.
     pub(crate) proposal: Option<Proposal>,
+    /// The digest of the proposal that a person allowed; set by the approval stage.
+    pub(crate) allowed: Option<Digest>,
     /// Held while the call runs; set by the quota stage.
     pub(crate) permit: Option<quota::Permit>,
 }
@@ -162,7 +165,7 @@ impl Gate {
 
     async fn checked<T, R>(
         &self,
-        call: Call,
+        mut call: Call,
         spec: &ToolSpec,
         review: &dyn Review,
         recording: &mut Recording<'_>,
@@ -176,6 +179,7 @@ impl Gate {
             spec,
             review,
             proposal: None,
+            allowed: None,
             permit: None,
         };
         for stage in &self.stages {
@@ -184,7 +188,8 @@ impl Gate {
                 ..error
             })?;
         }
-        let _permit = passage.permit.take();
+        let (_permit, allowed) = (passage.permit.take(), passage.allowed);
+        call.allowed = allowed;
         // Only now, when the arguments are known not to be huge.
         recording.entry.arguments = call.digest().to_string();
         recording.entry.summary = recording.summary();

@@ -9,6 +9,7 @@ pub mod binary;
 pub mod call;
 pub mod catalog;
 pub mod change;
+mod confirmation;
 mod dialect;
 pub mod encoding;
 pub mod entry;

@@ -92,6 +92,7 @@ problems! {
         question: Option<Box<Question>>,
     } = ApprovalRequired;
     Declined { reason: String, is_command: bool } = CommandBlocked;
+    ChangedSinceReview = Conflict;
     ChangeSetUnknown { id: String } = ChangeSetNotFound;
     ChangeSetBusy { id: String, reason: String } = Conflict;
     TooManyRuns { limit: usize } = QuotaExceeded;

@@ -240,9 +240,10 @@ pub(crate) async fn review(
 /// Runs something to its end.
 ///
 /// # Errors
-/// No sandbox works here, the folder isn't there, or a part of gongfu fails. A program that fails or
+/// The skill is another one than at the review, no sandbox works here, the folder isn't there, or a part of gongfu fails. A program that fails or
 /// is ended is no error.
 pub(crate) async fn run(call: &Call, request: RunRequest) -> Result<RunReport, ToolError> {
+    policy::confirm_run(call, &request).await?;
     let space = &call.space;
     let skill = request.skill.as_deref();
     let (reach, stale_grants) = reach(call, &request).await?;

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::call::{Call, Proposal};
 use crate::change;
+use crate::confirmation::confirm;
 use crate::error::ToolError;
 use crate::file;
 use crate::problem::Problem;
@@ -149,7 +150,7 @@ pub(crate) async fn review_place(
         Err(error) if intent.is_edit() => return Err(error),
         Err(_) => None,
     };
-    proposal(given, before, intent, why).map(Some)
+    proposal(&Subject::place(call, given), before, intent, why).map(Some)
 }
 
 /// The same for a file of a skill.
@@ -172,19 +173,53 @@ pub(crate) async fn review_skill(
         Err(error) if intent.is_edit() => return Err(error),
         Err(_) => None,
     };
-    let given = format!("{given} of {}", skill.full_name);
-    proposal(&given, before, intent, why).map(Some)
+    proposal(&Subject::skill(skill, given), before, intent, why).map(Some)
+}
+
+/// The file that a write is about.
+struct Subject {
+    /// Its path, for people.
+    path: String,
+    /// The folder of the machine that the path belongs to, so that an answer holds for no other project.
+    folder: String,
+}
+
+impl Subject {
+    /// A file of the workspace or a mount.
+    fn place(call: &Call, given: &str) -> Self {
+        let folders = call.space.run_folders().folders(false);
+        let hosts = folders.into_iter().filter_map(|folder| folder.host);
+        Self {
+            path: given.to_owned(),
+            folder: hosts.collect::<Vec<_>>().join("\0"),
+        }
+    }
+
+    /// A file of a skill.
+    fn skill(skill: &Skill, given: &str) -> Self {
+        Self {
+            path: format!("{given} of {}", skill.full_name),
+            folder: skill.path.clone(),
+        }
+    }
+
+    /// The digest of a write.
+    fn digest(&self, after: &[u8]) -> Digest {
+        let (path, folder) = (self.path.as_bytes(), self.folder.as_bytes());
+        Digest::of(&[folder, b"\0\0", path, b"\0", after].concat())
+    }
 }
 
 /// The proposal to write a file, with its diff.
 fn proposal(
-    path: &str,
+    subject: &Subject,
     before: Option<Vec<u8>>,
     intent: &Intent,
     why: &str,
 ) -> Result<Proposal, ToolError> {
+    let path = subject.path.as_str();
     let after = intent.bytes(before.as_deref().unwrap_or_default(), path)?;
-    let digest = [path.as_bytes(), b"\0", &after].concat();
+    let digest = subject.digest(&after);
     let (diff, is_whole) = change::file_diff(path, before, after);
     Ok(Proposal {
         action: "write this file",
@@ -192,7 +227,7 @@ fn proposal(
         details: diff.lines().map(str::to_owned).collect(),
         is_whole,
         reason: why.to_owned(),
-        digest: Digest::of(&digest),
+        digest,
         skill: None,
         trust: None,
     })
@@ -201,7 +236,7 @@ fn proposal(
 /// Writes a file of the workspace or a mount.
 ///
 /// # Errors
-/// The place is not written to, an edit doesn't fit, or it can't be written; then it is as it was.
+/// It isn't the write that a person allowed, the place is not written to, an edit doesn't fit, or it can't be written; then it is as it was.
 pub async fn write_place(
     call: &Call,
     place: &Location,
@@ -214,6 +249,11 @@ pub async fn write_place(
         None
     };
     let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
+    let obeyed = call.space.run_folders().obeyed(place);
+    confirm(
+        call,
+        obeyed.map(|_| Subject::place(call, given).digest(&bytes)),
+    )?;
     let change = Change {
         bytes: &bytes,
         expected: before.as_deref(),
@@ -229,7 +269,7 @@ pub async fn write_place(
 /// Writes a file of a skill; `given` is the path as its caller knows it.
 ///
 /// # Errors
-/// The source is read-only, an edit doesn't fit, the SKILL.md would be none, or it can't be
+/// It isn't the write that a person allowed, the source is read-only, an edit doesn't fit, the SKILL.md would be none, or it can't be
 /// written; then it is as it was.
 pub async fn write_skill(
     call: &Call,
@@ -244,6 +284,11 @@ pub async fn write_skill(
         None
     };
     let bytes = intent.bytes(before.as_deref().unwrap_or_default(), given)?;
+    let obeyed = call.space.run_folders().obeyed_in_skill(skill, path);
+    confirm(
+        call,
+        obeyed.map(|_| Subject::skill(skill, given).digest(&bytes)),
+    )?;
     // There are file systems to which letter case means nothing.
     let findings = if path.file_name().eq_ignore_ascii_case(SKILL_FILE) {
         judged(&bytes, skill, path)?

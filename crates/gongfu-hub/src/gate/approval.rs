@@ -36,7 +36,12 @@ impl Stage for Approval {
     fn check<'a>(&'a self, passage: &'a mut Passage<'_>) -> Answer<'a, ()> {
         Box::pin(async move {
             match passage.proposal.take() {
-                Some(proposal) => settle(passage.call, proposal).await,
+                Some(proposal) => {
+                    let digest = proposal.digest;
+                    settle(passage.call, proposal).await?;
+                    passage.allowed = Some(digest);
+                    Ok(())
+                }
                 None => Ok(()),
             }
         })

@@ -64,6 +64,7 @@ fn pass(
         arguments: Arc::new(arguments),
         events: Events::default(),
         cancel: CancellationToken::new(),
+        allowed: None,
     };
     let ran = AtomicBool::new(false);
     let passing = gate.pass(call, spec, &NeverAsks, |_| async {

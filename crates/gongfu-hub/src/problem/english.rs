@@ -232,6 +232,11 @@ impl Problem {
                 format!("a person declined this call: {reason}"),
                 "nothing was changed; don't try again, find another way".to_owned(),
             ),
+            Self::ChangedSinceReview => (
+                "what this call acts on changed after it was reviewed".to_owned(),
+                "nothing was run or changed; call again, so that a person sees what it would do now"
+                    .to_owned(),
+            ),
             Self::ApprovalWaiting {
                 reason,
                 id,

@@ -8,6 +8,7 @@ use gongfu_core::sandbox::{Command, Input};
 use super::RunRequest;
 use super::proposal::proposal;
 use crate::call::{Call, Proposal};
+use crate::confirmation::confirm;
 use crate::error::ToolError;
 use crate::problem::Problem;
 use crate::shelf;
@@ -67,6 +68,19 @@ pub(super) async fn review(
         trust: trust.filter(|_| reason.is_none()),
         ..proposal
     }))
+}
+
+/// Refuses a run of which another skill, another version or another project was reviewed.
+///
+/// # Errors
+/// A person didn't allow this one.
+pub(super) async fn confirm_run(call: &Call, request: &RunRequest) -> Result<(), ToolError> {
+    // The command itself is still the same, so a verdict that asked nobody stands.
+    if call.allowed.is_none() && untrusted_project(call, request).await?.is_none() {
+        return Ok(());
+    }
+    let proposal = review(call, request).await?;
+    confirm(call, proposal.map(|proposal| proposal.digest))
 }
 
 /// The full name of the skill, and its project that nobody trusted yet.

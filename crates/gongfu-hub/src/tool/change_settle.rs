@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Proposal};
 use crate::change::{self, MAX_ASKED, ShownSet};
+use crate::confirmation::confirm;
 use crate::error::ToolError;
 use crate::output::Data;
 use crate::run::{Artifact, artifact, artifact_words, by_rank};
@@ -74,6 +75,8 @@ impl Tool for ChangeSettle {
                 },
             });
         }
+        let shown = change::show(call, &self.id).await?;
+        confirm(call, Some(shown.digest()))?;
         let applying = changes.apply(&self.id).await;
         let applied = applying.map_err(|error| change::failed(&self.id, error))?;
         let artifacts: Vec<Artifact> = by_rank(applied.artifacts)
