@@ -8,7 +8,7 @@ mod use_counts;
 mod version;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,8 @@ pub struct Library {
     skills: Vec<Arc<Skill>>,
     sources: Vec<Source>,
     unloadable: Vec<Unloadable>,
+    /// The ids of the sources of a project that nobody trusted yet.
+    untrusted: HashSet<Arc<str>>,
     uses: Arc<UseCounts>,
     by_full_name: HashMap<Arc<str>, usize>,
     /// Folded name to the skills that answer to it, by precedence.
@@ -207,7 +209,10 @@ pub enum ResolveError {
 impl Library {
     /// Puts a library together from skills in order of precedence.
     pub fn new(sources: Vec<Source>, skills: Vec<Arc<Skill>>, unloadable: Vec<Unloadable>) -> Self {
+        let is_untrusted = |source: &&Source| source.kind == SourceKind::Untrusted;
+        let untrusted = sources.iter().filter(is_untrusted);
         let mut library = Self {
+            untrusted: untrusted.map(|source| Arc::clone(&source.id)).collect(),
             sources,
             unloadable,
             by_full_name: HashMap::with_capacity(skills.len()),
@@ -266,8 +271,12 @@ impl Library {
     pub fn untrusted_project(&self, skill: &Skill) -> Option<&Arc<str>> {
         let mut sources = self.sources.iter();
         let source = sources.find(|source| source.id == skill.source)?;
-        let is_untrusted = source.kind == SourceKind::Untrusted;
-        source.project.as_ref().filter(|_| is_untrusted)
+        source.project.as_ref().filter(|_| !self.is_own(skill))
+    }
+
+    /// Returns whether a skill comes from no project that nobody trusted yet.
+    pub fn is_own(&self, skill: &Skill) -> bool {
+        !self.untrusted.contains(&skill.source)
     }
 
     /// Returns the skills that can't be loaded or were left out.
@@ -302,7 +311,8 @@ impl Library {
     /// The skill that a bare or full name means.
     ///
     /// A full name is exact. A bare name means the first enabled skill of exactly that name in
-    /// order of precedence; letter case, `_` and `-` count only when that tells two apart.
+    /// order of precedence; letter case, `_` and `-` count only when that tells two apart. One of a project that
+    /// nobody trusted yet has no name that another skill answers to, even a disabled one.
     pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, ResolveError> {
         if let Some(skill) = self
             .by_full_name
@@ -318,17 +328,7 @@ impl Library {
         {
             return Err(ResolveError::Invalid(error));
         }
-        let exact = self.named(wanted);
-        let candidates = if exact.is_empty() {
-            self.answering(wanted)
-        } else {
-            exact
-        };
-        match candidates
-            .iter()
-            .find(|skill| skill.enabled)
-            .or(candidates.first())
-        {
+        match self.holder(wanted) {
             Some(skill) => enabled(skill),
             None => Err(self.unknown(wanted)),
         }
@@ -338,8 +338,9 @@ impl Library {
     ///
     /// Of several with one bare name, the first that would change.
     pub fn resolve_switch(&self, wanted: &str, enabled: bool) -> Result<&Arc<Skill>, ResolveError> {
-        let mut named = self.named(wanted).into_iter();
-        if let Some(skill) = named.find(|skill| skill.enabled != enabled) {
+        let mut named = self.rivals(wanted).into_iter();
+        let is_meant = |skill: &&Arc<Skill>| is_exact(skill, wanted) && skill.enabled != enabled;
+        if let Some(skill) = named.find(is_meant) {
             return Ok(skill);
         }
         match self.resolve(wanted) {
@@ -370,16 +371,14 @@ impl Library {
 
     /// Returns the skill that holds the bare name of a skill, when that is another one.
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
-        let rivals = self.named(skill.name.as_str());
-        let mut enabled = rivals.iter().filter(|rival| rival.enabled);
-        let winner = enabled.next().or(rivals.first()).copied()?;
+        let winner = self.holder(skill.name.as_str())?;
         (winner.full_name != skill.full_name).then_some(winner)
     }
 
     /// The skills of exactly this name in order of precedence, disabled ones included.
     pub fn named(&self, name: &str) -> Vec<&Arc<Skill>> {
         let mut skills = self.answering(name);
-        skills.retain(|skill| skill.name.as_str() == name.trim());
+        skills.retain(|skill| is_exact(skill, name));
         skills
     }
 
@@ -391,6 +390,25 @@ impl Library {
         let mut others = self.named(skill.name.as_str());
         others.retain(|other| other.enabled && other.full_name != skill.full_name);
         others
+    }
+
+    /// The skill that holds a bare name: the first enabled one, else the first.
+    fn holder(&self, name: &str) -> Option<&Arc<Skill>> {
+        let mut rivals = self.rivals(name);
+        if rivals.iter().any(|skill| is_exact(skill, name)) {
+            rivals.retain(|skill| is_exact(skill, name));
+        }
+        let mut enabled = rivals.iter().filter(|rival| rival.enabled);
+        enabled.next().or(rivals.first()).copied()
+    }
+
+    /// The skills that may hold a bare name: one's own, and only without one those of a project that isn't trusted.
+    fn rivals(&self, name: &str) -> Vec<&Arc<Skill>> {
+        let mut rivals = self.answering(name);
+        if rivals.iter().any(|skill| self.is_own(skill)) {
+            rivals.retain(|skill| self.is_own(skill));
+        }
+        rivals
     }
 
     fn answering(&self, name: &str) -> Vec<&Arc<Skill>> {
@@ -417,6 +435,10 @@ impl Library {
             .collect();
         ResolveError::Unknown { nearest, total }
     }
+}
+
+fn is_exact(skill: &Skill, name: &str) -> bool {
+    skill.name.as_str() == name.trim()
 }
 
 fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, ResolveError> {

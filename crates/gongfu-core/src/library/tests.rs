@@ -60,6 +60,62 @@ fn first_enabled_skill_wins_a_name_and_none_is_lost() {
 }
 
 #[test]
+fn skill_of_an_untrusted_project_takes_no_name() {
+    let of_project = |name: &str| {
+        Arc::new(Skill {
+            source: "clone".into(),
+            ..(*skill(&format!("clone/{name}"), name, true)).clone()
+        })
+    };
+    let library = |kind| {
+        let source = Source {
+            id: "clone".into(),
+            kind,
+            root: String::new(),
+            project: Some("/clone".into()),
+        };
+        let own = [
+            ("user/pdf", "pdf", false),
+            ("user/git-log", "git-log", true),
+        ];
+        let own = own.map(|(full, name, enabled)| skill(full, name, enabled));
+        let theirs = ["pdf", "git_log", "lint"].map(of_project);
+        Library::new(
+            vec![source],
+            own.into_iter().chain(theirs).collect(),
+            Vec::new(),
+        )
+    };
+    let untrusted = library(SourceKind::Untrusted);
+    for (name, holder) in [
+        ("pdf", "Disabled { full_name: \"user/pdf\" }"),
+        ("PDF", "Disabled { full_name: \"user/pdf\" }"),
+        ("git-log", "user/git-log"),
+        ("git_log", "user/git-log"),
+        ("lint", "clone/lint"),
+        ("clone/pdf", "clone/pdf"),
+    ] {
+        assert_eq!(reached(&untrusted, name), holder, "{name}");
+    }
+    let names: Vec<&str> = untrusted
+        .skills()
+        .iter()
+        .map(|one| untrusted.name_of(one))
+        .collect();
+    assert_eq!(
+        names,
+        ["pdf", "git-log", "clone/pdf", "clone/git_log", "lint"]
+    );
+    let off = untrusted.resolve_switch("pdf", false);
+    assert_eq!(off.unwrap().full_name, "user/pdf".into());
+    // The control: once it is trusted, it does.
+    let trusted = library(SourceKind::Project);
+    for (name, holder) in [("pdf", "clone/pdf"), ("git_log", "clone/git_log")] {
+        assert_eq!(reached(&trusted, name), holder, "{name}");
+    }
+}
+
+#[test]
 fn catalogue_begins_with_ones_own_and_what_was_used_most() {
     let source = |id: &str, kind| Source {
         id: id.into(),
