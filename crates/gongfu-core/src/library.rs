@@ -179,6 +179,8 @@ pub struct Library {
     unloadable: Vec<Unloadable>,
     /// The ids of the sources of a project that nobody trusted yet.
     untrusted: HashSet<Arc<str>>,
+    /// The folded names of the folders of one's own skills that can't be loaded.
+    broken: HashSet<String>,
     uses: Arc<UseCounts>,
     by_full_name: HashMap<Arc<str>, usize>,
     /// Folded name to the skills that answer to it, by precedence.
@@ -212,6 +214,7 @@ impl Library {
         let is_untrusted = |source: &&Source| source.kind == SourceKind::Untrusted;
         let untrusted = sources.iter().filter(is_untrusted);
         let mut library = Self {
+            broken: broken(&sources, &unloadable),
             untrusted: untrusted.map(|source| Arc::clone(&source.id)).collect(),
             sources,
             unloadable,
@@ -312,7 +315,7 @@ impl Library {
     ///
     /// A full name is exact. A bare name means the first enabled skill of exactly that name in
     /// order of precedence; letter case, `_` and `-` count only when that tells two apart. One of a project that
-    /// nobody trusted yet has no name that another skill answers to, even a disabled one.
+    /// nobody trusted yet has no name that another skill answers to, even a disabled one or one that can't be loaded.
     pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, ResolveError> {
         if let Some(skill) = self
             .by_full_name
@@ -355,18 +358,24 @@ impl Library {
 
     /// Something in the library that can't be loaded, by the name of its folder.
     pub fn unloadable_named(&self, name: &str) -> Option<&Unloadable> {
-        let folder = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
         self.unloadable
             .iter()
-            .find(|left| folder(&left.path).as_deref() == Some(name))
+            .find(|left| folder_name(&left.path) == name)
     }
 
     /// Returns the name that reaches a skill: its own, or its full name when another skill holds that.
     pub fn name_of<'a>(&self, skill: &'a Skill) -> &'a str {
-        match self.shadowed_by(skill) {
-            Some(_) => &skill.full_name,
-            None => skill.name.as_str(),
+        if self.holds_name(skill) {
+            skill.name.as_str()
+        } else {
+            &skill.full_name
         }
+    }
+
+    /// Returns whether the bare name of a skill means this one.
+    pub fn holds_name(&self, skill: &Skill) -> bool {
+        let holder = self.holder(skill.name.as_str());
+        holder.is_some_and(|holder| holder.full_name == skill.full_name)
     }
 
     /// Returns the skill that holds the bare name of a skill, when that is another one.
@@ -405,7 +414,8 @@ impl Library {
     /// The skills that may hold a bare name: one's own, and only without one those of a project that isn't trusted.
     fn rivals(&self, name: &str) -> Vec<&Arc<Skill>> {
         let mut rivals = self.answering(name);
-        if rivals.iter().any(|skill| self.is_own(skill)) {
+        let is_taken = rivals.iter().any(|skill| self.is_own(skill));
+        if is_taken || self.broken.contains(&near::folded(name)) {
             rivals.retain(|skill| self.is_own(skill));
         }
         rivals
@@ -435,6 +445,24 @@ impl Library {
             .collect();
         ResolveError::Unknown { nearest, total }
     }
+}
+
+/// The folded names of the folders that can't be loaded, outside of projects that nobody trusted yet.
+fn broken(sources: &[Source], unloadable: &[Unloadable]) -> HashSet<String> {
+    let untrusted = sources.iter();
+    let untrusted = untrusted.filter(|source| source.kind == SourceKind::Untrusted);
+    let roots: Vec<&str> = untrusted.map(|source| source.root.as_str()).collect();
+    let is_own = |left: &&Unloadable| {
+        let mut roots = roots.iter();
+        !roots.any(|root| left.path == *root || path_below(&left.path, root).is_some())
+    };
+    let own = unloadable.iter().filter(is_own);
+    own.map(|left| near::folded(folder_name(&left.path)))
+        .collect()
+}
+
+fn folder_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
 }
 
 fn is_exact(skill: &Skill, name: &str) -> bool {

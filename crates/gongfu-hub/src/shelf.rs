@@ -120,9 +120,7 @@ pub async fn skill_by_name(call: &Call, name: &str) -> Result<Arc<Skill>, ToolEr
 /// The skills that can be reached by their bare names, in order of precedence.
 pub fn reachable(library: &Library) -> Vec<&Arc<Skill>> {
     let enabled = library.skills().iter().filter(|skill| skill.enabled);
-    enabled
-        .filter(|skill| library.shadowed_by(skill).is_none())
-        .collect()
+    enabled.filter(|skill| library.holds_name(skill)).collect()
 }
 
 /// The bare names that exist.

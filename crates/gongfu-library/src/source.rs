@@ -212,7 +212,7 @@ impl Trust<'_> {
 /// A folder that settings, a variable or a client's entry name.
 struct NamedFolder {
     path: PathBuf,
-    /// The project that it belongs to, and whether that is trusted; none for an absolute one.
+    /// The project that it belongs to, and whether that is trusted; none for an absolute one. An empty name names nothing.
     project: Option<(PathBuf, bool)>,
 }
 
@@ -220,7 +220,7 @@ impl NamedFolder {
     /// Reads a name. A relative one leads into whatever folder gongfu was started in: what is there belongs to that
     /// project, or to its own.
     fn of(folder: &Path, settings: &Settings, home: &Home, trust: &Trust<'_>) -> Option<Self> {
-        if folder.is_absolute() {
+        if folder.is_absolute() || folder.as_os_str().is_empty() {
             return Some(Self {
                 path: folder.to_owned(),
                 project: None,

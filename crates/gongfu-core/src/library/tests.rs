@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FindingCount, Library, ResolveError, Skill, Source, SourceKind};
+use super::{FindingCount, Library, ResolveError, Skill, Source, SourceKind, Unloadable};
 use crate::skill::{SkillName, SkillPath};
 
 fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
@@ -108,6 +108,24 @@ fn skill_of_an_untrusted_project_takes_no_name() {
     );
     let off = untrusted.resolve_switch("pdf", false);
     assert_eq!(off.unwrap().full_name, "user/pdf".into());
+    // One's own that can't be loaded keeps its name as well, but none of the project's does.
+    let left = |path: &str| Unloadable {
+        path: path.to_owned(),
+        diagnostics: Vec::new(),
+    };
+    let mut source = untrusted.sources()[0].clone();
+    source.root = "/clone/skills".to_owned();
+    let skills = ["lint", "fmt"].map(of_project).into();
+    let unloadable = vec![left("/user/skills/Lint"), left("/clone/skills/fmt")];
+    let broken = Library::new(vec![source], skills, unloadable);
+    assert!(matches!(
+        broken.resolve("lint"),
+        Err(ResolveError::Unknown { .. })
+    ));
+    assert_eq!(reached(&broken, "clone/lint"), "clone/lint");
+    assert_eq!(reached(&broken, "fmt"), "clone/fmt");
+    let names = broken.skills().iter().map(|one| broken.name_of(one));
+    assert_eq!(names.collect::<Vec<_>>(), ["clone/lint", "fmt"]);
     // The control: once it is trusted, it does.
     let trusted = library(SourceKind::Project);
     for (name, holder) in [("pdf", "clone/pdf"), ("git_log", "clone/git_log")] {
