@@ -8,7 +8,7 @@ mod use_counts;
 mod version;
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -177,6 +177,10 @@ pub struct Library {
     skills: Vec<Arc<Skill>>,
     sources: Vec<Source>,
     unloadable: Vec<Unloadable>,
+    /// The ids of the sources of a project that nobody trusted yet.
+    untrusted: HashSet<Arc<str>>,
+    /// The folded names of the folders of one's own skills that can't be loaded.
+    broken: HashSet<String>,
     uses: Arc<UseCounts>,
     by_full_name: HashMap<Arc<str>, usize>,
     /// Folded name to the skills that answer to it, by precedence.
@@ -207,7 +211,11 @@ pub enum ResolveError {
 impl Library {
     /// Puts a library together from skills in order of precedence.
     pub fn new(sources: Vec<Source>, skills: Vec<Arc<Skill>>, unloadable: Vec<Unloadable>) -> Self {
+        let is_untrusted = |source: &&Source| source.kind == SourceKind::Untrusted;
+        let untrusted = sources.iter().filter(is_untrusted);
         let mut library = Self {
+            broken: broken(&sources, &unloadable),
+            untrusted: untrusted.map(|source| Arc::clone(&source.id)).collect(),
             sources,
             unloadable,
             by_full_name: HashMap::with_capacity(skills.len()),
@@ -266,8 +274,12 @@ impl Library {
     pub fn untrusted_project(&self, skill: &Skill) -> Option<&Arc<str>> {
         let mut sources = self.sources.iter();
         let source = sources.find(|source| source.id == skill.source)?;
-        let is_untrusted = source.kind == SourceKind::Untrusted;
-        source.project.as_ref().filter(|_| is_untrusted)
+        source.project.as_ref().filter(|_| !self.is_own(skill))
+    }
+
+    /// Returns whether a skill comes from no project that nobody trusted yet.
+    pub fn is_own(&self, skill: &Skill) -> bool {
+        !self.untrusted.contains(&skill.source)
     }
 
     /// Returns the skills that can't be loaded or were left out.
@@ -302,7 +314,8 @@ impl Library {
     /// The skill that a bare or full name means.
     ///
     /// A full name is exact. A bare name means the first enabled skill of exactly that name in
-    /// order of precedence; letter case, `_` and `-` count only when that tells two apart.
+    /// order of precedence; letter case, `_` and `-` count only when that tells two apart. One of a project that
+    /// nobody trusted yet has no name that another skill answers to, even a disabled one or one that can't be loaded.
     pub fn resolve(&self, wanted: &str) -> Result<&Arc<Skill>, ResolveError> {
         if let Some(skill) = self
             .by_full_name
@@ -318,17 +331,7 @@ impl Library {
         {
             return Err(ResolveError::Invalid(error));
         }
-        let exact = self.named(wanted);
-        let candidates = if exact.is_empty() {
-            self.answering(wanted)
-        } else {
-            exact
-        };
-        match candidates
-            .iter()
-            .find(|skill| skill.enabled)
-            .or(candidates.first())
-        {
+        match self.holder(wanted) {
             Some(skill) => enabled(skill),
             None => Err(self.unknown(wanted)),
         }
@@ -338,8 +341,9 @@ impl Library {
     ///
     /// Of several with one bare name, the first that would change.
     pub fn resolve_switch(&self, wanted: &str, enabled: bool) -> Result<&Arc<Skill>, ResolveError> {
-        let mut named = self.named(wanted).into_iter();
-        if let Some(skill) = named.find(|skill| skill.enabled != enabled) {
+        let mut named = self.rivals(wanted).into_iter();
+        let is_meant = |skill: &&Arc<Skill>| is_exact(skill, wanted) && skill.enabled != enabled;
+        if let Some(skill) = named.find(is_meant) {
             return Ok(skill);
         }
         match self.resolve(wanted) {
@@ -354,32 +358,36 @@ impl Library {
 
     /// Something in the library that can't be loaded, by the name of its folder.
     pub fn unloadable_named(&self, name: &str) -> Option<&Unloadable> {
-        let folder = |path: &str| path.rsplit(['/', '\\']).next().map(str::to_owned);
         self.unloadable
             .iter()
-            .find(|left| folder(&left.path).as_deref() == Some(name))
+            .find(|left| folder_name(&left.path) == name)
     }
 
     /// Returns the name that reaches a skill: its own, or its full name when another skill holds that.
     pub fn name_of<'a>(&self, skill: &'a Skill) -> &'a str {
-        match self.shadowed_by(skill) {
-            Some(_) => &skill.full_name,
-            None => skill.name.as_str(),
+        if self.holds_name(skill) {
+            skill.name.as_str()
+        } else {
+            &skill.full_name
         }
+    }
+
+    /// Returns whether the bare name of a skill means this one.
+    pub fn holds_name(&self, skill: &Skill) -> bool {
+        let holder = self.holder(skill.name.as_str());
+        holder.is_some_and(|holder| holder.full_name == skill.full_name)
     }
 
     /// Returns the skill that holds the bare name of a skill, when that is another one.
     pub fn shadowed_by(&self, skill: &Skill) -> Option<&Arc<Skill>> {
-        let rivals = self.named(skill.name.as_str());
-        let mut enabled = rivals.iter().filter(|rival| rival.enabled);
-        let winner = enabled.next().or(rivals.first()).copied()?;
+        let winner = self.holder(skill.name.as_str())?;
         (winner.full_name != skill.full_name).then_some(winner)
     }
 
     /// The skills of exactly this name in order of precedence, disabled ones included.
     pub fn named(&self, name: &str) -> Vec<&Arc<Skill>> {
         let mut skills = self.answering(name);
-        skills.retain(|skill| skill.name.as_str() == name.trim());
+        skills.retain(|skill| is_exact(skill, name));
         skills
     }
 
@@ -391,6 +399,26 @@ impl Library {
         let mut others = self.named(skill.name.as_str());
         others.retain(|other| other.enabled && other.full_name != skill.full_name);
         others
+    }
+
+    /// The skill that holds a bare name: the first enabled one, else the first.
+    fn holder(&self, name: &str) -> Option<&Arc<Skill>> {
+        let mut rivals = self.rivals(name);
+        if rivals.iter().any(|skill| is_exact(skill, name)) {
+            rivals.retain(|skill| is_exact(skill, name));
+        }
+        let mut enabled = rivals.iter().filter(|rival| rival.enabled);
+        enabled.next().or(rivals.first()).copied()
+    }
+
+    /// The skills that may hold a bare name: one's own, and only without one those of a project that isn't trusted.
+    fn rivals(&self, name: &str) -> Vec<&Arc<Skill>> {
+        let mut rivals = self.answering(name);
+        let is_taken = rivals.iter().any(|skill| self.is_own(skill));
+        if is_taken || self.broken.contains(&near::folded(name)) {
+            rivals.retain(|skill| self.is_own(skill));
+        }
+        rivals
     }
 
     fn answering(&self, name: &str) -> Vec<&Arc<Skill>> {
@@ -417,6 +445,28 @@ impl Library {
             .collect();
         ResolveError::Unknown { nearest, total }
     }
+}
+
+/// The folded names of the folders that can't be loaded, outside of projects that nobody trusted yet.
+fn broken(sources: &[Source], unloadable: &[Unloadable]) -> HashSet<String> {
+    let untrusted = sources.iter();
+    let untrusted = untrusted.filter(|source| source.kind == SourceKind::Untrusted);
+    let roots: Vec<&str> = untrusted.map(|source| source.root.as_str()).collect();
+    let is_own = |left: &&Unloadable| {
+        let mut roots = roots.iter();
+        !roots.any(|root| left.path == *root || path_below(&left.path, root).is_some())
+    };
+    let own = unloadable.iter().filter(is_own);
+    own.map(|left| near::folded(folder_name(&left.path)))
+        .collect()
+}
+
+fn folder_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or_default()
+}
+
+fn is_exact(skill: &Skill, name: &str) -> bool {
+    skill.name.as_str() == name.trim()
 }
 
 fn enabled(skill: &Arc<Skill>) -> Result<&Arc<Skill>, ResolveError> {

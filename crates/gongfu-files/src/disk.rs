@@ -18,7 +18,9 @@ pub use error::{
 };
 pub use listing_cache::{Listing, Listings};
 pub use lock::lock;
-pub use root::{FolderId, Root, id_outside, is_at, kind_outside, mode_outside, real_outside};
+pub use root::{
+    FolderId, Root, id_outside, is_at, kind_outside, mode_outside, owner_outside, real_outside,
+};
 pub use writing::{PutError, is_temporary, temporary_name};
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use gongfu_core::project::{self, MARKERS, Machine, NoProject};
+use gongfu_core::project::{self, Machine, NoProject};
 
-use crate::disk::{EntryKind, kind_outside, real_outside};
+use crate::disk::{EntryKind, kind_outside, owner_outside, real_outside};
 use crate::home::Home;
 use crate::private::{homes_of_users, is_store};
 
@@ -39,11 +39,51 @@ fn on_machine<T>(user: Option<&Path>, home: &Home, with: impl FnOnce(&Machine<'_
         user: user.as_deref(),
         homes: &homes,
         own: &real_outside(home.path()),
-        is_marked: &|folder| {
-            let mut markers = MARKERS.iter();
-            markers.any(|marker| kind_outside(&folder.join(marker)).is_some())
-        },
+        runner: rustix::process::geteuid().as_raw(),
+        owner: &owner_outside,
         is_private: &|folder| user.iter().chain(&homes).any(|home| is_store(home, folder)),
     };
     with(&machine)
+}
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make the folders that they look at"
+)]
+mod tests {
+    use std::os::unix::fs::{lchown, symlink};
+
+    use super::project_of;
+    use crate::home::Home;
+
+    #[test]
+    fn marker_counts_by_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = std::fs::canonicalize(folder.path()).unwrap().join("shared");
+        let mine = shared.join("mine");
+        std::fs::create_dir_all(&mine).unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let project = || project_of(&mine, None, &home).unwrap();
+        assert_eq!(project(), mine);
+        let marker = shared.join(".git");
+        for make in [
+            (|marker| std::fs::create_dir(marker)) as fn(_) -> _,
+            |marker| std::fs::write(marker, "gitdir: /x"),
+            |marker| symlink("/usr", marker),
+        ] {
+            make(marker.as_path()).unwrap();
+            assert_eq!(project(), shared);
+            // Only the system's own user can give a file away.
+            if rustix::process::geteuid().is_root() {
+                lchown(&marker, Some(4_711), None).unwrap();
+                assert_eq!(project(), mine);
+            }
+            let removed = std::fs::remove_file(&marker);
+            removed.or_else(|_| std::fs::remove_dir(&marker)).unwrap();
+        }
+        // A link that leads nowhere marks nothing.
+        symlink("nowhere", &marker).unwrap();
+        assert_eq!(project(), mine);
+    }
 }

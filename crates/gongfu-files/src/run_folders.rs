@@ -253,7 +253,7 @@ impl RunFolders for LocalRunFolders {
 
     fn obeyed_in_skill(&self, skill: &Skill, path: &SkillPath) -> Option<&'static str> {
         let (folder, path) = (Path::new(&skill.path), Path::new(path.as_str()));
-        let why = table::obeyed_below(folder, path);
+        let why = table::obeyed_in_skill(folder, path);
         why.or_else(|| git::reason(folder, path, &self.git))
     }
 

@@ -1,6 +1,5 @@
 //! The shared part of the tools about skills: finding a skill, opening its files.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -120,11 +119,8 @@ pub async fn skill_by_name(call: &Call, name: &str) -> Result<Arc<Skill>, ToolEr
 
 /// The skills that can be reached by their bare names, in order of precedence.
 pub fn reachable(library: &Library) -> Vec<&Arc<Skill>> {
-    let mut seen = HashSet::new();
     let enabled = library.skills().iter().filter(|skill| skill.enabled);
-    enabled
-        .filter(|skill| seen.insert(skill.name.as_str()))
-        .collect()
+    enabled.filter(|skill| library.holds_name(skill)).collect()
 }
 
 /// The bare names that exist.

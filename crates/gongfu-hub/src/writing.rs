@@ -335,7 +335,9 @@ pub async fn create_skill(
         .error());
     }
     let library = shelf::library(call).await?;
-    let known = library.skills().iter().find(|skill| skill.name == parsed);
+    let mut skills = library.skills().iter();
+    // One of a project that isn't trusted loses the name to the new one.
+    let known = skills.find(|skill| skill.name == parsed && library.is_own(skill));
     if let Some(known) = known {
         return Err(exists(name, &known.full_name));
     }

@@ -67,6 +67,12 @@ pub fn check(path: &Path, places: &[PathBuf], limits: Limits, strict: bool) -> V
     checked
 }
 
+/// The verdict on a folder of skills that a link puts out of a project which nobody trusts.
+pub fn outside(path: &Path) -> Verdict {
+    let finding = Finding::SkillsLinkOutside;
+    without_skill(path.to_owned(), vec![Diagnostic::about_folder(finding)])
+}
+
 /// Adds findings to the skill of their path, or as a verdict of their own.
 fn add_left_out(checked: &mut Vec<Verdict>, left: Unloadable, strict: bool) {
     let path = PathBuf::from(left.path);

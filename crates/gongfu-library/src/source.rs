@@ -3,7 +3,8 @@
 //! Reads no environment and no configuration: settings are passed in.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use gongfu_core::library::SourceKind;
@@ -20,10 +21,14 @@ pub type TrustedElsewhere = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 /// The settings that decide about the places.
 #[derive(Clone, Default)]
 pub struct Settings {
-    /// Folders named by a flag or the configuration, in that order.
+    /// Folders that a person named in a command: theirs to trust, wherever they are.
+    pub chosen: Vec<PathBuf>,
+    /// Folders named by a client's entry or the configuration, in that order.
     pub explicit: Vec<PathBuf>,
     /// Folders named by environment variables.
     pub environment: Vec<PathBuf>,
+    /// The folder below which relative ones of `explicit` and `environment` are; without it they are none.
+    pub start: Option<PathBuf>,
     /// The folder from which the project's conventional folders are searched.
     pub project: Option<PathBuf>,
     /// The projects that another program of the person trusts.
@@ -38,6 +43,14 @@ pub struct Settings {
     pub built_in: Option<PathBuf>,
     /// The folder that tools write skills to, one of those above; without it the home's own.
     pub writable: Option<PathBuf>,
+}
+
+impl Settings {
+    /// A folder below the one that relative folders are below.
+    pub(crate) fn below_start(&self, folder: &Path) -> Option<PathBuf> {
+        let start = disk::real_outside(self.start.as_deref()?);
+        Some(start.join(folder).components().collect())
+    }
 }
 
 /// A place where skills may be.
@@ -55,6 +68,10 @@ pub struct Place {
     pub limits: Limits,
     /// The full name of the folder itself, where it is a link in another place.
     pub linked_as: Option<Arc<str>>,
+    /// The project that no link may lead out of, while nobody trusts it; its real path.
+    pub confined_to: Option<PathBuf>,
+    /// True if somebody named it, so that its absence is reported.
+    pub is_named: bool,
 }
 
 impl Place {
@@ -68,11 +85,33 @@ impl Place {
         }
     }
 
-    /// Returns whether a person named it, so that its absence is reported.
-    pub fn is_named(&self) -> bool {
-        matches!(self.kind, SourceKind::Explicit | SourceKind::Environment)
+    /// Opens the folder.
+    ///
+    /// # Errors
+    /// It isn't there, or a link leads out of a project that nobody trusts.
+    pub(crate) fn open(&self) -> io::Result<Root> {
+        let root = Root::open(&self.path)?;
+        if self.is_outside(root.path()) {
+            return Err(io::Error::other(LeadsOut));
+        }
+        Ok(root)
+    }
+
+    /// Returns whether a link leads out of a project that nobody trusts.
+    pub fn leads_out(&self) -> bool {
+        self.is_outside(&disk::real_outside(&self.path))
+    }
+
+    fn is_outside(&self, real: &Path) -> bool {
+        let project = self.confined_to.as_ref();
+        project.is_some_and(|project| !real.starts_with(project))
     }
 }
+
+/// A folder of skills that a link puts outside of its project.
+#[derive(Debug, thiserror::Error)]
+#[error("a link leads outside the project, which isn't trusted")]
+pub(crate) struct LeadsOut;
 
 /// Conventional folders of a project and of a person.
 const PROJECT: [(&str, &str); 4] = [
@@ -91,32 +130,40 @@ const SYSTEM: &str = "/etc/gongfu/skills";
 ///
 /// A project that nobody trusts comes last: its skills take no name from another place.
 pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
+    let trust = Trust {
+        trusts,
+        elsewhere: settings.trusted_elsewhere.as_ref(),
+    };
     let mut places = Places::default();
-    for folder in &settings.explicit {
-        // `.` and `x/..` have a real name.
-        let real = Root::open(folder).map(|root| root.name());
-        let name = real.unwrap_or_else(|_| {
-            let name = folder.file_name();
-            name.map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        });
-        places.add(&name, SourceKind::Explicit, folder.clone(), NAMED);
+    for folder in &settings.chosen {
+        places.add_named(folder.clone(), SourceKind::Explicit, None);
     }
+    // Those of a project that isn't trusted come last.
+    let mut later = Vec::new();
+    let mut add = |places: &mut Places, folder: &Path, kind| {
+        let Some(named) = NamedFolder::of(folder, settings, home, &trust) else {
+            return;
+        };
+        match named.project {
+            Some((project, false)) => later.push((named.path, kind, project)),
+            Some((project, true)) => places.add_named(named.path, kind, Some(&project)),
+            None => places.add_named(named.path, kind, None),
+        }
+    };
+    for folder in &settings.explicit {
+        add(&mut places, folder, SourceKind::Explicit);
+    }
+    let mut untrusted = None;
     if settings.default_dirs {
-        let project = Project::of(settings, home, trusts);
-        let (trusted, untrusted) = match project {
+        let project = Project::of(settings, home, &trust);
+        let (trusted, other) = match project {
             Some(project) if project.is_trusted => (Some(project), None),
             other => (None, other),
         };
+        untrusted = other;
         places.add_project(trusted);
         for folder in &settings.environment {
-            let child = folder.join("skills");
-            let read = if disk::kind_outside(&child) == Some(EntryKind::Folder) {
-                child
-            } else {
-                folder.clone()
-            };
-            places.add("environment", SourceKind::Environment, read, NAMED);
+            add(&mut places, folder, SourceKind::Environment);
         }
         places.add("home", SourceKind::User, home.skills(), NAMED);
         if let Some(user) = settings.user.as_deref().filter(|_| settings.discover_user) {
@@ -138,9 +185,85 @@ pub fn places(settings: &Settings, home: &Home, trusts: &Trusts) -> Vec<Place> {
         if let Some(folder) = &settings.built_in {
             places.add("built-in", SourceKind::BuiltIn, folder.clone(), NAMED);
         }
-        places.add_project(untrusted);
+    }
+    places.add_project(untrusted);
+    for (path, kind, project) in later {
+        let start = places.list.len();
+        places.add_named(path, kind, Some(&project));
+        places.distrust(start, &project);
     }
     places.list
+}
+
+/// The projects that a person trusts.
+struct Trust<'a> {
+    trusts: &'a Trusts,
+    elsewhere: Option<&'a TrustedElsewhere>,
+}
+
+impl Trust<'_> {
+    /// Returns whether a project is one of them.
+    fn covers(&self, project: &Path) -> bool {
+        let elsewhere = || self.elsewhere.is_some_and(|covers| covers(project));
+        self.trusts.is_trusted(&project.to_string_lossy()) || elsewhere()
+    }
+}
+
+/// A folder that settings, a variable or a client's entry name.
+struct NamedFolder {
+    path: PathBuf,
+    /// The project that it belongs to, and whether that is trusted; none for an absolute one. An empty name names nothing.
+    project: Option<(PathBuf, bool)>,
+}
+
+impl NamedFolder {
+    /// Reads a name. A relative one leads into whatever folder gongfu was started in: what is there belongs to that
+    /// project, or to its own.
+    fn of(folder: &Path, settings: &Settings, home: &Home, trust: &Trust<'_>) -> Option<Self> {
+        if folder.is_absolute() || folder.as_os_str().is_empty() {
+            return Some(Self {
+                path: folder.to_owned(),
+                project: None,
+            });
+        }
+        let path = settings.below_start(folder)?;
+        let start = disk::real_outside(settings.start.as_deref()?);
+        let project = project_by(folder, &start, settings.user.as_deref(), home);
+        let is_trusted = trust.covers(&project);
+        Some(Self {
+            path,
+            project: Some((project, is_trusted)),
+        })
+    }
+}
+
+/// The project that a relative folder belongs to: the one that it leads into, or that has a link to the outside on the way;
+/// without a project, the folder itself.
+fn project_by(folder: &Path, start: &Path, user: Option<&Path>, home: &Home) -> PathBuf {
+    let around = project_of(start, user, home).ok();
+    let project_at = |place: &Path| {
+        let around = around.clone().filter(|around| place.starts_with(around));
+        around.or_else(|| project_of(place, user, home).ok())
+    };
+    let mut here = start.to_owned();
+    for part in folder.components() {
+        match part {
+            Component::ParentDir => drop(here.pop()),
+            Component::Normal(name) => {
+                let next = here.join(name);
+                let real = disk::real_outside(&next);
+                if real != next
+                    && let Some(project) = project_at(&here)
+                    && !real.starts_with(&project)
+                {
+                    return project;
+                }
+                here = real;
+            }
+            _ => {}
+        }
+    }
+    project_at(&here).unwrap_or(here)
 }
 
 /// The project whose folders are places.
@@ -148,13 +271,13 @@ struct Project {
     /// Its conventional folders, from the one where somebody works up to the root.
     folders: Vec<(&'static str, PathBuf)>,
     /// The root, by its real path.
-    root: Arc<str>,
+    root: PathBuf,
     is_trusted: bool,
 }
 
 impl Project {
     /// The project that these settings lead to, where there is one.
-    fn of(settings: &Settings, home: &Home, trusts: &Trusts) -> Option<Self> {
+    fn of(settings: &Settings, home: &Home, trust: &Trust<'_>) -> Option<Self> {
         let start = disk::real_outside(settings.project.as_deref()?);
         let root = project_of(&start, settings.user.as_deref(), home).ok()?;
         let own = disk::real_outside(home.path());
@@ -165,21 +288,14 @@ impl Project {
         let folders: Vec<_> = folders
             .filter(|(_, folder)| !folder.starts_with(&own))
             .collect();
-        let name: Arc<str> = root.to_string_lossy().into();
         // A project without skills needn't be trusted, so no file of a client is read for it.
         let has_skills = folders
             .iter()
             .any(|(_, folder)| disk::kind_outside(folder).is_some());
-        let is_trusted = !has_skills
-            || trusts.is_trusted(&name)
-            || settings
-                .trusted_elsewhere
-                .as_ref()
-                .is_some_and(|is_trusted| is_trusted(&root));
         Some(Self {
             folders,
-            root: name,
-            is_trusted,
+            is_trusted: !has_skills || trust.covers(&root),
+            root,
         })
     }
 }
@@ -211,23 +327,60 @@ impl Places {
             project: None,
             limits,
             linked_as: None,
+            confined_to: None,
+            is_named: matches!(kind, SourceKind::Explicit | SourceKind::Environment),
         });
+    }
+
+    /// Adds a folder that somebody named, which may belong to a project.
+    fn add_named(&mut self, folder: PathBuf, kind: SourceKind, project: Option<&Path>) {
+        let start = self.list.len();
+        if kind == SourceKind::Environment {
+            let child = folder.join("skills");
+            let has_child = disk::kind_outside(&child) == Some(EntryKind::Folder);
+            let read = if has_child { child } else { folder };
+            self.add("environment", kind, read, NAMED);
+        } else {
+            // `.` and `x/..` have a real name.
+            let real = Root::open(&folder).map(|root| root.name());
+            let name = real.unwrap_or_else(|_| {
+                let name = folder.file_name();
+                name.map(|name| name.to_string_lossy().into_owned())
+                    .unwrap_or_default()
+            });
+            self.add(&name, kind, folder, NAMED);
+        }
+        if let Some(project) = project {
+            self.assign(start, project);
+        }
+    }
+
+    /// Notes that the places from one on belong to a project.
+    fn assign(&mut self, start: usize, project: &Path) {
+        let name: Arc<str> = project.to_string_lossy().into();
+        for place in self.list.iter_mut().skip(start) {
+            place.project = Some(Arc::clone(&name));
+        }
+    }
+
+    /// Notes that nobody trusts the places from one on, which belong to a project.
+    fn distrust(&mut self, start: usize, project: &Path) {
+        for place in self.list.iter_mut().skip(start) {
+            place.kind = SourceKind::Untrusted;
+            place.confined_to = Some(project.to_owned());
+        }
     }
 
     /// Adds the conventional folders of a project.
     fn add_project(&mut self, project: Option<Project>) {
         let Some(project) = project else { return };
-        let kind = if project.is_trusted {
-            SourceKind::Project
-        } else {
-            SourceKind::Untrusted
-        };
         let start = self.list.len();
         for (id, folder) in project.folders {
-            self.add(id, kind, folder, CONVENTIONAL);
+            self.add(id, SourceKind::Project, folder, CONVENTIONAL);
         }
-        for place in self.list.iter_mut().skip(start) {
-            place.project = Some(Arc::clone(&project.root));
+        self.assign(start, &project.root);
+        if !project.is_trusted {
+            self.distrust(start, &project.root);
         }
     }
 }
@@ -236,9 +389,7 @@ impl Places {
     /// The places that exist, by their real paths.
     fn roots(&self) -> Vec<Root> {
         let places = self.list.iter();
-        places
-            .filter_map(|place| Root::open(&place.path).ok())
-            .collect()
+        places.filter_map(|place| place.open().ok()).collect()
     }
 
     /// Folders that a person linked into one of their own: each is a place, because nothing leads out
@@ -271,170 +422,4 @@ impl Places {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests make the folders that they look at"
-)]
-mod tests {
-    use std::path::{Path, PathBuf};
-    use std::sync::Arc;
-
-    use gongfu_core::library::SourceKind;
-    use gongfu_core::trust::Trusts;
-
-    use super::{Settings, places};
-    use gongfu_files::Home;
-
-    #[test]
-    fn order_is_flag_project_environment_user_system_built_in() {
-        let folder = tempfile::tempdir().unwrap();
-        let project = folder.path().join("repo/a/b");
-        std::fs::create_dir_all(&project).unwrap();
-        std::fs::create_dir_all(folder.path().join("repo/.git")).unwrap();
-        std::fs::create_dir_all(project.join(".agents/skills")).unwrap();
-        std::fs::create_dir_all(folder.path().join("env/skills")).unwrap();
-        let settings = Settings {
-            trusted_elsewhere: None,
-            explicit: vec![
-                "/x/My Skills".into(),
-                "/y/my-skills".into(),
-                "/x/My Skills".into(),
-            ],
-            environment: vec![folder.path().join("env")],
-            project: Some(project),
-            user: Some(folder.path().join("me")),
-            default_dirs: true,
-            discover_user: true,
-            built_in: Some("/b".into()),
-            writable: None,
-        };
-        let repository = folder.path().join("repo").to_string_lossy().into_owned();
-        let trusts = Trusts {
-            projects: [(repository.clone(), 0)].into(),
-        };
-        let found = places(&settings, &Home::at("/h"), &trusts);
-        let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
-        assert_eq!(ids[..3], ["my-skills", "my-skills-2", "project-agents"]);
-        assert_eq!(
-            ids.iter()
-                .filter(|id| id.starts_with("project-agents"))
-                .count(),
-            3,
-            "b, a and the repository's root: {ids:?}"
-        );
-        assert!(found.is_sorted_by_key(|place| place.kind));
-        assert!(
-            found
-                .iter()
-                .any(|place| place.path == folder.path().join("env/skills"))
-        );
-        // Nobody trusts the folder above it, or one in it.
-        for other in [folder.path(), &folder.path().join("repo/a")] {
-            let trusts = Trusts {
-                projects: [(other.to_string_lossy().into_owned(), 0)].into(),
-            };
-            let found = places(&settings, &Home::at("/h"), &trusts);
-            assert!(found.is_sorted_by_key(|place| place.kind));
-            let last: Vec<_> = found.iter().rev().take(12).collect();
-            assert!(
-                last.iter().all(|place| place.kind == SourceKind::Untrusted
-                    && place.project.as_deref() == Some(&repository)),
-                "{last:?}"
-            );
-        }
-        let elsewhere = Settings {
-            trusted_elsewhere: Some(Arc::new(|project| project.ends_with("repo"))),
-            ..settings.clone()
-        };
-        assert_eq!(
-            places(&elsewhere, &Home::at("/h"), &Trusts::default()),
-            found
-        );
-        let only = places(
-            &Settings {
-                default_dirs: false,
-                ..settings
-            },
-            &Home::at("/h"),
-            &trusts,
-        );
-        assert!(only.iter().all(|place| place.kind == SourceKind::Explicit));
-    }
-
-    #[test]
-    #[cfg(unix)]
-    fn folder_linked_by_a_person_is_a_place() {
-        let folder = tempfile::tempdir().unwrap();
-        let skills = folder.path().join("me/.claude/skills");
-        for path in ["me/.claude/skills", "me/.agents/skills/own", "elsewhere"] {
-            std::fs::create_dir_all(folder.path().join(path)).unwrap();
-        }
-        let link = |target: &str, name: &str| {
-            std::os::unix::fs::symlink(target, skills.join(name)).unwrap();
-        };
-        link("../../../elsewhere", "linked");
-        link("../../.agents/skills/own", "own");
-        // One that leads everywhere must not swallow the others.
-        link("/", "everything");
-        let settings = Settings {
-            user: Some(folder.path().join("me")),
-            default_dirs: true,
-            discover_user: true,
-            ..Settings::default()
-        };
-        let found = places(&settings, &Home::at("/h"), &Trusts::default());
-        let ids: Vec<&str> = found.iter().map(|place| &*place.id).collect();
-        assert!(ids.contains(&"user-claude-linked"), "{ids:?}");
-        assert!(
-            !ids.contains(&"user-claude-own"),
-            "it is in .agents/skills: {ids:?}"
-        );
-    }
-
-    #[test]
-    fn only_the_folder_itself_counts_outside_of_a_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir_all(folder.path().join("x/y")).unwrap();
-        let settings = Settings {
-            project: Some(folder.path().join("x/y")),
-            default_dirs: true,
-            ..Settings::default()
-        };
-        let roots: Vec<PathBuf> = places(&settings, &Home::at("/h"), &Trusts::default())
-            .into_iter()
-            .filter(|place| place.kind == SourceKind::Project)
-            .map(|place| place.path)
-            .collect();
-        assert!(
-            roots
-                .iter()
-                .all(|root| root.starts_with(folder.path().join("x/y"))),
-            "{roots:?}"
-        );
-    }
-
-    #[test]
-    fn folder_that_is_no_project_and_gongfus_home_have_no_places() {
-        let folder = tempfile::tempdir().unwrap();
-        let (user, project) = (folder.path().join("me"), folder.path().join("project"));
-        for path in [&user.join("skills"), &project.join("skills/skills")] {
-            std::fs::create_dir_all(path).unwrap();
-        }
-        let of_project = |start: &Path| {
-            let settings = Settings {
-                project: Some(start.to_owned()),
-                user: Some(user.clone()),
-                default_dirs: true,
-                ..Settings::default()
-            };
-            let home = Home::at(project.join("skills"));
-            let places = places(&settings, &home, &Trusts::default());
-            let places = places.into_iter().filter(|place| place.project.is_some());
-            places.map(|place| place.path).collect::<Vec<_>>()
-        };
-        assert_eq!(of_project(Path::new("/")), [""; 0].map(PathBuf::from));
-        assert_eq!(of_project(&user), [""; 0].map(PathBuf::from));
-        let conventional = [".agents/skills", ".claude/skills"].map(|below| project.join(below));
-        assert_eq!(of_project(&project), conventional);
-    }
-}
+mod tests;

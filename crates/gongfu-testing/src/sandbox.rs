@@ -138,7 +138,7 @@ impl RunFolders for FakeRunFolders {
     }
 
     fn obeyed_in_skill(&self, skill: &Skill, path: &SkillPath) -> Option<&'static str> {
-        table::obeyed_below(Path::new(&skill.path), Path::new(path.as_str()))
+        table::obeyed_in_skill(Path::new(&skill.path), Path::new(path.as_str()))
     }
 
     fn prepare<'a>(&'a self, skill: Option<&'a Skill>) -> Pending<'a, RunMounts> {

@@ -147,7 +147,8 @@ pub(crate) enum Command {
     ///
     /// Skills of a project (`.agents/skills`, `.claude/skills`, `skills`) are listed and can be read at once. Until
     /// the project is trusted, they take no name from other skills, and none of their scripts runs. A project that
-    /// you trusted in Claude Code, Codex or Gemini CLI is trusted. It is known by its path.
+    /// you trusted in Claude Code, Codex or Gemini CLI is trusted, unless you refused it in another one. It is known
+    /// by its path.
     Trust(TrustArguments),
     /// List or clear files that runs wrote into their copy of a skill
     #[command(subcommand, alias = "layers")]

@@ -31,7 +31,7 @@ pub(crate) use location::{Location, Scope};
 pub(crate) use problem::Problem;
 pub(crate) use status::Status;
 pub(crate) use transport::{DEFAULT_URL, Transport};
-pub(crate) use trust::trusting_client;
+pub(crate) use trust::answers;
 
 use crate::channel::Program;
 use crate::environment::Environment;

@@ -29,7 +29,8 @@ use crate::terminal::plain;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Config {
-    /// Folders of skills; they rank with those of `--skills-dir`, behind them. `~/` is the home folder.
+    /// Folders of skills; they rank with those of `--skills-dir`, behind them. `~/` is the home folder. A relative one
+    /// is another folder in each project, and trusted as that project is.
     pub(crate) skills_dirs: Vec<PathBuf>,
     /// Where skills are looked for by themselves.
     pub(crate) discovery: Discovery,

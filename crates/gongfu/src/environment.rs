@@ -118,8 +118,11 @@ impl Environment {
         use etcetera::BaseStrategy as _;
         let mut environment = Self::from_names(|name| std::env::var_os(name));
         let base = etcetera::base_strategy::choose_native_strategy().ok();
-        environment.user = base.as_ref().map(|base| base.home_dir().to_owned());
-        environment.data = base.map(|base| base.data_dir());
+        // A relative one would be another folder in each project.
+        let absolute = |folder: PathBuf| Some(folder).filter(|folder| folder.is_absolute());
+        let user = base.as_ref().map(|base| base.home_dir().to_owned());
+        environment.user = user.and_then(absolute);
+        environment.data = base.map(|base| base.data_dir()).and_then(absolute);
         environment.directory = std::env::current_dir().ok();
         environment
     }

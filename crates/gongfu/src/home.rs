@@ -12,7 +12,7 @@ use crate::terminal::plain;
 /// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
 ///
 /// # Errors
-/// The environment names no folder.
+/// The environment names no folder, or a relative one: a project could bring a home of its own.
 pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
     let path = environment
         .home
@@ -25,6 +25,12 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
         );
         return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
     };
+    if path.is_relative() {
+        let path = plain(&path.to_string_lossy());
+        let message = format!("gongfu's home {path} would be another folder in each project");
+        let hint = "set GONGFU_HOME to an absolute path";
+        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
+    }
     Ok(Home::at(std::path::absolute(path)?))
 }
 

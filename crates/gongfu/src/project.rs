@@ -42,19 +42,12 @@ impl Workspace {
         environment: &Environment,
         home: &Home,
     ) -> anyhow::Result<Self> {
-        let user = environment.user.as_deref();
         if let Some(named) = named {
-            let shown = plain(&named.to_string_lossy());
-            if disk::kind_outside(named) != Some(EntryKind::Folder) {
-                bail!("--workspace {shown}: there is no such folder; specify one that exists");
-            }
             let folder = std::path::absolute(named)?;
-            let why = refusal_of(&folder, user, home);
-            if let Some(why @ (NoProject::Root | NoProject::System | NoProject::Own)) = why {
-                bail!("--workspace {shown}: {why}; specify a folder of your own");
-            }
+            check_named(named, &folder, environment, home)?;
             return Ok(Self::Named(folder));
         }
+        let user = environment.user.as_deref();
         let start = environment.directory.clone().unwrap_or_default();
         let project = project_of(&start, user, home);
         Ok(match project {
@@ -96,6 +89,27 @@ impl Workspace {
     }
 }
 
+/// Checks a folder that a person named as the workspace.
+///
+/// # Errors
+/// It is missing, or nobody should work on it.
+pub(crate) fn check_named(
+    named: &Path,
+    folder: &Path,
+    environment: &Environment,
+    home: &Home,
+) -> anyhow::Result<()> {
+    let shown = plain(&named.to_string_lossy());
+    if disk::kind_outside(folder) != Some(EntryKind::Folder) {
+        bail!("--workspace {shown}: there is no such folder; specify one that exists");
+    }
+    let why = refusal_of(folder, environment.user.as_deref(), home);
+    if let Some(why @ (NoProject::Root | NoProject::System | NoProject::Own)) = why {
+        bail!("--workspace {shown}: {why}; specify a folder of your own");
+    }
+    Ok(())
+}
+
 /// Asks the files of clients whether their person trusts a project, once for each project.
 pub(crate) fn trusted_elsewhere(environment: &Environment) -> TrustedElsewhere {
     let environment = environment.clone();
@@ -104,6 +118,6 @@ pub(crate) fn trusted_elsewhere(environment: &Environment) -> TrustedElsewhere {
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
         *known
             .entry(project.to_owned())
-            .or_insert_with(|| client::trusting_client(project, &environment).is_some())
+            .or_insert_with(|| client::answers(project, &environment).trusting().is_some())
     })
 }

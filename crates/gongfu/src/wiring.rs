@@ -108,18 +108,28 @@ pub(crate) fn parts_with(
     for folder in &places.skills_dirs {
         check_folder(folder)?;
     }
-    parts_of_client(environment, places, mounts)
+    parts_that_wait(FlagsOf::Person, environment, places, mounts)
 }
 
-/// The same for a server of one client, which waits for folders of skills that are missing.
-pub(crate) fn parts_of_client(
+/// The author of the flags of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FlagsOf {
+    /// A person, who chose each folder.
+    Person,
+    /// The entry in a client's configuration, which is the same for all projects.
+    Client,
+}
+
+/// The same where a folder of skills that is missing is used once it is there.
+pub(crate) fn parts_that_wait(
+    flags: FlagsOf,
     environment: &Environment,
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let workspace = Workspace::of(places.workspace.as_deref(), false, environment, &home)?;
-    parts_in(workspace, environment, places, mounts, None)
+    parts_in(workspace, flags, environment, places, mounts, None)
 }
 
 /// The same for a server, which works in no folder that nobody named, with an observer of the audit.
@@ -131,11 +141,20 @@ pub(crate) fn parts_of_server(
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let workspace = Workspace::of(places.workspace.as_deref(), true, environment, &home)?;
-    parts_in(workspace, environment, places, mounts, Some(observer))
+    let flags = FlagsOf::Person;
+    parts_in(
+        workspace,
+        flags,
+        environment,
+        places,
+        mounts,
+        Some(observer),
+    )
 }
 
 fn parts_in(
     workspace: Workspace,
+    flags: FlagsOf,
     environment: &Environment,
     places: &Places,
     mounts: &[Mount],
@@ -143,7 +162,7 @@ fn parts_in(
 ) -> anyhow::Result<Parts> {
     let home = home(environment)?;
     let config = Config::read(&home)?;
-    let settings = settings(environment, places, &home, &config);
+    let settings = settings(flags, environment, places, &home, &config);
     let doubtful = doubtful(&settings);
     let private = PrivatePaths::new(&home, environment.user.as_deref());
     let local_workspace = Arc::new(
@@ -350,8 +369,8 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
 
 /// Notes what a person should know of the folders of skills that they named.
 fn doubtful(settings: &Settings) -> Vec<String> {
-    let named = settings.explicit.iter().chain(&settings.environment);
-    let doubtful = named.filter_map(|folder| {
+    let named = settings.chosen.iter().chain(&settings.explicit);
+    let doubtful = named.chain(&settings.environment).filter_map(|folder| {
         let what = match disk::kind_outside(folder) {
             Some(EntryKind::Folder) => return None,
             Some(_) => "not a folder",
@@ -363,14 +382,23 @@ fn doubtful(settings: &Settings) -> Vec<String> {
     doubtful.collect()
 }
 
-fn settings(environment: &Environment, places: &Places, home: &Home, config: &Config) -> Settings {
+fn settings(
+    flags: FlagsOf,
+    environment: &Environment,
+    places: &Places,
+    home: &Home,
+    config: &Config,
+) -> Settings {
     let named = places.workspace.clone();
     let project = named.or_else(|| environment.directory.clone());
     let mut named = environment.skills_dirs.clone();
     if config.skills_dirs.is_empty() {
         named.extend(environment.storage_path.clone());
     }
-    let mut explicit = places.skills_dirs.clone();
+    let (chosen, mut explicit) = match flags {
+        FlagsOf::Person => (places.skills_dirs.clone(), Vec::new()),
+        FlagsOf::Client => (Vec::new(), places.skills_dirs.clone()),
+    };
     if !places.no_default_dirs {
         explicit.extend(
             config
@@ -386,8 +414,10 @@ fn settings(environment: &Environment, places: &Places, home: &Home, config: &Co
         None
     };
     Settings {
+        chosen,
         explicit,
         environment: named,
+        start: environment.directory.clone(),
         project,
         trusted_elsewhere: Some(project::trusted_elsewhere(environment)),
         user: environment.user.clone(),

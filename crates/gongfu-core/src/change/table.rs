@@ -8,6 +8,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::LazyLock;
 
+use crate::skill::SKILL_FILE_LOWER;
 use crate::skill::check::hidden::is_hidden;
 
 mod lines;
@@ -93,6 +94,14 @@ pub fn obeyed_below(folder: &Path, path: &Path) -> Option<&'static str> {
     })
 }
 
+/// The same for a file of a skill that somebody writes as one: instructions are what a skill is made of.
+pub fn obeyed_in_skill(folder: &Path, path: &Path) -> Option<&'static str> {
+    let name = path.file_name().map(OsStr::to_string_lossy);
+    let is_document = name.is_some_and(|name| plain(&name) == SKILL_FILE_LOWER);
+    let judged = path.parent().filter(|_| is_document);
+    obeyed_below(folder, judged.unwrap_or(path))
+}
+
 /// The folder of installed packages, which bring settings that nobody obeys there.
 const PACKAGES: &str = "node_modules";
 /// The programs that obey files even among installed packages.
@@ -126,7 +135,9 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{LINES, MAX_NAMES, obeyed};
+    use std::path::Path;
+
+    use super::{LINES, MAX_NAMES, obeyed, obeyed_below, obeyed_in_skill};
 
     fn is_obeyed(path: &str) -> bool {
         let mut above: Vec<&str> = path.split('/').collect();
@@ -174,6 +185,29 @@ mod tests {
     }
 
     #[test]
+    fn instructions_wait_unless_they_are_written_as_a_skill() {
+        for (path, is_asked) in [
+            ("SKILL.md", false),
+            ("nested/skill.md", false),
+            ("scripts/x.py", false),
+            ("CLAUDE.md", true),
+            (".claude/SKILL.md", true),
+            ("SKILL.md/x", true),
+        ] {
+            let (folder, path) = (Path::new("/a/skills/pdf"), Path::new(path));
+            let why = obeyed_in_skill(folder, path);
+            assert_eq!(why.is_some(), is_asked, "{}: {why:?}", path.display());
+            let is_written = path.ends_with("x.py");
+            assert_eq!(
+                obeyed_below(folder, path).is_none(),
+                is_written,
+                "{}",
+                path.display()
+            );
+        }
+    }
+
+    #[test]
     fn names_are_read_as_the_most_lenient_file_system_does() {
         for path in [
             ".GIT",
@@ -181,6 +215,8 @@ mod tests {
             ".git. ",
             "GIT~1",
             "a/Claude.MD",
+            "app/skills/x/SKILL.md",
+            "Skill.Md",
             ".vſcode",
             "node_modules/x/.git",
             "node_modules/x/CLAUDE.md",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{FindingCount, Library, ResolveError, Skill, Source, SourceKind};
+use super::{FindingCount, Library, ResolveError, Skill, Source, SourceKind, Unloadable};
 use crate::skill::{SkillName, SkillPath};
 
 fn skill(full_name: &str, name: &str, enabled: bool) -> Arc<Skill> {
@@ -57,6 +57,80 @@ fn first_enabled_skill_wins_a_name_and_none_is_lost() {
     assert_eq!(shadowed(1), [&library.skills()[2]]);
     assert!(shadowed(0).is_empty() && shadowed(2).is_empty() && shadowed(3).is_empty());
     assert_eq!(library.named("pdf").len(), 3);
+}
+
+#[test]
+fn skill_of_an_untrusted_project_takes_no_name() {
+    let of_project = |name: &str| {
+        Arc::new(Skill {
+            source: "clone".into(),
+            ..(*skill(&format!("clone/{name}"), name, true)).clone()
+        })
+    };
+    let library = |kind| {
+        let source = Source {
+            id: "clone".into(),
+            kind,
+            root: String::new(),
+            project: Some("/clone".into()),
+        };
+        let own = [
+            ("user/pdf", "pdf", false),
+            ("user/git-log", "git-log", true),
+        ];
+        let own = own.map(|(full, name, enabled)| skill(full, name, enabled));
+        let theirs = ["pdf", "git_log", "lint"].map(of_project);
+        Library::new(
+            vec![source],
+            own.into_iter().chain(theirs).collect(),
+            Vec::new(),
+        )
+    };
+    let untrusted = library(SourceKind::Untrusted);
+    for (name, holder) in [
+        ("pdf", "Disabled { full_name: \"user/pdf\" }"),
+        ("PDF", "Disabled { full_name: \"user/pdf\" }"),
+        ("git-log", "user/git-log"),
+        ("git_log", "user/git-log"),
+        ("lint", "clone/lint"),
+        ("clone/pdf", "clone/pdf"),
+    ] {
+        assert_eq!(reached(&untrusted, name), holder, "{name}");
+    }
+    let names: Vec<&str> = untrusted
+        .skills()
+        .iter()
+        .map(|one| untrusted.name_of(one))
+        .collect();
+    assert_eq!(
+        names,
+        ["pdf", "git-log", "clone/pdf", "clone/git_log", "lint"]
+    );
+    let off = untrusted.resolve_switch("pdf", false);
+    assert_eq!(off.unwrap().full_name, "user/pdf".into());
+    // One's own that can't be loaded keeps its name as well, but none of the project's does.
+    let left = |path: &str| Unloadable {
+        path: path.to_owned(),
+        diagnostics: Vec::new(),
+    };
+    let mut source = untrusted.sources()[0].clone();
+    source.root = "/clone/skills".to_owned();
+    let skills = ["lint", "fmt"].map(of_project).into();
+    let unloadable = vec![left("/user/skills/Lint"), left("/clone/skills/fmt")];
+    let broken = Library::new(vec![source], skills, unloadable);
+    assert!(matches!(
+        broken.resolve("lint"),
+        Err(ResolveError::Unknown { .. })
+    ));
+    assert_eq!(reached(&broken, "clone/lint"), "clone/lint");
+    assert_eq!(reached(&broken, "fmt"), "clone/fmt");
+    let names = broken.skills().iter().map(|one| broken.name_of(one));
+    assert_eq!(names.collect::<Vec<_>>(), ["clone/lint", "fmt"]);
+    // The control: once it is trusted, it does.
+    let trusted = library(SourceKind::Project);
+    for (name, holder) in [("pdf", "clone/pdf"), ("git_log", "clone/git_log")] {
+        assert_eq!(reached(&trusted, name), holder, "{name}");
+    }
 }
 
 #[test]

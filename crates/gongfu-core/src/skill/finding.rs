@@ -114,6 +114,7 @@ findings! {
     FileNameUnusable { name: String } = "file-name-unusable", Warning;
     LinkOutside = "link-outside", Warning;
     SkillLinkOutside = "skill-link-outside", Error;
+    SkillsLinkOutside = "skills-link-outside", Error;
     LinkDangling = "link-dangling", Warning;
     LinkLoop = "link-loop", Warning;
     FilesTooMany { files: usize, limit: usize } = "files-too-many", Warning;

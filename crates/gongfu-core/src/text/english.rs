@@ -268,6 +268,10 @@ pub fn finding(finding: &Finding) -> Text {
             "the link leads to a skill in a folder that is not a source of skills",
             "pass the real folder as --skills-dir; links to other folders are not followed",
         ),
+        Finding::SkillsLinkOutside => Text::new(
+            "the folder of skills is a link out of the project, which isn't trusted",
+            "review where it leads, then run `gongfu trust`; until then it is not followed",
+        ),
         Finding::LinkDangling => Text::new("broken link", "fix or remove it"),
         Finding::LinkLoop => Text::new("the link leads back to itself", "remove it"),
         Finding::FilesTooMany { files, limit } => Text::new(

@@ -380,6 +380,12 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
         "Pass the real folder as --skills-dir, or add it to `skills_dirs` in config.toml.",
     ),
     (
+        "skills-link-outside",
+        "A project that nobody trusts has a folder of skills that is a link to another place, or is behind one. It isn't followed: the author of the project chose where it leads.",
+        ".claude/skills -> /home/me/private",
+        "Review where the link leads, then trust the project: gongfu trust.",
+    ),
+    (
         "link-dangling",
         "A symbolic link leads to nothing.",
         "pdf-tools/guide.md -> removed.md",

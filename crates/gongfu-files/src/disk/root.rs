@@ -263,6 +263,20 @@ pub fn mode_outside(path: &Path) -> Option<u32> {
     Some(metadata.permissions().mode() & 0o7777)
 }
 
+/// The number of the user who owns what lies at an outside path; of a link that leads somewhere, the link itself.
+/// For deciding whose a folder is, never for opening it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tells whose a file is; nothing is opened"
+)]
+pub fn owner_outside(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+
+    kind_outside(path)?;
+    let metadata = std::fs::symlink_metadata(path).ok()?;
+    Some(metadata.uid())
+}
+
 /// Returns whether an outside path leads to an open file, links followed. For telling that the file was
 /// moved away, never for opening one.
 #[expect(

@@ -58,7 +58,7 @@ impl LocalSkills {
         let places = self.places();
         state.watch.places_changed = !places.iter().eq(state.roots.iter().map(|(place, _)| place));
         for (place, root) in &mut state.roots {
-            let now = Root::open(&place.path).ok();
+            let now = place.open().ok();
             let known = root.root.as_ref().map(|root| root.path());
             if now.as_ref().map(Root::path) != known {
                 root.forget(watches, "");

@@ -16,7 +16,7 @@ use super::tree::{Part, Tree};
 use crate::index;
 use crate::left_out;
 use crate::scoped_pool::{self, Pace};
-use crate::source::Place;
+use crate::source::{LeadsOut, Place};
 use crate::walk::{self, Walk};
 use crate::watch::{self, Mark, RootNumber, Unwatchable, Watches};
 use gongfu_files::Home;
@@ -139,14 +139,17 @@ impl RootState {
 
     /// Returns whether a look at everything takes much memory.
     fn is_large(&self, look: &Look<'_>, first: bool) -> bool {
-        let stored =
-            || Root::open(&look.place.path).map(|root| index::size(look.home, root.path()));
+        let stored = || {
+            look.place
+                .open()
+                .map(|root| index::size(look.home, root.path()))
+        };
         self.skills.len() > LARGE || (first && stored().is_ok_and(|size| size > LARGE_INDEX))
     }
 
     fn look_whole(&mut self, look: &mut Look<'_>, first: bool) -> bool {
         let (place, home) = (look.place, look.home);
-        let root = match Root::open(&place.path) {
+        let root = match place.open() {
             Ok(root) => Arc::new(root),
             Err(error) => {
                 if let Some(watches) = &mut look.watches {
@@ -408,9 +411,11 @@ impl RootState {
     /// Clears a root that can't be opened; answers whether the library changed.
     fn vanish(&mut self, place: &Place, error: &io::Error) -> bool {
         let mut unloadable = BTreeMap::new();
-        if place.is_named() || error.kind() != io::ErrorKind::NotFound {
+        if place.is_named || error.kind() != io::ErrorKind::NotFound {
             let path = place.path.display().to_string();
+            let leads_out = matches!(error.get_ref(), Some(why) if why.is::<LeadsOut>());
             let finding = match error.kind() {
+                _ if leads_out => Finding::SkillsLinkOutside,
                 io::ErrorKind::NotFound => Finding::PathMissing { path: path.clone() },
                 io::ErrorKind::NotADirectory => Finding::PathNotAFolder { path: path.clone() },
                 _ => Finding::FolderUnreadable {

@@ -4,7 +4,7 @@
 //! release. The refusal names the writable place.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use gongfu_core::library::Skill;
@@ -16,16 +16,15 @@ use crate::source::Place;
 use gongfu_files::disk::{self, Root};
 
 impl LocalSkills {
-    /// The folder that skills are written to.
-    fn writable_path(&self) -> PathBuf {
-        let named = self.settings().writable.clone();
-        named.unwrap_or_else(|| self.home.skills())
-    }
-
     /// The place that skills are written to, if the library has it.
     fn writable(&self) -> Option<Place> {
-        let path = self.writable_path();
-        self.places().into_iter().find(|place| place.path == path)
+        let settings = self.settings();
+        let named = settings.writable.as_deref();
+        let path = named.map_or_else(|| self.home.skills(), Path::to_owned);
+        let below_start = settings.below_start(&path);
+        let is_meant = |place: &Path| place == path || Some(place) == below_start.as_deref();
+        let mut places = self.places().into_iter();
+        places.find(|place| is_meant(&place.path) && !place.leads_out())
     }
 
     pub(super) fn create_skill(

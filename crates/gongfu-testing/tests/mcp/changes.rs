@@ -197,9 +197,13 @@ fn file_that_programs_obey_is_written_only_with_a_person() {
         let place = Location::parse(path).unwrap();
         now(fixture.space.files.read(&place, 100)).is_ok()
     };
-    for (number, path) in [".git/hooks/pre-commit", "sub/CLAUDE.md"]
-        .into_iter()
-        .enumerate()
+    for (number, path) in [
+        ".git/hooks/pre-commit",
+        "sub/CLAUDE.md",
+        "app/skills/x/SKILL.md",
+    ]
+    .into_iter()
+    .enumerate()
     {
         let id = 100 + number as u64;
         let call = json!({ "name": "file_write", "arguments": write(path) });

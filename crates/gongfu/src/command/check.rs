@@ -17,9 +17,10 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::cli::{CheckArguments, CheckFormat};
 use crate::environment::Environment;
+use crate::progress;
 use crate::report::Report;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::{progress, wiring};
+use crate::wiring::{self, FlagsOf};
 
 /// The most rounds of fixing and checking: a renamed file can be fixed only then.
 const MAX_ROUNDS: usize = 3;
@@ -84,6 +85,8 @@ struct CheckedRoot {
     limits: Limits,
     /// True if an empty one deserves a note.
     named: bool,
+    /// True if a link puts it out of a project that nobody trusts.
+    leads_out: bool,
 }
 
 /// Returns the places of the library. Where paths are named, only conventional ones, without asking settings: their
@@ -91,11 +94,12 @@ struct CheckedRoot {
 fn places(arguments: &CheckArguments, environment: &Environment) -> anyhow::Result<Vec<Place>> {
     if arguments.paths.is_empty() {
         // A folder that is missing is a finding here.
-        let parts = wiring::parts_of_client(environment, &arguments.common.places, &[])?;
+        let places = &arguments.common.places;
+        let parts = wiring::parts_that_wait(FlagsOf::Person, environment, places, &[])?;
         return Ok(parts.skills.places());
     }
     let settings = Settings {
-        explicit: arguments.common.places.skills_dirs.clone(),
+        chosen: arguments.common.places.skills_dirs.clone(),
         project: environment.directory.clone(),
         user: environment.user.clone(),
         default_dirs: true,
@@ -116,11 +120,13 @@ fn roots(arguments: &CheckArguments, places: Vec<Place>) -> Vec<CheckedRoot> {
             path: path.clone(),
             limits: NAMED,
             named: true,
+            leads_out: false,
         };
         return arguments.paths.iter().map(named).collect();
     }
     let places = places.into_iter().map(|place| CheckedRoot {
-        named: place.is_named(),
+        named: place.is_named,
+        leads_out: place.leads_out(),
         limits: place.limits,
         path: place.path,
     });
@@ -132,6 +138,9 @@ fn judged(roots: &[CheckedRoot], places: &[PathBuf], arguments: &CheckArguments)
     let mut seen = HashSet::new();
     let mut skills = progress::during("checking skills", || {
         let of_root = |root: &CheckedRoot| {
+            if root.leads_out {
+                return vec![check::outside(&root.path)];
+            }
             let mut skills = check::check(&root.path, places, root.limits, arguments.strict);
             // A place of the library that holds nothing is no fault.
             skills.retain(|skill| root.named || !is_empty(skill));

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::Path;
 
-use gongfu_files::Home;
+use gongfu_files::{Home, project_of};
 use gongfu_server::Token;
 use serde_json::json;
 
 use super::Outcome;
-use crate::cli::{self, ChangeArguments, ClientCommand, Reach, Refusal, UrlOrClient};
+use crate::cli::{self, ChangeArguments, Cli, ClientCommand, Command, Reach, Refusal, UrlOrClient};
 use crate::client::{
     self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Problem, Scope, Status, Transport,
 };
@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::table::wrap;
 use crate::terminal::{Paint, Terminal, plain};
-use crate::{token, wiring};
+use crate::{project, token, wiring};
 
 pub(crate) fn run(
     command: ClientCommand,
@@ -103,7 +103,7 @@ fn transport(
     reach: &Reach,
     scope: Option<Scope>,
     environment: &Environment,
-) -> Result<Transport, Failure> {
+) -> anyhow::Result<Transport> {
     if let Some(url) = &reach.http {
         let url = match url {
             Some(UrlOrClient::Url(url)) => url.clone(),
@@ -130,19 +130,36 @@ fn transport(
                 ),
                 hint: format!("{}; nothing was written", mistake.hint),
                 ..mistake
-            });
+            }
+            .into());
         }
         Err((_, Refusal::Help(_))) => {
             return Err(Failure::usage(
                 "USAGE",
                 "what follows `--` only prints help",
                 "leave it out; nothing was written",
-            ));
+            )
+            .into());
         }
-        Ok(_) => {}
+        Ok(cli) => check_workspace(&cli, environment)?,
     }
     arguments.extend(own);
     Ok(Transport::Stdio { command, arguments })
+}
+
+/// Checks the workspace of an entry as `gongfu mcp` will; a relative one is below the project.
+fn check_workspace(cli: &Cli, environment: &Environment) -> anyhow::Result<()> {
+    let Command::Mcp { places, .. } = &cli.command else {
+        return Ok(());
+    };
+    let Some(named) = &places.workspace else {
+        return Ok(());
+    };
+    let home = wiring::home(environment)?;
+    let start = environment.directory.clone().unwrap_or_default();
+    let project = project_of(&start, environment.user.as_deref(), &home);
+    let folder = project.unwrap_or(start).join(named);
+    project::check_named(named, &folder, environment, &home)
 }
 
 /// The arguments with absolute paths: a client starts the server in a folder of its own choice. A workspace of a

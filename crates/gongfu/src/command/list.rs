@@ -141,7 +141,7 @@ struct Row {
 
 impl Row {
     fn of(skill: &Skill, library: &Library) -> Self {
-        let is_shadowed = library.shadowed_by(skill).is_some();
+        let is_shadowed = !library.holds_name(skill);
         let errors = skill.findings.errors;
         let errors = (errors > 0).then(|| count(errors, "error"));
         let marks: Vec<String> = [
@@ -153,11 +153,7 @@ impl Row {
         .into_iter()
         .flatten()
         .collect();
-        let name = if is_shadowed {
-            &skill.full_name
-        } else {
-            skill.name.as_str()
-        };
+        let name = library.name_of(skill);
         Self {
             name: plain(name),
             // A full name begins with it.

@@ -15,7 +15,7 @@ use crate::project::Workspace;
 use crate::signal::Signals;
 use crate::telemetry;
 use crate::terminal::{Terminal, plain};
-use crate::wiring::{self, Parts};
+use crate::wiring::{self, FlagsOf, Parts};
 
 pub(crate) fn run(
     profiles: &Profiles,
@@ -24,7 +24,7 @@ pub(crate) fn run(
     terminal: &mut Terminal,
 ) -> anyhow::Result<Outcome> {
     let home = wiring::home_of_server(environment)?;
-    let parts = wiring::parts_of_client(environment, places, &profiles.mounts)?;
+    let parts = wiring::parts_that_wait(FlagsOf::Client, environment, places, &profiles.mounts)?;
     parts.warn();
     let folder = parts.workspace.folder().display();
     tracing::info!(%folder, "the workspace");

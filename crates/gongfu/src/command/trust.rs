@@ -101,7 +101,7 @@ fn remove(
         );
     }
     terminal.line(&format!("no longer trusted: {}", shown(&project)))?;
-    if let Some(client) = client::trusting_client(&project, environment) {
+    if let Some(client) = client::answers(&project, environment).trusting() {
         terminal.note(&format!(
             "note: {client} trusts it as well, which counts; remove it there, too"
         ));
@@ -132,10 +132,14 @@ fn list(json: bool, environment: &Environment, terminal: &mut Terminal) -> anyho
         Some((project, Some(client), _)) => {
             terminal.line(&format!("{}  by {client}", plain(project)))?;
         }
-        Some((project, None, skills)) => terminal.note(&format!(
-            "not trusted: {}. Review its skills ({skills}), then: gongfu trust",
-            plain(project)
-        )),
+        Some((project, None, skills)) => {
+            let refused = client::answers(Path::new(project), environment).refused;
+            let by = refused.map_or_else(String::new, |client| format!(" ({client} doesn't)"));
+            terminal.note(&format!(
+                "not trusted: {}{by}. Review its skills ({skills}), then: gongfu trust",
+                plain(project)
+            ));
+        }
         None if trusts.projects.is_empty() => terminal.note("no trusted projects"),
         None => {}
     }
@@ -155,7 +159,7 @@ fn current(
     let Some((project, is_untrusted)) = source else {
         return Ok(None);
     };
-    let client = client::trusting_client(Path::new(&**project), environment);
+    let client = client::answers(Path::new(&**project), environment).trusting();
     let skills = skills_of(Path::new(&**project), parts)?.len();
     let client = client.filter(|_| !is_untrusted);
     Ok((skills > 0).then(|| (project.to_string(), client, skills)))

@@ -10,6 +10,9 @@ mod catalogue;
 mod cli;
 #[cfg(test)]
 mod client;
+#[cfg(target_os = "linux")]
+#[cfg(test)]
+mod distrust;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]

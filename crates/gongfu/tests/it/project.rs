@@ -74,6 +74,12 @@ fn what_waits_is_told_with_the_next_command() {
         .unwrap_or_else(|| panic!("{}", ran.stderr));
     fixture.gongfu(["changes", "show", id.trim()]).good();
     assert!(!fixture.path("project/.envrc").exists());
+    // A skill that agents obey where they start: its other files are ordinary.
+    let line = "mkdir -p /workspace/app/skills/x; cd /workspace/app/skills/x; echo x >notes.md; echo y >Skill.md";
+    let ran = sh(&fixture, line).good();
+    assert!(ran.stderr.contains("1 change waits"), "{}", ran.stderr);
+    assert!(!fixture.path("project/app/skills/x/Skill.md").exists());
+    assert_eq!(fixture.read("project/app/skills/x/notes.md"), "x\n");
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub(super) const LINES: &[(&str, Reader)] = &[
     (".hgrc", "Mercurial uses it"),
     (".jj", "Jujutsu uses it"),
     (".svn", "Subversion uses it"),
+    ("skill.md", AGENT),
     ("agents.md", AGENT),
     ("agents.override.md", AGENT),
     ("agent.md", AGENT),

@@ -283,3 +283,53 @@ fn relative_workspace_is_for_an_entry_of_a_project() {
     let folder = fixture.path("project").display().to_string();
     install(&["--", "--workspace", &folder]).good();
 }
+
+#[test]
+fn workspace_of_an_entry_is_one_that_the_server_takes() {
+    let fixture = Fixture::new();
+    fs::create_dir_all(fixture.path("home")).unwrap();
+    let home = fixture.path("home").display().to_string();
+    for (folder, why) in [
+        ("/", "it is the root of the file system"),
+        ("/etc", "it is a system folder"),
+        (&*home, "it belongs to gongfu"),
+        ("/nowhere/at/all", "there is no such folder"),
+    ] {
+        let server = fixture.gongfu(["mcp", "--workspace", folder]).ends(1);
+        let told = format!("--workspace {folder}: {why}; ");
+        assert!(server.stderr.contains(&told), "{}", server.stderr);
+        for place in [
+            &["install", "cursor"][..],
+            &["install", "cursor", "--scope", "project"],
+            &["print", "cursor"],
+        ] {
+            for end in [
+                &["--workspace", folder][..],
+                &[&format!("--workspace={folder}")],
+            ] {
+                let words = ["client"].iter().chain(place).chain(&["--"]).chain(end);
+                let refused = fixture.gongfu(words).ends(1);
+                assert!(refused.stderr.contains(&told), "{}", refused.stderr);
+            }
+        }
+    }
+    // Relative ones are below the project.
+    let relative = [
+        "client",
+        "install",
+        "cursor",
+        "--scope",
+        "project",
+        "--",
+        "--workspace",
+    ];
+    let up = "../".repeat(64);
+    let refused = fixture.gongfu(relative.iter().chain(&[&*up])).ends(1);
+    assert!(
+        refused.stderr.contains("root of the file system"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!fixture.path("user/.cursor").exists() && !fixture.path("project/.cursor").exists());
+    fixture.gongfu(relative.iter().chain(&["."])).good();
+}
