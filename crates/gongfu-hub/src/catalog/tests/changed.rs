@@ -1,4 +1,4 @@
-//! What changes while a person is asked: nothing is run or written that the person didn't see.
+//! Changes while a person is asked: nothing is run or written that the person didn't see.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const DOCUMENT: &[u8] = b"---\nname: pdf\ndescription: Reads PDF\n---\n# PDF\n";
 /// Another skill of the same name.
 const OTHER: &[u8] = b"---\nname: pdf\ndescription: Another one\n---\n# Evil\n";
 
-/// What somebody does while the person reads the question.
+/// An action of somebody else while the person reads the question.
 type Meanwhile = fn(&MemorySpace);
 
 /// A person who allows everything, after something happened.
