@@ -12,7 +12,7 @@ use crate::terminal::plain;
 /// gongfu's home: `GONGFU_HOME`, else `gongfu` in the platform's data folder.
 ///
 /// # Errors
-/// The environment names no folder.
+/// The environment names no folder, or a home folder that isn't there.
 pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
     let path = environment
         .home
@@ -25,6 +25,17 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
         );
         return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
     };
+    // A home folder is somebody else's to create.
+    let user = environment.user.as_deref();
+    if let Some(user) =
+        user.filter(|user| path.starts_with(user) && disk::kind_outside(user).is_none())
+        && environment.home.is_none()
+    {
+        let user = plain(&user.to_string_lossy());
+        let message = format!("your home folder {user} doesn't exist");
+        let hint = "set HOME to your home folder, or GONGFU_HOME to a folder for gongfu's files";
+        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
+    }
     Ok(Home::at(std::path::absolute(path)?))
 }
 

@@ -25,7 +25,7 @@ use gongfu_sandbox::{ChangeSets, OwnerSandbox, Runner};
 use gongfu_search::Search;
 use include_dir::{Dir, include_dir};
 
-use crate::cli::Places;
+use crate::cli::{Places, clone_hint};
 use crate::clock::SystemClock;
 use crate::config::Config;
 use crate::environment::Environment;
@@ -105,8 +105,9 @@ pub(crate) fn parts_with(
     places: &Places,
     mounts: &[Mount],
 ) -> anyhow::Result<Parts> {
+    let user = environment.user.as_deref();
     for folder in &places.skills_dirs {
-        check_folder(folder)?;
+        check_folder(&expanded(folder, user))?;
     }
     parts_of_client(environment, places, mounts)
 }
@@ -325,7 +326,7 @@ fn package_sources(
 /// Checks that a folder of skills which a person named is one.
 fn check_folder(folder: &Path) -> Result<(), Failure> {
     let shown = plain(&folder.to_string_lossy());
-    let (message, hint) = match disk::kind_outside(folder) {
+    let (message, short) = match disk::kind_outside(folder) {
         Some(EntryKind::Folder) => return Ok(()),
         Some(_) => {
             let is_archive = folder.extension().is_some_and(|extension| {
@@ -345,6 +346,8 @@ fn check_folder(folder: &Path) -> Result<(), Failure> {
             "check the path after --skills-dir",
         ),
     };
+    let hint = clone_hint(&shown).filter(|_| shown.contains(':'));
+    let hint = hint.unwrap_or_else(|| short.to_owned());
     Err(Failure::new("FOLDER_NOT_FOUND", message, hint))
 }
 
@@ -370,13 +373,16 @@ fn settings(environment: &Environment, places: &Places, home: &Home, config: &Co
     if config.skills_dirs.is_empty() {
         named.extend(environment.storage_path.clone());
     }
-    let mut explicit = places.skills_dirs.clone();
+    let user = environment.user.as_deref();
+    let explicit = places.skills_dirs.iter();
+    let mut explicit: Vec<PathBuf> = explicit.map(|folder| expanded(folder, user)).collect();
+    let writable = explicit.first().cloned();
     if !places.no_default_dirs {
         explicit.extend(
             config
                 .skills_dirs
                 .iter()
-                .map(|folder| expanded(folder, environment.user.as_deref())),
+                .map(|folder| expanded(folder, user)),
         );
     }
     let default_dirs = !places.no_default_dirs;
@@ -394,7 +400,7 @@ fn settings(environment: &Environment, places: &Places, home: &Home, config: &Co
         default_dirs,
         discover_user: environment.claude_global.unwrap_or(config.discovery.home),
         built_in,
-        writable: places.skills_dirs.first().cloned(),
+        writable,
     }
 }
 
@@ -424,7 +430,7 @@ fn built_in_files() -> Vec<(&'static str, &'static [u8])> {
     files
 }
 
-/// A folder of the settings: `~/` is the person's home folder.
+/// A folder that a person named: `~/` is the person's home folder, also where no shell said so.
 pub(crate) fn expanded(folder: &Path, user: Option<&Path>) -> PathBuf {
     match (folder.strip_prefix("~"), user) {
         (Ok(below), Some(user)) => user.join(below),

@@ -1,8 +1,11 @@
 //! Reading the command line, and answers to what it can't be read as: what is wrong, and the next step.
 
+mod option;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tip;
+mod word;
 
 use std::ffi::OsString;
 
@@ -10,10 +13,13 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 
+use self::tip::Misplaced;
 use super::Cli;
 use crate::failure::Failure;
 use crate::output::OutputArguments;
 use crate::terminal::plain;
+
+pub(crate) use word::{clone_hint, quoted};
 
 /// The reason why no command is run.
 #[derive(Debug)]
@@ -29,16 +35,61 @@ pub(crate) enum Refusal {
 /// With the options for output that are in the words all the same.
 pub(crate) fn parse(words: Vec<OsString>) -> Result<Cli, (OutputArguments, Refusal)> {
     let mut command = Cli::command();
-    let read = command.try_get_matches_from_mut(&words);
-    let cli = read.and_then(|matches| Cli::from_arg_matches(&matches));
-    cli.map_err(|error| {
-        let words: Vec<String> = words
-            .iter()
-            .skip(1)
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        (output(&words), refusal(error, &command, &words))
-    })
+    let error = match read(&mut command, &words) {
+        Ok(cli) => return Ok(cli),
+        Err(error) => error,
+    };
+    let given: Vec<String> = words
+        .iter()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    // Nothing but questions is read in another way than it is written.
+    if let Some(meant) = question(&error, &command, &given) {
+        let program = words.into_iter().take(1);
+        let words: Vec<OsString> = program.chain(meant.iter().map(Into::into)).collect();
+        return read(&mut command, &words)
+            .map_err(|error| (output(&given), refusal(error, &command, &meant)));
+    }
+    Err((output(&given), refusal(error, &command, &given)))
+}
+
+fn read(command: &mut Command, words: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches)
+}
+
+/// The words that a question for a list, for help or for the version should have had.
+fn question(error: &clap::Error, root: &Command, words: &[String]) -> Option<Vec<String>> {
+    let is = |forms: &[&str]| matches!(words, [only] if forms.contains(&only.as_str()));
+    if is(&["version", "ver", "-v", "-version"]) {
+        return Some(vec!["--version".to_owned()]);
+    }
+    if is(&["?", "-?", "/?", "/h", "/help"]) {
+        return Some(vec!["--help".to_owned()]);
+    }
+    let (path, command) = reached(root, words);
+    match (error.kind(), words) {
+        // `gongfu changes`
+        (ErrorKind::MissingSubcommand, _) if command.find_subcommand("list").is_some() => {
+            let end = words.iter().position(|word| word == "--");
+            let mut words = words.to_vec();
+            words.insert(end.unwrap_or(words.len()), "list".to_owned());
+            Some(words)
+        }
+        // `gongfu help list skills`
+        (ErrorKind::InvalidSubcommand, [help, of @ ..]) if help == "help" => {
+            let (path, _) = reached(root, of);
+            let path = path.strip_prefix("gongfu ")?.split(' ');
+            Some(path.chain(["--help"]).map(str::to_owned).collect())
+        }
+        // `gongfu list help`
+        (ErrorKind::UnknownArgument, [.., last]) if last == "help" => {
+            let path = path.strip_prefix("gongfu ")?.split(' ');
+            Some(path.chain(["--help"]).map(str::to_owned).collect())
+        }
+        _ => None,
+    }
 }
 
 /// The options for output, as far as they can be seen.
@@ -73,10 +124,29 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
     }
     let (path, command) = reached(root, words);
     let help = format!("see `{path} --help`");
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(plain(text)),
-        Some(ContextValue::Strings(texts)) => Some(plain(&texts.join(", "))),
+    let raw = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
         _ => None,
+    };
+    let text = |kind| raw(kind).map(|text| plain(&text));
+    // The words after a word, which is one of those after the command.
+    let depth = path.split(' ').count() - 1;
+    let after = |word: &str| {
+        let at = words
+            .iter()
+            .enumerate()
+            .position(|(at, one)| at >= depth && one == word);
+        let at = at.or_else(|| words.iter().position(|one| one == word));
+        at.and_then(|at| words.get(at + 1..)).unwrap_or_default()
+    };
+    let misplaced = |word: &str, rest: &[String], tip: &dyn Fn(&Misplaced<'_>) -> String| {
+        tip(&Misplaced {
+            root,
+            path: &path,
+            word,
+            rest,
+        })
     };
     let argument = text(ContextKind::InvalidArg).unwrap_or_default();
     let value = text(ContextKind::InvalidValue).unwrap_or_default();
@@ -87,29 +157,48 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
     };
     let (code, message, hint) = match kind {
         ErrorKind::InvalidSubcommand => {
-            let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let tip = tip::for_command(&word, &path, root)
-                .or_else(|| tip::for_order(&word, &path, words, command))
-                .unwrap_or_default();
+            let word = raw(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let tip = misplaced(&word, after(&word), &|word| {
+                word.command().unwrap_or_default()
+            });
+            let word = plain(&word);
             let message = match path.strip_prefix("gongfu ") {
+                None if word.is_empty() => "the command is empty".to_owned(),
                 None => format!("there is no command `{word}`"),
-                Some(above) => format!("`{above}` has no command `{word}`"),
+                Some(_) => format!("`{path}` has no command `{word}`"),
             };
             ("UNKNOWN_COMMAND", message, hinted(tip))
         }
         ErrorKind::UnknownArgument => {
-            let near = text(ContextKind::SuggestedArg);
-            let hint = near.map(|near| format!("did you mean `{near}`?"));
-            let message = if argument.starts_with('-') {
-                format!("there is no option `{argument}`")
-            } else {
-                format!("unexpected argument `{argument}`")
+            let word = raw(ContextKind::InvalidArg).unwrap_or_default();
+            if !word.starts_with('-') {
+                let tip = misplaced(&word, after(&word), &|word| word.argument(command));
+                let message = format!("unexpected argument `{}`", plain(&word));
+                return Refusal::Mistake(Failure::usage("UNKNOWN_OPTION", message, hinted(tip)));
+            }
+            // Of `-json` only `-j` is told.
+            let is_it = |given: &&String| {
+                given.starts_with(&word)
+                    && (word.len() == 2
+                        || given
+                            .as_bytes()
+                            .get(word.len())
+                            .is_none_or(|next| *next == b'='))
             };
-            let hint = hint.unwrap_or_else(|| tip::for_argument(&argument, command));
-            ("UNKNOWN_OPTION", message, hinted(hint))
+            let given = words.iter().find(is_it).unwrap_or(&word);
+            let value = after(given).first().map(String::as_str);
+            let value = value.filter(|value| !value.starts_with('-'));
+            let near = text(ContextKind::SuggestedArg);
+            let tip = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => option::tip(given, value, &path, root, command),
+            };
+            let shown = plain(given.split('=').next().unwrap_or(given));
+            let message = format!("`{path}` has no option `{shown}`");
+            ("UNKNOWN_OPTION", message, hinted(tip))
         }
         ErrorKind::MissingRequiredArgument => {
-            let mut hint = tip::for_missing(&argument).map(str::to_owned);
+            let mut hint = tip::for_missing(&argument, &path, words);
             let positional = command.get_positionals().next();
             let values = positional.map(clap::Arg::get_possible_values);
             if let (None, Some(values)) = (&hint, values.filter(|values| !values.is_empty())) {
@@ -134,7 +223,9 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
             ("MISSING_VALUE", message, hinted(hint))
         }
         ErrorKind::InvalidValue => {
-            let near = text(ContextKind::SuggestedValue);
+            let client = word::client(&value).filter(|_| argument.contains("CLIENT"));
+            let near = client.map(str::to_owned);
+            let near = near.or_else(|| text(ContextKind::SuggestedValue));
             let valid = text(ContextKind::ValidValue).unwrap_or_default();
             let near = near.map(|near| format!("did you mean `{near}`? "));
             let hint = format!("{}choose one of: {valid}", near.unwrap_or_default());
@@ -152,7 +243,11 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
             } else {
                 format!("{argument} can't be used with {other}")
             };
-            ("CONFLICT", message, hinted("use one of them".to_owned()))
+            (
+                "OPTION_CONFLICT",
+                message,
+                hinted("use one of them".to_owned()),
+            )
         }
         _ => {
             let text = error.render().to_string();
@@ -177,8 +272,14 @@ fn refused(value: &str, argument: &str) -> String {
 /// The command that the words lead to, with its path.
 fn reached<'a>(root: &'a Command, words: &[String]) -> (String, &'a Command) {
     let (mut path, mut command) = ("gongfu".to_owned(), root);
-    let names = words.iter().take_while(|word| *word != "--");
-    for word in names.filter(|word| !word.starts_with('-')) {
+    let mut names = words.iter().take_while(|word| *word != "--");
+    while let Some(word) = names.next() {
+        if word == "--color" {
+            names.next();
+        }
+        if word.starts_with('-') {
+            continue;
+        }
         let Some(next) = command.find_subcommand(word) else {
             break;
         };
@@ -186,6 +287,12 @@ fn reached<'a>(root: &'a Command, words: &[String]) -> (String, &'a Command) {
         path = format!("{path} {}", next.get_name());
     }
     (path, command)
+}
+
+/// The command at a path.
+fn at<'a>(root: &'a Command, path: &str) -> Option<&'a Command> {
+    let mut names = path.split(' ').skip(1);
+    names.try_fold(root, |command, name| command.find_subcommand(name))
 }
 
 fn usage(command: &Command, path: &str) -> String {

@@ -22,6 +22,11 @@ pub(super) fn limit(text: &str) -> Result<u32, String> {
     whole(text, 1..=100, "skills", "10")
 }
 
+/// A number of calls.
+pub(super) fn calls(text: &str) -> Result<u32, String> {
+    whole(text, 1..=u32::MAX, "calls", "20")
+}
+
 /// A number of characters.
 pub(super) fn budget(text: &str) -> Result<u32, String> {
     whole(text, 1..=65_536, "characters", "8000")
@@ -36,7 +41,11 @@ fn whole(
     let number = text.parse().ok().filter(|number| range.contains(number));
     number.ok_or_else(|| {
         let (least, most) = range.into_inner();
-        format!("use a whole number of {unit} from {least} to {most}, such as {example}")
+        let most = match most {
+            u32::MAX => String::new(),
+            most => format!(" to {most}"),
+        };
+        format!("use a whole number of {unit} from {least}{most}, such as {example}")
     })
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::Outcome;
 use crate::cli::{self, ChangeArguments, ClientCommand, Reach, Refusal, UrlOrClient};
 use crate::client::{
-    self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Problem, Scope, Status, Transport,
+    self, Action, CLIENTS, Change, Client, DEFAULT_URL, Location, Scope, Status, Transport,
 };
 use crate::clock::SystemClock;
 use crate::environment::Environment;
@@ -45,16 +45,15 @@ pub(crate) fn run(
             json,
         } => {
             let name = name.or_else(|| client_after_http(&reach));
-            let Some(client) = name.as_deref().and_then(Client::by_id) else {
-                list(Scope::User, json, environment, terminal)?;
-                terminal.note("to print an entry: gongfu client print NAME");
-                return Ok(Outcome::Good);
+            let named = clients(name.as_slice())?;
+            let Some(client) = named.first() else {
+                return Ok(Outcome::WrongUse);
             };
             let transport = transport(&reach, None, environment)?;
-            let snippet = client.snippet(&transport).map_err(Failure::from)?;
+            let snippet = client.snippet(&transport)?;
             let address = client.install_link(&transport);
             if link {
-                let address = address.ok_or_else(|| Failure::from(client.no_link()))?;
+                let address = address.ok_or_else(|| client.no_link())?;
                 terminal.line(&address)?;
             } else if json {
                 let file = client.location(Scope::User, environment).file;
@@ -433,7 +432,7 @@ fn status(
 
 /// One line about a client.
 fn summary(status: &Status) -> (Paint, String) {
-    if let Some(Problem { message, hint, .. }) = &status.problem {
+    if let Some(Failure { message, hint, .. }) = &status.problem {
         let message = plain(message);
         return (Paint::Red, format!("broken: {message} ({hint})"));
     }

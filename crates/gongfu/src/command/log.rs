@@ -19,7 +19,7 @@ use crate::clock::SystemClock;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::signal::Signals;
-use crate::terminal::{Terminal, plain};
+use crate::terminal::{Paint, Terminal, plain};
 use crate::wiring;
 use table::Table;
 
@@ -37,6 +37,7 @@ struct Entry {
     process: u32,
     phase: String,
     tool: String,
+    access: String,
     client: String,
     outcome: String,
     skill: Option<String>,
@@ -59,6 +60,11 @@ impl Entry {
         !self.is_begin() && (self.outcome != "ok" || ended != "exit 0")
     }
 
+    /// Returns whether it is no call of a tool but a look at what gongfu keeps, such as a list of approvals.
+    fn is_internal(&self) -> bool {
+        self.tool.contains('/') && self.access == "read" && !self.has_failed()
+    }
+
     /// The call that it is about; a number is unique in a process alone.
     fn id(&self) -> (u32, u64, String) {
         (self.process, self.call, self.client.clone())
@@ -70,6 +76,7 @@ struct Filter<'a> {
     skill: Option<&'a str>,
     failed: bool,
     since: Option<Timestamp>,
+    all: bool,
 }
 
 impl Filter<'_> {
@@ -81,7 +88,8 @@ impl Filter<'_> {
         let is_late = self
             .since
             .is_none_or(|since| Timestamp::parse(&entry.at).is_some_and(|at| at >= since));
-        of_skill && is_late && (!self.failed || entry.has_failed())
+        let is_asked = self.all || !entry.is_internal();
+        of_skill && is_asked && is_late && (!self.failed || entry.has_failed())
     }
 }
 
@@ -94,16 +102,21 @@ pub(crate) fn run(
         skill: arguments.skill.as_deref(),
         failed: arguments.failed,
         since: arguments.since.as_deref().map(since).transpose()?,
+        all: arguments.all,
     };
     let home = wiring::home(environment)?;
     let mut reader = FileRecords::new(home.clone()).log_reader(&audit::key()?);
     let limit = match (arguments.limit, filter.since) {
-        (Some(limit), _) => limit,
+        (Some(limit), _) => usize::try_from(limit).unwrap_or(usize::MAX),
         (None, Some(_)) => usize::MAX,
         (None, None) => LIMIT,
     };
     let mut past = Past::read(&mut reader, &home, &filter, limit)?;
     let mut table = Table::new(past.shown.iter(), terminal.width());
+    if !arguments.json && (arguments.follow || !past.shown.is_empty()) {
+        let head = table.head();
+        terminal.line(&terminal.paint(Paint::Dim, &head))?;
+    }
     for entry in &past.shown {
         show(entry, &mut table, arguments.json, terminal)?;
     }
@@ -111,6 +124,12 @@ pub(crate) fn run(
         terminal.note(&format!(
             "earlier calls not shown: {} (-n or --since shows more)",
             past.left_out
+        ));
+    }
+    if past.internal > 0 {
+        terminal.note(&format!(
+            "reads by gongfu itself not shown: {} (--all shows them)",
+            past.internal
         ));
     }
     if past.unreadable > 0 {
@@ -143,6 +162,8 @@ pub(crate) fn run(
 struct Past {
     shown: VecDeque<Entry>,
     left_out: usize,
+    /// Those that nobody asked for.
+    internal: usize,
     unreadable: usize,
 }
 
@@ -166,6 +187,7 @@ impl Past {
                 return Ok(());
             }
             begun.remove(&entry.id());
+            past.internal += usize::from(!filter.all && entry.is_internal());
             if filter.fits(&entry) {
                 past.push(entry, limit);
             }
@@ -301,6 +323,13 @@ mod tests {
         }
         let line = Table::new([&entry].into_iter(), None).line(&entry, &terminal);
         assert!(line.starts_with("2026-11-24 01:02:03") && line.ends_with("echo one echo two"));
+        let head = Table::new([&entry].into_iter(), None).head();
+        let at = |text: &str, of: &str| text.find(of).unwrap();
+        assert!(head.starts_with("TIME") && at(&head, "TOOL") == at(&line, "run_shell_command"));
+        assert_eq!(
+            at(&head, "COMMAND"),
+            at(&line.replace('名', "xx"), "echo one")
+        );
     }
 
     #[test]

@@ -27,8 +27,6 @@ use crate::wiring;
 const TIMEOUT: u8 = 124;
 /// The exit code of a program that a signal ended, by the convention of shells: this and its number.
 const SIGNAL: i64 = 128;
-/// The exit code of a command that isn't there, by the convention of shells.
-const NOT_FOUND: u8 = 127;
 /// The exit code of a run that a person interrupted.
 const INTERRUPTED: u8 = 130;
 /// The most files that are named.
@@ -101,8 +99,9 @@ pub(crate) fn run(
             let folders = HostFolders::of(skill.map(|skill| &**skill), &parts, environment);
             let folders = runtime.block_on(folders);
             let ended = ended(result, &folders, &about, terminal);
-            if let (Ok(Outcome::Code(_)), Some(skill), false) = (&ended, skill, about.json) {
-                for hint in hint::hints(&words, skill, &folders, environment) {
+            if let (Ok(Outcome::Code(code)), Some(skill), false) = (&ended, skill, about.json) {
+                let hints = hint::of_program(*code, &about.program, skill).into_iter();
+                for hint in hints.chain(hint::hints(&words, skill, &folders, environment)) {
                     terminal.note(&format!("gongfu: {hint}"));
                 }
             }
@@ -260,11 +259,6 @@ fn ended(
     }
     if let Some(why) = stopped(reason, about) {
         terminal.complain(&format!("gongfu: {why}"));
-    } else if outcome == Outcome::Code(NOT_FOUND) {
-        let (program, skill) = (plain(&about.program), plain(&about.skill));
-        terminal.note(&format!(
-            "gongfu: if `{program}` is a file of the skill, use its path below /skill: `gongfu skill show {skill}`"
-        ));
     }
     Ok(outcome)
 }

@@ -3,12 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use gongfu_core::library::SourceKind;
+use gongfu_core::near;
+use gongfu_core::skill::SKILL_FILE;
 use gongfu_files::Home;
 use gongfu_files::disk::{self, EntryKind};
 use serde::Serialize;
 
 use super::Outcome;
-use crate::cli::{Common, Places, SourceCommand};
+use crate::cli::{Common, Places, SourceCommand, clone_hint, quoted};
 use crate::config::{Config, edit, file, invalid, key};
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -122,19 +124,30 @@ fn add(
     match disk::kind_outside(&folder) {
         Some(EntryKind::Folder) => {}
         Some(_) => {
-            let hint = "name the folder that holds the skills; unpack an archive first";
-            return Err(Failure::new(
-                "SOURCE_NOT_A_FOLDER",
-                format!("{shown} is not a folder"),
-                hint,
-            )
-            .into());
+            // The folder of a skill, and the one above it, which holds skills.
+            let above = folder.ancestors().nth(2);
+            let is_skill = folder.file_name().is_some_and(|name| name == SKILL_FILE);
+            let hint = match above.filter(|_| is_skill) {
+                Some(above) => format!(
+                    "add the folder that the skill's folder is in: `gongfu source add {}`",
+                    quoted(&above.to_string_lossy())
+                ),
+                None => "name the folder that holds the skills; unpack an archive first".to_owned(),
+            };
+            let message = format!("{shown} is not a folder");
+            return Err(Failure::new("SOURCE_NOT_A_FOLDER", message, hint).into());
         }
         None => {
-            let hint = "create it first, or check the path";
-            return Err(
-                Failure::new("SOURCE_NOT_FOUND", format!("{shown} does not exist"), hint).into(),
-            );
+            let hint = clone_hint(&shown);
+            let message = match &hint {
+                Some(_) if shown.contains(':') => format!("{shown} is an address, not a folder"),
+                _ => format!("there is no folder {shown}"),
+            };
+            let hint = hint.unwrap_or_else(|| {
+                let quoted = quoted(&shown);
+                format!("check the path, or create it: `mkdir -p {quoted}`, then `gongfu source add {quoted}`")
+            });
+            return Err(Failure::new("SOURCE_NOT_FOUND", message, hint).into());
         }
     }
     let Some(text) = folder.to_str() else {
@@ -204,6 +217,11 @@ fn remove(
             }
             Some("system") => "it is the folder for all users; its owner can remove it",
             _ => "`gongfu source list` shows every source",
+        };
+        let ids = sources.iter().map(|one| one.id.as_str());
+        let hint = match near::meant(&shown, ids).filter(|_| known.is_none()) {
+            Some(near) => format!("did you mean `{}`? {hint}", plain(near)),
+            None => hint.to_owned(),
         };
         let message = format!("{shown} is not in the settings");
         return Err(Failure::new("SOURCE_UNKNOWN", message, hint).into());

@@ -1,143 +1,331 @@
-//! Tips for words that are no command: what other programs call it, a command elsewhere, a misspelling.
+//! What was probably meant by a word that is no command, or by an argument too many: a command of another program,
+//! the words in another order, a misspelling.
 
 use clap::Command;
+use clap::error::ErrorKind;
 use gongfu_core::near;
 
-/// Names of commands in other programs, and what they are here.
-const SYNONYMS: &[(&str, &str)] = &[
-    ("add", "skill new"),
-    ("allow", "approve allow"),
-    ("approvals", "approve list"),
-    ("attack", "doctor --attack"),
-    ("configure", "client install"),
-    ("connect", "client install"),
-    ("create", "skill new"),
-    ("delete", "skill disable"),
-    ("describe", "skill show"),
-    ("diff", "changes show"),
-    ("exec", "run"),
-    ("execute", "run"),
-    ("fix", "skill check --fix"),
-    ("grep", "search"),
-    ("http", "serve"),
-    ("install", "client install"),
-    ("lint", "skill check"),
-    ("logs", "log"),
-    ("new", "skill new"),
-    ("off", "skill disable"),
-    ("on", "skill enable"),
-    ("query", "search"),
-    ("remove", "skill disable"),
-    ("rm", "skill disable"),
-    ("server", "serve"),
-    ("settings", "config"),
-    ("setup", "init"),
-    ("start", "serve"),
-    ("stdio", "mcp"),
-    ("test", "skill check"),
-    ("uninstall", "client uninstall"),
-    ("validate", "skill check"),
-    ("verify", "skill check"),
-    ("view", "skill show"),
-];
+use super::table::{self, Part};
+use super::word::{self, Form, quoted};
+use crate::terminal::plain;
 
-/// The most tips that are given.
+/// The most commands that are suggested.
 const MAX_TIPS: usize = 3;
 /// The least similarity of a misspelling.
 const SIMILAR: f64 = 0.8;
 /// The difference at which two misspellings are as likely.
 const CLOSE: f64 = 0.03;
+/// The most characters of a suggested command line.
+const MAX_LINE: usize = 160;
 
-/// A tip for a word that isn't a command below `path`.
-pub(super) fn for_command(word: &str, path: &str, root: &Command) -> Option<String> {
-    let folded = near::folded(word);
-    let mut all = Vec::new();
-    collect(root, "gongfu", &mut all);
-    let below = |known: &&CommandName| {
-        let above = known.path.rsplit_once(' ');
-        above.is_some_and(|(above, _)| above == path)
-    };
-    let spelled = |known: &CommandName| {
-        let names = known.names.iter();
-        let similar = names.map(|name| strsim::jaro_winkler(name, &folded));
-        similar.fold(0.0, f64::max)
-    };
-    // A misspelling of what could stand here, the nearest first.
-    let mut here: Vec<(f64, &str)> = all
-        .iter()
-        .filter(below)
-        .map(|known| (spelled(known), known.path.as_str()))
-        .filter(|(similar, _)| *similar >= SIMILAR)
-        .collect();
-    here.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let best = here.first().map_or(0.0, |(similar, _)| *similar);
-    let here = here.iter().filter(|(similar, _)| best - similar < CLOSE);
-    let here: Vec<String> = here.map(|(_, path)| (*path).to_owned()).collect();
-    let synonym = SYNONYMS.iter().find(|(from, _)| *from == folded);
-    let synonym = synonym.map(|(_, to)| format!("gongfu {to}"));
-    let is_known = |to: &String| {
-        let mut all = all.iter();
-        all.any(|known| *to == known.path || known.is_leaf && to.starts_with(&known.path))
-    };
-    let synonym: Vec<String> = synonym
-        .filter(|to| is_known(to) && (to.starts_with(path) || path == "gongfu"))
-        .into_iter()
-        .collect();
-    let elsewhere = all.iter().filter(|known| known.names.contains(&folded));
-    let elsewhere: Vec<String> = elsewhere.map(|known| known.path.clone()).collect();
-    let tips = [synonym, here, elsewhere];
-    let tips = tips.into_iter().find(|tips| !tips.is_empty());
-    let shown: Vec<String> = tips
-        .unwrap_or_default()
-        .iter()
-        .take(MAX_TIPS)
-        .map(|tip| format!("`{tip}`"))
-        .collect();
-    (!shown.is_empty()).then(|| format!("did you mean {}?", shown.join(" or ")))
+/// A word that can't stand where it is.
+pub(super) struct Misplaced<'a> {
+    pub(super) root: &'a Command,
+    /// The command that was reached, such as `gongfu skill`.
+    pub(super) path: &'a str,
+    pub(super) word: &'a str,
+    /// The words after it.
+    pub(super) rest: &'a [String],
 }
 
-/// A tip for a command that follows what it is for: `gongfu pdf run`.
-pub(super) fn for_order(
-    word: &str,
-    path: &str,
-    words: &[String],
-    command: &Command,
-) -> Option<String> {
-    let at = words.iter().position(|one| one == word)?;
-    let next = words.get(at + 1)?;
-    let next = command.find_subcommand(next)?.get_name();
-    Some(format!("the command comes first: `{path} {next} …`"))
-}
-
-/// A tip for an argument too many.
-pub(super) fn for_argument(argument: &str, command: &Command) -> String {
-    if argument.starts_with('-') {
-        return String::new();
+impl Misplaced<'_> {
+    /// A tip for a word that isn't a command below the path.
+    pub(super) fn command(&self) -> Option<String> {
+        let swapped = || self.swapped(self.word, self.rest);
+        self.by_rule(Part::First)
+            .or_else(|| swapped().filter(|_| self.path == "gongfu"))
+            .or_else(|| self.misspelled())
+            .or_else(|| self.elsewhere())
+            .or_else(|| self.late())
+            .or_else(|| self.by_rule(Part::Last))
     }
-    let takes = command.get_positionals().count();
-    match (command.get_name(), takes) {
-        (_, 0) => "this command takes options only".to_owned(),
-        (_, 1) => "it takes one argument; quote text with spaces".to_owned(),
-        (_, takes) => format!("it takes {takes} arguments; quote text with spaces"),
+
+    /// A tip for an argument too many.
+    pub(super) fn argument(&self, command: &Command) -> String {
+        let verb = self.path.strip_prefix("gongfu ").unwrap_or_default();
+        let words = || {
+            let words = std::iter::once(self.word.to_owned());
+            words.chain(self.rest.iter().cloned()).collect::<Vec<_>>()
+        };
+        // `gongfu list skills`
+        let swapped = || self.swapped(verb, &words());
+        self.by_rule(Part::First)
+            .or_else(|| swapped().filter(|_| !verb.contains(' ')))
+            .or_else(|| self.by_rule(Part::Last))
+            .unwrap_or_else(|| match command.get_positionals().count() {
+                0 => "this command takes options only".to_owned(),
+                1 => "it takes one argument; quote text with spaces".to_owned(),
+                takes => format!("it takes {takes} arguments; quote text with spaces"),
+            })
+    }
+
+    /// The tip of the first rule that fits.
+    fn by_rule(&self, part: Part) -> Option<String> {
+        let next = self.rest.first().map(String::as_str);
+        let tip = table::for_word(part, self.path, self.word, next)?;
+        match tip.strip_prefix('=') {
+            None => Some(self.filled(tip)),
+            Some(template) => {
+                let words = template.split(' ').flat_map(|part| self.words_of(part));
+                asked(&[self.line(&words.collect::<Vec<_>>())])
+            }
+        }
+    }
+
+    /// The words that a part of a template stands for.
+    fn words_of(&self, part: &str) -> Vec<String> {
+        match part {
+            "{all}" => std::iter::once(self.word.to_owned())
+                .chain(self.rest.iter().cloned())
+                .collect(),
+            "{rest}" => self.rest.to_vec(),
+            _ => vec![self.filled_with(part, str::to_owned)],
+        }
+    }
+
+    /// A sentence with its words, as a shell takes them.
+    fn filled(&self, tip: &str) -> String {
+        let mut all = self.words_of("{all}");
+        let mut rest = self.words_of("{rest}");
+        for words in [&mut all, &mut rest] {
+            for word in words {
+                *word = quoted(word);
+            }
+        }
+        let tip = tip.replace("{all}", &all.join(" "));
+        let tip = tip.replace("{rest}", &rest.join(" ")).replace(" `;", "`;");
+        self.filled_with(&tip, |word| quoted(word))
+    }
+
+    fn filled_with(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
+        let next = self.rest.first().map_or("", String::as_str);
+        let either = |form: &dyn Fn(&str) -> bool| {
+            if form(self.word) { self.word } else { next }
+        };
+        let is_source = |word: &str| matches!(Form::of(Some(word)), Form::Url | Form::Repository);
+        let url = word::cloned(either(&is_source));
+        let client = either(&|word| word::client(word).is_some());
+        let client = word::client(client).unwrap_or("CLIENT");
+        let (key, value) = self.word.split_once('=').unwrap_or((self.word, ""));
+        let address = match self.word.rsplit_once(':') {
+            Some(("", port)) => format!("127.0.0.1:{port}"),
+            Some(_) => self.word.to_owned(),
+            None => format!("127.0.0.1:{}", self.word),
+        };
+        let folder = word::folder_of(&url);
+        let mut text = text.to_owned();
+        for (name, value) in [
+            ("{word}", self.word),
+            ("{next}", next),
+            ("{url}", url.as_str()),
+            ("{folder}", folder.as_str()),
+            ("{client}", client),
+            ("{key}", key),
+            ("{value}", value),
+            ("{address}", address.as_str()),
+        ] {
+            if text.contains(name) {
+                text = text.replace(name, &shown(value));
+            }
+        }
+        text
+    }
+
+    /// The command that stands behind what it is about: `gongfu list skills`.
+    fn swapped(&self, verb: &str, rest: &[String]) -> Option<String> {
+        let (noun, rest) = rest.split_first()?;
+        let folded = near::folded(noun);
+        let group = self.root.find_subcommand(&folded);
+        let group = group.or_else(|| self.root.find_subcommand(folded.strip_suffix('s')?))?;
+        if !group.has_subcommands() {
+            return None;
+        }
+        let path = format!("gongfu {}", group.get_name());
+        let placed = Misplaced {
+            root: self.root,
+            path: &path,
+            word: verb,
+            rest,
+        };
+        if let Some(command) = group.find_subcommand(near::folded(verb)) {
+            let mut words = vec![group.get_name().to_owned(), command.get_name().to_owned()];
+            words.extend_from_slice(rest);
+            return asked(&[self.line(&words)]);
+        }
+        placed.by_rule(Part::First).or_else(|| placed.misspelled())
+    }
+
+    /// A misspelling of what could stand here, the nearest first.
+    fn misspelled(&self) -> Option<String> {
+        let folded = near::folded(self.word);
+        let mut all = Vec::new();
+        collect(self.root, "gongfu", &mut all);
+        let here = all.iter().filter(|known| {
+            let above = known.path.rsplit_once(' ');
+            above.is_some_and(|(above, _)| above == self.path)
+        });
+        let mut here: Vec<(f64, &str)> = here
+            .map(|known| {
+                let names = known.names.iter();
+                let similar = names.map(|name| strsim::jaro_winkler(name, &folded));
+                (similar.fold(0.0, f64::max), known.path.as_str())
+            })
+            .filter(|(similar, _)| *similar >= SIMILAR)
+            .collect();
+        here.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        let best = here.first().map_or(0.0, |(similar, _)| *similar);
+        let here = here.iter().filter(|(similar, _)| best - similar < CLOSE);
+        self.asked_of(here.map(|(_, path)| *path))
+    }
+
+    /// A command of this name in another group.
+    fn elsewhere(&self) -> Option<String> {
+        let folded = near::folded(self.word);
+        let mut all = Vec::new();
+        collect(self.root, "gongfu", &mut all);
+        let elsewhere = all.iter().filter(|known| known.names.contains(&folded));
+        self.asked_of(elsewhere.map(|known| known.path.as_str()))
+    }
+
+    /// A command that follows what it is for: `gongfu pdf run`.
+    fn late(&self) -> Option<String> {
+        let (next, rest) = self.rest.split_first()?;
+        let group = super::at(self.root, self.path)?;
+        let command = group.find_subcommand(near::folded(next))?;
+        let mut words: Vec<String> = self.path.split(' ').skip(1).map(str::to_owned).collect();
+        words.extend([command.get_name().to_owned(), self.word.to_owned()]);
+        words.extend_from_slice(rest);
+        let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let more = if self.reads(&words) { "" } else { " …" };
+        Some(format!(
+            "the command comes first: `gongfu {}{more}`",
+            shown.join(" ")
+        ))
+    }
+
+    /// A question about commands with the words after this one.
+    fn asked_of<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Option<String> {
+        let lines = paths.take(MAX_TIPS).map(|path| {
+            let words = path.split(' ').skip(1).map(str::to_owned);
+            self.line(&words.chain(self.rest.iter().cloned()).collect::<Vec<_>>())
+        });
+        asked(&lines.collect::<Vec<_>>())
+    }
+
+    /// Returns whether these words are a command line.
+    fn reads(&self, words: &[String]) -> bool {
+        let words = std::iter::once("gongfu").chain(words.iter().map(String::as_str));
+        match self.root.clone().try_get_matches_from(words) {
+            Ok(_) => true,
+            Err(error) => matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            ),
+        }
+    }
+
+    /// A command line of these words if gongfu reads it, else the command with what it takes.
+    fn line(&self, words: &[String]) -> String {
+        let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+        let shown = format!("gongfu {}", shown.join(" "));
+        if shown.chars().count() <= MAX_LINE && self.reads(words) {
+            return shown;
+        }
+        let (path, command) = super::reached(self.root, words);
+        let takes = command
+            .get_positionals()
+            .filter(|one| one.is_required_set());
+        let takes = takes.map(|one| {
+            let names = one.get_value_names().unwrap_or_default();
+            let names: Vec<&str> = names.iter().map(clap::builder::Str::as_str).collect();
+            names.join(" ")
+        });
+        let words: Vec<String> = std::iter::once(path).chain(takes).collect();
+        words.join(" ")
     }
 }
 
-/// The command that shows what a missing argument may be.
-pub(super) fn for_missing(argument: &str) -> Option<&'static str> {
+/// A question about the commands that were probably meant.
+fn asked(lines: &[String]) -> Option<String> {
+    let lines: Vec<String> = lines
+        .iter()
+        .map(|line| format!("`{}`", plain(line)))
+        .collect();
+    (!lines.is_empty()).then(|| format!("did you mean {}?", lines.join(" or ")))
+}
+
+/// What a command that lacks an argument is told, with a command to run next.
+pub(super) fn for_missing(argument: &str, path: &str, words: &[String]) -> Option<String> {
+    if argument.contains("<COMMAND>") {
+        return Some(for_run(words));
+    }
     let lists = [
-        ("<SKILL>", "`gongfu list` shows the names"),
-        ("<TOOL>", "`gongfu tool list` shows the tools"),
-        ("<QUERY>", "say what to do in a few words"),
+        ("approve", "<ID>", "`gongfu approve list` shows the IDs"),
+        ("changes", "<ID>", "`gongfu changes list` shows the IDs"),
         (
-            "<COMMAND>",
-            "say what to run, such as `python scripts/x.py`",
+            "layer",
+            "<SKILL>",
+            "`gongfu layer list` shows the skills that have such files",
         ),
-        ("<HOST", "name a host such as api.example.com"),
-        ("--fix", "--dry-run shows what --fix would change"),
+        (
+            "skill new",
+            "<NAME>",
+            "name the skill: `gongfu skill new pdf-tools`",
+        ),
+        (
+            "source add",
+            "<DIR>",
+            "name the folder that holds the skills: `gongfu source add ~/skills`",
+        ),
+        (
+            "source remove",
+            "<DIR",
+            "`gongfu source list` shows the folders and their ids",
+        ),
+        (
+            "config set",
+            "<VALUE>",
+            "`gongfu config show` prints the present values",
+        ),
+        ("config", "<KEY>", "`gongfu config show` lists the settings"),
+        (
+            "grant",
+            "<SKILL>",
+            "such as `gongfu grant add pdf-tools api.example.com`; `gongfu list` shows the names",
+        ),
+        ("", "<SKILL>", "`gongfu list` shows the names"),
+        ("", "<TOOL>", "`gongfu tool list` shows the tools"),
+        (
+            "",
+            "<QUERY>",
+            "say what to do in a few words, such as `gongfu search merge pdf files`",
+        ),
+        ("", "<HOST", "name a host such as api.example.com"),
+        ("", "--fix", "--dry-run shows what --fix would change"),
     ];
+    let below = path.strip_prefix("gongfu ").unwrap_or_default();
     let mut lists = lists.iter();
-    let (_, hint) = lists.find(|(name, _)| argument.contains(name))?;
-    Some(hint)
+    let (_, _, hint) =
+        lists.find(|(at, name, _)| below.starts_with(at) && argument.contains(name))?;
+    Some((*hint).to_owned())
+}
+
+/// What `gongfu run` without a command is told.
+fn for_run(words: &[String]) -> String {
+    let skill = words.iter().skip_while(|word| *word != "run").nth(1);
+    match skill.map(|skill| (skill, Form::of(Some(skill)))) {
+        Some((file, Form::File)) => format!(
+            "name the skill before its script, such as `gongfu run SKILL python {}`; `gongfu list` shows the skills",
+            quoted(file)
+        ),
+        Some((skill, Form::Name | Form::Repository)) => {
+            let skill = quoted(skill);
+            format!(
+                "say what to run, such as `gongfu run {skill} python scripts/x.py`; `gongfu skill show {skill}` lists its files"
+            )
+        }
+        _ => "say what to run, such as `gongfu run pdf-tools python scripts/x.py`; `gongfu list` shows the skills".to_owned(),
+    }
 }
 
 /// A command that there is.
@@ -145,7 +333,6 @@ struct CommandName {
     path: String,
     /// Its name and aliases.
     names: Vec<String>,
-    is_leaf: bool,
 }
 
 fn collect(command: &Command, path: &str, all: &mut Vec<CommandName>) {
@@ -158,7 +345,6 @@ fn collect(command: &Command, path: &str, all: &mut Vec<CommandName>) {
             names: std::iter::once(below.get_name().to_owned())
                 .chain(aliases)
                 .collect(),
-            is_leaf: !below.has_subcommands(),
         });
     }
 }

@@ -158,7 +158,7 @@ fn every_command_answers_as_json() {
     let foreign = "{\"mcpServers\": {\"gongfu\": {\"command\": \"x\"}}}";
     fixture.write("user/.cursor/mcp.json", foreign);
     let refused = plain("client install cursor --json", 1);
-    assert_eq!(text_at(&refused, "/0/error/code"), "foreign-entry");
+    assert_eq!(text_at(&refused, "/0/error/code"), "FOREIGN_ENTRY");
     let print = plain("client print codex --json", 0);
     assert!(text_at(&print, "/entry").contains("[mcp_servers.gongfu]"));
     assert_eq!(
