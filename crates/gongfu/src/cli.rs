@@ -243,7 +243,7 @@ const PLACES: &str = "Directories";
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Serving {
     /// Address to listen on: HOST:PORT (port 0 picks a free one) or unix:PATH [default: 127.0.0.1:7878]
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = value::address)]
     pub(crate) listen: Option<Address>,
     /// Public URL, if a reverse proxy forwards requests; every request then needs the server's token
     #[arg(long, value_name = "URL")]

@@ -36,7 +36,17 @@ pub(crate) fn home(environment: &Environment) -> anyhow::Result<Home> {
         let hint = "set HOME to your home folder, or GONGFU_HOME to a folder for gongfu's files";
         return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
     }
-    Ok(Home::at(std::path::absolute(path)?))
+    let home = Home::at(std::path::absolute(path)?);
+    match home.blocked_by() {
+        None => Ok(home),
+        Some(file) => {
+            let (path, file) = (home.path().to_string_lossy(), file.to_string_lossy());
+            let (path, file) = (plain(&path), plain(&file));
+            let message = format!("gongfu's home {path} can't be used: {file} is not a folder");
+            let hint = "set GONGFU_HOME to a writable folder, or move that file away";
+            Err(Failure::new("HOME_UNUSABLE", message, hint).into())
+        }
+    }
 }
 
 /// Creates the home with its folders; answers whether it is new.

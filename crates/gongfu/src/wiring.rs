@@ -80,12 +80,6 @@ impl Parts {
 /// gongfu's home for a server, which can inform nobody later on that there can't be one.
 pub(crate) fn home_of_server(environment: &Environment) -> anyhow::Result<Home> {
     let home = home(environment)?;
-    if let Some(file) = home.blocked_by() {
-        let (path, file) = (home.path().display(), file.display());
-        let message = format!("gongfu's home {path} can't be used: {file} is not a folder");
-        let hint = "set GONGFU_HOME to a writable folder, or move that file away";
-        return Err(Failure::new("HOME_UNUSABLE", message, hint).into());
-    }
     if home.is_open_to_others() {
         let path = home.path().display();
         tracing::warn!("other users can read gongfu's home: chmod 700 {path}");

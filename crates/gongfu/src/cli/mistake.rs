@@ -1,5 +1,6 @@
 //! Reading the command line, and answers to what it can't be read as: what is wrong, and the next step.
 
+mod missing;
 mod option;
 mod table;
 #[cfg(test)]
@@ -13,7 +14,9 @@ use clap::builder::PossibleValue;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _};
 
-use self::tip::Misplaced;
+use gongfu_core::near;
+
+use self::tip::StrayWord;
 use super::Cli;
 use crate::failure::Failure;
 use crate::output::OutputArguments;
@@ -80,7 +83,11 @@ fn question(error: &clap::Error, root: &Command, words: &[String]) -> Option<Vec
         // `gongfu help list skills`
         (ErrorKind::InvalidSubcommand, [help, of @ ..]) if help == "help" => {
             let (path, _) = reached(root, of);
-            let path = path.strip_prefix("gongfu ")?.split(' ');
+            let Some(path) = path.strip_prefix("gongfu ") else {
+                // No command begins so, and the answer says which was meant.
+                return Some(of.to_vec());
+            };
+            let path = path.split(' ');
             Some(path.chain(["--help"]).map(str::to_owned).collect())
         }
         // `gongfu list help`
@@ -140,8 +147,8 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
         let at = at.or_else(|| words.iter().position(|one| one == word));
         at.and_then(|at| words.get(at + 1..)).unwrap_or_default()
     };
-    let misplaced = |word: &str, rest: &[String], tip: &dyn Fn(&Misplaced<'_>) -> String| {
-        tip(&Misplaced {
+    let stray = |word: &str, rest: &[String], tip: &dyn Fn(&StrayWord<'_>) -> String| {
+        tip(&StrayWord {
             root,
             path: &path,
             word,
@@ -158,7 +165,7 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
     let (code, message, hint) = match kind {
         ErrorKind::InvalidSubcommand => {
             let word = raw(ContextKind::InvalidSubcommand).unwrap_or_default();
-            let tip = misplaced(&word, after(&word), &|word| {
+            let tip = stray(&word, after(&word), &|word| {
                 word.command().unwrap_or_default()
             });
             let word = plain(&word);
@@ -172,7 +179,7 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
         ErrorKind::UnknownArgument => {
             let word = raw(ContextKind::InvalidArg).unwrap_or_default();
             if !word.starts_with('-') {
-                let tip = misplaced(&word, after(&word), &|word| word.argument(command));
+                let tip = stray(&word, after(&word), &|word| word.argument(command));
                 let message = format!("unexpected argument `{}`", plain(&word));
                 return Refusal::Mistake(Failure::usage("UNKNOWN_OPTION", message, hinted(tip)));
             }
@@ -188,17 +195,20 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
             let given = words.iter().find(is_it).unwrap_or(&word);
             let value = after(given).first().map(String::as_str);
             let value = value.filter(|value| !value.starts_with('-'));
-            let near = text(ContextKind::SuggestedArg);
-            let tip = match near {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => option::tip(given, value, &path, root, command),
+            let unknown = option::Unknown {
+                option: given,
+                value,
+                words,
+                path: &path,
+                root,
             };
+            let tip = unknown.tip(command);
             let shown = plain(given.split('=').next().unwrap_or(given));
             let message = format!("`{path}` has no option `{shown}`");
             ("UNKNOWN_OPTION", message, hinted(tip))
         }
         ErrorKind::MissingRequiredArgument => {
-            let mut hint = tip::for_missing(&argument, &path, words);
+            let mut hint = missing::hint(&argument, &path, words);
             let positional = command.get_positionals().next();
             let values = positional.map(clap::Arg::get_possible_values);
             if let (None, Some(values)) = (&hint, values.filter(|values| !values.is_empty())) {
@@ -216,19 +226,22 @@ fn refusal(error: clap::Error, root: &Command, words: &[String]) -> Refusal {
             let valid = text(ContextKind::ValidValue).unwrap_or_default();
             let message = format!("{argument} needs a value");
             let hint = if valid.is_empty() {
-                String::new()
+                option::needed(&argument, command)
             } else {
                 format!("choose one of: {valid}")
             };
             ("MISSING_VALUE", message, hinted(hint))
         }
         ErrorKind::InvalidValue => {
-            let client = word::client(&value).filter(|_| argument.contains("CLIENT"));
-            let near = client.map(str::to_owned);
-            let near = near.or_else(|| text(ContextKind::SuggestedValue));
             let valid = text(ContextKind::ValidValue).unwrap_or_default();
+            let client = word::client(&value).filter(|_| argument.contains("CLIENT"));
+            let near = client.or_else(|| near::meant(&value, valid.split(", ")));
             let near = near.map(|near| format!("did you mean `{near}`? "));
-            let hint = format!("{}choose one of: {valid}", near.unwrap_or_default());
+            let one = match argument.ends_with("...") {
+                true => "one or more",
+                false => "one",
+            };
+            let hint = format!("{}choose {one} of: {valid}", near.unwrap_or_default());
             ("INVALID_VALUE", refused(&value, &argument), hint)
         }
         ErrorKind::ValueValidation => {
@@ -287,6 +300,17 @@ fn reached<'a>(root: &'a Command, words: &[String]) -> (String, &'a Command) {
         path = format!("{path} {}", next.get_name());
     }
     (path, command)
+}
+
+/// The same words with the names of commands as gongfu has them.
+fn named(root: &Command, words: &[String]) -> Vec<String> {
+    let mut command = Some(root);
+    let words = words.iter().map(|word| {
+        let below = command.and_then(|command| command.find_subcommand(near::folded(word)));
+        command = below;
+        below.map_or_else(|| word.clone(), |below| below.get_name().to_owned())
+    });
+    words.collect()
 }
 
 /// The command at a path.

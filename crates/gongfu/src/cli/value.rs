@@ -1,6 +1,26 @@
 //! Values of arguments, each refused with what it should be.
 
 use gongfu_core::network::Rule;
+use gongfu_server::{Address, AddressError};
+
+/// An address to listen on. A port and a URL are common mistakes, so the answer has their address.
+pub(super) fn address(text: &str) -> Result<Address, String> {
+    let wrong = match text.parse() {
+        Ok(address) => return Ok(address),
+        Err(wrong) => wrong,
+    };
+    let wrong: AddressError = wrong;
+    let host = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let host = host.split('/').next().unwrap_or_default();
+    let meant = match text.parse::<u16>() {
+        Ok(port) => format!("127.0.0.1:{port}"),
+        Err(_) => host.to_owned(),
+    };
+    if meant != text && meant.parse::<Address>().is_ok() {
+        return Err(format!("write it as an address: --listen {meant}"));
+    }
+    Err(wrong.to_string())
+}
 
 /// A number of seconds for a run.
 pub(super) fn timeout(text: &str) -> Result<u32, String> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Outcome;
 use crate::terminal::Terminal;
 
-/// What hints for agents say, and what a person at the command line does instead.
+/// Words of hints for agents, and those for a person at the command line.
 const FOR_PERSONS: [(&str, &str); 8] = [
     (
         "`change_list` or `gongfu changes list`",

@@ -36,7 +36,7 @@ pub(crate) fn run(
         let hint = "`gongfu skill check --fix PATH`, with the folder of a skill";
         return Err(Failure::usage("MISSING_ARGUMENT", "--fix needs a path", hint).into());
     }
-    let paths = named::paths(arguments, environment, terminal)?;
+    let paths = named::paths(arguments, environment)?;
     let places = places(arguments, environment)?;
     let folders: Vec<PathBuf> = places.iter().map(|place| place.path.clone()).collect();
     let roots = roots(&paths, places);

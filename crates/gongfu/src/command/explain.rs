@@ -42,7 +42,7 @@ pub(super) fn run(
         let list = "`gongfu explain` lists all codes";
         let hint = match near::meant(wanted, entries.iter().map(|entry| entry.code)) {
             Some(near) => format!("did you mean `gongfu explain {near}`? {list}"),
-            None => format!("a code stands in brackets after `error`; {list}"),
+            None => format!("codes are in brackets, as in error[CODE]; {list}"),
         };
         let message = format!("there is no code `{}`", plain(wanted));
         return Err(Failure::usage("UNKNOWN_CODE", message, hint).into());

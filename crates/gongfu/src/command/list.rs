@@ -100,6 +100,10 @@ pub(super) fn named(library: &Library, name: &str) -> Result<Arc<Skill>, Resolve
     let found = match &unresolved {
         ResolveError::Disabled { full_name } => skills.find(|skill| skill.full_name == *full_name),
         _ if name.contains(['/', '\\']) || name.starts_with('.') => {
+            // As shells complete the name of a folder.
+            if let Ok(skill) = library.resolve(name.trim_end_matches('/')) {
+                return Ok(Arc::clone(skill));
+            }
             let path = Path::new(name);
             let is_file = path.file_name().is_some_and(|name| name == SKILL_FILE);
             let folder = path.parent().filter(|_| is_file).unwrap_or(path);

@@ -80,6 +80,11 @@ struct Filter<'a> {
 }
 
 impl Filter<'_> {
+    /// Returns whether an entry is one that nobody asked for.
+    fn hides(&self, entry: &Entry) -> bool {
+        !self.all && entry.is_internal()
+    }
+
     fn fits(&self, entry: &Entry) -> bool {
         let of_skill = self.skill.is_none_or(|wanted| {
             let skill = entry.skill.as_deref().unwrap_or_default();
@@ -88,8 +93,7 @@ impl Filter<'_> {
         let is_late = self
             .since
             .is_none_or(|since| Timestamp::parse(&entry.at).is_some_and(|at| at >= since));
-        let is_asked = self.all || !entry.is_internal();
-        of_skill && is_asked && is_late && (!self.failed || entry.has_failed())
+        of_skill && is_late && (!self.failed || entry.has_failed())
     }
 }
 
@@ -187,8 +191,10 @@ impl Past {
                 return Ok(());
             }
             begun.remove(&entry.id());
-            past.internal += usize::from(!filter.all && entry.is_internal());
-            if filter.fits(&entry) {
+            let fits = filter.fits(&entry);
+            if fits && filter.hides(&entry) {
+                past.internal += 1;
+            } else if fits {
                 past.push(entry, limit);
             }
             Ok(())
@@ -263,7 +269,8 @@ fn follow(
             }
             let mut entries = Vec::new();
             let read = reader.read(|line| {
-                entries.extend(parsed(line).filter(|entry| filter.fits(entry)));
+                let entry = parsed(line);
+                entries.extend(entry.filter(|entry| filter.fits(entry) && !filter.hides(entry)));
                 Ok(())
             });
             read.with_context(|| unreadable(home))?;
@@ -323,12 +330,13 @@ mod tests {
         }
         let line = Table::new([&entry].into_iter(), None).line(&entry, &terminal);
         assert!(line.starts_with("2026-11-24 01:02:03") && line.ends_with("echo one echo two"));
-        let head = Table::new([&entry].into_iter(), None).head();
+        let mut table = Table::new([&entry].into_iter(), None);
+        let (head, line) = (table.head(), table.line(&entry, &terminal));
         let at = |text: &str, of: &str| text.find(of).unwrap();
         assert!(head.starts_with("TIME") && at(&head, "TOOL") == at(&line, "run_shell_command"));
         assert_eq!(
             at(&head, "COMMAND"),
-            at(&line.replace('名', "xx"), "echo one")
+            at(&line.replace('名', "xx").replace('…', "x"), "echo one")
         );
     }
 

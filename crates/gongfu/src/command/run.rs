@@ -16,12 +16,14 @@ use tokio_util::sync::CancellationToken;
 use self::summary::HostFolders;
 use super::Outcome;
 use super::call_error::{outcome_of, reported};
+use super::list::named;
 use super::operate::person;
-use crate::cli::RunArguments;
+use crate::cli::{RunArguments, quoted};
 use crate::environment::Environment;
+use crate::failure::Failure;
 use crate::signal::Signals;
 use crate::terminal::{Terminal, plain};
-use crate::wiring;
+use crate::wiring::{self, Parts};
 
 /// The exit code of a run that took too long, by the convention of `timeout(1)`.
 const TIMEOUT: u8 = 124;
@@ -43,6 +45,9 @@ pub(crate) fn run(
     parts.warn();
     if let Some(note) = parts.workspace.note().filter(|_| !arguments.json) {
         terminal.note(&format!("gongfu: {note}"));
+    }
+    if arguments.skill.contains(['/', '\\']) {
+        check_name(&arguments, &parts)?;
     }
     let mut command = arguments.command.into_iter();
     let program = command.next().unwrap_or_default();
@@ -133,6 +138,26 @@ pub(crate) fn run(
             Err(reported(&error, outcome, arguments.json, terminal))
         }
     }
+}
+
+/// Checks that a skill isn't given by the path of its folder: what runs must be named.
+fn check_name(arguments: &RunArguments, parts: &Parts) -> anyhow::Result<()> {
+    let library = parts.skills.current()?;
+    if library.resolve(&arguments.skill).is_ok() {
+        return Ok(());
+    }
+    let Ok(skill) = named(&library, &arguments.skill) else {
+        return Ok(());
+    };
+    let words = std::iter::once(library.name_of(&skill));
+    let words = words.chain(arguments.command.iter().map(String::as_str));
+    let words: Vec<String> = words.map(quoted).collect();
+    let message = format!(
+        "`{}` is a path, and a run needs the name",
+        plain(&arguments.skill)
+    );
+    let hint = format!("did you mean `gongfu run {}`?", words.join(" "));
+    Err(Failure::new("INVALID_SKILL_NAME", message, hint).into())
 }
 
 /// Passes output on to the terminal, and reads standard input.

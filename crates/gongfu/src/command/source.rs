@@ -14,6 +14,7 @@ use crate::cli::{Common, Places, SourceCommand, clone_hint, quoted};
 use crate::config::{Config, edit, file, invalid, key};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::table::count;
 use crate::terminal::{Paint, Terminal, plain};
 use crate::{progress, wiring};
 
@@ -79,7 +80,8 @@ fn list(
     let found = sources.iter().filter(|one| one.exists).count();
     let skills: usize = sources.iter().map(|one| one.skills).sum();
     terminal.note(&format!(
-        "{skills} skills in {found} of {} folders; a name goes to the first that has it",
+        "{} in {found} of {} folders; a name goes to the first that has it",
+        count(skills, "skill"),
         sources.len()
     ));
     Ok(Outcome::Good)
@@ -90,7 +92,7 @@ fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<Sou
     let parts = wiring::parts(environment, places)?;
     let library = progress::during("reading the skills folders", || parts.skills.current())?;
     let flags: Vec<PathBuf> = places.skills_dirs.clone();
-    let count = |id: &str| {
+    let number = |id: &str| {
         let skills = library.skills().iter();
         skills.filter(|skill| *skill.source == *id).count()
     };
@@ -107,7 +109,7 @@ fn sources(places: &Places, environment: &Environment) -> anyhow::Result<Vec<Sou
             SourceKind::Untrusted => "untrusted project",
         },
         exists: disk::kind_outside(&place.path) == Some(EntryKind::Folder),
-        skills: count(&place.id),
+        skills: number(&place.id),
         id: place.id.to_string(),
         path: place.path,
     });
@@ -130,9 +132,19 @@ fn add(
             let hint = match above.filter(|_| is_skill) {
                 Some(above) => format!(
                     "add the folder that the skill's folder is in: `gongfu source add {}`",
-                    quoted(&above.to_string_lossy())
+                    quoted(&disk::real_outside(above).to_string_lossy())
                 ),
-                None => "name the folder that holds the skills; unpack an archive first".to_owned(),
+                None => match shown.strip_suffix(".zip").or(shown.strip_suffix(".skill")) {
+                    Some(into) => {
+                        let (archive, into) = (quoted(&shown), quoted(into));
+                        format!(
+                            "unpack it first: `unzip {archive} -d {into}`, then `gongfu source add {into}`"
+                        )
+                    }
+                    None => {
+                        "name the folder that holds the skills; unpack an archive first".to_owned()
+                    }
+                },
             };
             let message = format!("{shown} is not a folder");
             return Err(Failure::new("SOURCE_NOT_A_FOLDER", message, hint).into());
@@ -143,10 +155,7 @@ fn add(
                 Some(_) if shown.contains(':') => format!("{shown} is an address, not a folder"),
                 _ => format!("there is no folder {shown}"),
             };
-            let hint = hint.unwrap_or_else(|| {
-                let quoted = quoted(&shown);
-                format!("check the path, or create it: `mkdir -p {quoted}`, then `gongfu source add {quoted}`")
-            });
+            let hint = hint.unwrap_or_else(|| missing(&shown));
             return Err(Failure::new("SOURCE_NOT_FOUND", message, hint).into());
         }
     }
@@ -169,8 +178,9 @@ fn add(
     let (id, skills) = own.map_or((shown.as_str(), 0), |one| (one.id.as_str(), one.skills));
     let verb = if known { "already configured" } else { "added" };
     terminal.line(&format!(
-        "{verb}: {} as `{id}`, {skills} skills",
-        plain(text)
+        "{verb}: {} as `{id}`, {}",
+        plain(text),
+        count(skills, "skill")
     ))?;
     if skills == 0 {
         terminal.note("note: no skill was found there; a skill is a folder with a SKILL.md");
@@ -179,6 +189,21 @@ fn add(
         terminal.note("restart running servers to apply it");
     }
     Ok(Outcome::Good)
+}
+
+/// The hint for a folder that isn't there.
+fn missing(shown: &str) -> String {
+    // `C:\skills`
+    if let (Some((drive, below)), false) = (shown.split_once(":\\"), cfg!(windows)) {
+        let below = below.replace('\\', "/");
+        let path = quoted(&format!("/mnt/{}/{below}", drive.to_lowercase()));
+        return format!("this system writes paths with /, in WSL: `gongfu source add {path}`");
+    }
+    if Path::new(shown).extension().is_some() {
+        return "check the path; a source is a folder that holds folders of skills".to_owned();
+    }
+    let quoted = quoted(shown);
+    format!("check the path, or create it: `mkdir -p {quoted}`, then `gongfu source add {quoted}`")
 }
 
 fn remove(

@@ -38,7 +38,9 @@ pub(crate) fn run(
             // How arguments are read doesn't depend on the library.
             let specs = Catalog::specs(&profiles.list, &actor.owner);
             let spec = specs.iter().find(|spec| *spec.name == *name);
-            let arguments = match parsed(&arguments, spec) {
+            // Of a tool that there isn't, the gate says so.
+            let arguments = spec.map_or(&[][..], |_| &arguments);
+            let arguments = match parsed(arguments, spec) {
                 Ok(arguments) => arguments,
                 Err(problem) => {
                     let hint = "such as `gongfu tool call skill_load skill_name=pdf`, or '{\"skill_name\": \"pdf\"}'; see `gongfu tool list`";
@@ -117,8 +119,8 @@ fn parsed(arguments: &[String], spec: Option<&ToolSpec>) -> Result<Map<String, V
     let mut parsed = Map::new();
     for argument in arguments {
         let pair = argument.split_once('=');
-        let Some((key, value)) = pair.or_else(|| Some((only_required(spec)?, argument.as_str())))
-        else {
+        let bare = || only_required(spec).filter(|only| !parsed.contains_key(*only));
+        let Some((key, value)) = pair.or_else(|| Some((bare()?, argument.as_str()))) else {
             return Err(format!("`{argument}` is not a key=value pair"));
         };
         if parsed

@@ -44,7 +44,7 @@ fn add(
     let project = project.map_err(|why| {
         let message = format!("{} is not a project: {why}", shown(&folder));
         let hint =
-            "pass the folder of a project: `gongfu trust DIR`; skills of your own need no trust";
+            "pass the folder of a project: `gongfu trust DIR`; `gongfu trust list` shows the trusted ones";
         Failure::new("NO_PROJECT", message, hint)
     })?;
     if project.to_str().is_none() {

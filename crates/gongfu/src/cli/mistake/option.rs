@@ -1,6 +1,7 @@
-//! What the options of other programs are here, and which commands have an option.
+//! Options of other programs, their names here, and the commands that have an option.
 
 use clap::Command;
+use gongfu_core::near;
 
 use super::{table, word::quoted};
 
@@ -9,36 +10,129 @@ const MAX_LISTED: usize = 8;
 /// The most commands that a tip names.
 const MAX_NAMED: usize = 3;
 
-/// A tip for an option that the command at `path` doesn't have. `value` is the word after it.
-pub(super) fn tip(
-    option: &str,
-    value: Option<&str>,
-    path: &str,
-    root: &Command,
-    command: &Command,
-) -> String {
-    let (name, own) = option.split_once('=').unwrap_or((option, ""));
-    let value = Some(own).filter(|own| !own.is_empty()).or(value);
-    let value = value.map_or_else(|| "VALUE".to_owned(), quoted);
-    if let Some(tip) = table::for_option(path, name) {
-        return tip.replace("{value}", &value).replace("{option}", name);
+/// An option that a command doesn't have.
+pub(super) struct Unknown<'a> {
+    pub(super) option: &'a str,
+    /// The word after it, unless that is an option, too.
+    pub(super) value: Option<&'a str>,
+    pub(super) words: &'a [String],
+    pub(super) path: &'a str,
+    pub(super) root: &'a Command,
+}
+
+impl Unknown<'_> {
+    /// A tip for it.
+    pub(super) fn tip(&self, command: &Command) -> String {
+        let (name, own) = self.option.split_once('=').unwrap_or((self.option, ""));
+        let value = Some(own).filter(|own| !own.is_empty()).or(self.value);
+        let value = value.map_or_else(|| "VALUE".to_owned(), quoted);
+        if let Some(tip) = table::for_option(self.path, name) {
+            let tip = tip.replace("{value}", &value).replace("{option}", name);
+            // An option or a command alone is no sentence.
+            let is_bare =
+                tip.starts_with('`') && tip.ends_with('`') && tip.matches('`').count() == 2;
+            return if is_bare { format!("use {tip}") } else { tip };
+        }
+        let all = command.get_arguments().filter(|one| !one.is_hide_set());
+        if let Some(near) = near::meant(
+            name.trim_start_matches('-'),
+            all.filter_map(clap::Arg::get_long),
+        ) {
+            return format!("did you mean `--{near}`?");
+        }
+        if let Some(word) = name.strip_prefix('-').filter(|word| !word.starts_with('-')) {
+            // `-json`, `-5`
+            if word.len() > 1 && has(command, word) {
+                return format!("did you mean `--{word}`?");
+            }
+            if word.parse::<u32>().is_ok() && has(command, "limit") {
+                return format!("did you mean `--limit {word}`?");
+            }
+        }
+        let of_any = || {
+            let tip = table::for_option(self.path, "*")?;
+            let bare = name.trim_start_matches('-').replace('-', "_");
+            Some(tip.replace("{bare}", &bare).replace("{value}", &value))
+        };
+        self.command()
+            .or_else(|| self.moved())
+            .or_else(of_any)
+            .unwrap_or_else(|| elsewhere(name, self.root, command))
     }
-    // `-json`
-    if let Some(word) = name.strip_prefix('-').filter(|word| word.len() > 1)
-        && has(command, word)
-    {
-        return format!("did you mean `--{word}`?");
+
+    /// The same words with a command in place of the option: `gongfu trust --remove`.
+    fn command(&self) -> Option<String> {
+        let at = self.words.iter().position(|word| word == self.option)?;
+        let mut words = self.words.to_vec();
+        let word = words.get_mut(at)?;
+        *word = self.option.trim_start_matches('-').to_owned();
+        let (path, _) = super::reached(self.root, &words);
+        if !path.ends_with(&format!(" {}", words.get(at)?)) || !self.reads(&words) {
+            return None;
+        }
+        Some(format!("did you mean `{}`?", shown(&words)))
     }
+
+    fn reads(&self, words: &[String]) -> bool {
+        let line = std::iter::once("gongfu").chain(words.iter().map(String::as_str));
+        self.root.clone().try_get_matches_from(line).is_ok()
+    }
+
+    /// The same words with the option after the command that has it.
+    fn moved(&self) -> Option<String> {
+        let at = self.words.iter().position(|word| word == self.option)?;
+        let is_own = self.option.contains('=');
+        [usize::from(!is_own && self.value.is_some()), 0]
+            .into_iter()
+            .find_map(|values| {
+                let mut words = self.words.to_vec();
+                let moved: Vec<String> = words.drain(at..=at + values).collect();
+                let end = words
+                    .iter()
+                    .position(|word| word == "--")
+                    .unwrap_or(words.len());
+                words.splice(end..end, moved);
+                let line = shown(&words);
+                self.reads(&words)
+                    .then(|| format!("it goes after its command: `{line}`"))
+            })
+    }
+}
+
+/// A command line of these words.
+fn shown(words: &[String]) -> String {
+    let words = words.iter().map(|word| quoted(word));
+    let words: Vec<String> = std::iter::once("gongfu".to_owned()).chain(words).collect();
+    words.join(" ")
+}
+
+/// The hint for an option without its value: `--limit <COUNT>`.
+pub(super) fn needed(argument: &str, command: &Command) -> String {
+    let (name, _) = argument.split_once(' ').unwrap_or((argument, ""));
+    let mut all = command.get_arguments();
+    let own = all.find(|one| {
+        one.get_long()
+            .is_some_and(|long| name == format!("--{long}"))
+    });
+    let about = own.and_then(clap::Arg::get_help).map(ToString::to_string);
+    let shown = argument.replace(['<', '>'], "");
+    match (name, about) {
+        ("--source", _) => format!("`{shown}`; `gongfu source list` shows the ids"),
+        (_, Some(about)) => {
+            let mut rest = about.chars();
+            let first = rest.next().map(|first| first.to_lowercase().to_string());
+            format!("`{shown}`: {}{}", first.unwrap_or_default(), rest.as_str())
+        }
+        (_, None) => String::new(),
+    }
+}
+
+/// The commands that have an option, and the options that this command has.
+fn elsewhere(name: &str, root: &Command, command: &Command) -> String {
     let long = name.trim_start_matches('-');
     let mut holders = Vec::new();
     if long.len() > 1 {
         collect(root, "gongfu", long, &mut holders);
-    }
-    if command.has_subcommands() && !holders.is_empty() {
-        let mut holders = holders.iter().filter(|holder| holder.starts_with(path));
-        if let Some(holder) = holders.next() {
-            return format!("it belongs to a command, and goes after it: `{holder} --{long}`");
-        }
     }
     let mut tip = String::new();
     if !holders.is_empty() {
@@ -54,6 +148,7 @@ pub(super) fn tip(
         .map(|long| format!("--{long}"))
         .collect();
     match own.len() {
+        0 if command.has_subcommands() => tip.trim_end_matches("; ").to_owned(),
         0 => tip + "it has no options of its own",
         1..=MAX_LISTED => format!("{tip}it has {}", own.join(", ")),
         _ => tip.trim_end_matches("; ").to_owned(),

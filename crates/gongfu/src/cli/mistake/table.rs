@@ -1,4 +1,4 @@
-//! What words of other programs are here: the rules in words.txt and options.txt, of which the first that fits
+//! Words of other programs, and their names here: the rules in words.txt and options.txt, of which the first that fits
 //! counts.
 
 use gongfu_core::near;
@@ -125,10 +125,10 @@ pub(super) mod tests {
         let number = options.clone().count();
         let rules: Vec<[&str; 3]> = rows(options).collect();
         assert_eq!(rules.len(), number);
-        assert!(
-            rules
-                .iter()
-                .all(|[_, names, _]| names.split(' ').all(|name| name.starts_with('-')))
-        );
+        assert!(rules.iter().all(|[_, names, _]| {
+            names
+                .split(' ')
+                .all(|name| name.starts_with('-') || name == "*")
+        }));
     }
 }

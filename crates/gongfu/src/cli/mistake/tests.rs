@@ -49,7 +49,7 @@ fn tips_lead_to_the_command_that_was_meant() {
         ),
         ("install pack.zip", "unpack it"),
         ("add ./skills", "`gongfu source add ./skills`"),
-        ("uninstal cursor", "`gongfu uninstall cursor`"), // typos: ignore
+        ("uninstal cursor", "`gongfu client uninstall cursor`"), // typos: ignore
         (
             "grant pdf api.example.com",
             "`gongfu grant add pdf api.example.com`",
@@ -90,7 +90,10 @@ fn an_argument_or_option_too_many_leads_to_the_command_that_has_it() {
         ("log 20", "`gongfu log -n 20`"),
         ("skill list -json", "`--json`"),
         ("skill show pdf --limit 3", "`gongfu search`"),
-        ("skill --limit 3", "`gongfu skill search --limit`"),
+        ("skill --limit 3", "`gongfu skill search`"),
+        ("--limit 3 search pdf", "`gongfu search pdf --limit 3`"),
+        ("trust --remove .", "`gongfu trust remove .`"),
+        ("tool call skill_search --query pdf", "`query=pdf`"),
         ("skill list --no-color", "`--color never`"),
         ("skill list --version", "`gongfu --version`"),
     ] {
@@ -134,8 +137,8 @@ fn every_rule_names_commands_and_options_that_there_are() {
     for text in &texts {
         for words in commands(text) {
             let (path, command) = super::reached(&root, &words);
-            let names: Vec<&String> = words.iter().filter(|word| !word.starts_with('-')).collect();
-            let is_whole = path.split(' ').count() == names.len() + 1;
+            let names = words.iter().take_while(|word| !word.starts_with('-'));
+            let is_whole = path.split(' ').count() == names.count() + 1;
             let takes = command.get_positionals().count() > 0;
             assert!(is_whole || takes, "{text}: {words:?}");
             for option in words.iter().filter_map(|word| word.strip_prefix("--")) {

@@ -1,4 +1,4 @@
-//! What was probably meant by a word that is no command, or by an argument too many: a command of another program,
+//! Tips for a word that isn't a command, and for an argument too many: a command of another program,
 //! the words in another order, a misspelling.
 
 use clap::Command;
@@ -15,11 +15,13 @@ const MAX_TIPS: usize = 3;
 const SIMILAR: f64 = 0.8;
 /// The difference at which two misspellings are as likely.
 const CLOSE: f64 = 0.03;
+/// Names of other programs for a list of everything.
+const LISTS: [&str; 5] = ["get", "show", "list", "ls", "view"];
 /// The most characters of a suggested command line.
 const MAX_LINE: usize = 160;
 
 /// A word that can't stand where it is.
-pub(super) struct Misplaced<'a> {
+pub(super) struct StrayWord<'a> {
     pub(super) root: &'a Command,
     /// The command that was reached, such as `gongfu skill`.
     pub(super) path: &'a str,
@@ -28,12 +30,16 @@ pub(super) struct Misplaced<'a> {
     pub(super) rest: &'a [String],
 }
 
-impl Misplaced<'_> {
+impl StrayWord<'_> {
     /// A tip for a word that isn't a command below the path.
     pub(super) fn command(&self) -> Option<String> {
-        let swapped = || self.swapped(self.word, self.rest);
-        self.by_rule(Part::First)
-            .or_else(|| swapped().filter(|_| self.path == "gongfu"))
+        if self.word.trim().is_empty() {
+            return None;
+        }
+        let swapped = self.swapped(self.word, self.rest);
+        swapped
+            .filter(|_| self.path == "gongfu")
+            .or_else(|| self.by_rule(Part::First))
             .or_else(|| self.misspelled())
             .or_else(|| self.elsewhere())
             .or_else(|| self.late())
@@ -61,8 +67,7 @@ impl Misplaced<'_> {
 
     /// The tip of the first rule that fits.
     fn by_rule(&self, part: Part) -> Option<String> {
-        let next = self.rest.first().map(String::as_str);
-        let tip = table::for_word(part, self.path, self.word, next)?;
+        let tip = table::for_word(part, self.path, self.word, self.next())?;
         match tip.strip_prefix('=') {
             None => Some(self.filled(tip)),
             Some(template) => {
@@ -70,6 +75,12 @@ impl Misplaced<'_> {
                 asked(&[self.line(&words.collect::<Vec<_>>())])
             }
         }
+    }
+
+    /// The next word that isn't an option.
+    fn next(&self) -> Option<&str> {
+        let mut rest = self.rest.iter().map(String::as_str);
+        rest.find(|word| !word.starts_with('-'))
     }
 
     /// The words that a part of a template stands for.
@@ -98,7 +109,7 @@ impl Misplaced<'_> {
     }
 
     fn filled_with(&self, text: &str, shown: impl Fn(&str) -> String) -> String {
-        let next = self.rest.first().map_or("", String::as_str);
+        let next = self.next().unwrap_or_default();
         let either = |form: &dyn Fn(&str) -> bool| {
             if form(self.word) { self.word } else { next }
         };
@@ -141,13 +152,20 @@ impl Misplaced<'_> {
             return None;
         }
         let path = format!("gongfu {}", group.get_name());
-        let placed = Misplaced {
+        let placed = StrayWord {
             root: self.root,
             path: &path,
             word: verb,
             rest,
         };
-        if let Some(command) = group.find_subcommand(near::folded(verb)) {
+        let command = group.find_subcommand(near::folded(verb));
+        // `kubectl get pods`
+        let is_list = rest.is_empty() && LISTS.contains(&&*near::folded(verb));
+        let command = group
+            .find_subcommand("list")
+            .filter(|_| is_list)
+            .or(command);
+        if let Some(command) = command {
             let mut words = vec![group.get_name().to_owned(), command.get_name().to_owned()];
             words.extend_from_slice(rest);
             return asked(&[self.line(&words)]);
@@ -157,6 +175,9 @@ impl Misplaced<'_> {
 
     /// A misspelling of what could stand here, the nearest first.
     fn misspelled(&self) -> Option<String> {
+        if self.word.contains(['/', '\\', '.', ':', '=']) {
+            return None;
+        }
         let folded = near::folded(self.word);
         let mut all = Vec::new();
         collect(self.root, "gongfu", &mut all);
@@ -175,7 +196,22 @@ impl Misplaced<'_> {
         here.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         let best = here.first().map_or(0.0, |(similar, _)| *similar);
         let here = here.iter().filter(|(similar, _)| best - similar < CLOSE);
-        self.asked_of(here.map(|(_, path)| *path))
+        let here: Vec<&str> = here.map(|(_, path)| *path).collect();
+        // `gongfu uninstal cursor`
+        if let ([path], Some(_)) = (here.as_slice(), self.next())
+            && !self.reads(&self.with_rest(path))
+        {
+            let name = path.rsplit(' ').next();
+            let of_name = all.iter().map(|known| known.path.as_str());
+            let of_name = of_name.filter(|other| other.rsplit(' ').next() == name);
+            let read: Vec<&str> = of_name
+                .filter(|other| self.reads(&self.with_rest(other)))
+                .collect();
+            if !read.is_empty() {
+                return self.asked_of(read.into_iter());
+            }
+        }
+        self.asked_of(here.into_iter())
     }
 
     /// A command of this name in another group.
@@ -203,12 +239,16 @@ impl Misplaced<'_> {
         ))
     }
 
+    /// The words of a command, and those after this one.
+    fn with_rest(&self, path: &str) -> Vec<String> {
+        let words = path.split(' ').skip(1).map(str::to_owned);
+        words.chain(self.rest.iter().cloned()).collect()
+    }
+
     /// A question about commands with the words after this one.
     fn asked_of<'p>(&self, paths: impl Iterator<Item = &'p str>) -> Option<String> {
-        let lines = paths.take(MAX_TIPS).map(|path| {
-            let words = path.split(' ').skip(1).map(str::to_owned);
-            self.line(&words.chain(self.rest.iter().cloned()).collect::<Vec<_>>())
-        });
+        let lines = paths.take(MAX_TIPS);
+        let lines = lines.map(|path| self.line(&self.with_rest(path)));
         asked(&lines.collect::<Vec<_>>())
     }
 
@@ -226,16 +266,22 @@ impl Misplaced<'_> {
 
     /// A command line of these words if gongfu reads it, else the command with what it takes.
     fn line(&self, words: &[String]) -> String {
-        let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        let shown = format!("gongfu {}", shown.join(" "));
-        if shown.chars().count() <= MAX_LINE && self.reads(words) {
-            return shown;
+        let words = super::named(self.root, words);
+        // Options of another program may be what isn't read.
+        let options = words.iter().position(|word| word.starts_with('-'));
+        let lines = [words.len(), options.unwrap_or(words.len())];
+        for words in lines.iter().filter_map(|end| words.get(..*end)) {
+            let shown: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let shown = format!("gongfu {}", shown.join(" "));
+            if shown.chars().count() <= MAX_LINE && self.reads(words) {
+                return shown;
+            }
         }
-        let (path, command) = super::reached(self.root, words);
-        let takes = command
-            .get_positionals()
-            .filter(|one| one.is_required_set());
-        let takes = takes.map(|one| {
+        let (path, command) = super::reached(self.root, &words);
+        let first = command.get_positionals().take(1);
+        let required = command.get_positionals().skip(1);
+        let required = required.filter(|one| one.is_required_set());
+        let takes = first.chain(required).map(|one| {
             let names = one.get_value_names().unwrap_or_default();
             let names: Vec<&str> = names.iter().map(clap::builder::Str::as_str).collect();
             names.join(" ")
@@ -252,80 +298,6 @@ fn asked(lines: &[String]) -> Option<String> {
         .map(|line| format!("`{}`", plain(line)))
         .collect();
     (!lines.is_empty()).then(|| format!("did you mean {}?", lines.join(" or ")))
-}
-
-/// What a command that lacks an argument is told, with a command to run next.
-pub(super) fn for_missing(argument: &str, path: &str, words: &[String]) -> Option<String> {
-    if argument.contains("<COMMAND>") {
-        return Some(for_run(words));
-    }
-    let lists = [
-        ("approve", "<ID>", "`gongfu approve list` shows the IDs"),
-        ("changes", "<ID>", "`gongfu changes list` shows the IDs"),
-        (
-            "layer",
-            "<SKILL>",
-            "`gongfu layer list` shows the skills that have such files",
-        ),
-        (
-            "skill new",
-            "<NAME>",
-            "name the skill: `gongfu skill new pdf-tools`",
-        ),
-        (
-            "source add",
-            "<DIR>",
-            "name the folder that holds the skills: `gongfu source add ~/skills`",
-        ),
-        (
-            "source remove",
-            "<DIR",
-            "`gongfu source list` shows the folders and their ids",
-        ),
-        (
-            "config set",
-            "<VALUE>",
-            "`gongfu config show` prints the present values",
-        ),
-        ("config", "<KEY>", "`gongfu config show` lists the settings"),
-        (
-            "grant",
-            "<SKILL>",
-            "such as `gongfu grant add pdf-tools api.example.com`; `gongfu list` shows the names",
-        ),
-        ("", "<SKILL>", "`gongfu list` shows the names"),
-        ("", "<TOOL>", "`gongfu tool list` shows the tools"),
-        (
-            "",
-            "<QUERY>",
-            "say what to do in a few words, such as `gongfu search merge pdf files`",
-        ),
-        ("", "<HOST", "name a host such as api.example.com"),
-        ("", "--fix", "--dry-run shows what --fix would change"),
-    ];
-    let below = path.strip_prefix("gongfu ").unwrap_or_default();
-    let mut lists = lists.iter();
-    let (_, _, hint) =
-        lists.find(|(at, name, _)| below.starts_with(at) && argument.contains(name))?;
-    Some((*hint).to_owned())
-}
-
-/// What `gongfu run` without a command is told.
-fn for_run(words: &[String]) -> String {
-    let skill = words.iter().skip_while(|word| *word != "run").nth(1);
-    match skill.map(|skill| (skill, Form::of(Some(skill)))) {
-        Some((file, Form::File)) => format!(
-            "name the skill before its script, such as `gongfu run SKILL python {}`; `gongfu list` shows the skills",
-            quoted(file)
-        ),
-        Some((skill, Form::Name | Form::Repository)) => {
-            let skill = quoted(skill);
-            format!(
-                "say what to run, such as `gongfu run {skill} python scripts/x.py`; `gongfu skill show {skill}` lists its files"
-            )
-        }
-        _ => "say what to run, such as `gongfu run pdf-tools python scripts/x.py`; `gongfu list` shows the skills".to_owned(),
-    }
 }
 
 /// A command that there is.

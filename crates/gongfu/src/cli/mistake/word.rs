@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use gongfu_core::near;
-use gongfu_files::disk;
+use gongfu_files::disk::{self, EntryKind};
 
 use crate::client::CLIENTS;
 use crate::terminal::plain;
 
-/// What a word is, as far as it can be seen.
+/// The kind of a word, as far as it can be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// There is no word.
@@ -22,6 +22,8 @@ pub(super) enum Form {
     Path,
     /// A program or a document by its name alone.
     File,
+    /// Another file that is there.
+    Data,
     Client,
     Number,
     /// A port, or a host with a port.
@@ -70,6 +72,7 @@ impl Form {
             "archive" => Self::Archive,
             "path" => Self::Path,
             "file" => Self::File,
+            "data" => Self::Data,
             "client" => Self::Client,
             "number" => Self::Number,
             "address" => Self::Address,
@@ -103,6 +106,8 @@ impl Form {
             Self::Archive
         } else if ends(&FILES) {
             Self::File
+        } else if disk::kind_outside(Path::new(word)) == Some(EntryKind::File) {
+            Self::Data
         } else if is_path {
             Self::Path
         } else if client(word).is_some() {
@@ -162,7 +167,7 @@ pub(super) fn cloned(word: &str) -> String {
     page.unwrap_or(with_scheme)
 }
 
-/// What to do with the address of a repository where a folder is needed; `None` for another word.
+/// The hint for the address of a repository where a folder is needed; `None` for another word.
 pub(crate) fn clone_hint(word: &str) -> Option<String> {
     if !matches!(Form::of(Some(word)), Form::Url | Form::Repository) {
         return None;
@@ -179,7 +184,9 @@ pub(crate) fn clone_hint(word: &str) -> Option<String> {
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
     let word = plain(word);
-    if !word.is_empty() && word.chars().all(is_plain) {
+    // The shell knows what `~/` is only without quotes.
+    let rest = word.strip_prefix("~/").unwrap_or(&word);
+    if !rest.is_empty() && rest.chars().all(is_plain) {
         return word;
     }
     format!("'{}'", word.replace('\'', r"'\''"))
@@ -244,6 +251,7 @@ mod tests {
             ("a b", "'a b'"),
             ("it's", r"'it'\''s'"),
             ("*.com", "'*.com'"),
+            ("~/skills", "~/skills"),
             ("", "''"),
         ] {
             assert_eq!(quoted(word), shown);

@@ -1,4 +1,4 @@
-//! What is to be checked: paths, or names of skills where there is nothing at a path.
+//! The paths to check, or the names of skills where there is nothing at a path.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,13 @@ use crate::cli::{CheckArguments, CheckFormat, clone_hint, quoted};
 use crate::command::list::{library, named};
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::terminal::{Terminal, plain};
+use crate::terminal::plain;
 use crate::wiring;
 
-/// The paths to check. What is no path and no name either stays a path, whose absence is a finding.
+/// The paths to check. For programs, what is no path and no name either stays a path, whose absence is a finding.
 pub(super) fn paths(
     arguments: &CheckArguments,
     environment: &Environment,
-    terminal: &mut Terminal,
 ) -> anyhow::Result<Vec<PathBuf>> {
     let user = environment.user.as_deref();
     let paths = arguments.paths.iter();
@@ -42,9 +41,12 @@ pub(super) fn paths(
                 .into());
             }
             Ok(skill) => *path = PathBuf::from(&skill.path),
+            // What programs read has a finding for each path.
             Err(_) if arguments.format() == CheckFormat::Text => {
                 let names = library.skills().iter().map(|skill| skill.name.as_str());
-                terminal.note(&format!("note: {}", hint(&word, near::meant(&word, names))));
+                let hint = hint(&word, near::meant(&word, names));
+                let message = format!("there is no folder and no skill `{}`", plain(&word));
+                return Err(Failure::new("FOLDER_NOT_FOUND", message, hint).into());
             }
             Err(_) => {}
         }
@@ -56,20 +58,16 @@ fn is_there(path: &Path) -> bool {
     disk::kind_outside(path).is_some()
 }
 
-/// What to do about a word that is neither a path nor a name.
+/// The hint for a word that is neither a path nor a name.
 fn hint(word: &str, near: Option<&str>) -> String {
     if let Some(hint) = clone_hint(word).filter(|_| word.contains(':')) {
         return hint;
     }
     if word.contains(['*', '?', '[']) {
-        return "the shell found no file for this pattern, so it passed it on as it is".to_owned();
+        return "no file fits this pattern, so the shell left it as it is; `gongfu skill check .` checks all skills of a folder".to_owned();
     }
-    let shown = plain(word);
     match near {
-        Some(near) => format!(
-            "there is no skill `{shown}` either; did you mean `gongfu skill check {}`?",
-            quoted(near)
-        ),
-        None => format!("there is no skill `{shown}` either; `gongfu list` shows the names"),
+        Some(near) => format!("did you mean `gongfu skill check {}`?", quoted(near)),
+        None => "check the path; `gongfu list` shows the names of skills".to_owned(),
     }
 }
